@@ -1,0 +1,283 @@
+/*
+ * Scarp flash engine: public interface
+ *
+ * A drive is called by one thread at a time.  It reads no clock, takes no
+ * lock and, in steady state, allocates nothing: the caller says what time it
+ * is, asks when something will happen next, and lets it happen.
+ *
+ * All times are int64_t nanoseconds on the caller's clock (QEMU_CLOCK_VIRTUAL
+ * in the guest's drive, the trace's own clock in the replayer).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_H
+#define SCARP_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SCARP_SECTOR_BYTES 512u
+#define SCARP_TIME_NEVER INT64_MAX
+
+/* ---- Errors ----------------------------------------------------------- */
+
+#define SCARP_ERROR scarp_error_quark()
+GQuark scarp_error_quark(void);
+
+typedef enum {
+    SCARP_ERROR_KEY,      /* unknown key, scheme or choice */
+    SCARP_ERROR_VALUE,    /* value out of range or unparsable */
+    SCARP_ERROR_GEOMETRY, /* values that cannot work together */
+    SCARP_ERROR_FILE,     /* missing, unreadable, damaged or foreign file */
+} ScarpErrorCode;
+
+/* ---- Commands --------------------------------------------------------- */
+
+typedef enum {
+    SCARP_OP_READ,
+    SCARP_OP_WRITE,
+    SCARP_OP_WRITE_ZEROES, /* whole units are unmapped, the rest written */
+    SCARP_OP_DEALLOCATE,   /* whole units are unmapped, the rest ignored */
+    SCARP_OP_FLUSH,        /* done when every earlier write is on flash */
+    SCARP_OP__COUNT
+} ScarpOp;
+
+/* Who caused a transaction or asked for space (design: origin) */
+typedef enum {
+    SCARP_ORIGIN_HOST,
+    SCARP_ORIGIN_GC,
+    SCARP_ORIGIN_MAP,       /* mapping pages on flash */
+    SCARP_ORIGIN_PREMIGRATE /* relocation ahead of GC */
+} ScarpOrigin;
+
+/*
+ * Causes that partition a command's life; see docs/model.md.  The values sum
+ * exactly to complete_ns - submit_ns.
+ */
+typedef enum {
+    SCARP_CAUSE_CONTROLLER,       /* firmware time */
+    SCARP_CAUSE_LINK,             /* host link: transfer and waiting for it */
+    SCARP_CAUSE_HOST_QUEUE,       /* no free device slot, or policy's choice */
+    SCARP_CAUSE_BUFFER_FULL,      /* write buffer full (issue 3) */
+    SCARP_CAUSE_ORDER,            /* waits for another command's data */
+    SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
+    SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
+    SCARP_CAUSE_DIE_GC_READ,
+    SCARP_CAUSE_DIE_GC_PROGRAM,
+    SCARP_CAUSE_DIE_ERASE,
+    SCARP_CAUSE_DIE_GC_HELD, /* die held by a GC that waits (channel, …) */
+    SCARP_CAUSE_NO_SPACE,    /* plane has no free page until a GC ends */
+    SCARP_CAUSE_CHANNEL,     /* waits for the flash channel */
+    SCARP_CAUSE_ARRAY,       /* tR, tPROG of its own transaction */
+    SCARP_CAUSE_TRANSFER,    /* command, address and data cycles, own */
+    SCARP_CAUSE_RMW,         /* read before a write smaller than a unit */
+    SCARP_CAUSE__COUNT
+} ScarpCause;
+
+const char *scarp_cause_name(ScarpCause cause); /* "die_gc_program", … */
+
+typedef enum {
+    SCARP_STATUS_OK,
+    SCARP_STATUS_INTERNAL, /* a law was broken: data must not be trusted */
+} ScarpStatus;
+
+typedef struct ScarpDrive ScarpDrive;
+typedef struct ScarpCmd ScarpCmd;
+
+/*
+ * A command.  The caller owns it and keeps it, and the memory at data, alive
+ * and unmoved from scarp_submit() until it comes back as completed.  There is
+ * no cancel: an owner that lost interest ignores the completion.
+ */
+struct ScarpCmd {
+    /* Set by the caller */
+    ScarpOp op;
+    bool fua;              /* write: complete only when on flash */
+    uint16_t stream;       /* placement hint; 0 when there is none */
+    uint32_t nsid;         /* for logs only */
+    uint64_t offset_bytes; /* on the drive; multiple of SCARP_SECTOR_BYTES */
+    uint64_t length_bytes; /* ditto; 0 only for a flush */
+    int64_t deadline_ns;   /* absolute; SCARP_TIME_NEVER when none */
+    /*
+     * Read: filled before completion.  Write: length_bytes of data, copied by
+     * the engine at the end of the host DMA.  NULL when data is not wanted
+     * (replay, verify): timing and mapping are the same.
+     */
+    void *data;
+    void *opaque; /* the caller's */
+
+    /* Set by the engine */
+    ScarpStatus status;
+    int64_t submit_ns;
+    int64_t complete_ns;
+    int64_t cause_ns[SCARP_CAUSE__COUNT]; /* sums to the latency */
+
+    /* The engine's own */
+    uint64_t seq;
+    uint32_t units_left;
+    uint8_t state;
+    uint8_t last_cause;
+    int64_t mark_ns;
+    ScarpCmd *next;
+};
+
+/* ---- The drive -------------------------------------------------------- */
+
+typedef struct {
+    /*
+     * Path of a drive description (GKeyFile; see devices/ and
+     * docs/model.md).  Unknown groups and keys are errors.
+     */
+    const char *description_path;
+    /* "baseline", "ideal", …; choices joined by '+' once axes combine */
+    const char *scheme;
+    /*
+     * Overrides of single keys of the description, "group.key=value" joined
+     * by ',' ("gc.trigger_free_blocks=4,geometry.blocks_per_plane=64"), or
+     * NULL.
+     */
+    const char *overrides;
+    uint64_t seed;
+    bool store_data; /* keep what is written (false: replay) */
+} ScarpConfig;
+
+/* NULL and *error set (one line that names the key and what is allowed). */
+ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error);
+void scarp_drive_free(ScarpDrive *drive);
+
+/* Bytes that the host may address. */
+uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive);
+uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
+const char *scarp_drive_scheme(const ScarpDrive *drive);
+
+/* Accept cmd at now_ns, which is not before the last processed event. */
+void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
+
+/* Time of the next event, SCARP_TIME_NEVER when there is none. */
+int64_t scarp_next_event_ns(const ScarpDrive *drive);
+
+/* Process every event up to and including now_ns, in (time, seq) order. */
+void scarp_run(ScarpDrive *drive, int64_t now_ns);
+
+/*
+ * The next completed command, in completion order, or NULL.  Commands are
+ * collected here by scarp_run() and scarp_submit().
+ */
+ScarpCmd *scarp_reap(ScarpDrive *drive);
+
+/*
+ * Bring the drive to steady state without simulating time: write utilisation
+ * (0 … 1000, in thousandths of the logical units) sequentially, then overwrite at
+ * random (pattern "random"), in Zipf order ("zipf") or not at all
+ * ("sequential") overwrite_permille thousandths of the logical units.
+ * Only on a drive that has processed nothing yet.
+ */
+typedef struct {
+    uint32_t utilisation_permille;
+    uint32_t overwrite_permille; /* UINT32_MAX: until steady */
+    const char *pattern;
+    uint64_t seed;
+} ScarpAge;
+bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error);
+
+/*
+ * True when nothing is in flight: accepted = completed, no transaction, no
+ * GC.  On false *error says what is outstanding.
+ */
+bool scarp_quiescent(const ScarpDrive *drive, GError **error);
+
+/*
+ * Check every invariant of the tables (linear in the drive's size): valid +
+ * invalid + free = all, forward and reverse map agree, buckets hold their
+ * blocks.  Checked builds (SCARP_CHECKED) do it after every event.
+ */
+bool scarp_check(const ScarpDrive *drive, GError **error);
+
+/* ---- Statistics ------------------------------------------------------- */
+
+/*
+ * Counted once, here.  Every field is a uint64_t: the table
+ * scarp_stat_fields[] describes them in order, and the log page, JSON and
+ * QMP are generated from it.  New fields go to the end (log page version).
+ */
+typedef struct {
+    uint64_t cmds_accepted;
+    uint64_t cmds_completed;
+    uint64_t reads;
+    uint64_t writes;
+    uint64_t write_zeroes;
+    uint64_t deallocates;
+    uint64_t flushes;
+    uint64_t read_bytes;
+    uint64_t write_bytes;
+    uint64_t unmapped_read_units;   /* reads of units never written or trimmed */
+    uint64_t deallocated_units;     /* mapped units that became unmapped */
+    uint64_t rmw_reads;             /* flash reads forced by partial writes */
+    uint64_t host_written_units;    /* units written by the host */
+    uint64_t host_page_reads;       /* transactions, by origin and kind */
+    uint64_t host_page_programs;
+    uint64_t gc_page_reads;
+    uint64_t gc_page_programs;
+    uint64_t erases;
+    uint64_t gc_runs;               /* victims collected */
+    uint64_t gc_moved_units;        /* valid units relocated */
+    uint64_t gc_busy_ns;            /* plane time from a GC's first command to its last */
+    uint64_t padded_units;          /* units programmed without data */
+    uint64_t read_latency_sum_ns;
+    uint64_t write_latency_sum_ns;
+    uint64_t read_latency_max_ns;
+    uint64_t write_latency_max_ns;
+    uint64_t oob_checks;            /* reads whose stored LPN was compared */
+    uint64_t oob_mismatches;        /* must be 0 */
+    uint64_t cause_ns[SCARP_CAUSE__COUNT]; /* all commands */
+} ScarpStats;
+
+typedef struct {
+    const char *name; /* as in JSON */
+    const char *unit; /* "commands", "bytes", "units", "pages", "ns", … */
+    const char *help;
+} ScarpStatField;
+
+#define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
+const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
+const ScarpStats *scarp_stats(const ScarpDrive *drive);
+void scarp_stats_reset(ScarpDrive *drive); /* in-flight commands stay counted
+                                              as accepted */
+/*
+ * {"schema": "scarp-stats-1", "scheme": …, "logical_bytes": …,
+ *  "write_amplification_milli": …, <every field by name>}, one line.
+ * Freed by the caller with g_free().
+ */
+char *scarp_stats_json(const ScarpDrive *drive);
+
+/*
+ * Vendor log page 0xCA, all little endian: char magic[8] "SCARPST1",
+ * uint32 version, uint32 field count N, uint64 now_ns, uint64 reserved,
+ * char scheme[32], then N × uint64 in the order of ScarpStats.
+ * Writes at most size bytes to buf and returns the full length.
+ */
+size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
+                            size_t size);
+
+/* ---- Observers -------------------------------------------------------- */
+
+/* One collected victim.  Times span the GC's first command to its last. */
+typedef struct {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint32_t die;   /* drive-wide index */
+    uint32_t plane; /* drive-wide index */
+    uint32_t victim_block; /* in the plane */
+    uint32_t moved_units;
+} ScarpGcRun;
+
+typedef struct {
+    void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
+    void (*gc_done)(void *opaque, const ScarpGcRun *run);
+    void *opaque;
+} ScarpObserver;
+
+void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
+
+#endif /* SCARP_H */
