@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Readers of what the flash device writes: command log, GC log, statistics page.
+
+The layouts are the device's (hw/ and ftl/scarp.h); a foreign or damaged file
+is an error with a reason, never a shorter result.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OPS = ("read", "write", "write_zeroes", "deallocate", "flush")
+READ, WRITE = 0, 1
+
+# The order of ScarpCause; tests/e2e compares it with ftl/scarp.h.
+CAUSES = (
+    "controller",
+    "link",
+    "host_queue",
+    "buffer_full",
+    "order",
+    "die_host_read",
+    "die_host_program",
+    "die_gc_read",
+    "die_gc_program",
+    "die_erase",
+    "die_gc_held",
+    "no_space",
+    "channel",
+    "array",
+    "transfer",
+    "rmw",
+)
+
+# The order of ScarpStats before its cause_ns[]; tests/e2e compares this too.
+STATS = (
+    "cmds_accepted",
+    "cmds_completed",
+    "reads",
+    "writes",
+    "write_zeroes",
+    "deallocates",
+    "flushes",
+    "read_bytes",
+    "write_bytes",
+    "unmapped_read_units",
+    "deallocated_units",
+    "rmw_reads",
+    "host_written_units",
+    "host_page_reads",
+    "host_page_programs",
+    "gc_page_reads",
+    "gc_page_programs",
+    "erases",
+    "gc_runs",
+    "gc_moved_units",
+    "gc_busy_ns",
+    "padded_units",
+    "read_latency_sum_ns",
+    "write_latency_sum_ns",
+    "read_latency_max_ns",
+    "write_latency_max_ns",
+    "oob_checks",
+    "oob_mismatches",
+)
+
+_LOG_HEADER = struct.Struct("<8sII16x")
+_CMD_FIXED = "qqQIBBHI4x"
+_GC_ROW = struct.Struct("<qqIIII")
+_PAGE_HEADER = struct.Struct("<8sIIQQ32s")
+
+
+class LogError(Exception):
+    """A log that is missing, damaged or of another layout."""
+
+
+@dataclass
+class Commands:
+    """Columns of a command log; causes hold one array for each cause."""
+
+    submit: array = field(default_factory=lambda: array("q"))
+    complete: array = field(default_factory=lambda: array("q"))
+    op: bytearray = field(default_factory=bytearray)
+    status: bytearray = field(default_factory=bytearray)
+    nsid: array = field(default_factory=lambda: array("I"))
+    length: array = field(default_factory=lambda: array("I"))
+    causes: list[array] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    def indices(self, op: int) -> list[int]:
+        return [i for i, code in enumerate(self.op) if code == op]
+
+    def latencies(self, op: int) -> list[int]:
+        return [self.complete[i] - self.submit[i] for i in self.indices(op)]
+
+
+@dataclass(frozen=True)
+class GcRun:
+    begin: int
+    end: int
+    die: int
+    plane: int
+    block: int
+    moved: int
+
+
+@dataclass(frozen=True)
+class StatsPage:
+    version: int
+    now_ns: int
+    scheme: str
+    values: dict[str, int]
+
+
+def _read(path: Path, magic: bytes) -> tuple[bytes, int, int]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LogError(f"{path}: {error.strerror}") from error
+    if len(data) < _LOG_HEADER.size:
+        raise LogError(f"{path}: {len(data)} bytes are too few for a header")
+    found, row, count = _LOG_HEADER.unpack_from(data)
+    if found != magic:
+        raise LogError(f"{path}: begins with {found!r}, expected {magic!r}")
+    rest = len(data) - _LOG_HEADER.size
+    if row == 0 or rest % row:
+        raise LogError(f"{path}: {rest} bytes are no whole number of {row}-byte rows")
+    return data, row, count
+
+
+def read_commands(path: Path, begin: int | None = None, end: int | None = None) -> Commands:
+    """The commands submitted in [begin, end], checked: causes add up to the latency."""
+    data, row, cause_count = _read(path, b"SCARPCM1")
+    layout = struct.Struct(f"<{_CMD_FIXED}{cause_count}q")
+    if layout.size != row or cause_count != len(CAUSES):
+        raise LogError(
+            f"{path}: rows of {row} bytes with {cause_count} causes; this version reads "
+            f"{struct.calcsize('<' + _CMD_FIXED) + 8 * len(CAUSES)} bytes with {len(CAUSES)}"
+        )
+    out = Commands(causes=[array("q") for _ in CAUSES])
+    for number, fields in enumerate(layout.iter_unpack(memoryview(data)[_LOG_HEADER.size :])):
+        submit, complete, _, length, op, status, _, nsid = fields[:8]
+        if (begin is not None and submit < begin) or (end is not None and submit > end):
+            continue
+        if sum(fields[8:]) != complete - submit:
+            raise LogError(
+                f"{path}: row {number}: causes add up to {sum(fields[8:])} ns, "
+                f"the latency is {complete - submit} ns"
+            )
+        out.submit.append(submit)
+        out.complete.append(complete)
+        out.op.append(op)
+        out.status.append(status)
+        out.nsid.append(nsid)
+        out.length.append(length)
+        for column, value in zip(out.causes, fields[8:], strict=True):
+            column.append(value)
+    return out
+
+
+def read_gc_runs(path: Path, begin: int | None = None, end: int | None = None) -> list[GcRun]:
+    """GC runs that overlap [begin, end], in the order of their begin."""
+    data, row, _ = _read(path, b"SCARPGC1")
+    if row != _GC_ROW.size:
+        raise LogError(f"{path}: rows of {row} bytes; this version reads {_GC_ROW.size}")
+    runs = [GcRun(*fields) for fields in _GC_ROW.iter_unpack(memoryview(data)[_LOG_HEADER.size :])]
+    runs = [
+        run
+        for run in runs
+        if (begin is None or run.end >= begin) and (end is None or run.begin <= end)
+    ]
+    return sorted(runs, key=lambda run: (run.begin, run.end, run.plane))
+
+
+def read_stats_page(path: Path) -> StatsPage:
+    """Vendor log page 0xCA as `nvme get-log --raw-binary` stored it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LogError(f"{path}: {error.strerror}") from error
+    if len(data) < _PAGE_HEADER.size:
+        raise LogError(f"{path}: {len(data)} bytes are too few for a statistics page")
+    magic, version, count, now_ns, _, scheme = _PAGE_HEADER.unpack_from(data)
+    if magic != b"SCARPST1":
+        raise LogError(f"{path}: begins with {magic!r}, expected b'SCARPST1'")
+    names = [*STATS, *(f"cause_{name}_ns" for name in CAUSES)]
+    # New fields go to the end, so a longer page still reads; a shorter one is another layout.
+    if count < len(names) or len(data) < _PAGE_HEADER.size + 8 * len(names):
+        raise LogError(f"{path}: {count} fields, at least {len(names)} expected")
+    values = struct.unpack_from(f"<{len(names)}Q", data, _PAGE_HEADER.size)
+    return StatsPage(
+        version, now_ns, scheme.rstrip(b"\0").decode(), dict(zip(names, values, strict=True))
+    )
+
+
+STATS_PAGE_BYTES = _PAGE_HEADER.size + 8 * (len(STATS) + len(CAUSES))

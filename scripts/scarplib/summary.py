@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers of a run: what fio saw, what the device logged, and the table of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import devlogs
+from .devlogs import CAUSES, Commands, GcRun, LogError
+
+PERCENTILES = ("50", "99", "99.9", "99.99")
+SCHEMA = "scarp-summary-1"
+# The tail that the report explains, in thousandths of the commands.
+TAIL_PERMILLE = 1
+
+
+@dataclass
+class SchemeData:
+    """Everything that the report draws for one scheme."""
+
+    name: str
+    folder: Path
+    begin_ns: int
+    end_ns: int
+    commands: Commands
+    gc_runs: list[GcRun]
+    stats: dict[str, int]
+    summary: dict[str, Any]
+
+
+def percentile(ordered: Sequence[int], percent: str) -> int:
+    """The nearest-rank percentile; percent is decimal text, so that 99.9 is exact."""
+    if not ordered:
+        raise ValueError("no values")
+    whole, _, fraction = percent.partition(".")
+    scale = 10 ** len(fraction)
+    wanted = int(whole + fraction)
+    rank = -(-wanted * len(ordered) // (100 * scale))
+    return ordered[max(rank, 1) - 1]
+
+
+def load_fio(path: Path) -> dict[str, Any]:
+    """fio's JSON; whatever it prints before the first brace is skipped."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise LogError(f"{path}: {error.strerror}") from error
+    start = text.find("{")
+    try:
+        result = json.loads(text[start:] if start >= 0 else text)
+    except ValueError as error:
+        raise LogError(f"{path}: not fio's JSON: {error}") from error
+    if not result.get("jobs"):
+        raise LogError(f"{path}: no job in fio's result")
+    for job in result["jobs"]:
+        if job.get("error"):
+            raise LogError(f"{path}: job {job.get('jobname')} failed with error {job['error']}")
+    return result
+
+
+def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
+    """One direction of all jobs: IOPS add up, latencies merge by fio's own bins (json+)."""
+    count = 0
+    iops = mean_sum = 0.0
+    maximum = 0
+    bins: dict[int, int] = {}
+    for job in fio["jobs"]:
+        part = job.get(direction, {})
+        ios = part.get("total_ios", 0)
+        if not ios:
+            continue
+        # Jobs may be told to keep percentiles of one kind of latency only.
+        lat = part["lat_ns"] if part.get("lat_ns", {}).get("N") else part["clat_ns"]
+        binned = next(
+            (part[k]["bins"] for k in ("lat_ns", "clat_ns") if part.get(k, {}).get("bins")), {}
+        )
+        count += ios
+        iops += part["iops"]
+        mean_sum += lat["mean"] * ios
+        maximum = max(maximum, lat["max"])
+        for value, number in binned.items():
+            bins[int(value)] = bins.get(int(value), 0) + number
+    if not count:
+        return None
+    out: dict[str, Any] = {
+        "count": count,
+        "iops": round(iops, 3),
+        "mean_ns": round(mean_sum / count),
+        "max_ns": maximum,
+    }
+    if bins:
+        total = sum(bins.values())
+        for percent in PERCENTILES:
+            out[f"p{percent}_ns"] = _binned_percentile(bins, total, percent)
+    return out
+
+
+def _binned_percentile(bins: dict[int, int], total: int, percent: str) -> int:
+    whole, _, fraction = percent.partition(".")
+    rank = -(-int(whole + fraction) * total // (100 * 10 ** len(fraction)))
+    seen = 0
+    for value in sorted(bins):
+        seen += bins[value]
+        if seen >= rank:
+            return value
+    raise ValueError("empty histogram")
+
+
+def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
+    ordered = sorted(commands.latencies(op))
+    if not ordered:
+        return None
+    return {
+        "count": len(ordered),
+        "mean_ns": sum(ordered) // len(ordered),
+        "max_ns": ordered[-1],
+        **{f"p{percent}_ns": percentile(ordered, percent) for percent in PERCENTILES},
+    }
+
+
+def tail_causes(commands: Commands, op: int) -> dict[str, Any] | None:
+    """Where the slowest commands' time went: nanoseconds by cause, zeroes left out."""
+    chosen = commands.indices(op)
+    if not chosen:
+        return None
+    chosen.sort(key=lambda i: (commands.submit[i] - commands.complete[i], i))
+    chosen = chosen[: max(1, len(chosen) * TAIL_PERMILLE // 1000)]
+    causes = {
+        name: total
+        for name, column in zip(CAUSES, commands.causes, strict=True)
+        if (total := sum(column[i] for i in chosen))
+    }
+    return {
+        "count": len(chosen),
+        "mean_ns": sum(causes.values()) // len(chosen),
+        "fastest_ns": min(commands.complete[i] - commands.submit[i] for i in chosen),
+        "cause_ns": causes,
+    }
+
+
+def write_amplification(stats: dict[str, int]) -> float | None:
+    """Units programmed (moved and padding included) for each unit that the host wrote."""
+    written = stats["host_written_units"]
+    if not written:
+        return None
+    return (written + stats["gc_moved_units"] + stats["padded_units"]) / written
+
+
+def load_scheme(folder: Path, name: str) -> SchemeData:
+    """Read one guest's folder; raises LogError when the run cannot be trusted."""
+    first = devlogs.read_stats_page(folder / "stats-begin.bin")
+    last = devlogs.read_stats_page(folder / "stats-end.bin")
+    if first.scheme != last.scheme:
+        raise LogError(f"{folder}: the scheme changed from {first.scheme} to {last.scheme}")
+    commands = devlogs.read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
+    runs = devlogs.read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)
+    fio = load_fio(folder / "fio.json")
+    stats = last.values
+    if stats["oob_mismatches"]:
+        raise LogError(f"{folder}: {stats['oob_mismatches']} reads met a foreign logical address")
+    outstanding = stats["cmds_accepted"] - stats["cmds_completed"]
+    if outstanding:
+        raise LogError(f"{folder}: {outstanding} commands were accepted but not completed")
+    if any(commands.status):
+        raise LogError(f"{folder}: {sum(map(bool, commands.status))} commands failed")
+    device = {
+        "read": device_direction(commands, devlogs.READ),
+        "write": device_direction(commands, devlogs.WRITE),
+    }
+    seen = {direction: fio_direction(fio, direction) for direction in ("read", "write")}
+    summary = {
+        "scheme": last.scheme,
+        "virtual_ns": last.now_ns - first.now_ns,
+        "begin_ns": first.now_ns,
+        "end_ns": last.now_ns,
+        "fio": seen,
+        "device": device,
+        "tail_causes": {
+            "permille": TAIL_PERMILLE,
+            "read": tail_causes(commands, devlogs.READ),
+            "write": tail_causes(commands, devlogs.WRITE),
+        },
+        "gc_runs": stats["gc_runs"],
+        "gc_pages_moved": stats["gc_page_programs"],
+        "gc_units_moved": stats["gc_moved_units"],
+        "write_amplification": write_amplification(stats),
+        "stats": stats,
+    }
+    return SchemeData(name, folder, first.now_ns, last.now_ns, commands, runs, stats, summary)
+
+
+# ---- Text -----------------------------------------------------------------
+
+
+def human_ns(value: float | None) -> str:
+    """Three significant digits and a unit, as people compare latencies."""
+    if value is None:
+        return "–"
+    for limit, divisor, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
+        if value < limit * 0.9995:
+            number = value / divisor
+            digits = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
+            return f"{number:.{digits}f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
+    values = summary["fio"][direction]
+    if not values:
+        return "–"
+    if key == "iops":
+        return f"{values['iops']:,.0f}"
+    return human_ns(values.get(key))
+
+
+def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Rows of (label, one cell for each scheme); a row without cells is a heading."""
+    rows: list[tuple[str, list[str]]] = []
+    latencies = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
+    for direction in ("read", "write"):
+        if not any(s["fio"][direction] for s in schemes.values()):
+            continue
+        rows.append((f"{direction}s", []))
+        for label, key in [("IOPS", "iops"), *latencies, ("max", "max_ns")]:
+            rows.append((f"  {label}", [_cell(s, direction, key) for s in schemes.values()]))
+    rows.append(("drive", []))
+    rows.append(("  GC runs", [f"{s['gc_runs']:,}" for s in schemes.values()]))
+    rows.append(("  pages moved", [f"{s['gc_pages_moved']:,}" for s in schemes.values()]))
+    amplification = [s["write_amplification"] for s in schemes.values()]
+    rows.append(
+        ("  write amplification", ["–" if a is None else f"{a:.3f}" for a in amplification])
+    )
+    rows.append(("time", []))
+    rows.append(("  virtual", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
+    rows.append(
+        (
+            "  wall (boot included)",
+            [f"{s['wall_s']:.1f} s" if "wall_s" in s else "–" for s in schemes.values()],
+        )
+    )
+    return rows
+
+
+def table_text(schemes: dict[str, dict[str, Any]]) -> str:
+    rows = table_rows(schemes)
+    label_width = max(len(label) for label, _ in rows)
+    widths = [
+        max(len(name), *(len(cells[i]) for _, cells in rows if cells))
+        for i, name in enumerate(schemes)
+    ]
+    head = " ".join(f"{name:>{w + 2}}" for name, w in zip(schemes, widths, strict=True))
+    lines = [" " * label_width + head]
+    for label, cells in rows:
+        line = f"{label:<{label_width}}"
+        line += " ".join(f"{cell:>{w + 2}}" for cell, w in zip(cells, widths, strict=False))
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def cliff(schemes: dict[str, dict[str, Any]]) -> tuple[str, str, float] | None:
+    """How many times the reads' p99.9 of the worst scheme is that of the best."""
+    values = {
+        name: s["fio"]["read"]["p99.9_ns"]
+        for name, s in schemes.items()
+        if s["fio"]["read"] and "p99.9_ns" in s["fio"]["read"]
+    }
+    if len(values) < 2:
+        return None
+    worst, best = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    return (worst, best, values[worst] / values[best]) if values[best] else None
