@@ -1,0 +1,277 @@
+/*
+ * Scarp: NVMe commands as commands of the flash engine
+ *
+ * hw/nvme gets a BlockAIOCB for each.  It may cancel that at any time, which
+ * completes it at once: the command's AIOCB is then cut off from the engine's
+ * command, which owns the data buffer and goes on to its end unseen.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/iov.h"
+#include "block/aio.h"
+#include "system/block-backend.h"
+#include "system/dma.h"
+#include "flash-int.h"
+
+/* Larger buffers are not kept for reuse. */
+#define KEEP_BUFFER_BYTES (1024 * 1024)
+#define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
+
+typedef struct {
+    BlockAIOCB common;
+    FlashCmd *cmd;
+} FlashAIOCB;
+
+struct FlashCmd {
+    ScarpCmd cmd;
+    FlashAIOCB *acb;   /* NULL: cancelled */
+    QEMUSGList *qsg;   /* of hw/nvme: only while acb is set */
+    QEMUIOVector *iov;
+    void *buffer;
+    size_t buffer_bytes;
+    FlashCmd *next_free;
+};
+
+static const ScarpOp ops[] = {
+    [NVME_NS_IO_READ] = SCARP_OP_READ,
+    [NVME_NS_IO_WRITE] = SCARP_OP_WRITE,
+    [NVME_NS_IO_WRITE_ZEROES] = SCARP_OP_WRITE_ZEROES,
+    [NVME_NS_IO_DISCARD] = SCARP_OP_DEALLOCATE,
+    [NVME_NS_IO_FLUSH] = SCARP_OP_FLUSH,
+};
+
+static FlashCmd *get_cmd(NvmeFlash *flash, size_t data_bytes)
+{
+    FlashCmd *cmd = flash->free_cmds;
+    void *buffer = NULL;
+    size_t buffer_bytes = 0;
+
+    if (cmd) {
+        flash->free_cmds = cmd->next_free;
+        buffer = cmd->buffer;
+        buffer_bytes = cmd->buffer_bytes;
+    } else {
+        cmd = g_new(FlashCmd, 1);
+    }
+    if (buffer_bytes < data_bytes) {
+        g_free(buffer);
+        buffer = g_malloc(data_bytes);
+        buffer_bytes = data_bytes;
+    }
+    *cmd = (FlashCmd) { .buffer = buffer, .buffer_bytes = buffer_bytes };
+    return cmd;
+}
+
+static void put_cmd(NvmeFlash *flash, FlashCmd *cmd)
+{
+    if (cmd->buffer_bytes > KEEP_BUFFER_BYTES) {
+        g_free(cmd->buffer);
+        cmd->buffer = NULL;
+        cmd->buffer_bytes = 0;
+    }
+    cmd->next_free = flash->free_cmds;
+    flash->free_cmds = cmd;
+}
+
+void nvme_flash_free_cmds(NvmeFlash *flash)
+{
+    FlashCmd *cmd;
+
+    while ((cmd = flash->free_cmds)) {
+        flash->free_cmds = cmd->next_free;
+        g_free(cmd->buffer);
+        g_free(cmd);
+    }
+}
+
+/* Move data between the guest (or hw/nvme's own buffer) and the command's. */
+static int copy_data(FlashCmd *cmd, DMADirection dir)
+{
+    size_t bytes = cmd->cmd.length_bytes;
+    MemReentrancyGuard *guard;
+    MemTxResult result;
+    bool engaged;
+
+    if (cmd->iov) {
+        if (dir == DMA_DIRECTION_FROM_DEVICE) {
+            qemu_iovec_from_buf(cmd->iov, 0, cmd->buffer, bytes);
+        } else {
+            qemu_iovec_to_buf(cmd->iov, 0, cmd->buffer, bytes);
+        }
+        return 0;
+    }
+
+    /* a guest may point the data at a register of the controller itself */
+    guard = &cmd->qsg->dev->mem_reentrancy_guard;
+    engaged = guard->engaged_in_io;
+    guard->engaged_in_io = true;
+    if (dir == DMA_DIRECTION_FROM_DEVICE) {
+        result = dma_buf_read(cmd->buffer, bytes, NULL, cmd->qsg,
+                              MEMTXATTRS_UNSPECIFIED);
+    } else {
+        result = dma_buf_write(cmd->buffer, bytes, NULL, cmd->qsg,
+                               MEMTXATTRS_UNSPECIFIED);
+    }
+    guard->engaged_in_io = engaged;
+    return result == MEMTX_OK ? 0 : -EIO;
+}
+
+static void complete(NvmeFlash *flash, FlashCmd *cmd)
+{
+    FlashAIOCB *acb = cmd->acb;
+    int ret = cmd->cmd.status == SCARP_STATUS_OK ? 0 : -EIO;
+
+    flash->in_flight--;
+    if (acb && !ret && cmd->cmd.op == SCARP_OP_READ) {
+        ret = copy_data(cmd, DMA_DIRECTION_FROM_DEVICE);
+    }
+    put_cmd(flash, cmd);
+    if (acb) {
+        acb->common.cb(acb->common.opaque, ret);
+        qemu_aio_unref(acb);
+    }
+}
+
+static void flash_aio_cancel(BlockAIOCB *common)
+{
+    FlashAIOCB *acb = container_of(common, FlashAIOCB, common);
+
+    if (acb->cmd) {
+        acb->cmd->acb = NULL;
+        acb->cmd = NULL;
+        acb->common.cb(acb->common.opaque, -ECANCELED);
+        qemu_aio_unref(acb);
+    }
+}
+
+static const AIOCBInfo flash_aiocb_info = {
+    .aiocb_size = sizeof(FlashAIOCB),
+    .cancel_async = flash_aio_cancel,
+};
+
+static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
+                                BlockCompletionFunc *cb, void *opaque)
+{
+    NvmeFlash *flash = ns->flash;
+    bool has_data = io->op == NVME_NS_IO_READ || io->op == NVME_NS_IO_WRITE;
+    bool write = io->op == NVME_NS_IO_WRITE ||
+                 io->op == NVME_NS_IO_WRITE_ZEROES;
+    FlashAIOCB *acb = qemu_aio_get(&flash_aiocb_info, NULL, cb, opaque);
+    FlashCmd *cmd = get_cmd(flash, has_data ? io->bytes : 0);
+
+    assert(io->op == NVME_NS_IO_FLUSH ||
+           (io->offset >= 0 && io->bytes <= ns->size - io->offset));
+
+    acb->cmd = cmd;
+    cmd->acb = acb;
+    cmd->qsg = io->qsg;
+    cmd->iov = io->iov;
+    cmd->cmd.op = ops[io->op];
+    /* a disabled write cache (Set Features) makes every write an FUA */
+    cmd->cmd.fua = write && ((io->flags & BDRV_REQ_FUA) ||
+                             !blk_enable_write_cache(ns->blkconf.blk));
+    cmd->cmd.nsid = nvme_nsid(ns);
+    cmd->cmd.offset_bytes = ns->flash_offset + io->offset;
+    cmd->cmd.length_bytes = io->bytes;
+    cmd->cmd.deadline_ns = SCARP_TIME_NEVER;
+    cmd->cmd.data = has_data ? cmd->buffer : NULL;
+    cmd->cmd.opaque = cmd;
+
+    if (io->op == NVME_NS_IO_FLUSH) {
+        cmd->cmd.offset_bytes = 0;
+    }
+    if (io->op == NVME_NS_IO_WRITE &&
+        copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
+        /* as the block layer's bounce buffers: the data is undefined */
+        memset(cmd->buffer, 0, io->bytes);
+    }
+
+    flash->in_flight++;
+    if (flash->stopped || !g_queue_is_empty(&flash->waiting) ||
+        !flash_port_push(flash->port, &cmd->cmd)) {
+        g_queue_push_tail(&flash->waiting, &cmd->cmd);
+    }
+    if (!flash->stopped) {
+        timer_mod_anticipate_ns(flash->timer,
+                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    }
+    return &acb->common;
+}
+
+static bool flash_is_allocated(NvmeNamespace *ns, int64_t offset,
+                               int64_t bytes)
+{
+    return scarp_is_mapped(ns->flash->drive, ns->flash_offset + offset, bytes);
+}
+
+static bool flash_virtual_queues(NvmeNamespace *ns)
+{
+    return ns->flash->virtual_queues;
+}
+
+const NvmeNsOps nvme_flash_ns_ops = {
+    .submit = flash_submit,
+    .is_allocated = flash_is_allocated,
+    .virtual_queues = flash_virtual_queues,
+};
+
+static void push_waiting(NvmeFlash *flash)
+{
+    ScarpCmd *cmd;
+
+    while ((cmd = g_queue_peek_head(&flash->waiting)) &&
+           flash_port_push(flash->port, cmd)) {
+        g_queue_pop_head(&flash->waiting);
+    }
+}
+
+void nvme_flash_timer_cb(void *opaque)
+{
+    NvmeFlash *flash = opaque;
+    int64_t now_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    int64_t next_ns;
+    unsigned completed;
+    ScarpCmd *cmd;
+
+    /* again only if a ring was too small for all there was */
+    do {
+        push_waiting(flash);
+        next_ns = flash_port_run(flash->port, now_ns);
+        completed = 0;
+        while ((cmd = flash_port_pop(flash->port))) {
+            complete(flash, cmd->opaque);
+            completed++;
+        }
+    } while (completed >= FLASH_PORT_ENTRIES ||
+             !g_queue_is_empty(&flash->waiting));
+
+    if (next_ns != SCARP_TIME_NEVER) {
+        timer_mod_anticipate_ns(flash->timer, next_ns);
+    }
+    flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
+}
+
+bool nvme_flash_drain(NvmeFlash *flash)
+{
+    int64_t now_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+
+    for (int i = 0; i < DRAIN_EVENT_TIMES; i++) {
+        unsigned completed = 0;
+        int64_t next_ns;
+
+        push_waiting(flash);
+        next_ns = flash_port_run(flash->port, now_ns);
+        while (flash_port_pop(flash->port)) {
+            /* the guest is gone: nobody is told */
+            flash->in_flight--;
+            completed++;
+        }
+        if (next_ns != SCARP_TIME_NEVER) {
+            now_ns = MAX(now_ns, next_ns);
+        } else if (!completed && g_queue_is_empty(&flash->waiting)) {
+            return true;
+        }
+    }
+    return false;
+}

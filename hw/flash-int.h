@@ -1,0 +1,60 @@
+/*
+ * Scarp: what the files of the NVMe flash device share
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLASH_INT_H
+#define SCARP_FLASH_INT_H
+
+#include "hw/qdev-core.h"
+#include "qemu/notify.h"
+#include "qemu/timer.h"
+#include "../../nvme.h"
+#include "flash-log.h"
+#include "flash-port.h"
+
+typedef struct FlashCmd FlashCmd;
+
+struct NvmeFlash {
+    DeviceState parent_obj;
+
+    ScarpDrive *drive;
+    FlashPort *port;
+    FlashLog *log;
+    QEMUTimer *timer;
+    FlashCmd *free_cmds;    /* with their bounce buffers */
+    GQueue waiting;         /* commands that found the ring full */
+    uint64_t in_flight;     /* commands that the engine has */
+    uint64_t ns_bytes;      /* given to namespaces so far */
+    bool stopped;           /* the guest is gone */
+    Notifier shutdown;
+
+    char *description;
+    char *scheme;
+    char *overrides;
+    char *clock;
+    char *age_pattern;
+    char *cmd_log;
+    char *gc_log;
+    char *progress;
+    uint64_t seed;
+    uint64_t age_seed;
+    uint32_t age;
+    uint32_t age_overwrite;
+    bool virtual_queues;
+};
+
+#define NVME_FLASH(obj) OBJECT_CHECK(NvmeFlash, (obj), TYPE_NVME_FLASH)
+
+extern const NvmeNsOps nvme_flash_ns_ops;
+
+void nvme_flash_timer_cb(void *opaque);
+
+/*
+ * Let the engine finish what it has, whatever the time, without telling the
+ * guest.  False if it does not come to an end.
+ */
+bool nvme_flash_drain(NvmeFlash *flash);
+void nvme_flash_free_cmds(NvmeFlash *flash);
+
+#endif /* SCARP_FLASH_INT_H */

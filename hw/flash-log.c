@@ -1,0 +1,221 @@
+/*
+ * Scarp: command log, GC log and progress file
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <sys/mman.h>
+#include "qemu/bswap.h"
+#include "qapi/error.h"
+#include "flash-log.h"
+
+#define FILE_BUFFER_BYTES (1024 * 1024)
+
+typedef struct QEMU_PACKED {
+    char magic[8];
+    uint32_t row_bytes;
+    uint32_t cause_count;
+    uint64_t reserved[2];
+} LogHeader;
+
+typedef struct QEMU_PACKED {
+    int64_t submit_ns;
+    int64_t complete_ns;
+    uint64_t offset_bytes;
+    uint32_t length_bytes;
+    uint8_t op;
+    uint8_t status;
+    uint16_t stream;
+    uint32_t nsid;
+    uint32_t pad;
+    int64_t cause_ns[SCARP_CAUSE__COUNT];
+} CmdRow;
+
+typedef struct QEMU_PACKED {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint32_t die;
+    uint32_t plane;
+    uint32_t victim_block;
+    uint32_t moved_units;
+} GcRow;
+
+enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
+
+struct FlashLog {
+    FILE *cmd;
+    FILE *gc;
+    char *cmd_buffer;
+    char *gc_buffer;
+    uint64_t *progress;
+    bool stopped;
+};
+
+static FILE *open_log(const char *path, const char *what, const char *magic,
+                      uint32_t row_bytes, uint32_t cause_count, char **buffer,
+                      Error **errp)
+{
+    LogHeader header = {
+        .row_bytes = cpu_to_le32(row_bytes),
+        .cause_count = cpu_to_le32(cause_count),
+    };
+    FILE *file = fopen(path, "wbe");
+
+    if (!file) {
+        error_setg_errno(errp, errno, "%s: cannot create '%s'", what, path);
+        return NULL;
+    }
+    *buffer = g_malloc(FILE_BUFFER_BYTES);
+    setvbuf(file, *buffer, _IOFBF, FILE_BUFFER_BYTES);
+    memcpy(header.magic, magic, sizeof(header.magic));
+    fwrite(&header, sizeof(header), 1, file);
+    return file;
+}
+
+static uint64_t *map_progress(const char *path, Error **errp)
+{
+    size_t bytes = PROGRESS_COUNT * sizeof(uint64_t);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    void *map = MAP_FAILED;
+
+    /* posix_fallocate: a full disk shall not become a SIGBUS later */
+    if (fd >= 0) {
+        errno = posix_fallocate(fd, 0, bytes);
+        if (!errno) {
+            map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        }
+    }
+    if (map == MAP_FAILED) {
+        error_setg_errno(errp, errno, "progress: cannot create '%s'", path);
+        map = NULL;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return map;
+}
+
+FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
+                         const char *progress_path, Error **errp)
+{
+    FlashLog *log = g_new0(FlashLog, 1);
+
+    if (cmd_path) {
+        log->cmd = open_log(cmd_path, "cmd-log", "SCARPCM1", sizeof(CmdRow),
+                            SCARP_CAUSE__COUNT, &log->cmd_buffer, errp);
+        if (!log->cmd) {
+            goto fail;
+        }
+    }
+    if (gc_path) {
+        log->gc = open_log(gc_path, "gc-log", "SCARPGC1", sizeof(GcRow), 0,
+                           &log->gc_buffer, errp);
+        if (!log->gc) {
+            goto fail;
+        }
+    }
+    if (progress_path) {
+        log->progress = map_progress(progress_path, errp);
+        if (!log->progress) {
+            goto fail;
+        }
+    }
+    return log;
+
+fail:
+    flash_log_close(log);
+    return NULL;
+}
+
+static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
+{
+    FlashLog *log = opaque;
+    CmdRow row = {
+        .submit_ns = cpu_to_le64(cmd->submit_ns),
+        .complete_ns = cpu_to_le64(cmd->complete_ns),
+        .offset_bytes = cpu_to_le64(cmd->offset_bytes),
+        .length_bytes = cpu_to_le32(cmd->length_bytes),
+        .op = cmd->op,
+        .status = cmd->status,
+        .stream = cpu_to_le16(cmd->stream),
+        .nsid = cpu_to_le32(cmd->nsid),
+    };
+
+    if (log->stopped) {
+        return;
+    }
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        row.cause_ns[i] = cpu_to_le64(cmd->cause_ns[i]);
+    }
+    /* errors are found by ferror() in flash_log_flush() */
+    fwrite(&row, sizeof(row), 1, log->cmd);
+}
+
+static void log_gc_done(void *opaque, const ScarpGcRun *run)
+{
+    FlashLog *log = opaque;
+    GcRow row = {
+        .begin_ns = cpu_to_le64(run->begin_ns),
+        .end_ns = cpu_to_le64(run->end_ns),
+        .die = cpu_to_le32(run->die),
+        .plane = cpu_to_le32(run->plane),
+        .victim_block = cpu_to_le32(run->victim_block),
+        .moved_units = cpu_to_le32(run->moved_units),
+    };
+
+    if (!log->stopped) {
+        fwrite(&row, sizeof(row), 1, log->gc);
+    }
+}
+
+ScarpObserver flash_log_observer(FlashLog *log)
+{
+    return (ScarpObserver) {
+        .cmd_done = log->cmd ? log_cmd_done : NULL,
+        .gc_done = log->gc ? log_gc_done : NULL,
+        .opaque = log,
+    };
+}
+
+void flash_log_stop(FlashLog *log)
+{
+    log->stopped = true;
+}
+
+void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
+{
+    if (log->progress) {
+        log->progress[PROGRESS_NOW_NS] = cpu_to_le64(now_ns);
+        log->progress[PROGRESS_COMPLETED] = cpu_to_le64(stats->cmds_completed);
+        log->progress[PROGRESS_GC_RUNS] = cpu_to_le64(stats->gc_runs);
+    }
+}
+
+bool flash_log_flush(FlashLog *log, Error **errp)
+{
+    if (log->cmd && (fflush(log->cmd) || ferror(log->cmd))) {
+        error_setg(errp, "cmd-log: could not be written completely");
+        return false;
+    }
+    if (log->gc && (fflush(log->gc) || ferror(log->gc))) {
+        error_setg(errp, "gc-log: could not be written completely");
+        return false;
+    }
+    return true;
+}
+
+void flash_log_close(FlashLog *log)
+{
+    if (log->cmd) {
+        fclose(log->cmd);
+    }
+    if (log->gc) {
+        fclose(log->gc);
+    }
+    if (log->progress) {
+        munmap(log->progress, PROGRESS_COUNT * sizeof(uint64_t));
+    }
+    g_free(log->cmd_buffer);
+    g_free(log->gc_buffer);
+    g_free(log);
+}

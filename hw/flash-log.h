@@ -1,0 +1,31 @@
+/*
+ * Scarp: command log, GC log and progress file
+ *
+ * Written on the host only; nothing here is visible to the guest or takes
+ * virtual time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLASH_LOG_H
+#define SCARP_FLASH_LOG_H
+
+#include "../ftl/scarp.h"
+
+typedef struct FlashLog FlashLog;
+
+/* Any path may be NULL. */
+FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
+                         const char *progress_path, Error **errp);
+
+/* The observer to give to the engine. */
+ScarpObserver flash_log_observer(FlashLog *log);
+
+/* Stop to write rows (the guest is gone). */
+void flash_log_stop(FlashLog *log);
+void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
+
+/* Write out what is buffered; false and *errp set if something was lost. */
+bool flash_log_flush(FlashLog *log, Error **errp);
+void flash_log_close(FlashLog *log);
+
+#endif /* SCARP_FLASH_LOG_H */

@@ -1,0 +1,105 @@
+/*
+ * Scarp: submission and completion rings
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <stdatomic.h>
+#include "qemu/memalign.h"
+#include "flash-port.h"
+
+#define CACHE_LINE 64
+
+/* The indices run freely; their difference is the number of entries used. */
+typedef struct {
+    _Alignas(CACHE_LINE) atomic_uint head; /* written by the consumer */
+    _Alignas(CACHE_LINE) atomic_uint tail; /* written by the producer */
+    _Alignas(CACHE_LINE) ScarpCmd *entry[FLASH_PORT_ENTRIES];
+} Ring;
+
+struct FlashPort {
+    Ring submission;
+    Ring completion;
+    ScarpDrive *drive;
+};
+
+QEMU_BUILD_BUG_ON(FLASH_PORT_ENTRIES & (FLASH_PORT_ENTRIES - 1));
+
+static bool ring_full(Ring *ring)
+{
+    unsigned head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    unsigned tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
+    return tail - head == FLASH_PORT_ENTRIES;
+}
+
+/* The producer has seen room. */
+static void ring_push(Ring *ring, ScarpCmd *cmd)
+{
+    unsigned tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
+    ring->entry[tail % FLASH_PORT_ENTRIES] = cmd;
+    atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
+}
+
+static ScarpCmd *ring_pop(Ring *ring)
+{
+    unsigned head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    unsigned tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+    ScarpCmd *cmd;
+
+    if (head == tail) {
+        return NULL;
+    }
+    cmd = ring->entry[head % FLASH_PORT_ENTRIES];
+    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+    return cmd;
+}
+
+FlashPort *flash_port_new(ScarpDrive *drive)
+{
+    FlashPort *port = qemu_memalign(CACHE_LINE, sizeof(*port));
+
+    memset(port, 0, sizeof(*port));
+    port->drive = drive;
+    return port;
+}
+
+void flash_port_free(FlashPort *port)
+{
+    qemu_vfree(port);
+}
+
+bool flash_port_push(FlashPort *port, ScarpCmd *cmd)
+{
+    if (ring_full(&port->submission)) {
+        return false;
+    }
+    ring_push(&port->submission, cmd);
+    return true;
+}
+
+ScarpCmd *flash_port_pop(FlashPort *port)
+{
+    return ring_pop(&port->completion);
+}
+
+int64_t flash_port_run(FlashPort *port, int64_t now_ns)
+{
+    ScarpCmd *cmd;
+
+    /* A late caller: what happened before the submissions comes first. */
+    if (scarp_next_event_ns(port->drive) < now_ns) {
+        scarp_run(port->drive, now_ns - 1);
+    }
+    while ((cmd = ring_pop(&port->submission))) {
+        scarp_submit(port->drive, cmd, now_ns);
+    }
+    scarp_run(port->drive, now_ns);
+
+    /* What does not fit waits in the engine for the client to catch up. */
+    while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {
+        ring_push(&port->completion, cmd);
+    }
+    return scarp_next_event_ns(port->drive);
+}

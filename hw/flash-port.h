@@ -1,0 +1,35 @@
+/*
+ * Scarp: the seam between hw/nvme and the flash engine
+ *
+ * The engine has one owner.  Whoever serves NVMe queues (the client) talks
+ * to it through two single-producer single-consumer rings only.  On the
+ * virtual clock one timer callback is both ends; a device thread can take
+ * over the owner's end without a change to the client's.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLASH_PORT_H
+#define SCARP_FLASH_PORT_H
+
+#include "../ftl/scarp.h"
+
+#define FLASH_PORT_ENTRIES 1024u /* of each ring; a power of two */
+
+typedef struct FlashPort FlashPort;
+
+FlashPort *flash_port_new(ScarpDrive *drive);
+void flash_port_free(FlashPort *port);
+
+/* Client: false when the ring is full; try again after the owner ran. */
+bool flash_port_push(FlashPort *port, ScarpCmd *cmd);
+/* Client: the next completed command, or NULL. */
+ScarpCmd *flash_port_pop(FlashPort *port);
+
+/*
+ * Owner: take what was pushed as submitted at now_ns, process every event
+ * up to now_ns, hand over what completed.  Returns the time of the next
+ * event.
+ */
+int64_t flash_port_run(FlashPort *port, int64_t now_ns);
+
+#endif /* SCARP_FLASH_PORT_H */

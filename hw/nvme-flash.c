@@ -1,0 +1,336 @@
+/*
+ * Scarp: NVMe flash device
+ *
+ * -device nvme-flash,id=f0,description=FILE,scheme=NAME owns one flash
+ * engine; -device nvme-ns,flash=f0 puts a namespace on it.  Namespaces on
+ * one device share its flash and contend for it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/module.h"
+#include "qobject/qdict.h"
+#include "exec/icount.h"
+#include "hw/qdev-properties.h"
+#include "system/block-backend.h"
+#include "system/cpu-timers.h"
+#include "system/runstate.h"
+#include "flash-int.h"
+
+/* QEMU's exit status when the drive broke a law; isa-debug-exit's are odd */
+#define EXIT_LAW_BROKEN 4
+
+#define AGE_SEED_UNSET UINT64_MAX
+
+bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
+{
+    NvmeFlash *flash = ns->flash;
+    uint64_t capacity, left, unit, size = ns->params.size;
+    BlockBackend *blk;
+    QDict *options;
+
+    if (!flash->drive) {
+        error_setg(errp, "flash: the nvme-flash device is not realized");
+        return false;
+    }
+    if (ns->blkconf.blk) {
+        error_setg(errp, "'drive' and 'flash' exclude each other: a "
+                   "namespace's data is in one place");
+        return false;
+    }
+    if (ns->params.ms || ns->params.pi) {
+        error_setg(errp, "%s: not supported with 'flash' (only formats "
+                   "without metadata are)", ns->params.ms ? "ms" : "pi");
+        return false;
+    }
+
+    capacity = scarp_drive_logical_bytes(flash->drive);
+    unit = scarp_drive_unit_bytes(flash->drive);
+    left = capacity - flash->ns_bytes;
+    if (!size) {
+        size = left;
+    }
+    if (!left) {
+        error_setg(errp, "flash: nothing is left of its %" PRIu64 " bytes",
+                   capacity);
+        return false;
+    }
+    if (size % unit) {
+        error_setg(errp, "size: %" PRIu64 " is not a multiple of the flash's "
+                   "mapping unit, %" PRIu64 " bytes", size, unit);
+        return false;
+    }
+    if (size > left) {
+        error_setg(errp, "size: %" PRIu64 " is more than the %" PRIu64
+                   " bytes that are left of the flash's %" PRIu64,
+                   size, left, capacity);
+        return false;
+    }
+
+    /* hw/nvme asks the backend for geometry and accounting, not for data */
+    options = qdict_new();
+    qdict_put_str(options, "driver", "null-co");
+    qdict_put_int(options, "size", size);
+    qdict_put_bool(options, "read-zeroes", true);
+    blk = blk_new_open(NULL, NULL, options, BDRV_O_RDWR, errp);
+    if (!blk) {
+        return false;
+    }
+    if (blk_attach_dev(blk, DEVICE(ns)) < 0) {
+        g_assert_not_reached();
+    }
+    blk_unref(blk); /* attached: the drive property's release drops it */
+    ns->blkconf.blk = blk;
+    if (ns->blkconf.discard_granularity == -1) {
+        ns->blkconf.discard_granularity =
+            MAX(unit, ns->blkconf.logical_block_size);
+    }
+
+    ns->ops = &nvme_flash_ns_ops;
+    ns->flash_offset = flash->ns_bytes;
+    flash->ns_bytes += size;
+    return true;
+}
+
+size_t nvme_flash_log_page(NvmeFlash *flash, void *buf, size_t size)
+{
+    return scarp_stats_log_page(flash->drive,
+                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), buf,
+                                size);
+}
+
+bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
+{
+    Error *err = NULL;
+
+    switch (command) {
+    case NVME_FLASH_CONTROL_CPU_SPEED:
+        if (!icount_enabled() || !icount_set_shift((int32_t)argument, &err)) {
+            error_free(err);
+            return false;
+        }
+        return true;
+    case NVME_FLASH_CONTROL_RESET_STATS:
+        scarp_stats_reset(flash->drive);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const char *flash_name(NvmeFlash *flash)
+{
+    return DEVICE(flash)->id ?: TYPE_NVME_FLASH;
+}
+
+/*
+ * A run in which a command was lost or data came from the wrong place must
+ * not end as a success.  What is legitimately in flight when the guest stops
+ * comes to its end first; anything left then is an error.
+ */
+static bool flash_check_laws(NvmeFlash *flash)
+{
+    const ScarpStats *stats = scarp_stats(flash->drive);
+    g_autoptr(GError) error = NULL;
+    Error *log_error = NULL;
+
+    if (!nvme_flash_drain(flash)) {
+        error_report("nvme-flash %s: the drive does not come to rest",
+                     flash_name(flash));
+    } else if (stats->cmds_accepted != stats->cmds_completed ||
+               flash->in_flight) {
+        error_report("nvme-flash %s: %" PRIu64 " commands accepted, %" PRIu64
+                     " completed, %" PRIu64 " never returned",
+                     flash_name(flash), stats->cmds_accepted,
+                     stats->cmds_completed, flash->in_flight);
+    } else if (!scarp_quiescent(flash->drive, &error)) {
+        error_report("nvme-flash %s: %s", flash_name(flash), error->message);
+    } else if (stats->oob_mismatches) {
+        error_report("nvme-flash %s: %" PRIu64 " reads found another unit's "
+                     "data (oob_mismatches)", flash_name(flash),
+                     stats->oob_mismatches);
+    } else if (!flash_log_flush(flash->log, &log_error)) {
+        error_reportf_err(log_error, "nvme-flash %s: ", flash_name(flash));
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static void flash_shutdown(Notifier *notifier, void *data)
+{
+    NvmeFlash *flash = container_of(notifier, NvmeFlash, shutdown);
+    ShutdownCause *cause = data;
+
+    if (flash->stopped) {
+        return;
+    }
+    flash->stopped = true;
+    timer_del(flash->timer);
+    flash_log_progress(flash->log, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
+                       scarp_stats(flash->drive));
+    flash_log_stop(flash->log);
+    if (!flash_check_laws(flash)) {
+        qemu_system_shutdown_request_with_code(*cause, EXIT_LAW_BROKEN);
+    }
+}
+
+static bool flash_age(NvmeFlash *flash, Error **errp)
+{
+    g_autoptr(GError) error = NULL;
+    ScarpAge age = {
+        .utilisation_permille = flash->age,
+        .overwrite_permille = flash->age_overwrite,
+        .pattern = flash->age_pattern ?: "random",
+        .seed = flash->age_seed == AGE_SEED_UNSET ? 1 : flash->age_seed,
+    };
+
+    if (!flash->age) {
+        if (flash->age_overwrite != UINT32_MAX || flash->age_pattern ||
+            flash->age_seed != AGE_SEED_UNSET) {
+            error_setg(errp, "age-overwrite, age-pattern, age-seed: need "
+                       "'age', the permille of the drive that is written");
+            return false;
+        }
+        return true;
+    }
+    if (flash->age > 1000) {
+        error_setg(errp, "age: %" PRIu32 " is out of range; allowed are 0 to "
+                   "1000 permille of the logical units", flash->age);
+        return false;
+    }
+    if (!scarp_age(flash->drive, &age, &error)) {
+        error_setg(errp, "age: %s", error->message);
+        return false;
+    }
+    return true;
+}
+
+static void nvme_flash_realize(DeviceState *dev, Error **errp)
+{
+    NvmeFlash *flash = NVME_FLASH(dev);
+    g_autofree char *overrides = g_strdup(flash->overrides);
+    g_autoptr(GError) error = NULL;
+    ScarpConfig config = {
+        .description_path = flash->description,
+        .scheme = flash->scheme ?: "baseline",
+        .seed = flash->seed,
+        .store_data = true,
+    };
+    ScarpObserver observer;
+
+    if (!flash->description) {
+        error_setg(errp, "description: missing; it is the path of a drive "
+                   "description");
+        return;
+    }
+    if (flash->clock && strcmp(flash->clock, "virtual")) {
+        error_setg(errp, "clock: '%s' is not known; allowed is 'virtual'",
+                   flash->clock);
+        return;
+    }
+    if (overrides) {
+        /* a ',' would have ended the property */
+        config.overrides = g_strdelimit(overrides, ";", ',');
+    }
+
+    flash->drive = scarp_drive_new(&config, &error);
+    if (!flash->drive) {
+        error_setg(errp, "%s", error->message);
+        return;
+    }
+    if (!flash_age(flash, errp)) {
+        goto fail;
+    }
+    flash->log = flash_log_open(flash->cmd_log, flash->gc_log,
+                                flash->progress, errp);
+    if (!flash->log) {
+        goto fail;
+    }
+    observer = flash_log_observer(flash->log);
+    scarp_set_observer(flash->drive, &observer);
+
+    flash->port = flash_port_new(flash->drive);
+    flash->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, nvme_flash_timer_cb,
+                                flash);
+    g_queue_init(&flash->waiting);
+    flash->shutdown.notify = flash_shutdown;
+    qemu_register_shutdown_notifier(&flash->shutdown);
+    return;
+
+fail:
+    scarp_drive_free(flash->drive);
+    flash->drive = NULL;
+}
+
+static void nvme_flash_unrealize(DeviceState *dev)
+{
+    NvmeFlash *flash = NVME_FLASH(dev);
+
+    notifier_remove(&flash->shutdown);
+    timer_free(flash->timer);
+    nvme_flash_drain(flash);
+    nvme_flash_free_cmds(flash);
+    flash_log_close(flash->log);
+    flash_port_free(flash->port);
+    scarp_drive_free(flash->drive);
+    flash->drive = NULL;
+}
+
+static char *nvme_flash_get_stats(Object *obj, Error **errp)
+{
+    NvmeFlash *flash = NVME_FLASH(obj);
+
+    if (!flash->drive) {
+        error_setg(errp, "stats: the device is not realized");
+        return NULL;
+    }
+    return scarp_stats_json(flash->drive);
+}
+
+static const Property nvme_flash_props[] = {
+    DEFINE_PROP_STRING("description", NvmeFlash, description),
+    DEFINE_PROP_STRING("scheme", NvmeFlash, scheme),
+    DEFINE_PROP_STRING("overrides", NvmeFlash, overrides),
+    DEFINE_PROP_UINT64("seed", NvmeFlash, seed, 1),
+    DEFINE_PROP_STRING("clock", NvmeFlash, clock),
+    DEFINE_PROP_UINT32("age", NvmeFlash, age, 0),
+    DEFINE_PROP_UINT32("age-overwrite", NvmeFlash, age_overwrite, UINT32_MAX),
+    DEFINE_PROP_STRING("age-pattern", NvmeFlash, age_pattern),
+    DEFINE_PROP_UINT64("age-seed", NvmeFlash, age_seed, AGE_SEED_UNSET),
+    DEFINE_PROP_STRING("cmd-log", NvmeFlash, cmd_log),
+    DEFINE_PROP_STRING("gc-log", NvmeFlash, gc_log),
+    DEFINE_PROP_STRING("progress", NvmeFlash, progress),
+    DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),
+};
+
+static void nvme_flash_class_init(ObjectClass *oc, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(oc);
+
+    set_bit(DEVICE_CATEGORY_STORAGE, dc->categories);
+    dc->desc = "Simulated NAND flash for NVMe namespaces";
+    dc->realize = nvme_flash_realize;
+    dc->unrealize = nvme_flash_unrealize;
+    dc->hotpluggable = false; /* namespaces keep no reference count */
+    device_class_set_props(dc, nvme_flash_props);
+    object_class_property_add_str(oc, "stats", nvme_flash_get_stats, NULL);
+    object_class_property_set_description(oc, "stats",
+                                          "statistics of the drive, as JSON");
+}
+
+static const TypeInfo nvme_flash_info = {
+    .name = TYPE_NVME_FLASH,
+    .parent = TYPE_DEVICE,
+    .class_init = nvme_flash_class_init,
+    .instance_size = sizeof(NvmeFlash),
+};
+
+static void nvme_flash_register_types(void)
+{
+    type_register_static(&nvme_flash_info);
+}
+
+type_init(nvme_flash_register_types)

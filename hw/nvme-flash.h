@@ -1,0 +1,39 @@
+/*
+ * Scarp: NVMe flash device, as hw/nvme sees it
+ *
+ * A device without a bus that owns the flash engine.  Namespaces are put on
+ * it with -device nvme-ns,flash=ID.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_NVME_FLASH_H
+#define SCARP_NVME_FLASH_H
+
+#define TYPE_NVME_FLASH "nvme-flash"
+typedef struct NvmeFlash NvmeFlash;
+typedef struct NvmeNamespace NvmeNamespace;
+
+enum {
+    NVME_FLASH_LOG_STATS = 0xca,   /* log page: see ftl/scarp.h */
+    NVME_FLASH_ADM_CONTROL = 0xc0, /* admin opcode, without data */
+};
+
+/* cdw10 of NVME_FLASH_ADM_CONTROL */
+enum {
+    NVME_FLASH_CONTROL_CPU_SPEED = 1, /* cdw11: icount shift, signed */
+    NVME_FLASH_CONTROL_RESET_STATS = 2,
+};
+
+/*
+ * Give a namespace the next range of the flash (params.size bytes, or what
+ * is left), and a block backend of that size that never sees data.
+ */
+bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
+
+/* Fill at most size bytes and return the full length. */
+size_t nvme_flash_log_page(NvmeFlash *flash, void *buf, size_t size);
+
+/* False if the command or its argument is not known. */
+bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
+
+#endif /* SCARP_NVME_FLASH_H */
