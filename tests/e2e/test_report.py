@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Logs, numbers, table and report, on synthetic files with known answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+import synthetic  # noqa: E402
+from scarplib import devlogs, summary  # noqa: E402
+from scarplib.devlogs import LogError  # noqa: E402
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+
+class Layout(unittest.TestCase):
+    """The readers' order of fields is that of the engine's public header."""
+
+    def setUp(self) -> None:
+        self.header = (ROOT / "ftl" / "scarp.h").read_text()
+
+    def test_causes(self) -> None:
+        names = re.findall(r"SCARP_CAUSE_(?!_COUNT)(\w+),", self.header)
+        self.assertEqual([name.lower() for name in names], list(devlogs.CAUSES))
+
+    def test_stats(self) -> None:
+        body = self.header[: self.header.index("} ScarpStats;")]
+        body = body[body.rindex("typedef struct {") :]
+        names = re.findall(r"uint64_t (\w+);", body)
+        self.assertEqual(names, list(devlogs.STATS))
+        self.assertIn("uint64_t cause_ns[SCARP_CAUSE__COUNT];", body)
+
+    def test_ops(self) -> None:
+        names = re.findall(r"SCARP_OP_(?!_COUNT)(\w+),", self.header)
+        self.assertEqual([name.lower() for name in names], list(devlogs.OPS))
+
+
+class Logs(Folder):
+    def test_only_the_window_counts(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=50)
+        everything = devlogs.read_commands(self.folder / "cmd.bin")
+        window = devlogs.read_commands(self.folder / "cmd.bin", synthetic.BEGIN_NS)
+        self.assertEqual((len(everything), len(window)), (51, 50))
+
+    def test_causes_must_add_up(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=3)
+        path = self.folder / "cmd.bin"
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        with self.assertRaisesRegex(LogError, "row 3: causes add up"):
+            devlogs.read_commands(path)
+
+    def test_damage_is_named(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=3)
+        path = self.folder / "cmd.bin"
+        data = path.read_bytes()
+        for damaged, message in (
+            (data[:-5], "no whole number"),
+            (b"X" + data[1:], "begins with"),
+            (data[:7], "too few"),
+            (data[:12] + struct.pack("<I", 3) + data[16:], "3 causes"),
+        ):
+            path.write_bytes(damaged)
+            with self.subTest(message), self.assertRaisesRegex(LogError, message):
+                devlogs.read_commands(path)
+        with self.assertRaisesRegex(LogError, "No such file"):
+            devlogs.read_gc_runs(self.folder / "absent")
+
+    def test_gc_window_keeps_overlaps(self) -> None:
+        rows = [(10, 20, 0, 0, 1, 5), (30, 40, 1, 1, 2, 6), (50, 60, 2, 2, 3, 7)]
+        path = self.folder / "gc.bin"
+        head = struct.pack("<8sII16x", b"SCARPGC1", 32, 0)
+        path.write_bytes(head + b"".join(struct.pack("<qqIIII", *row) for row in reversed(rows)))
+        self.assertEqual([run.moved for run in devlogs.read_gc_runs(path, 20, 49)], [5, 6])
+
+
+class Numbers(Folder):
+    def test_percentile_is_nearest_rank(self) -> None:
+        values = list(range(1, 10_001))
+        for percent, expected in (("50", 5000), ("99", 9900), ("99.9", 9990), ("99.99", 9999)):
+            self.assertEqual(summary.percentile(values, percent), expected)
+        self.assertEqual(summary.percentile([7], "99.99"), 7)
+
+    def test_scheme(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline")
+        data = summary.load_scheme(self.folder, "baseline")
+        result = data.summary
+        for direction, op in (("read", 0), ("write", 1)):
+            latencies = sorted(data.commands.latencies(op))
+            seen, device = result["fio"][direction], result["device"][direction]
+            self.assertEqual(seen["count"], len(latencies))
+            self.assertEqual(device["max_ns"], latencies[-1])
+            # The synthetic guest adds nothing to the device's latency.
+            for key in ("p50_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns"):
+                self.assertEqual(seen[key], device[key])
+            self.assertAlmostEqual(seen["iops"] * result["virtual_ns"] / 1e9, len(latencies), 0)
+        writes, moved = result["stats"]["writes"], result["gc_units_moved"]
+        self.assertGreater(moved, 0)
+        self.assertEqual(result["write_amplification"], (writes + moved) / writes)
+
+    def test_tail_is_explained_exactly(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline")
+        data = summary.load_scheme(self.folder, "baseline")
+        tail = data.summary["tail_causes"]["read"]
+        latencies = sorted(data.commands.latencies(0), reverse=True)
+        self.assertEqual(tail["count"], len(latencies) // 1000)
+        self.assertEqual(sum(tail["cause_ns"].values()), sum(latencies[: tail["count"]]))
+        gc_share = tail["cause_ns"]["die_gc_program"] + tail["cause_ns"]["die_erase"]
+        self.assertGreater(gc_share / sum(tail["cause_ns"].values()), 0.9)
+
+    def test_untrustworthy_runs_have_no_summary(self) -> None:
+        good = {"cmds_accepted": 5, "cmds_completed": 5}
+        for change, message in (
+            ({"cmds_completed": 4}, "1 commands were accepted but not completed"),
+            ({"oob_mismatches": 2}, "2 reads met a foreign"),
+        ):
+            synthetic.write_scheme(self.folder, "baseline", count=20)
+            end = synthetic.stats_page("baseline", 10**12, {**good, **change})
+            (self.folder / "stats-end.bin").write_bytes(end)
+            with self.subTest(message), self.assertRaisesRegex(LogError, message):
+                summary.load_scheme(self.folder, "baseline")
+
+    def test_fio_failures(self) -> None:
+        path = self.folder / "fio.json"
+        for text, message in (
+            ("", "not fio's JSON"),
+            ('{"jobs": []}', "no job"),
+            ('{"jobs": [{"jobname": "a", "error": 28}]}', "job a failed with error 28"),
+        ):
+            path.write_text(text)
+            with self.subTest(text), self.assertRaisesRegex(LogError, message):
+                summary.load_fio(path)
+
+    def test_jobs_merge(self) -> None:
+        def job(values: list[int]) -> dict:
+            return {"read": synthetic._fio_part(values, 2.0), "write": {"total_ios": 0}}
+
+        merged = summary.fio_direction({"jobs": [job([10] * 98), job([50, 70])]}, "read")
+        assert merged is not None
+        self.assertEqual((merged["count"], merged["iops"]), (100, 50.0))
+        self.assertEqual((merged["p50_ns"], merged["p99_ns"], merged["max_ns"]), (10, 50, 70))
+        self.assertEqual(merged["mean_ns"], 11)
+        self.assertIsNone(summary.fio_direction({"jobs": [job([10])]}, "write"))
+
+    def test_human(self) -> None:
+        for value, text in (
+            (1234, "1.23 µs"),
+            (80_830, "80.8 µs"),
+            (999_999, "1.00 ms"),
+            (123_400_000, "123 ms"),
+            (2_500_000_000, "2.50 s"),
+            (None, "–"),
+        ):
+            self.assertEqual(summary.human_ns(value), text)
+
+
+class Report(Folder):
+    def write_run(self) -> dict:
+        schemes = {}
+        for name, gc in (("baseline", True), ("ideal", False)):
+            synthetic.write_scheme(self.folder / name, name, gc=gc)
+            loaded = summary.load_scheme(self.folder / name, name).summary
+            schemes[name] = {**loaded, "wall_s": 12.3}
+        result = {"schema": summary.SCHEMA, "schemes": schemes, "manifest": {"qemu": "abc"}}
+        (self.folder / "summary.json").write_text(json.dumps(result))
+        return result
+
+    def test_table(self) -> None:
+        schemes = self.write_run()["schemes"]
+        text = summary.table_text(schemes)
+        lines = text.splitlines()
+        self.assertEqual(lines[0].split(), ["baseline", "ideal"])
+        labels = [line.split("  ")[1] if line.startswith("  ") else line for line in lines[1:]]
+        for wanted in ("IOPS", "mean", "p50", "p99", "p99.9", "p99.99", "max"):
+            self.assertEqual(labels.count(wanted), 2, f"{wanted} for reads and for writes")
+        for wanted in ("GC runs", "pages moved", "write amplification", "virtual"):
+            self.assertEqual(labels.count(wanted), 1)
+        self.assertIn(f"{schemes['baseline']['gc_runs']}", text)
+        # Columns line up: every line with cells ends where the head does.
+        ends = {len(line) for line in lines if re.search(r"\S {2,}\S", line) or line == lines[0]}
+        self.assertEqual(len(ends), 1, text)
+
+    def test_cliff(self) -> None:
+        found = summary.cliff(self.write_run()["schemes"])
+        assert found is not None
+        self.assertEqual(found[:2], ("baseline", "ideal"))
+        self.assertGreater(found[2], 5)
+
+    def test_pictures_and_page(self) -> None:
+        try:
+            from scarplib import report
+        except ImportError as error:
+            self.skipTest(f"runs in the cache's venv: {error}")
+        self.write_run()
+        report.write_report(self.folder)
+        for name in ("latency.png", "cdf.png", "causes.png"):
+            self.assertEqual((self.folder / name).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        text = (self.folder / "report.html").read_text()
+        self.assertEqual(text.count("data:image/png;base64,"), 3)
+        self.assertNotRegex(text, r"https?://|src=\"(?!data:)", "must open without a network")
+        self.assertIn("&quot;qemu&quot;: &quot;abc&quot;", text)
+
+    def test_gc_spans(self) -> None:
+        try:
+            from scarplib import report
+        except ImportError as error:
+            self.skipTest(f"runs in the cache's venv: {error}")
+        self.assertEqual(report.merge_spans([(5, 7), (0, 2), (3, 4)], 1), [(0, 7)])
+        self.assertEqual(report.merge_spans([(5, 7), (0, 2)], 1), [(0, 2), (5, 7)])
+        synthetic.write_scheme(self.folder / "b", "b")
+        times, counts = report.gc_steps(summary.load_scheme(self.folder / "b", "b"))
+        self.assertEqual(times, sorted(times))
+        self.assertEqual((counts[0], counts[-1]), (0, 0))
+        self.assertGreater(max(counts), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
