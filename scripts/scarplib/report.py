@@ -243,7 +243,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
             edgecolor="none",
         )
         legend.set_zorder(10)
-        closer.set_title("around its slowest read, one line per command")
+        closer.set_title("a closer look, around its slowest read")
         times, counts = gc_steps(data)
         for axes in (strip, closer_strip):
             axes.fill_between(times, counts, step="post", color=GC_BAND, linewidth=0)
