@@ -401,9 +401,7 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
             f"<h2>{html.escape(heading)}</h2><p>{html.escape(text)}</p>"
             f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
         )
-    manifest = json.dumps(
-        {"settings": result.get("settings"), "manifest": result.get("manifest")}, indent=2
-    )
+    manifest = json.dumps(result.get("manifest"), indent=2)
     parts.append(
         "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"
         f"<pre>{html.escape(manifest)}</pre></html>"

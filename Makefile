@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every target fetches and builds what it needs, into one cache folder.
+
+SCARP := scripts/scarp
+N ?= 50
+ROUNDS ?= 5
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-e2e \
+	test-determinism determinism bench-guest lint clean
+
+help: ## this list
+	@echo "make TARGET [ARGS='options of scripts/scarp']"
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+run: ## compare baseline with ideal on the demo drive: table, picture, out/latest
+	@$(SCARP) run $(ARGS)
+
+shell: ## a guest's prompt on the drive (ARGS='--mkfs ext4')
+	@$(SCARP) shell $(ARGS)
+
+setup: ## only fetch and build what runs and tests need
+	@$(SCARP) setup
+
+test: ## every suite; ends with one line: N passed, N failed
+	@$(SCARP) test
+
+test-unit: ## the engine's unit tests, with sanitizers
+	@sh tests/unit/run.sh
+
+test-qtest: ## the device without a guest: exact latencies, data, aborts
+	@$(SCARP) test-qtest
+
+test-guest: ## in the guest: verify through GC, mkfs and fsck, trim, nvme-cli
+	@$(SCARP) test-guest
+
+test-upstream: ## QEMU's own nvme tests on the patched QEMU
+	@$(SCARP) test-upstream
+
+test-e2e: ## parsing, table, report and arguments on synthetic results
+	@$(SCARP) test-e2e
+
+test-determinism: ## 12 runs, half on a busy host, compared byte for byte
+	@$(SCARP) determinism
+
+determinism: ## the same N times (N=50) and how many results are distinct
+	@$(SCARP) determinism -n $(N)
+
+bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
+	@$(SCARP) bench-guest --rounds $(ROUNDS)
+
+lint: ## ruff, and QEMU's checkpatch on C files and patches
+	@$(SCARP) lint
+
+clean: ## remove results; the cache stays
+	rm -rf out build

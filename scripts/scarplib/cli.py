@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The `scarp` command's arguments; everything is checked here before anything is built."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from .errors import UserError, integer
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def _schemes(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
+            raise UserError(
+                f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
+            )
+        if names.count(name) > 1:
+            raise UserError(f"--schemes: '{name}' is named twice")
+    return names
+
+
+def _overrides(text: str) -> str:
+    for part in text.split(","):
+        if not re.fullmatch(r"[\w-]+\.[\w-]+=[^=;,]+", part):
+            raise UserError(f"--set: '{part}' is not 'group.key=value'")
+    return text
+
+
+def _add_drive_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device",
+        type=Path,
+        default=ROOT / "devices" / "demo.ini",
+        metavar="FILE",
+        help="the drive's description (default: devices/demo.ini)",
+    )
+    parser.add_argument(
+        "--set",
+        type=_overrides,
+        metavar="GROUP.KEY=VALUE,…",
+        help="keys of the description to change, e.g. gc.trigger_free_blocks=4",
+    )
+    parser.add_argument(
+        "--age",
+        type=integer("--age", 0, 1000),
+        default=900,
+        metavar="N",
+        help="how full the aged drive is, in thousandths; 0: a fresh drive (default: 900)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, 2**63 - 1),
+        default=1,
+        metavar="N",
+        help="seed of the drive and its ageing (default: 1)",
+    )
+    parser.add_argument(
+        "--smp", type=integer("--smp", 1, 64), default=1, metavar="N", help="virtual CPUs"
+    )
+    parser.add_argument(
+        "--cpu-shift",
+        type=integer("--cpu-shift", -4, 10),
+        default=-2,
+        metavar="N",
+        help="2^N ns for each guest instruction: -2 is a modern core (default: -2)",
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a fio job under several schemes and compare")
+    run.add_argument(
+        "--job",
+        type=Path,
+        default=ROOT / "fio-jobs" / "demo.fio",
+        metavar="FILE",
+        help="fio job file (default: fio-jobs/demo.fio)",
+    )
+    run.add_argument(
+        "--schemes",
+        type=_schemes,
+        default=["baseline", "ideal"],
+        metavar="A,B,…",
+        help="schemes to compare (default: baseline,ideal)",
+    )
+    _add_drive_options(run)
+    run.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-run)")
+    run.add_argument(
+        "--wall-limit",
+        type=integer("--wall-limit", 10, 7 * 86400),
+        default=240,
+        metavar="S",
+        help="give up on a guest after this many seconds (default: 240)",
+    )
+
+    shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
+    shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")
+    shell.add_argument("--scheme", default="baseline", metavar="NAME")
+    _add_drive_options(shell)
+
+    commands.add_parser("schemes", help="list the schemes")
+
+    determinism = commands.add_parser("determinism", help="run one job often, compare every byte")
+    determinism.add_argument("-n", type=integer("-n", 2, 10_000), default=12, metavar="N")
+    determinism.add_argument(
+        "--skip-negative", action="store_true", help="without the run that must differ"
+    )
+
+    bench = commands.add_parser("bench-guest", help="guest I/Os per wall second, against null-co")
+    bench.add_argument("--rounds", type=integer("--rounds", 1, 100), default=5, metavar="N")
+
+    for name, text in (
+        ("setup", "fetch and build what runs and tests need"),
+        ("test", "every suite, in parallel where they do not disturb each other"),
+        ("test-qtest", "the device without a guest"),
+        ("test-guest", "what only a guest can test"),
+        ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
+        ("test-e2e", "these scripts, on synthetic results"),
+        ("lint", "ruff, and QEMU's checkpatch on C files and patches"),
+    ):
+        commands.add_parser(name, help=text)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    try:
+        arguments = _parser().parse_args(argv)
+        return _run(arguments)
+    except UserError as error:
+        print(f"scarp: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("scarp: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    # Imported late: `--help` and wrong arguments need none of it.
+    command = arguments.command
+    if command == "run":
+        from . import run
+
+        return run.run(
+            run.Settings(
+                job=arguments.job,
+                device=arguments.device,
+                schemes=arguments.schemes,
+                age=arguments.age,
+                seed=arguments.seed,
+                smp=arguments.smp,
+                cpu_shift=arguments.cpu_shift,
+                overrides=arguments.set,
+                out=arguments.out,
+                wall_limit=arguments.wall_limit,
+            )
+        )
+    if command == "shell":
+        from . import shell
+
+        return shell.shell(arguments)
+    if command == "determinism":
+        from . import determinism
+
+        return determinism.main(arguments.n, negative=not arguments.skip_negative)
+    if command == "bench-guest":
+        from . import bench
+
+        return bench.main(arguments.rounds)
+    if command == "schemes":
+        from . import shell
+
+        return shell.list_schemes()
+    from . import suites
+
+    return suites.main(command)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Errors that a user reads as one line instead of a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class UserError(Exception):
+    """Says what is wrong, where (the option or key), and what is allowed."""
+
+
+def integer(key: str, low: int, high: int) -> Callable[[str], int]:
+    """A parser of whole numbers for argparse whose error names the key and the range."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text, 10)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise UserError(f"{key}: '{text}' is not a whole number from {low} to {high}")
+        return value
+
+    return parse

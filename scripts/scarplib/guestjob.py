@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One fio job in one guest on one drive: the task that the guest runs, and its files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import devlogs, vm
+from .errors import UserError
+from .guest_image import GuestImage
+from .qemu_build import QemuBuild
+
+# Marks around fio on the console, which the benchmark times on the host.
+MARK_BEGIN = "scarp-mark: job begins"
+MARK_END = "scarp-mark: job ends"
+
+# Vendor admin opcode 0xC0 and log page 0xCA are the flash device's (ftl/scarp.h).
+_SET_SPEED = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=1 --cdw11={shift:#x} >/dev/null"
+_RESET_STATS = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=2 >/dev/null"
+_GET_STATS = (
+    "nvme get-log $SCARP_CTRL --log-id=0xca --log-len={size} --raw-binary >/results/{name}.bin"
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run on which drive; everything but `out` and `wall_limit` decides the bytes."""
+
+    fio_job: Path
+    device: Path
+    scheme: str
+    out: Path
+    age: int = 900
+    seed: int = 1
+    overrides: str | None = None
+    smp: int = 1
+    cpu_shift: int = -2
+    virtual_queues: bool = True
+    wall_limit: float = 240
+    extra_args: Sequence[str] = field(default_factory=tuple)
+
+
+def task_text(cpu_shift: int, flash: bool = True) -> str:
+    """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone."""
+    stats = {"size": devlogs.STATS_PAGE_BYTES}
+    lines = ["set -e", "export SCARP_RESULTS=/results"]
+    if flash:
+        lines += [
+            _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF),
+            _RESET_STATS,
+            _GET_STATS.format(name="stats-begin", **stats),
+        ]
+    lines += [
+        f"echo '{MARK_BEGIN}'",
+        "fio --output-format=json+ --output=/results/fio.json /scarp/job.fio",
+        f"echo '{MARK_END}'",
+    ]
+    if flash:
+        lines.append(_GET_STATS.format(name="stats-end", **stats))
+    return "\n".join(lines) + "\n"
+
+
+def check_job_file(path: Path) -> str:
+    """The job's text; what the guest could only find out after booting is said here."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise UserError(f"--job: {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"--job: {path}: not a text file") from error
+    if "${SCARP_DEV}" not in text:
+        raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
+    return text
+
+
+def progress_file(job: Job) -> Path:
+    return job.out / "progress.bin"
+
+
+def run_job(qemu: QemuBuild, image: GuestImage, job: Job) -> vm.GuestResult:
+    """Boot, run, collect: fio's files, cmd.bin, gc.bin and console.log end in job.out."""
+    job.out.mkdir(parents=True, exist_ok=True)
+    drive = vm.FlashDrive(
+        description=job.device,
+        scheme=job.scheme,
+        overrides=job.overrides,
+        age=job.age,
+        seed=job.seed,
+        cmd_log=job.out / "cmd.bin",
+        gc_log=job.out / "gc.bin",
+        progress=progress_file(job),
+        virtual_queues=job.virtual_queues,
+    )
+    result = vm.run_guest(
+        vm.GuestRun(
+            qemu=qemu,
+            image=image,
+            drives=[drive],
+            task=task_text(job.cpu_shift),
+            files={"job.fio": job.fio_job},
+            smp=job.smp,
+            wall_limit=job.wall_limit,
+            out=job.out,
+            extra_args=list(job.extra_args),
+        )
+    )
+    if result.reason == "ok" and result.results:
+        for path in sorted(result.results.iterdir()):
+            if path.is_file():
+                shutil.move(path, job.out / path.name)
+        if result.results != job.out and not any(result.results.iterdir()):
+            result.results.rmdir()
+    return result

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counting of results, arguments and progress: what no guest is needed for."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from scarplib import cli, progress, tap  # noqa: E402
+
+
+class Tap(unittest.TestCase):
+    def check(self, text: str, status: int, passed: int, failed: int) -> tap.Count:
+        count = tap.count(text, status, "suite")
+        self.assertEqual((count.passed, count.failed), (passed, failed), count.failures)
+        return count
+
+    def test_flat(self) -> None:
+        self.check("TAP version 13\n1..2\nok 1 a\nnot ok 2 b\n", 1, 1, 1)
+        self.check("ok 1 a\nok 2 - b # SKIP no tool\n1..2\n", 0, 1, 0)
+
+    def test_glib_subtests_count_once(self) -> None:
+        text = "1..1\n# Subtest: x\n    ok 1 /x/a\n    ok 2 /x/b\n    1..2\nok 1 x\n"
+        self.check(text, 0, 2, 0)
+
+    def test_failed_child_counts_once(self) -> None:
+        text = "    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 parent\n"
+        self.assertEqual(self.check(text, 1, 1, 1).failures, ["suite: b"])
+
+    def test_parent_that_fails_alone(self) -> None:
+        self.check("    ok 1 a\nnot ok 1 parent\n", 1, 1, 1)
+
+    def test_silence_and_crashes_fail(self) -> None:
+        self.check("", 0, 0, 1)
+        self.check("hello\n", 139, 0, 1)
+        self.check("1..1\nok 1 a\n", 1, 1, 1)
+        self.check("1..3\nok 1 a\nok 2 b\n", 0, 2, 1)
+        self.check("    1..3\n    ok 1 a\nok 1 parent\n", 0, 1, 1)
+        self.check("ok 1 a\nBail out! no disk\n", 0, 1, 1)
+
+
+class Arguments(unittest.TestCase):
+    def error(self, *arguments: str) -> str:
+        stream = io.StringIO()
+        with contextlib.redirect_stderr(stream):
+            self.assertNotEqual(cli.main(list(arguments)), 0)
+        lines = stream.getvalue().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        return lines[0]
+
+    def test_one_line_that_names_the_key_and_what_is_allowed(self) -> None:
+        for arguments, *words in (
+            (("run", "--age", "1001"), "--age", "1001", "0 to 1000"),
+            (("run", "--age", "much"), "--age", "much", "0 to 1000"),
+            (("run", "--cpu-shift", "11"), "--cpu-shift", "-4 to 10"),
+            (("run", "--smp", "0"), "--smp", "1 to 64"),
+            (("run", "--seed", "-1"), "--seed"),
+            (("run", "--schemes", "baseline,,ideal"), "--schemes", "''"),
+            (("run", "--schemes", "ideal,ideal"), "--schemes", "twice"),
+            (("run", "--set", "gc=4"), "--set", "group.key=value"),
+            (("run", "--what"), "--what"),
+            (("shell", "--mkfs", "ntfs"), "--mkfs", "ntfs", "ext4"),
+            (("dance",), "dance", "run"),
+        ):
+            with self.subTest(arguments):
+                line = self.error(*arguments)
+                self.assertTrue(line.startswith("scarp: error: "), line)
+                for word in words:
+                    self.assertIn(word, line)
+
+
+class Progress(unittest.TestCase):
+    def test_expected(self) -> None:
+        demo = (ROOT / "fio-jobs" / "demo.fio").read_text()
+        self.assertEqual(progress.expected_commands(demo), 90_000)
+        short = (ROOT / "fio-jobs" / "short.fio").read_text()
+        self.assertEqual(progress.expected_commands(short), 3000)
+        self.assertEqual(
+            progress.expected_commands("[global]\nnumber_ios=5\n[a]\n[b]\nnumber_ios=7 ; x\n"), 12
+        )
+        self.assertIsNone(progress.expected_commands("[a]\nruntime=5\n"))
+
+    def test_line(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "p"
+            path.write_bytes(struct.pack("<3Q", 2_500_000_000, 45_000, 12) + bytes(40))
+            watcher = progress.Watcher({"a": path, "b": Path(folder) / "none"}, 90_000)
+            self.assertEqual(
+                watcher.line(3),
+                "     3 s  a: 2.5 s virtual, 45,000 I/Os (50 %), 12 GCs | b: starting",
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
