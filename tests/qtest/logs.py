@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The device's binary logs and its statistics log page."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+HEADER = struct.Struct("<8sIIQQ")
+COMMAND = struct.Struct("<qqQIBBHII")
+
+
+@dataclass
+class Command:
+    submit_ns: int
+    complete_ns: int
+    offset: int
+    length: int
+    op: int
+    status: int
+    nsid: int
+    causes: tuple[int, ...]
+
+    @property
+    def latency_ns(self) -> int:
+        return self.complete_ns - self.submit_ns
+
+
+def read_commands(path: Path) -> list[Command]:
+    data = path.read_bytes()
+    magic, row_bytes, cause_count, _, _ = HEADER.unpack_from(data)
+    assert magic == b"SCARPCM1", magic
+    assert row_bytes == COMMAND.size + 8 * cause_count
+    assert (len(data) - HEADER.size) % row_bytes == 0, "the last row is not complete"
+    rows = []
+    for at in range(HEADER.size, len(data), row_bytes):
+        submit, complete, offset, length, op, status, _, nsid, _ = COMMAND.unpack_from(data, at)
+        causes = struct.unpack_from(f"<{cause_count}q", data, at + COMMAND.size)
+        rows.append(Command(submit, complete, offset, length, op, status, nsid, causes))
+    return rows
+
+
+@dataclass
+class StatsPage:
+    version: int
+    now_ns: int
+    scheme: str
+    fields: tuple[int, ...]
+
+
+def parse_stats_page(page: bytes) -> StatsPage:
+    magic, version, count, now_ns, _, scheme = struct.unpack_from("<8sIIQQ32s", page)
+    assert magic == b"SCARPST1", magic
+    fields = struct.unpack_from(f"<{count}Q", page, 64)
+    return StatsPage(version, now_ns, scheme.rstrip(b"\0").decode(), fields)

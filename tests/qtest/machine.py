@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""QEMU without a guest: the qtest protocol and a little of QMP."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+RAM_BYTES = 128 << 20
+SOCKET_TIMEOUT = 60.0
+EXIT_TIMEOUT = 60.0
+
+
+class MachineDied(Exception):
+    """QEMU ended while it was still needed."""
+
+
+class LineSocket:
+    """A listening unix socket that QEMU connects to, line by line."""
+
+    def __init__(self, path: Path) -> None:
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(path))
+        self._listener.listen(1)
+        self._listener.settimeout(SOCKET_TIMEOUT)
+        self._socket: socket.socket | None = None
+        self._pending = b""
+
+    def accept(self, process: subprocess.Popen[str]) -> None:
+        self._listener.settimeout(0.1)
+        for _ in range(int(SOCKET_TIMEOUT / 0.1)):
+            try:
+                self._socket, _ = self._listener.accept()
+                break
+            except TimeoutError:
+                if process.poll() is not None:
+                    raise MachineDied("QEMU did not start") from None
+        else:
+            raise MachineDied("QEMU did not connect")
+        self._socket.settimeout(SOCKET_TIMEOUT)
+
+    def send(self, text: str) -> None:
+        assert self._socket is not None
+        self._socket.sendall(text.encode() + b"\n")
+
+    def readline(self) -> str:
+        assert self._socket is not None
+        while b"\n" not in self._pending:
+            data = self._socket.recv(1 << 20)
+            if not data:
+                raise MachineDied("QEMU closed its socket")
+            self._pending += data
+        line, self._pending = self._pending.split(b"\n", 1)
+        return line.decode()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        self._listener.close()
+
+
+class Machine:
+    """One QEMU process under the control of a test."""
+
+    def __init__(self, qemu: Path, args: list[str]) -> None:
+        self.dir = Path(tempfile.mkdtemp(prefix="scarp-qtest-"))
+        bios = self.dir / "bios.bin"
+        bios.write_bytes(bytes(128 << 10))  # never executed: no firmware needed
+        self._qtest = LineSocket(self.dir / "qtest")
+        self._qmp = LineSocket(self.dir / "qmp")
+        self._stderr = open(self.dir / "stderr", "w+", encoding="utf-8")  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [
+                str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",
+                "-display", "none", "-m", str(RAM_BYTES >> 20), "-bios", str(bios),
+                "-global", "apic-common.vapic=off",
+                "-qtest", f"unix:{self.dir}/qtest", "-qtest-log", "none",
+                "-qmp", f"unix:{self.dir}/qmp",
+                *[arg.replace("{dir}", str(self.dir)) for arg in args],
+            ],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._stderr, text=True,
+        )
+        self._free = 1 << 20
+        try:
+            # QEMU opens the character devices in the order of its own
+            # options table, the monitor's first.
+            self._qmp.accept(self.process)
+            self._qtest.accept(self.process)
+            self._qmp.readline()
+            self.qmp("qmp_capabilities")
+        except MachineDied as died:
+            self.process.wait(EXIT_TIMEOUT)
+            message = f"{died}: {self.stderr()}"
+            self.close()
+            raise MachineDied(message) from None
+
+    def stderr(self) -> str:
+        self._stderr.flush()
+        return (self.dir / "stderr").read_text(encoding="utf-8").strip()
+
+    # ---- qtest ----
+
+    def command(self, text: str) -> str:
+        self._qtest.send(text)
+        while (line := self._qtest.readline()).startswith("IRQ"):
+            pass
+        if not line.startswith("OK"):
+            raise AssertionError(f"qtest: {text[:80]}: {line}")
+        return line[3:]
+
+    def outl(self, port: int, value: int) -> None:
+        self.command(f"outl {port:#x} {value:#x}")
+
+    def inl(self, port: int) -> int:
+        return int(self.command(f"inl {port:#x}"), 16)
+
+    def writel(self, addr: int, value: int) -> None:
+        self.command(f"writel {addr:#x} {value:#x}")
+
+    def readl(self, addr: int) -> int:
+        return int(self.command(f"readl {addr:#x}"), 16)
+
+    def write(self, addr: int, data: bytes) -> None:
+        text = base64.b64encode(data).decode()
+        self.command(f"b64write {addr:#x} {len(data):#x} {text}")
+
+    def read(self, addr: int, size: int) -> bytes:
+        return base64.b64decode(self.command(f"b64read {addr:#x} {size:#x}"))
+
+    def step(self, nanoseconds: int) -> int:
+        """Let time pass; returns the new time."""
+        return int(self.command(f"clock_step {nanoseconds}"))
+
+    def step_to_next(self) -> int:
+        """Let time pass until the next timer of the machine."""
+        return int(self.command("clock_step"))
+
+    def alloc(self, size: int) -> int:
+        """Page-aligned guest memory; never freed."""
+        addr = self._free
+        self._free += (size + 4095) & ~4095
+        assert self._free <= RAM_BYTES
+        return addr
+
+    # ---- QMP ----
+
+    def qmp(self, execute: str, **arguments: object) -> object:
+        self._qmp.send(json.dumps({"execute": execute, "arguments": arguments}))
+        while True:
+            reply = json.loads(self._qmp.readline())
+            if "event" not in reply:
+                break
+        if "error" in reply:
+            raise AssertionError(f"QMP {execute}: {reply['error']['desc']}")
+        return reply["return"]
+
+    def stats(self, flash: str = "f0") -> dict[str, int]:
+        text = self.qmp("qom-get", path=f"/machine/peripheral/{flash}", property="stats")
+        assert isinstance(text, str)
+        return json.loads(text)
+
+    # ---- the end ----
+
+    def quit(self) -> int:
+        """End QEMU in an orderly way and return its exit status."""
+        self._qmp.send(json.dumps({"execute": "quit"}))
+        return self.process.wait(EXIT_TIMEOUT)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._qtest.close()
+        self._qmp.close()
+        self._stderr.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def start_fails(qemu: Path, args: list[str]) -> str:
+    """Start QEMU with arguments that must be refused; returns stderr."""
+    with tempfile.TemporaryDirectory(prefix="scarp-qtest-") as folder:
+        bios = Path(folder) / "bios.bin"
+        bios.write_bytes(bytes(128 << 10))
+        # a QEMU that starts against expectation obeys "quit" and ends with 0
+        done = subprocess.run(
+            [
+                str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",
+                "-display", "none", "-bios", str(bios), "-global", "apic-common.vapic=off",
+                "-monitor", "stdio", *args,
+            ],
+            input="quit\n", capture_output=True, text=True, timeout=EXIT_TIMEOUT,
+            env={**os.environ, "LC_ALL": "C"}, check=False,
+        )
+    if done.returncode == 0:
+        raise AssertionError("QEMU started")
+    return done.stderr.strip()

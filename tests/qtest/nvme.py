@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A minimal NVMe driver over qtest."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from machine import Machine
+
+PAGE = 4096
+SECTOR = 512
+QUEUE_ENTRIES = 256
+WAIT_STEPS = 100_000
+
+
+class Op(IntEnum):
+    FLUSH = 0x00
+    WRITE = 0x01
+    READ = 0x02
+    COMPARE = 0x05
+    WRITE_ZEROES = 0x08
+    DSM = 0x09
+    VERIFY = 0x0C
+    COPY = 0x19
+    ZONE_SEND = 0x79
+    ZONE_APPEND = 0x7D
+
+
+class Admin(IntEnum):
+    DELETE_SQ = 0x00
+    CREATE_SQ = 0x01
+    GET_LOG = 0x02
+    DELETE_CQ = 0x04
+    CREATE_CQ = 0x05
+    IDENTIFY = 0x06
+    ABORT = 0x08
+    SET_FEATURES = 0x09
+    FORMAT = 0x80
+    FLASH = 0xC0
+
+
+class Status(IntEnum):
+    OK = 0x000
+    INVALID_OPCODE = 0x001
+    INVALID_FIELD = 0x002
+    ABORT_REQUESTED = 0x007
+    COMPARE_FAILURE = 0x285
+    DULBE = 0x287
+
+
+FUA = 1 << 30
+STATUS_MASK = 0x7FF
+
+
+@dataclass
+class Completion:
+    cid: int
+    status: int  # without DNR, more and phase
+    result: int
+    seen_ns: int
+
+
+class Queue:
+    """A submission and completion queue pair."""
+
+    def __init__(self, ctrl: Controller, qid: int) -> None:
+        self.ctrl = ctrl
+        self.qid = qid
+        machine = ctrl.machine
+        self.sq_addr = machine.alloc(QUEUE_ENTRIES * 64)
+        self.cq_addr = machine.alloc(QUEUE_ENTRIES * 16)
+        machine.write(self.cq_addr, bytes(QUEUE_ENTRIES * 16))
+        self._tail = 0
+        self._head = 0
+        self._phase = 1
+        self._cid = 0
+        self._done: dict[int, Completion] = {}
+
+    def submit(self, opcode: int, nsid: int = 0, prp: tuple[int, int] = (0, 0),
+               cdw: tuple[int, ...] = (), ring: bool = True) -> int:
+        self._cid = (self._cid + 1) & 0xFFFF
+        dwords = list(cdw) + [0] * (6 - len(cdw))
+        command = struct.pack(
+            "<BBHIQQQQ6I", opcode, 0, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords)
+        self.ctrl.machine.write(self.sq_addr + self._tail * 64, command)
+        self._tail = (self._tail + 1) % QUEUE_ENTRIES
+        if ring:
+            self.ring()
+        return self._cid
+
+    def ring(self) -> None:
+        self.ctrl.machine.writel(self.ctrl.bar + 0x1000 + self.qid * 8, self._tail)
+
+    def poll(self, now_ns: int = 0) -> None:
+        """Collect what the controller has posted."""
+        machine = self.ctrl.machine
+        before = self._head
+        while True:
+            entry = machine.read(self.cq_addr + self._head * 16, 16)
+            result, _, _, _, cid, status = struct.unpack("<IIHHHH", entry)
+            if status & 1 != self._phase:
+                break
+            self._done[cid] = Completion(cid, (status >> 1) & STATUS_MASK, result, now_ns)
+            self._head = (self._head + 1) % QUEUE_ENTRIES
+            if self._head == 0:
+                self._phase ^= 1
+        if self._head != before:
+            machine.writel(self.ctrl.bar + 0x1000 + self.qid * 8 + 4, self._head)
+
+    def done(self, cid: int, now_ns: int = 0) -> Completion | None:
+        self.poll(now_ns)
+        return self._done.pop(cid, None)
+
+    def wait(self, cid: int) -> Completion:
+        """Let time pass until the command completes."""
+        now_ns = self.ctrl.machine.step(1)
+        for _ in range(WAIT_STEPS):
+            completion = self.done(cid, now_ns)
+            if completion:
+                return completion
+            now_ns = self.ctrl.machine.step_to_next()
+        raise AssertionError(f"queue {self.qid}: command {cid} never completed")
+
+
+class Controller:
+    """An NVMe controller in a given slot of bus 0."""
+
+    def __init__(self, machine: Machine, slot: int = 4, enable: bool = True) -> None:
+        self.machine = machine
+        self.bar = 0xD0000000 + slot * 0x100000
+        self._config_write(slot, 0x10, self.bar)
+        self._config_write(slot, 0x14, 0)
+        self._config_write(slot, 0x04, 0x06)  # memory, bus master
+        if enable:
+            self.enable()
+
+    def _config_write(self, slot: int, offset: int, value: int) -> None:
+        self.machine.outl(0xCF8, 0x80000000 | slot << 11 | offset)
+        self.machine.outl(0xCFC, value)
+
+    def _wait_ready(self, ready: int) -> None:
+        for _ in range(1000):
+            if self.machine.readl(self.bar + 0x1C) & 1 == ready:
+                return
+            self.machine.step(1000)
+        raise AssertionError("the controller does not change to " + ("ready" if ready else "idle"))
+
+    def enable(self) -> None:
+        self.admin = Queue(self, 0)
+        entries = QUEUE_ENTRIES - 1
+        self.machine.writel(self.bar + 0x24, entries << 16 | entries)
+        for offset, addr in ((0x28, self.admin.sq_addr), (0x30, self.admin.cq_addr)):
+            self.machine.writel(self.bar + offset, addr)
+            self.machine.writel(self.bar + offset + 4, 0)
+        self.machine.writel(self.bar + 0x14, 0x00460061)  # IOCQES 4, IOSQES 6, CSS all, EN
+        self._wait_ready(1)
+        self.queues: list[Queue] = []
+
+    def disable(self) -> None:
+        self.machine.writel(self.bar + 0x14, 0)
+        self._wait_ready(0)
+
+    def shutdown(self) -> None:
+        self.machine.writel(self.bar + 0x14, 0x00464061)  # SHN: normal
+        for _ in range(1000):
+            if self.machine.readl(self.bar + 0x1C) & 0xC == 0x8:
+                return
+            self.machine.step(1000)
+        raise AssertionError("the controller does not shut down")
+
+    def command(self, opcode: int, nsid: int = 0, data: int = 0,
+                cdw: tuple[int, ...] = ()) -> Completion:
+        return self.admin.wait(self.admin.submit(opcode, nsid, (data, 0), cdw))
+
+    def check(self, opcode: int, nsid: int = 0, data: int = 0, cdw: tuple[int, ...] = ()) -> None:
+        completion = self.command(opcode, nsid, data, cdw)
+        if completion.status:
+            raise AssertionError(f"admin {opcode:#x}: status {completion.status:#x}")
+
+    def create_queue(self) -> Queue:
+        queue = Queue(self, len(self.queues) + 1)
+        self.queues.append(queue)
+        size = (QUEUE_ENTRIES - 1) << 16 | queue.qid
+        self.check(Admin.CREATE_CQ, data=queue.cq_addr, cdw=(size, 1))
+        self.check(Admin.CREATE_SQ, data=queue.sq_addr, cdw=(size, queue.qid << 16 | 1))
+        return queue
+
+    def identify(self, cns: int, nsid: int = 0) -> bytes:
+        buffer = self.machine.alloc(PAGE)
+        self.check(Admin.IDENTIFY, nsid, buffer, (cns,))
+        return self.machine.read(buffer, PAGE)
+
+    def get_log(self, lid: int, size: int, nsid: int = 0xFFFFFFFF) -> tuple[int, bytes]:
+        buffer = self.machine.alloc(PAGE)
+        assert size <= PAGE
+        done = self.command(Admin.GET_LOG, nsid, buffer, ((size // 4 - 1) << 16 | lid,))
+        return done.status, self.machine.read(buffer, size)
+
+
+class Namespace:
+    """Reads and writes of one namespace through one queue pair."""
+
+    def __init__(self, queue: Queue, nsid: int = 1, block: int = SECTOR) -> None:
+        self.queue = queue
+        self.machine = queue.ctrl.machine
+        self.nsid = nsid
+        self.block = block
+
+    def buffer(self, size: int) -> tuple[int, tuple[int, int]]:
+        """Guest memory and the PRPs that describe it."""
+        addr = self.machine.alloc(size)
+        pages = [addr + offset for offset in range(0, size, PAGE)]
+        if len(pages) <= 2:
+            return addr, (addr, pages[1] if len(pages) == 2 else 0)
+        prp_list = self.machine.alloc(PAGE)
+        self.machine.write(prp_list, struct.pack(f"<{len(pages) - 1}Q", *pages[1:]))
+        return addr, (addr, prp_list)
+
+    def _cdw(self, offset: int, size: int, flags: int = 0) -> tuple[int, ...]:
+        assert offset % self.block == 0 and size % self.block == 0
+        slba = offset // self.block
+        return slba & 0xFFFFFFFF, slba >> 32, (size // self.block - 1) | flags
+
+    def start(self, opcode: int, offset: int, size: int, prp: tuple[int, int] = (0, 0),
+              flags: int = 0, ring: bool = True) -> int:
+        return self.queue.submit(opcode, self.nsid, prp, self._cdw(offset, size, flags), ring)
+
+    def write(self, offset: int, data: bytes, flags: int = 0) -> Completion:
+        addr, prp = self.buffer(len(data))
+        self.machine.write(addr, data)
+        return self.queue.wait(self.start(Op.WRITE, offset, len(data), prp, flags))
+
+    def read(self, offset: int, size: int) -> bytes:
+        addr, prp = self.buffer(size)
+        self.machine.write(addr, b"\xee" * size)
+        done = self.queue.wait(self.start(Op.READ, offset, size, prp))
+        if done.status:
+            raise AssertionError(f"read: status {done.status:#x}")
+        return self.machine.read(addr, size)
+
+    def compare(self, offset: int, data: bytes) -> int:
+        addr, prp = self.buffer(len(data))
+        self.machine.write(addr, data)
+        return self.queue.wait(self.start(Op.COMPARE, offset, len(data), prp)).status
+
+    def simple(self, opcode: int, offset: int, size: int, flags: int = 0) -> int:
+        return self.queue.wait(self.start(opcode, offset, size, flags=flags)).status
+
+    def flush(self) -> int:
+        return self.queue.wait(self.queue.submit(Op.FLUSH, self.nsid)).status
+
+    def deallocate(self, ranges: list[tuple[int, int]]) -> int:
+        addr = self.machine.alloc(PAGE)
+        self.machine.write(addr, b"".join(
+            struct.pack("<IIQ", 0, size // self.block, offset // self.block)
+            for offset, size in ranges))
+        cid = self.queue.submit(Op.DSM, self.nsid, (addr, 0), (len(ranges) - 1, 4))
+        return self.queue.wait(cid).status
+
+    def copy(self, source: int, target: int, size: int) -> int:
+        addr = self.machine.alloc(PAGE)
+        self.machine.write(addr, struct.pack(
+            "<QQHHIIIHH", 0, source // self.block, size // self.block - 1, 0, 0, 0, 0, 0, 0))
+        slba = target // self.block
+        cid = self.queue.submit(
+            Op.COPY, self.nsid, (addr, 0), (slba & 0xFFFFFFFF, slba >> 32, 0))
+        return self.queue.wait(cid).status

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run the tests of the device in QEMU without a guest; prints TAP."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from fixture import DriveTest  # noqa: E402
+
+
+class TapResult(unittest.TestResult):
+    """Prints one TAP line per test as it ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed = 0
+        self.failed = 0
+        self._number = 0
+        self._trouble: str | None = None
+        self._began = 0.0
+
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().startTest(test)
+        self._number += 1
+        self._trouble = None
+        self._began = time.monotonic()
+
+    def addFailure(self, test: unittest.TestCase, err: object) -> None:  # noqa: N802
+        super().addFailure(test, err)  # type: ignore[arg-type]
+        self._trouble = self.failures[-1][1]
+
+    def addError(self, test: unittest.TestCase, err: object) -> None:  # noqa: N802
+        super().addError(test, err)  # type: ignore[arg-type]
+        self._trouble = self.errors[-1][1]
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase,  # noqa: N802
+                   err: object) -> None:
+        super().addSubTest(test, subtest, err)  # type: ignore[arg-type]
+        if err is not None:
+            self._trouble = (self.failures + self.errors)[-1][1]
+
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().stopTest(test)
+        name = test.id().removeprefix("test_")
+        seconds = time.monotonic() - self._began
+        if self._trouble is None:
+            self.passed += 1
+            print(f"ok {self._number} {name} # {seconds:.1f} s", flush=True)
+        else:
+            self.failed += 1
+            print(f"not ok {self._number} {name}", flush=True)
+            for line in self._trouble.rstrip().splitlines():
+                print(f"# {line}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--qemu", type=Path, required=True, help="the QEMU binary to test")
+    parser.add_argument("only", nargs="*", help="run only tests whose name contains one of these")
+    args = parser.parse_args()
+    if not args.qemu.is_file():
+        parser.error(f"--qemu: no such file: {args.qemu}")
+
+    DriveTest.qemu = args.qemu.resolve()
+    found = unittest.defaultTestLoader.discover(str(Path(__file__).resolve().parent))
+    tests = [test for test in flatten(found)
+             if not args.only or any(part in test.id() for part in args.only)]
+    print("TAP version 13")
+    print(f"1..{len(tests)}", flush=True)
+    result = TapResult()
+    unittest.TestSuite(tests).run(result)
+    print(f"{result.passed} passed, {result.failed} failed")
+    return 1 if result.failed or not result.passed else 0
+
+
+def flatten(suite: unittest.TestSuite) -> list[unittest.TestCase]:
+    tests: list[unittest.TestCase] = []
+    for item in suite:
+        tests += flatten(item) if isinstance(item, unittest.TestSuite) else [item]
+    return tests
+
+
+if __name__ == "__main__":
+    sys.exit(main())

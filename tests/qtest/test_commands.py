@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every command that moves or forgets data does so, and is counted."""
+
+from __future__ import annotations
+
+from fixture import KIB, DriveTest, controller, flash, namespace, pattern
+from logs import parse_stats_page
+from nvme import FUA, Admin, Controller, Namespace, Op, Status
+
+
+class Commands(DriveTest):
+    def test_write_and_read(self) -> None:
+        machine, _, ns = self.drive()
+        sizes = [512, 4 * KIB, 12 * KIB, 64 * KIB, 128 * KIB]
+        for index, size in enumerate(sizes):
+            self.assertEqual(ns.write(index * 256 * KIB, pattern(index, size)).status, 0)
+        for index, size in enumerate(sizes):
+            self.assertEqual(ns.read(index * 256 * KIB, size), pattern(index, size))
+        commands = self.finish(machine)
+        self.assertEqual([command.length for command in commands], sizes * 2)
+        self.assertEqual([command.op for command in commands], [1] * 5 + [0] * 5)
+
+    def test_partial_units(self) -> None:
+        machine, _, ns = self.drive()
+        image = bytearray(pattern(1, 64 * KIB))
+        ns.write(0, bytes(image))
+        for index, (offset, size) in enumerate(
+                [(512, 512), (3584, 1024), (20 * KIB + 512, 9 * KIB), (63 * KIB + 512, 512)]):
+            data = pattern(100 + index, size)
+            self.assertEqual(ns.write(offset, data).status, 0)
+            image[offset:offset + size] = data
+        self.assertEqual(ns.read(0, 64 * KIB), bytes(image))
+        self.finish(machine)
+
+    def test_never_written_reads_zeroes(self) -> None:
+        machine, _, ns = self.drive()
+        self.assertEqual(ns.read(0, 16 * KIB), bytes(16 * KIB))
+        self.finish(machine)
+
+    def test_flush_and_fua(self) -> None:
+        machine, _, ns = self.drive()
+        self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+        self.assertEqual(ns.flush(), 0)
+        self.assertEqual(ns.write(0, pattern(2, 4 * KIB), FUA).status, 0)
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(2, 4 * KIB))
+        ns.nsid = 0xFFFFFFFF
+        self.assertEqual(ns.flush(), 0)
+        self.finish(machine)
+
+    def test_write_zeroes(self) -> None:
+        machine, _, ns = self.drive()
+        ns.write(0, pattern(1, 64 * KIB))
+        self.assertEqual(ns.simple(Op.WRITE_ZEROES, 8 * KIB, 16 * KIB), 0)
+        self.assertEqual(ns.simple(Op.WRITE_ZEROES, 40 * KIB + 512, 512), 0)
+        image = bytearray(pattern(1, 64 * KIB))
+        image[8 * KIB:24 * KIB] = bytes(16 * KIB)
+        image[40 * KIB + 512:41 * KIB] = bytes(512)
+        self.assertEqual(ns.read(0, 64 * KIB), bytes(image))
+        self.finish(machine)
+
+    def test_deallocate(self) -> None:
+        machine, _, ns = self.drive()
+        ns.write(0, pattern(1, 128 * KIB))
+        self.assertEqual(ns.deallocate([(0, 16 * KIB), (64 * KIB, 32 * KIB)]), 0)
+        image = bytearray(pattern(1, 128 * KIB))
+        image[0:16 * KIB] = bytes(16 * KIB)
+        image[64 * KIB:96 * KIB] = bytes(32 * KIB)
+        self.assertEqual(ns.read(0, 128 * KIB), bytes(image))
+        units = 48 * KIB // (4 * KIB)
+        self.assertEqual(machine.stats()["deallocated_units"], units)
+        self.finish(machine)
+
+    def test_compare_and_verify(self) -> None:
+        machine, _, ns = self.drive()
+        ns.write(0, pattern(1, 8 * KIB))
+        self.assertEqual(ns.compare(0, pattern(1, 8 * KIB)), 0)
+        self.assertEqual(ns.compare(0, pattern(2, 8 * KIB)), Status.COMPARE_FAILURE)
+        self.assertEqual(ns.simple(Op.VERIFY, 0, 8 * KIB), 0)
+        self.finish(machine)
+
+    def test_copy(self) -> None:
+        machine, _, ns = self.drive()
+        ns.write(0, pattern(1, 32 * KIB))
+        self.assertEqual(ns.copy(4 * KIB, 256 * KIB, 16 * KIB), 0)
+        self.assertEqual(ns.read(256 * KIB, 16 * KIB), pattern(1, 32 * KIB)[4 * KIB:20 * KIB])
+        self.finish(machine)
+
+    def test_reading_deallocated_blocks_can_be_an_error(self) -> None:
+        machine, ctrl, ns = self.drive()
+        ctrl.check(Admin.SET_FEATURES, 1, cdw=(0x05, 1 << 16))  # error recovery: DULBE
+        ns.write(0, pattern(1, 8 * KIB))
+        ns.deallocate([(4 * KIB, 4 * KIB)])
+        self.assertEqual(ns.simple(Op.VERIFY, 0, 4 * KIB), 0)
+        self.assertEqual(ns.simple(Op.VERIFY, 4 * KIB, 4 * KIB), Status.DULBE)
+        self.assertEqual(ns.simple(Op.VERIFY, 0, 8 * KIB), Status.DULBE)
+        self.finish(machine)
+
+    def test_format_to_4k_blocks(self) -> None:
+        machine, ctrl, ns = self.drive()
+        ns.write(0, pattern(1, 8 * KIB))
+        ctrl.check(Admin.FORMAT, 1, cdw=(1,))
+        ns.block = 4 * KIB
+        self.assertEqual(ns.read(0, 8 * KIB), bytes(8 * KIB))
+        self.assertEqual(ns.write(4 * KIB, pattern(2, 4 * KIB)).status, 0)
+        self.assertEqual(ns.read(0, 8 * KIB), bytes(4 * KIB) + pattern(2, 4 * KIB))
+        self.assertNotEqual(ctrl.command(Admin.FORMAT, 1, cdw=(2,)).status, 0)
+        self.finish(machine)
+
+    def test_zoned_namespace(self) -> None:
+        machine = self.machine(flash(), controller(), namespace(
+            more=",zoned=on,zoned.zone_size=1M"))
+        ns = Namespace(Controller(machine).create_queue())
+        for index in range(2):
+            addr, prp = ns.buffer(16 * KIB)
+            machine.write(addr, pattern(index, 16 * KIB))
+            done = ns.queue.wait(ns.start(Op.ZONE_APPEND, 0, 16 * KIB, prp))
+            self.assertEqual((done.status, done.result), (0, index * 32))
+        self.assertEqual(ns.read(16 * KIB, 16 * KIB), pattern(1, 16 * KIB))
+        cid = ns.queue.submit(Op.ZONE_SEND, 1, cdw=(0, 0, 0, 4))  # reset
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertEqual(ns.read(0, 32 * KIB), bytes(32 * KIB))
+        self.finish(machine)
+
+
+class Statistics(DriveTest):
+    def test_log_page(self) -> None:
+        machine, ctrl, ns = self.drive()
+        for index in range(10):
+            ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
+        status, data = ctrl.get_log(0xCA, 1024)
+        self.assertEqual(status, 0)
+        page = parse_stats_page(data)
+        self.assertEqual((page.version, page.scheme), (1, "baseline"))
+        self.assertEqual(page.fields[:4], (10, 10, 0, 10))
+        self.assertGreater(page.now_ns, 0)
+        stats = machine.stats()
+        self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
+        self.assertEqual(stats["write_bytes"], 40 * KIB)
+        self.finish(machine)
+
+    def test_unknown_log_page(self) -> None:
+        machine, ctrl, _ = self.drive()
+        self.assertNotEqual(ctrl.get_log(0xCB, 512)[0], 0)
+        self.finish(machine)
+
+    def test_reset_of_the_statistics(self) -> None:
+        machine, ctrl, ns = self.drive()
+        ns.write(0, pattern(1, 4 * KIB))
+        ctrl.check(Admin.FLASH, cdw=(2,))
+        self.assertEqual(machine.stats()["writes"], 0)
+        self.assertEqual(ctrl.command(Admin.FLASH, cdw=(3,)).status, Status.INVALID_FIELD)
+        # the CPU speed is a matter of icount, which this machine has not
+        self.assertEqual(ctrl.command(Admin.FLASH, cdw=(1, 0)).status, Status.INVALID_FIELD)
+        self.finish(machine)
+
+    def test_controller_without_flash_is_as_before(self) -> None:
+        machine = self.machine(
+            ["-blockdev", "null-co,node-name=n0,size=1048576,read-zeroes=on"], controller(),
+            ["-device", "nvme-ns,bus=nvme0,drive=n0"])
+        ctrl = Controller(machine)
+        self.assertEqual(ctrl.command(Admin.FLASH, cdw=(2,)).status, Status.INVALID_OPCODE)
+        self.assertNotEqual(ctrl.get_log(0xCA, 512)[0], 0)
+        ns = Namespace(ctrl.create_queue())
+        self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+        self.assertEqual(ns.read(0, 4 * KIB), bytes(4 * KIB))
+        self.assertEqual((machine.quit(), machine.stderr()), (0, ""))

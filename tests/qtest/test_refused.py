@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bad input ends in one clear line that names the key, before a guest boots."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fixture import DESCRIPTION, DriveTest, controller, namespace
+from machine import start_fails
+
+
+class Refused(DriveTest):
+    def refuse(self, args: list[str], *words: str) -> None:
+        text = start_fails(self.qemu, args)
+        self.assertEqual(len(text.splitlines()), 1, text)
+        for word in words:
+            self.assertRegex(text, re.compile(word, re.IGNORECASE))
+
+    def flash(self, more: str = "", description: Path | str = DESCRIPTION) -> list[str]:
+        return ["-device", f"nvme-flash,id=f0,description={description}{more}"]
+
+    def test_unknown_scheme(self) -> None:
+        self.refuse(self.flash(",scheme=basline"), "basline", "baseline", "ideal")
+
+    def test_unknown_property(self) -> None:
+        self.refuse(self.flash(",shceme=ideal"), "shceme")
+
+    def test_missing_description(self) -> None:
+        self.refuse(["-device", "nvme-flash,id=f0"], "description")
+        self.refuse(self.flash(description="/nonexistent/drive.ini"), "/nonexistent/drive.ini")
+
+    def test_unknown_override(self) -> None:
+        self.refuse(self.flash(",overrides=geometry.chanels=4"), "chanels")
+
+    def test_override_out_of_range(self) -> None:
+        self.refuse(self.flash(",overrides=geometry.channels=0"), "channels")
+        self.refuse(self.flash(",overrides=geometry.channels=many"), "channels")
+
+    def test_unknown_clock(self) -> None:
+        self.refuse(self.flash(",clock=sundial"), "clock", "sundial", "virtual")
+
+    def test_age(self) -> None:
+        self.refuse(self.flash(",age=1001"), "age", "1000")
+        self.refuse(self.flash(",age=900,age-pattern=spiral"), "spiral")
+        self.refuse(self.flash(",age-seed=3"), "age-seed", "need")
+        self.refuse(self.flash(",age=-1"), "age")
+
+    def test_log_that_cannot_be_written(self) -> None:
+        for key in ("cmd-log", "gc-log", "progress"):
+            self.refuse(self.flash(f",{key}=/nonexistent/log"), key, "/nonexistent/log")
+
+    def test_two_devices_with_one_id(self) -> None:
+        self.refuse(self.flash() + self.flash(), "f0")
+
+    def test_namespace_without_its_flash(self) -> None:
+        self.refuse(controller() + namespace("f9"), "f9")
+
+    def test_namespace_size(self) -> None:
+        start = self.flash() + controller()
+        self.refuse(start + namespace(more=",size=1T"), "size")
+        self.refuse(start + namespace(more=",size=5000"), "size", "unit")
+        self.refuse(start + namespace() + namespace(more=",nsid=2"), "left")
+        self.refuse(start + ["-device", "nvme-ns,bus=nvme0,size=1M"], "size", "flash")
+
+    def test_drive_and_flash(self) -> None:
+        self.refuse(["-blockdev", "null-co,node-name=n0"] + self.flash() + controller()
+                    + namespace(more=",drive=n0"), "drive", "flash")
+
+    def test_metadata(self) -> None:
+        self.refuse(self.flash() + controller() + namespace(more=",ms=8"), "ms")
+        self.refuse(self.flash() + controller() + namespace(more=",ms=8,pi=1"), "ms")

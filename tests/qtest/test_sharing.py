@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two namespaces on one flash, and two drives in one machine."""
+
+from __future__ import annotations
+
+import struct
+
+from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
+from nvme import Controller, Namespace, Op
+
+
+class TwoNamespaces(DriveTest):
+    def two(self, size: int) -> tuple[Controller, Namespace, Namespace]:
+        machine = self.machine(flash(), controller(), namespace(more=f",nsid=1,size={size}"),
+                               namespace(more=",nsid=2"))
+        ctrl = Controller(machine)
+        queue = ctrl.create_queue()
+        return ctrl, Namespace(queue, 1), Namespace(queue, 2)
+
+    def test_sizes(self) -> None:
+        ctrl, first, second = self.two(4 * MIB)
+        sectors = [struct.unpack_from("<Q", ctrl.identify(0, ns.nsid))[0]
+                   for ns in (first, second)]
+        total = ctrl.machine.stats()["logical_bytes"]
+        self.assertEqual([count * 512 for count in sectors], [4 * MIB, total - 4 * MIB])
+        self.finish(ctrl.machine)
+
+    def test_data_is_not_aliased(self) -> None:
+        ctrl, first, second = self.two(4 * MIB)
+        places = [0, 64 * KIB, 4 * MIB - 16 * KIB]
+        for index, offset in enumerate(places):
+            first.write(offset, pattern(index, 16 * KIB))
+            second.write(offset, pattern(10 + index, 16 * KIB))
+        self.assertEqual(first.deallocate([(0, 16 * KIB)]), 0)
+        self.assertEqual(second.simple(Op.WRITE_ZEROES, 64 * KIB, 16 * KIB), 0)
+        self.assertEqual(first.read(0, 16 * KIB), bytes(16 * KIB))
+        self.assertEqual(second.read(0, 16 * KIB), pattern(10, 16 * KIB))
+        self.assertEqual(first.read(64 * KIB, 16 * KIB), pattern(1, 16 * KIB))
+        self.assertEqual(second.read(64 * KIB, 16 * KIB), bytes(16 * KIB))
+        self.assertEqual(first.read(places[2], 16 * KIB), pattern(2, 16 * KIB))
+        self.assertEqual(second.read(places[2], 16 * KIB), pattern(12, 16 * KIB))
+        # one past the end belongs to the neighbour, and is refused
+        self.assertNotEqual(first.simple(Op.READ, 4 * MIB, 4 * KIB), 0)
+        self.finish(ctrl.machine)
+
+    def test_they_contend(self) -> None:
+        """The same read takes longer while the other namespace keeps the dies busy."""
+        ctrl, first, second = self.two(4 * MIB)
+        machine = ctrl.machine
+        first.write(0, pattern(1, 4 * KIB))
+        addr, prp = first.buffer(128 * KIB)
+        machine.write(addr, pattern(3, 128 * KIB))
+        machine.step(100_000_000)
+        first.read(0, 4 * KIB)
+        busy = [second.start(Op.WRITE, index * 128 * KIB, 128 * KIB, prp) for index in range(4)]
+        machine.step(1_000)
+        first.read(0, 4 * KIB)
+        for cid in busy:
+            second.queue.wait(cid)
+        reads = [command for command in self.finish(machine) if command.op == 0]
+        self.assertGreater(reads[1].latency_ns, reads[0].latency_ns)
+        self.assertEqual({command.nsid for command in reads}, {1})
+
+
+class TwoDrives(DriveTest):
+    def test_two_drives(self) -> None:
+        machine = self.machine(
+            flash("f0"), flash("f1", scheme="ideal"), controller(0), controller(1),
+            namespace("f0", 0), namespace("f1", 1))
+        drives = [Namespace(Controller(machine, 4 + index).create_queue()) for index in range(2)]
+        for index, ns in enumerate(drives):
+            ns.write(0, pattern(index, 16 * KIB))
+        for index, ns in enumerate(drives):
+            self.assertEqual(ns.read(0, 16 * KIB), pattern(index, 16 * KIB))
+        self.assertEqual(machine.stats("f0")["scheme"], "baseline")
+        self.assertEqual(machine.stats("f1")["scheme"], "ideal")
+        self.assertEqual(len(self.finish(machine, "f0")), 2)
+
+    def test_they_do_not_contend(self) -> None:
+        machine = self.machine(
+            flash("f0"), flash("f1"), controller(0), controller(1),
+            namespace("f0", 0), namespace("f1", 1))
+        first, second = (Namespace(Controller(machine, 4 + index).create_queue())
+                         for index in range(2))
+        first.write(0, pattern(1, 4 * KIB))
+        addr, prp = first.buffer(128 * KIB)
+        machine.step(100_000_000)
+        first.read(0, 4 * KIB)
+        busy = [second.start(Op.WRITE, index * 128 * KIB, 128 * KIB, prp) for index in range(4)]
+        machine.step(1_000)
+        first.read(0, 4 * KIB)
+        for cid in busy:
+            second.queue.wait(cid)
+        reads = [command for command in self.finish(machine) if command.op == 0]
+        self.assertEqual(reads[0].latency_ns, reads[1].latency_ns)
