@@ -74,7 +74,7 @@ class Machine:
         bios.write_bytes(bytes(128 << 10))  # never executed: no firmware needed
         self._qtest = LineSocket(self.dir / "qtest")
         self._qmp = LineSocket(self.dir / "qmp")
-        self._stderr = open(self.dir / "stderr", "w+", encoding="utf-8")  # noqa: SIM115
+        self._stderr = (self.dir / "stderr").open("w", encoding="utf-8")
         self.process = subprocess.Popen(
             [
                 str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",

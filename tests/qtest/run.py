@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from fixture import DriveTest  # noqa: E402
+from fixture import DriveTest
 
 
 class TapResult(unittest.TestResult):
@@ -26,27 +26,27 @@ class TapResult(unittest.TestResult):
         self._trouble: str | None = None
         self._began = 0.0
 
-    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self._number += 1
         self._trouble = None
         self._began = time.monotonic()
 
-    def addFailure(self, test: unittest.TestCase, err: object) -> None:  # noqa: N802
+    def addFailure(self, test: unittest.TestCase, err: object) -> None:
         super().addFailure(test, err)  # type: ignore[arg-type]
         self._trouble = self.failures[-1][1]
 
-    def addError(self, test: unittest.TestCase, err: object) -> None:  # noqa: N802
+    def addError(self, test: unittest.TestCase, err: object) -> None:
         super().addError(test, err)  # type: ignore[arg-type]
         self._trouble = self.errors[-1][1]
 
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase,  # noqa: N802
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase,
                    err: object) -> None:
         super().addSubTest(test, subtest, err)  # type: ignore[arg-type]
         if err is not None:
             self._trouble = (self.failures + self.errors)[-1][1]
 
-    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
         name = test.id().removeprefix("test_")
         seconds = time.monotonic() - self._began

@@ -61,11 +61,11 @@ class Refused(DriveTest):
         self.refuse(start + namespace(more=",size=1T"), "size")
         self.refuse(start + namespace(more=",size=5000"), "size", "unit")
         self.refuse(start + namespace() + namespace(more=",nsid=2"), "left")
-        self.refuse(start + ["-device", "nvme-ns,bus=nvme0,size=1M"], "size", "flash")
+        self.refuse([*start, "-device", "nvme-ns,bus=nvme0,size=1M"], "size", "flash")
 
     def test_drive_and_flash(self) -> None:
-        self.refuse(["-blockdev", "null-co,node-name=n0"] + self.flash() + controller()
-                    + namespace(more=",drive=n0"), "drive", "flash")
+        self.refuse(["-blockdev", "null-co,node-name=n0", *self.flash(), *controller(),
+                     *namespace(more=",drive=n0")], "drive", "flash")
 
     def test_metadata(self) -> None:
         self.refuse(self.flash() + controller() + namespace(more=",ms=8"), "ms")

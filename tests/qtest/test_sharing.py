@@ -83,7 +83,7 @@ class TwoDrives(DriveTest):
         first, second = (Namespace(Controller(machine, 4 + index).create_queue())
                          for index in range(2))
         first.write(0, pattern(1, 4 * KIB))
-        addr, prp = first.buffer(128 * KIB)
+        _addr, prp = first.buffer(128 * KIB)
         machine.step(100_000_000)
         first.read(0, 4 * KIB)
         busy = [second.start(Op.WRITE, index * 128 * KIB, 128 * KIB, prp) for index in range(4)]
