@@ -43,13 +43,18 @@ class Job:
     extra_args: Sequence[str] = field(default_factory=tuple)
 
 
+def set_speed(cpu_shift: int) -> str:
+    """The guest's command that switches its CPU's speed."""
+    return _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF)
+
+
 def task_text(cpu_shift: int, flash: bool = True) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone."""
     stats = {"size": devlogs.STATS_PAGE_BYTES}
     lines = ["set -e", "export SCARP_RESULTS=/results"]
     if flash:
         lines += [
-            _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF),
+            set_speed(cpu_shift),
             _RESET_STATS,
             _GET_STATS.format(name="stats-begin", **stats),
         ]

@@ -120,9 +120,7 @@ def run(settings: Settings) -> int:
         raise UserError(f"--device: {settings.device}: no such file")
     qemu, image = prepare()
     for scheme in settings.schemes:
-        check_drive(
-            qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed
-        )
+        check_drive(qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed)
     folder = new_folder("run", settings.out)
     jobs = {
         scheme: Job(

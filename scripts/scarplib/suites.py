@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import cache, guest_image, qemu_build, tap
+from . import cache, guest_image, lint, qemu_build, tap
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -151,6 +151,8 @@ def main(command: str) -> int:
     if command == "setup":
         setup()
         return 0
+    if command == "lint":
+        return lint.main()
     if command == "test-upstream":
         return int(qemu_build.run_upstream_nvme_qtests() or 0)
     qemu, python = setup()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp shell`: the guest at a prompt, with a file system on the drive if asked."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from . import guest_image, guestjob, qemu_build, run, vm
+from .errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What each maker needs to take the whole drive without a question.
+_MKFS = {
+    "ext4": "mkfs.ext4 -q -F",
+    "xfs": "mkfs.xfs -q -f",
+    "btrfs": "mkfs.btrfs -q -f",
+    "f2fs": "mkfs.f2fs -q -f",
+}
+
+
+def task_text(file_system: str | None, cpu_shift: int) -> str:
+    """Make, mount and hand over; the prompt's end is the guest's end."""
+    lines = [guestjob.set_speed(cpu_shift)]
+    if file_system:
+        lines += [
+            "set -e",
+            "mkdir -p /mnt",
+            # Absent in kernels that have it built in, which is no error.
+            f"modprobe {file_system} 2>/dev/null || true",
+            f"{_MKFS[file_system]} $SCARP_DEV",
+            f"mount -t {file_system} $SCARP_DEV /mnt",
+            f'echo "{file_system} on $SCARP_DEV, mounted on /mnt"',
+            "cd /mnt",
+            "set +e",
+        ]
+    else:
+        lines.append('echo "the drive is $SCARP_DEV"')
+    lines += ['echo "exit ends the guest"', "setsid -c sh -i </dev/console >/dev/console 2>&1"]
+    if file_system:
+        lines += ["cd /", "umount /mnt"]
+    return "\n".join(lines) + "\n"
+
+
+def shell(arguments: argparse.Namespace) -> int:
+    qemu = qemu_build.ensure_qemu()
+    # f2fs is in Debian's full kernel only.
+    image = guest_image.ensure_image(file_system=arguments.mkfs)
+    run.check_drive(
+        qemu, arguments.device, arguments.scheme, arguments.age, arguments.set, arguments.seed
+    )
+    # A new file system on an aged drive writes over whatever the ageing left.
+    with tempfile.TemporaryDirectory(prefix="scarp-shell-") as folder:
+        return vm.interactive(
+            vm.GuestRun(
+                qemu=qemu,
+                image=image,
+                drives=[
+                    vm.FlashDrive(
+                        description=arguments.device,
+                        scheme=arguments.scheme,
+                        overrides=arguments.set,
+                        age=arguments.age,
+                        seed=arguments.seed,
+                    )
+                ],
+                task=task_text(arguments.mkfs, arguments.cpu_shift),
+                smp=arguments.smp,
+                out=Path(folder),
+            )
+        )
+
+
+def list_schemes() -> int:
+    """What the engine itself says when it is asked for a scheme that nobody has."""
+    qemu = qemu_build.ensure_qemu()
+    try:
+        run.check_drive(qemu, ROOT / "devices" / "demo.ini", "?")
+    except UserError as error:
+        print(str(error).rpartition("allowed: ")[2])
+        return 0
+    raise UserError("the engine accepted the scheme '?'")
