@@ -48,10 +48,16 @@ def set_speed(cpu_shift: int) -> str:
     return _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF)
 
 
-def task_text(cpu_shift: int, flash: bool = True) -> str:
+def task_text(cpu_shift: int, age: int = 0, flash: bool = True) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone."""
     stats = {"size": devlogs.STATS_PAGE_BYTES}
-    lines = ["set -e", "export SCARP_RESULTS=/results"]
+    lines = [
+        "set -e",
+        "export SCARP_RESULTS=/results",
+        # Whole 4 KiB blocks of what ageing wrote; of a fresh drive, everything.
+        "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
+        f" / 8 * {age or 1000} / 1000 * 4096 ))",
+    ]
     if flash:
         lines += [
             set_speed(cpu_shift),
@@ -104,7 +110,7 @@ def run_job(qemu: QemuBuild, image: GuestImage, job: Job) -> vm.GuestResult:
             qemu=qemu,
             image=image,
             drives=[drive],
-            task=task_text(job.cpu_shift),
+            task=task_text(job.cpu_shift, job.age),
             files={"job.fio": job.fio_job},
             smp=job.smp,
             wall_limit=job.wall_limit,
