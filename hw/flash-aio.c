@@ -128,6 +128,7 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
     }
     put_cmd(flash, cmd);
     if (acb) {
+        acb->cmd = NULL;
         acb->common.cb(acb->common.opaque, ret);
         qemu_aio_unref(acb);
     }

@@ -21,6 +21,7 @@ struct NvmeFlash {
     ScarpDrive *drive;
     FlashPort *port;
     FlashLog *log;
+    ScarpObserver observer;
     QEMUTimer *timer;
     FlashCmd *free_cmds;    /* with their bounce buffers */
     GQueue waiting;         /* commands that found the ring full */

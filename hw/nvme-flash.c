@@ -219,7 +219,6 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         .seed = flash->seed,
         .store_data = true,
     };
-    ScarpObserver observer;
 
     if (!flash->description) {
         error_setg(errp, "description: missing; it is the path of a drive "
@@ -249,8 +248,8 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     if (!flash->log) {
         goto fail;
     }
-    observer = flash_log_observer(flash->log);
-    scarp_set_observer(flash->drive, &observer);
+    flash->observer = flash_log_observer(flash->log);
+    scarp_set_observer(flash->drive, &flash->observer);
 
     flash->port = flash_port_new(flash->drive);
     flash->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, nvme_flash_timer_cb,
