@@ -9,6 +9,7 @@ from pathlib import Path
 
 HEADER = struct.Struct("<8sIIQQ")
 COMMAND = struct.Struct("<qqQIBBHII")
+GC_RUN = struct.Struct("<qqIIII")
 
 
 @dataclass
@@ -39,6 +40,24 @@ def read_commands(path: Path) -> list[Command]:
         causes = struct.unpack_from(f"<{cause_count}q", data, at + COMMAND.size)
         rows.append(Command(submit, complete, offset, length, op, status, nsid, causes))
     return rows
+
+
+@dataclass
+class GcRun:
+    begin_ns: int
+    end_ns: int
+    die: int
+    plane: int
+    victim_block: int
+    moved_units: int
+
+
+def read_gc_runs(path: Path) -> list[GcRun]:
+    data = path.read_bytes()
+    magic, row_bytes, _, _, _ = HEADER.unpack_from(data)
+    assert magic == b"SCARPGC1", magic
+    assert row_bytes == GC_RUN.size
+    return [GcRun(*row) for row in GC_RUN.iter_unpack(data[HEADER.size:])]
 
 
 @dataclass

@@ -7,6 +7,7 @@ import random
 import struct
 
 from fixture import KIB, DriveTest
+from logs import read_gc_runs
 from machine import Machine
 from nvme import Namespace, Op
 
@@ -82,8 +83,8 @@ class Shadow:
 
 
 class GarbageCollection(DriveTest):
-    def run_scheme(self, scheme: str, trim: bool, more: str = "") -> None:
-        machine, _, ns = self.drive(scheme=scheme, more=more)
+    def run_scheme(self, scheme: str, trim: bool) -> None:
+        machine, _, ns = self.drive(scheme=scheme, more=",progress={dir}/progress")
         shadow = Shadow(machine, ns, seed=1)
         while shadow.written_units < OVERWRITES * shadow.units:
             shadow.round(trim)
@@ -95,7 +96,13 @@ class GarbageCollection(DriveTest):
         self.assertGreater(stats["oob_checks"], 0)
         self.assertEqual(stats["oob_mismatches"], 0)
         self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
+        progress = struct.unpack("<3Q", (machine.dir / "progress").read_bytes())
+        self.assertEqual(progress[1:], (stats["cmds_completed"], stats["gc_runs"]))
         self.finish(machine)
+        runs = read_gc_runs(machine.dir / "f0.gc")
+        self.assertEqual(len(runs), stats["gc_runs"])
+        self.assertEqual(sum(run.moved_units for run in runs), stats["gc_moved_units"])
+        self.assertTrue(all(run.begin_ns <= run.end_ns <= progress[0] for run in runs))
 
     def test_baseline(self) -> None:
         self.run_scheme("baseline", trim=False)
