@@ -106,6 +106,13 @@ class Commands(DriveTest):
         self.assertNotEqual(ctrl.command(Admin.FORMAT, 1, cdw=(2,)).status, 0)
         self.finish(machine)
 
+    def test_queues_served_by_bottom_halves(self) -> None:
+        machine, _, ns = self.drive(more=",x-virtual-queues=off")
+        for index in range(32):
+            self.assertEqual(ns.write(index * 4 * KIB, pattern(index, 4 * KIB)).status, 0)
+        self.assertEqual(ns.read(31 * 4 * KIB, 4 * KIB), pattern(31, 4 * KIB))
+        self.finish(machine)
+
     def test_zoned_namespace(self) -> None:
         machine = self.machine(flash(), controller(), namespace(
             more=",zoned=on,zoned.zone_size=1M"))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Completions come at their nanosecond, and waiting is charged to what was waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fixture import KIB, DriveTest, pattern
+from logs import Command
+from nvme import FUA, Namespace, Op
+
+# The order of ScarpCause in ftl/scarp.h
+CAUSES = (
+    "controller", "link", "host_queue", "buffer_full", "order", "die_host_read",
+    "die_host_program", "die_gc_read", "die_gc_program", "die_erase", "die_gc_held", "no_space",
+    "channel", "array", "transfer", "rmw",
+)
+OWN_WORK = {"controller", "link", "array", "transfer"}
+LONG_NS = 100_000_000
+
+
+def causes(command: Command) -> dict[str, int]:
+    """The causes that took time."""
+    return {name: ns for name, ns in zip(CAUSES, command.causes, strict=True) if ns}
+
+
+Start = Callable[[Namespace, tuple[int, int]], int]
+
+
+class Latency(DriveTest):
+    def prepared(self) -> tuple[Namespace, tuple[int, int]]:
+        """A drive at rest with some data on flash."""
+        machine, _, ns = self.drive()
+        for index in range(32):
+            ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
+        ns.flush()
+        machine.step(LONG_NS)
+        return ns, ns.buffer(8 * KIB)[1]
+
+    def run_alone(self, start: Start) -> Command:
+        ns, prp = self.prepared()
+        ns.queue.wait(start(ns, prp))
+        return self.finish(ns.machine)[-1]
+
+    def test_completion_at_its_nanosecond(self) -> None:
+        starts: dict[str, Start] = {
+            "read": lambda ns, prp: ns.start(Op.READ, 0, 4 * KIB, prp),
+            "large read": lambda ns, prp: ns.start(Op.READ, 0, 8 * KIB, prp),
+            "never written": lambda ns, prp: ns.start(Op.READ, 1024 * KIB, 4 * KIB, prp),
+            "write": lambda ns, prp: ns.start(Op.WRITE, 0, 4 * KIB, prp),
+            "write through": lambda ns, prp: ns.start(Op.WRITE, 0, 4 * KIB, prp, FUA),
+            "write zeroes": lambda ns, prp: ns.start(Op.WRITE_ZEROES, 0, 4 * KIB),
+        }
+        for name, start in starts.items():
+            with self.subTest(name):
+                expected = self.run_alone(start)  # in a machine of its own
+                self.assertGreater(expected.latency_ns, 0)
+                ns, prp = self.prepared()
+                cid = start(ns, prp)
+                ns.machine.step(expected.latency_ns - 1)
+                self.assertIsNone(ns.queue.done(cid))
+                ns.machine.step(1)
+                done = ns.queue.done(cid)
+                self.assertIsNotNone(done)
+                self.assertEqual(self.finish(ns.machine)[-1].latency_ns, expected.latency_ns)
+
+    def test_an_idle_drive_does_only_its_own_work(self) -> None:
+        read = self.run_alone(lambda ns, prp: ns.start(Op.READ, 0, 4 * KIB, prp))
+        self.assertLessEqual(set(causes(read)), OWN_WORK)
+        self.assertGreater(causes(read)["array"], 0)
+
+    def test_never_written_costs_no_flash(self) -> None:
+        read = self.run_alone(lambda ns, prp: ns.start(Op.READ, 1024 * KIB, 4 * KIB, prp))
+        self.assertLessEqual(set(causes(read)), {"controller", "link"})
+
+    def test_two_reads_of_one_die(self) -> None:
+        alone = self.run_alone(lambda ns, prp: ns.start(Op.READ, 0, 4 * KIB, prp))
+        ns, prp = self.prepared()
+        cids = [ns.start(Op.READ, 0, 4 * KIB, prp, ring=False) for _ in range(2)]
+        ns.queue.ring()
+        for cid in cids:
+            ns.queue.wait(cid)
+        first, second = self.finish(ns.machine)[-2:]
+        self.assertEqual(first.latency_ns, alone.latency_ns)
+        self.assertGreater(causes(second).get("die_host_read", 0), 0)
+        self.assertGreaterEqual(second.latency_ns, first.latency_ns + causes(first)["array"])
+
+    def test_a_read_behind_a_program(self) -> None:
+        ns, prp = self.prepared()
+        write = ns.start(Op.WRITE, 0, 128 * KIB, self.pages(ns, 128 * KIB), FUA)
+        ns.machine.step(20_000)
+        reads = [ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp) for index in range(32)]
+        for cid in [write, *reads]:
+            ns.queue.wait(cid)
+        waited = [causes(command).get("die_host_program", 0)
+                  for command in self.finish(ns.machine) if command.op == 0]
+        self.assertGreater(max(waited), 0)
+
+    @staticmethod
+    def pages(ns: Namespace, size: int) -> tuple[int, int]:
+        addr, prp = ns.buffer(size)
+        ns.machine.write(addr, pattern(9, size))
+        return prp
