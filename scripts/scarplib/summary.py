@@ -167,6 +167,9 @@ def load_scheme(folder: Path, name: str) -> SchemeData:
         raise LogError(f"{folder}: {outstanding} commands were accepted but not completed")
     if any(commands.status):
         raise LogError(f"{folder}: {sum(map(bool, commands.status))} commands failed")
+    # From the first command to the last: fio's own start and end are not the job.
+    begin = min(commands.submit, default=first.now_ns)
+    end = max(commands.complete, default=last.now_ns)
     device = {
         "read": device_direction(commands, devlogs.READ),
         "write": device_direction(commands, devlogs.WRITE),
@@ -174,9 +177,9 @@ def load_scheme(folder: Path, name: str) -> SchemeData:
     seen = {direction: fio_direction(fio, direction) for direction in ("read", "write")}
     summary = {
         "scheme": last.scheme,
-        "virtual_ns": last.now_ns - first.now_ns,
-        "begin_ns": first.now_ns,
-        "end_ns": last.now_ns,
+        "virtual_ns": end - begin,
+        "begin_ns": begin,
+        "end_ns": end,
         "fio": seen,
         "device": device,
         "tail_causes": {
@@ -190,7 +193,7 @@ def load_scheme(folder: Path, name: str) -> SchemeData:
         "write_amplification": write_amplification(stats),
         "stats": stats,
     }
-    return SchemeData(name, folder, first.now_ns, last.now_ns, commands, runs, stats, summary)
+    return SchemeData(name, folder, begin, end, commands, runs, stats, summary)
 
 
 # ---- Text -----------------------------------------------------------------
@@ -271,4 +274,6 @@ def cliff(schemes: dict[str, dict[str, Any]]) -> tuple[str, str, float] | None:
     if len(values) < 2:
         return None
     worst, best = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
-    return (worst, best, values[worst] / values[best]) if values[best] else None
+    if worst == best or not values[best]:
+        return None
+    return worst, best, values[worst] / values[best]
