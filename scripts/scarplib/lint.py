@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,20 @@ def _tracked(*patterns: str) -> list[str]:
     return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
 
 
+def _check(command: list[str | Path]) -> int:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # A patch that adds a file is asked about QEMU's MAINTAINERS, which is not ours to edit.
+    found = [
+        line
+        for line in done.stdout.splitlines()
+        if re.search(r": (ERROR|WARNING):", line) and "MAINTAINERS" not in line
+    ]
+    if done.stderr.strip():
+        found.append(done.stderr.strip())
+    print("".join(f"{line}\n" for line in found), end="")
+    return len(found)
+
+
 def main() -> int:
     python = Path(cache.ensure_venv())
     bad = 0
@@ -34,8 +49,8 @@ def main() -> int:
     checkpatch = qemu_build.ensure_source() / "scripts" / "checkpatch.pl"
     common = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
     if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "tests/unit/*.[ch]"):
-        bad += subprocess.run([*common, "-f", *sources], cwd=ROOT, check=False).returncode
+        bad += _check([*common, "-f", *sources])
     if patches := _tracked("qemu-patches/*.patch"):
-        bad += subprocess.run([*common, *patches], cwd=ROOT, check=False).returncode
+        bad += _check([*common, *patches])
     print("lint: clean" if not bad else "lint: see above")
     return 1 if bad else 0
