@@ -1,0 +1,248 @@
+/*
+ * A drive's description: geometry, timing, controller, FTL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *group;
+    const char *name;
+    size_t offset;
+    uint64_t min;
+    uint64_t max;
+    const char *fallback; /* NULL: the key must be given */
+} Key;
+
+#define KEY(group, name, min, max, fallback) \
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback }
+
+static const Key keys[] = {
+    KEY("geometry", channels, 1, 256, NULL),
+    KEY("geometry", chips_per_channel, 1, 256, NULL),
+    KEY("geometry", dies_per_chip, 1, 64, NULL),
+    KEY("geometry", planes_per_die, 1, 16, NULL),
+    KEY("geometry", blocks_per_plane, 4, 1u << 20, NULL),
+    KEY("geometry", pages_per_block, 2, 4096, NULL),
+    KEY("geometry", page_bytes, 512, 32768, NULL),
+    KEY("timing", read_ns, 0, 1000000000, NULL),
+    KEY("timing", program_ns, 0, 1000000000, NULL),
+    KEY("timing", erase_ns, 0, 10000000000, NULL),
+    KEY("timing", command_ns, 0, 1000000, "200"),
+    KEY("timing", channel_mts, 1, 100000, NULL),
+    KEY("controller", firmware_ns, 0, 100000000, NULL),
+    KEY("controller", link_mbs, 1, 1000000, NULL),
+    KEY("controller", slots, 1, 65536, "1024"),
+    KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
+    KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
+    KEY("gc", separate_active_block, 0, 1, "1"),
+    KEY("gc", victim_candidates, 1, 64, "8"),
+};
+
+static bool parse_number(const Key *key, const char *text, uint64_t *value,
+                         GError **error)
+{
+    g_autofree char *trimmed = g_strstrip(g_strdup(text));
+    guint64 number;
+
+    if (!g_ascii_string_to_unsigned(trimmed, 10, key->min, key->max, &number,
+                                    NULL)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "%s.%s=%s: must be a whole number from %" G_GUINT64_FORMAT
+                    " to %" G_GUINT64_FORMAT,
+                    key->group, key->name, trimmed, key->min, key->max);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+static bool parse_allocation(ScarpDescription *desc, const char *text,
+                             GError **error)
+{
+    g_autofree char *order = g_strstrip(g_strdup(text));
+
+    if (strlen(order) == 4 && strchr(order, 'c') && strchr(order, 'w') &&
+        strchr(order, 'd') && strchr(order, 'p')) {
+        g_strlcpy(desc->allocation, order, sizeof(desc->allocation));
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "ftl.allocation=%s: must be an order of the letters c, w, d, p "
+                "(channel, way, die, plane), such as cwdp", order);
+    return false;
+}
+
+static const Key *find_key(const char *group, const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (!strcmp(keys[i].group, group) && !strcmp(keys[i].name, name)) {
+            return &keys[i];
+        }
+    }
+    return NULL;
+}
+
+static bool unknown_key(const char *where, const char *group, const char *name,
+                        GError **error)
+{
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (!strcmp(keys[i].group, group)) {
+            g_string_append_printf(allowed, " %s.%s", group, keys[i].name);
+        }
+    }
+    if (!strcmp(group, "ftl")) {
+        g_string_append(allowed, " ftl.allocation");
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "%s: unknown key %s.%s; allowed are%s", where, group, name,
+                allowed->len ? allowed->str
+                             : " the groups geometry timing controller ftl gc");
+    return false;
+}
+
+static bool set_key(ScarpDescription *desc, const char *where,
+                    const char *group, const char *name, const char *text,
+                    GError **error)
+{
+    const Key *key = find_key(group, name);
+
+    if (!strcmp(group, "ftl") && !strcmp(name, "allocation")) {
+        return parse_allocation(desc, text, error);
+    }
+    if (!key) {
+        return unknown_key(where, group, name, error);
+    }
+    return parse_number(key, text,
+                        (uint64_t *)((char *)desc + key->offset), error);
+}
+
+static bool load_file(ScarpDescription *desc, GKeyFile *file, const char *path,
+                      GError **error)
+{
+    g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
+
+    for (char **group = groups; *group; group++) {
+        g_auto(GStrv) names = g_key_file_get_keys(file, *group, NULL, NULL);
+
+        for (char **name = names; name && *name; name++) {
+            g_autofree char *text =
+                g_key_file_get_value(file, *group, *name, NULL);
+
+            if (!set_key(desc, path, *group, *name, text, error)) {
+                g_prefix_error(error, "%s: ", path);
+                return false;
+            }
+        }
+        if (!names || !*names) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "%s: group [%s] is empty", path, *group);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (g_key_file_has_key(file, keys[i].group, keys[i].name, NULL)) {
+            continue;
+        }
+        if (!keys[i].fallback) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "%s: key %s.%s is missing; a whole number from %"
+                        G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                        " is needed", path, keys[i].group, keys[i].name,
+                        keys[i].min, keys[i].max);
+            return false;
+        }
+        set_key(desc, path, keys[i].group, keys[i].name, keys[i].fallback,
+                NULL);
+    }
+    return true;
+}
+
+static bool apply_overrides(ScarpDescription *desc, const char *overrides,
+                            GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(overrides, ",", -1);
+
+    for (char **item = items; *item; item++) {
+        char *equals = strchr(*item, '=');
+        char *dot = strchr(*item, '.');
+
+        if (!equals || !dot || dot > equals) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "overrides: '%s' must be group.key=value", *item);
+            return false;
+        }
+        *dot = *equals = '\0';
+        if (!set_key(desc, "overrides", *item, dot + 1, equals + 1, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check(const ScarpDescription *d, GError **error)
+{
+    uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
+                      d->planes_per_die;
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t logical = plane_pages * 1000 / (1000 + d->over_provisioning_permille);
+    /* One active block for the host, one for GC, and the GC's own reserve. */
+    uint64_t needed = d->trigger_free_blocks + 3;
+
+    if (d->page_bytes & (d->page_bytes - 1)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "geometry.page_bytes=%" G_GUINT64_FORMAT
+                    ": must be a power of two from 512 to 32768",
+                    d->page_bytes);
+        return false;
+    }
+    if (planes > 65536) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "geometry.channels × chips_per_channel × dies_per_chip × "
+                    "planes_per_die = %" G_GUINT64_FORMAT
+                    ": at most 65536 planes are allowed", planes);
+        return false;
+    }
+    if (planes * plane_pages >= UINT32_MAX) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "geometry.blocks_per_plane: %" G_GUINT64_FORMAT
+                    " pages in all do not fit a 4-byte mapping entry; at most "
+                    "4294967294 are allowed", planes * plane_pages);
+        return false;
+    }
+    if (needed >= d->blocks_per_plane ||
+        logical + needed * d->pages_per_block > plane_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
+                    ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
+                    "more than gc.trigger_free_blocks + 3 = %" G_GUINT64_FORMAT
+                    " are needed for active blocks and garbage collection",
+                    d->over_provisioning_permille,
+                    (plane_pages - logical) / d->pages_per_block, needed);
+        return false;
+    }
+    return true;
+}
+
+bool scarp_description_load(ScarpDescription *desc, const char *path,
+                            const char *overrides, GError **error)
+{
+    g_autoptr(GKeyFile) file = g_key_file_new();
+    g_autoptr(GError) cause = NULL;
+
+    memset(desc, 0, sizeof(*desc));
+    g_strlcpy(desc->allocation, "cwdp", sizeof(desc->allocation));
+    if (!g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, &cause)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "description=%s: %s", path, cause->message);
+        return false;
+    }
+    return load_file(desc, file, path, error) &&
+           (!overrides || !*overrides ||
+            apply_overrides(desc, overrides, error)) &&
+           check(desc, error);
+}
