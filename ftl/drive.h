@@ -40,13 +40,14 @@ struct ScarpTx {
     uint32_t lpn;
     uint32_t ppn;        /* read: source; program: destination once started */
     uint32_t source_ppn; /* GC program: where the copy came from */
+    uint16_t stream;
     uint32_t plane;
     uint32_t first_byte; /* in the page */
     uint32_t bytes;
     TxKind kind;
     TxPhase phase;
     ScarpOrigin origin;
-    bool rmw;         /* read on behalf of the write below it */
+    bool rmw; /* read: for a partial write; program: waits for such a read */
     bool superseded;  /* a newer write, or a deallocate, made it stale */
     void *data;       /* program: page, owned; NULL for zeroes or replay */
     int64_t mark_ns;  /* start of the open interval */
@@ -157,7 +158,6 @@ struct ScarpDrive {
     const ScarpScheme *scheme;
     bool store_data;
     uint32_t n_dies, n_planes, n_blocks, logical_pages;
-    uint32_t plane_of_group[4]; /* strides of the allocation order, see alloc */
     int64_t page_transfer_ns;
     int64_t now_ns;
     ScarpEvents events; /* channels, dies, then stages */
@@ -172,6 +172,7 @@ struct ScarpDrive {
     int64_t link_free_ns[2];
     CmdQueue waiting; /* for a device slot */
     uint64_t slots_used;
+    bool dispatching;
     CmdQueue done;
     CmdQueue flushes;
     ScarpCmd *write_head, *write_tail; /* in-flight writes, oldest first */
@@ -192,7 +193,9 @@ bool scarp_alloc_possible(const ScarpDrive *drive, const ScarpPlane *plane,
 /* Next page of the plane's active block; the caller checked that it exists. */
 uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                           uint16_t stream);
+/* What the host wrote is on flash at ppn; scarp_map_move(): GC's copy is. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
 void scarp_block_erase(ScarpDrive *drive, uint32_t plane, uint32_t block);
 void scarp_block_take(ScarpDrive *drive, uint32_t plane, uint32_t block);
@@ -218,6 +221,7 @@ void scarp_die_set_activity(ScarpDrive *drive, ScarpDie *die, DieActivity now);
 void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx);
 
 /* hil/ */
+ScarpTx *scarp_inflight_find(const ScarpDrive *drive, uint32_t lpn);
 void scarp_stage_event(ScarpDrive *drive, uint32_t stage);
 void scarp_host_tx_done(ScarpDrive *drive, ScarpTx *tx);
 bool scarp_host_read_start(ScarpDrive *drive, ScarpTx *tx);

@@ -118,8 +118,10 @@ struct ScarpCmd {
     uint32_t units_left;
     uint8_t state;
     uint8_t last_cause;
-    int64_t mark_ns;
+    int64_t mark_ns; /* start of the open interval */
+    int64_t due_ns;  /* end of the pipeline stage it is in */
     ScarpCmd *next;
+    ScarpCmd *older, *newer; /* in-flight writes */
 };
 
 /* ---- The drive -------------------------------------------------------- */
@@ -193,6 +195,10 @@ bool scarp_quiescent(const ScarpDrive *drive, GError **error);
  * blocks.  Checked builds (SCARP_CHECKED) do it after every event.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);
+
+/* True when every unit that the range touches is mapped or being written. */
+bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
+                     uint64_t length_bytes);
 
 /* ---- Statistics ------------------------------------------------------- */
 

@@ -169,19 +169,23 @@ void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
     }
 }
 
-void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 {
     scarp_map_unmap(drive, lpn);
+    drive->l2p[lpn] = ppn;
+    drive->p2l[ppn] = lpn;
+    set_valid(drive, ppn, 1);
+}
+
+void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
 #ifdef SCARP_FAULT_MAPPING
     /* A test build: fio --verify must notice it. */
     if (lpn % 997 == 13 && lpn) {
         lpn--;
-        scarp_map_unmap(drive, lpn);
     }
 #endif
-    drive->l2p[lpn] = ppn;
-    drive->p2l[ppn] = lpn;
-    set_valid(drive, ppn, 1);
+    scarp_map_move(drive, lpn, ppn);
 }
 
 void scarp_block_take(ScarpDrive *drive, uint32_t p, uint32_t index)
