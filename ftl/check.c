@@ -1,0 +1,101 @@
+/*
+ * The laws of the tables, checked from scratch.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static bool broken(GError **error, const char *what, uint32_t where,
+                   uint64_t is, uint64_t should)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
+                what, where, is, should);
+    return false;
+}
+
+static uint32_t count_valid(const ScarpDrive *drive, uint32_t block)
+{
+    uint32_t valid = 0;
+
+    for (uint32_t i = 0; i < drive->d.pages_per_block; i++) {
+        uint32_t ppn = block * drive->d.pages_per_block + i;
+        uint32_t lpn = drive->p2l[ppn];
+
+        valid += lpn != SCARP_NONE && drive->l2p[lpn] == ppn;
+    }
+    return valid;
+}
+
+static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpPlane *plane = &drive->plane[p];
+    uint32_t free = 0, full = 0, listed = 0, valid = 0;
+
+    for (uint32_t i = 0; i < drive->d.blocks_per_plane; i++) {
+        uint32_t b = p * drive->d.blocks_per_plane + i;
+        const ScarpBlock *block = &drive->block[b];
+        uint32_t found = count_valid(drive, b);
+
+        if (found != block->valid) {
+            return broken(error, "valid pages of block", b, block->valid, found);
+        }
+        if (block->state == BLOCK_FREE && block->written) {
+            return broken(error, "pages in free block", b, block->written, 0);
+        }
+        if (block->valid > block->written) {
+            return broken(error, "valid over written pages of block", b,
+                          block->valid, block->written);
+        }
+        free += block->state == BLOCK_FREE;
+        full += block->state == BLOCK_FULL;
+        valid += found;
+    }
+    for (uint32_t v = 0; v <= drive->d.pages_per_block; v++) {
+        bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
+
+        if (filled != (plane->bucket[v] != SCARP_NONE)) {
+            return broken(error, "mark of bucket", v, filled, !filled);
+        }
+        for (uint32_t b = plane->bucket[v]; b != SCARP_NONE;
+             b = drive->block[b].next) {
+            if (drive->block[b].valid != v ||
+                drive->block[b].state != BLOCK_FULL) {
+                return broken(error, "bucket of block", b, v,
+                              drive->block[b].valid);
+            }
+            listed++;
+        }
+    }
+    if (free != plane->n_free) {
+        return broken(error, "free blocks of plane", p, plane->n_free, free);
+    }
+    if (listed != full) {
+        return broken(error, "candidates of plane", p, listed, full);
+    }
+    return valid == plane->valid ||
+           broken(error, "valid pages of plane", p, plane->valid, valid);
+}
+
+bool scarp_check(const ScarpDrive *drive, GError **error)
+{
+    uint64_t valid = 0, mapped = 0;
+
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        if (!check_plane(drive, p, error)) {
+            return false;
+        }
+        valid += drive->plane[p].valid;
+    }
+    for (uint32_t lpn = 0; lpn < drive->logical_pages; lpn++) {
+        uint32_t ppn = drive->l2p[lpn];
+
+        if (ppn != SCARP_NONE && drive->p2l[ppn] != lpn) {
+            return broken(error, "reverse map of page", ppn, drive->p2l[ppn],
+                          lpn);
+        }
+        mapped += ppn != SCARP_NONE;
+    }
+    return valid == mapped ||
+           broken(error, "mapped pages of drive", 0, mapped, valid);
+}

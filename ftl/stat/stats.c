@@ -1,0 +1,137 @@
+/*
+ * Statistics: one table names every field; log page and JSON follow it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#include <string.h>
+
+static const char *const cause_names[SCARP_CAUSE__COUNT] = {
+    "controller", "link", "host_queue", "buffer_full", "order",
+    "die_host_read", "die_host_program", "die_gc_read", "die_gc_program",
+    "die_erase", "die_gc_held", "no_space", "channel", "array", "transfer",
+    "rmw",
+};
+
+static const ScarpStatField fields[] = {
+    { "cmds_accepted", "commands", "commands taken from the host" },
+    { "cmds_completed", "commands", "commands given back" },
+    { "reads", "commands", "reads" },
+    { "writes", "commands", "writes" },
+    { "write_zeroes", "commands", "write zeroes" },
+    { "deallocates", "commands", "ranges deallocated" },
+    { "flushes", "commands", "flushes" },
+    { "read_bytes", "bytes", "read by the host" },
+    { "write_bytes", "bytes", "written by the host" },
+    { "unmapped_read_units", "units", "reads of unmapped units" },
+    { "deallocated_units", "units", "mapped units that became unmapped" },
+    { "rmw_reads", "pages", "reads forced by partial writes" },
+    { "host_written_units", "units", "written by the host" },
+    { "host_page_reads", "pages", "read for the host" },
+    { "host_page_programs", "pages", "programmed for the host" },
+    { "gc_page_reads", "pages", "read by garbage collection" },
+    { "gc_page_programs", "pages", "programmed by garbage collection" },
+    { "erases", "blocks", "erased" },
+    { "gc_runs", "blocks", "victims collected" },
+    { "gc_moved_units", "units", "relocated by garbage collection" },
+    { "gc_busy_ns", "ns", "plane time spent in garbage collection" },
+    { "padded_units", "units", "programmed without data" },
+    { "read_latency_sum_ns", "ns", "of all reads" },
+    { "write_latency_sum_ns", "ns", "of all writes" },
+    { "read_latency_max_ns", "ns", "of the slowest read" },
+    { "write_latency_max_ns", "ns", "of the slowest write" },
+    { "oob_checks", "pages", "reads whose stored LPN was compared" },
+    { "oob_mismatches", "pages", "whose stored LPN differed: must be 0" },
+    { "cause_controller_ns", "ns", "firmware" },
+    { "cause_link_ns", "ns", "host link" },
+    { "cause_host_queue_ns", "ns", "waiting for a device slot" },
+    { "cause_buffer_full_ns", "ns", "write buffer full" },
+    { "cause_order_ns", "ns", "waiting for another command" },
+    { "cause_die_host_read_ns", "ns", "die busy with a host read" },
+    { "cause_die_host_program_ns", "ns", "die busy with a host program" },
+    { "cause_die_gc_read_ns", "ns", "die busy with a GC read" },
+    { "cause_die_gc_program_ns", "ns", "die busy with a GC program" },
+    { "cause_die_erase_ns", "ns", "die busy with an erase" },
+    { "cause_die_gc_held_ns", "ns", "die held by GC" },
+    { "cause_no_space_ns", "ns", "plane without free pages" },
+    { "cause_channel_ns", "ns", "waiting for the channel" },
+    { "cause_array_ns", "ns", "own array time" },
+    { "cause_transfer_ns", "ns", "own command and data cycles" },
+    { "cause_rmw_ns", "ns", "read before a partial write" },
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
+
+const char *scarp_cause_name(ScarpCause cause)
+{
+    return cause_names[cause];
+}
+
+const ScarpStatField *scarp_stat_field(unsigned index)
+{
+    return &fields[index];
+}
+
+const ScarpStats *scarp_stats(const ScarpDrive *drive)
+{
+    return &drive->stats;
+}
+
+void scarp_stats_reset(ScarpDrive *drive)
+{
+    uint64_t outstanding =
+        drive->stats.cmds_accepted - drive->stats.cmds_completed;
+    uint64_t mismatches = drive->stats.oob_mismatches;
+
+    memset(&drive->stats, 0, sizeof(drive->stats));
+    drive->stats.cmds_accepted = outstanding;
+    drive->stats.oob_mismatches = mismatches;
+}
+
+char *scarp_stats_json(const ScarpDrive *drive)
+{
+    const ScarpStats *s = &drive->stats;
+    const uint64_t *value = (const uint64_t *)s;
+    GString *json = g_string_new("{\"schema\": \"scarp-stats-1\"");
+    uint64_t host = s->host_page_programs;
+
+    g_string_append_printf(json, ", \"scheme\": \"%s\", \"logical_bytes\": %"
+                           G_GUINT64_FORMAT
+                           ", \"write_amplification_milli\": %"
+                           G_GUINT64_FORMAT, drive->scheme->name,
+                           scarp_drive_logical_bytes(drive),
+                           host ? (host + s->gc_page_programs) * 1000 / host
+                                : 0);
+    for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
+        g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
+                               fields[i].name, value[i]);
+    }
+    g_string_append_c(json, '}');
+    return g_string_free(json, false);
+}
+
+size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
+                            size_t size)
+{
+    struct {
+        char magic[8];
+        uint32_t version;
+        uint32_t count;
+        uint64_t now_ns;
+        uint64_t reserved;
+        char scheme[32];
+        uint64_t value[SCARP_STAT_COUNT];
+    } page = {
+        .magic = "SCARPST", .version = GUINT32_TO_LE(1),
+        .count = GUINT32_TO_LE(SCARP_STAT_COUNT),
+        .now_ns = GUINT64_TO_LE(now_ns),
+    };
+
+    page.magic[7] = '1';
+    g_strlcpy(page.scheme, drive->scheme->name, sizeof(page.scheme));
+    for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
+        page.value[i] = GUINT64_TO_LE(((const uint64_t *)&drive->stats)[i]);
+    }
+    memcpy(buf, &page, MIN(size, sizeof(page)));
+    return sizeof(page);
+}
