@@ -1,0 +1,230 @@
+/*
+ * The engine's laws over random workloads, and idle latencies.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "scarp.h"
+
+#include <string.h>
+
+#define PAGE 4096u
+
+static ScarpDrive *drive_new(const char *scheme, const char *overrides)
+{
+    ScarpConfig config = {
+        .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
+        .scheme = scheme, .overrides = overrides, .seed = 1,
+        .store_data = true,
+    };
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = scarp_drive_new(&config, &error);
+
+    g_assert_no_error(error);
+    return drive;
+}
+
+static void law_sum(const ScarpCmd *cmd)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        g_assert_cmpint(cmd->cause_ns[i], >=, 0);
+        sum += cmd->cause_ns[i];
+    }
+    g_assert_cmpint(sum, ==, cmd->complete_ns - cmd->submit_ns);
+}
+
+static int64_t run_alone(ScarpDrive *drive, ScarpCmd *cmd, int64_t now)
+{
+    cmd->deadline_ns = SCARP_TIME_NEVER;
+    scarp_submit(drive, cmd, now);
+    while (scarp_next_event_ns(drive) != SCARP_TIME_NEVER) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    g_assert_true(scarp_reap(drive) == cmd);
+    law_sum(cmd);
+    return cmd->complete_ns - cmd->submit_ns;
+}
+
+/* docs/model.md: firmware 5000, link 1280, command 200, transfer 10240. */
+static void test_idle_latency(void)
+{
+    ScarpDrive *drive = drive_new("baseline", NULL);
+    ScarpCmd cmd = { .op = SCARP_OP_READ, .length_bytes = PAGE };
+
+    g_assert_cmpint(run_alone(drive, &cmd, 0), ==, 5000 + 1280);
+    cmd.op = SCARP_OP_WRITE;
+    g_assert_cmpint(run_alone(drive, &cmd, 1000000), ==,
+                    5000 + 1280 + 200 + 10240 + 750000);
+    cmd.op = SCARP_OP_READ;
+    g_assert_cmpint(run_alone(drive, &cmd, 9000000), ==,
+                    5000 + 200 + 75000 + 10240 + 1280);
+    /* A partial write reads the page first. */
+    cmd.op = SCARP_OP_WRITE;
+    cmd.length_bytes = 512;
+    g_assert_cmpint(run_alone(drive, &cmd, 19000000), ==,
+                    5000 + 160 + 200 + 75000 + 10240 + 200 + 10240 + 750000);
+    g_assert_cmpuint(scarp_stats(drive)->rmw_reads, ==, 1);
+    scarp_drive_free(drive);
+}
+
+typedef struct {
+    ScarpCmd cmd;
+    unsigned char data[4 * PAGE];
+    bool busy;
+} Slot;
+
+/*
+ * A model of the contents: sectors that one command at a time touches, so
+ * that what a read must return is known.
+ */
+static void random_workload(const char *scheme, const char *overrides,
+                            guint32 seed, unsigned commands)
+{
+    ScarpDrive *drive = drive_new(scheme, overrides);
+    uint64_t pages = scarp_drive_logical_bytes(drive) / PAGE;
+    g_autofree unsigned char *model = g_malloc0(pages * PAGE);
+    g_autofree bool *locked = g_new0(bool, pages);
+    g_autofree Slot *slots = g_new0(Slot, 16);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+    g_autoptr(GError) error = NULL;
+    ScarpAge age = { .utilisation_permille = 900,
+                     .overwrite_permille = UINT32_MAX, .pattern = "random",
+                     .seed = seed };
+    int64_t now = 0;
+    unsigned sent = 0, reads = 0;
+
+    g_assert_true(scarp_age(drive, &age, &error));
+    g_assert_true(scarp_check(drive, &error));
+    for (;;) {
+        ScarpCmd *done;
+        Slot *slot = NULL;
+
+        for (int i = 0; i < 16 && sent < commands; i++) {
+            slot = slots[i].busy ? slot : &slots[i];
+        }
+        if (slot) {
+            uint64_t at = g_rand_int_range(rand, 0, (pages - 4) * 8) * 512ull;
+            uint64_t length = g_rand_int_range(rand, 1, 17) * 512;
+            bool free = true;
+
+            for (uint64_t p = at / PAGE; p * PAGE < at + length; p++) {
+                free &= !locked[p];
+            }
+            if (free) {
+                static const ScarpOp ops[] = {
+                    SCARP_OP_READ, SCARP_OP_READ, SCARP_OP_READ, SCARP_OP_WRITE,
+                    SCARP_OP_WRITE, SCARP_OP_WRITE, SCARP_OP_WRITE_ZEROES,
+                    SCARP_OP_DEALLOCATE, SCARP_OP_FLUSH,
+                };
+
+                memset(slot, 0, sizeof(*slot));
+                slot->cmd.op = ops[g_rand_int_range(rand, 0,
+                                                    G_N_ELEMENTS(ops))];
+                if (slot->cmd.op == SCARP_OP_DEALLOCATE) {
+                    at -= at % PAGE;
+                    length = PAGE;
+                    free = !locked[at / PAGE];
+                }
+                if (free) {
+                    slot->cmd.offset_bytes = at;
+                    slot->cmd.length_bytes = length;
+                    slot->cmd.deadline_ns = SCARP_TIME_NEVER;
+                    slot->cmd.data = slot->data;
+                    slot->cmd.opaque = slot;
+                    for (uint64_t i = 0; i < length; i++) {
+                        slot->data[i] = g_rand_int(rand);
+                    }
+                    for (uint64_t p = at / PAGE; p * PAGE < at + length; p++) {
+                        locked[p] = slot->cmd.op != SCARP_OP_FLUSH;
+                    }
+                    slot->busy = true;
+                    sent++;
+                    scarp_submit(drive, &slot->cmd, now);
+                }
+            }
+        }
+        if (g_rand_int_range(rand, 0, 3) || sent == commands || !slot) {
+            if (scarp_next_event_ns(drive) == SCARP_TIME_NEVER) {
+                if (sent == commands) {
+                    break;
+                }
+            } else {
+                now = scarp_next_event_ns(drive);
+                scarp_run(drive, now);
+            }
+        }
+        while ((done = scarp_reap(drive))) {
+            unsigned char *was = model + done->offset_bytes;
+
+            slot = done->opaque;
+            law_sum(done);
+            g_assert_cmpint(done->status, ==, SCARP_STATUS_OK);
+            if (done->op == SCARP_OP_READ) {
+                g_assert_cmpmem(slot->data, done->length_bytes, was,
+                                done->length_bytes);
+                reads++;
+            } else if (done->op == SCARP_OP_WRITE) {
+                memcpy(was, slot->data, done->length_bytes);
+            } else if (done->op != SCARP_OP_FLUSH) {
+                memset(was, 0, done->length_bytes);
+            }
+            for (uint64_t p = done->offset_bytes / PAGE;
+                 p * PAGE < done->offset_bytes + done->length_bytes; p++) {
+                locked[p] &= done->op == SCARP_OP_FLUSH;
+            }
+            slot->busy = false;
+        }
+    }
+    g_assert_cmpuint(reads, >, commands / 10);
+    g_assert_cmpuint(scarp_stats(drive)->gc_runs, >, 0);
+    g_assert_cmpuint(scarp_stats(drive)->oob_mismatches, ==, 0);
+    g_assert_true(scarp_quiescent(drive, &error));
+    g_assert_no_error(error);
+    g_assert_true(scarp_check(drive, &error));
+    scarp_drive_free(drive);
+}
+
+static void test_random(gconstpointer scheme)
+{
+    random_workload(scheme, NULL, 1, 12000);
+    random_workload(scheme, "gc.separate_active_block=0", 2, 6000);
+    random_workload(scheme, "geometry.planes_per_die=2,controller.slots=3", 3,
+                    12000);
+    random_workload(scheme, "geometry.channels=1,ftl.allocation=pdwc,"
+                    "geometry.dies_per_chip=3", 4, 6000);
+}
+
+static void test_bad_input(void)
+{
+    static const char *const bad[][2] = {
+        { "gc.nothing=1", "unknown key gc.nothing" },
+        { "geometry.channels=0", "from 1 to 256" },
+        { "geometry.page_bytes=5000", "power of two" },
+        { "ftl.over_provisioning_permille=1", "spare blocks" },
+        { "ftl.allocation=cwdx", "cwdp" },
+        { "nonsense", "group.key=value" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        ScarpConfig config = {
+            .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini",
+                                                    NULL),
+            .scheme = "baseline", .overrides = bad[i][0],
+        };
+        g_autoptr(GError) error = NULL;
+
+        g_assert_null(scarp_drive_new(&config, &error));
+        g_assert_nonnull(strstr(error->message, bad[i][1]));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/drive/idle-latency", test_idle_latency);
+    g_test_add_data_func("/drive/random/baseline", "baseline", test_random);
+    g_test_add_data_func("/drive/random/ideal", "ideal", test_random);
+    g_test_add_func("/drive/bad-input", test_bad_input);
+    return g_test_run();
+}
