@@ -100,6 +100,7 @@ typedef struct {
 
 typedef struct {
     ScarpTx *current;
+    bool picking;    /* guards against a kick from within a choice */
     uint32_t holder; /* plane whose GC holds the die, or SCARP_NONE */
     uint32_t channel_next; /* next die that waits for the channel */
     DieActivity activity;

@@ -129,10 +129,12 @@ void scarp_die_kick(ScarpDrive *drive, uint32_t index)
     ScarpDie *die = &drive->die[index];
     ScarpTx *tx;
 
-    if (die->current) {
+    if (die->current || die->picking) {
         return;
     }
+    die->picking = true;
     tx = scarp_sched_pick(drive, index);
+    die->picking = false;
     if (!tx) {
         rest(drive, die);
         return;

@@ -187,12 +187,15 @@ static void random_workload(const char *scheme, const char *overrides,
 
 static void test_random(gconstpointer scheme)
 {
-    random_workload(scheme, NULL, 1, 12000);
-    random_workload(scheme, "gc.separate_active_block=0", 2, 6000);
-    random_workload(scheme, "geometry.planes_per_die=2,controller.slots=3", 3,
-                    12000);
+    random_workload(scheme, "geometry.pages_per_block=4", 1, 3000);
+    random_workload(scheme, "geometry.pages_per_block=4,gc.separate_active_block=0", 2,
+                    3000);
+    random_workload(scheme, "geometry.pages_per_block=4,"
+                    "geometry.planes_per_die=2,controller.slots=3", 3,
+                    3000);
     random_workload(scheme, "geometry.channels=1,ftl.allocation=pdwc,"
-                    "geometry.dies_per_chip=3", 4, 6000);
+                    "geometry.dies_per_chip=3,geometry.pages_per_block=4", 4,
+                    3000);
 }
 
 static void test_bad_input(void)
