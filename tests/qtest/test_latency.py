@@ -87,10 +87,11 @@ class Latency(DriveTest):
 
     def test_a_read_behind_a_program(self) -> None:
         ns, prp = self.prepared()
-        write = ns.start(Op.WRITE, 0, 128 * KIB, self.pages(ns, 128 * KIB), FUA)
-        ns.machine.step(20_000)
-        reads = [ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp) for index in range(32)]
-        for cid in [write, *reads]:
+        # Other pages than the read's, which would be served from the write's data.
+        write = ns.start(Op.WRITE, 1024 * KIB, 128 * KIB, self.pages(ns, 128 * KIB), FUA)
+        ns.machine.step(60_000)  # after firmware and the link's 41 us: dies program
+        read = ns.start(Op.READ, 0, 4 * KIB, prp)
+        for cid in [write, read]:
             ns.queue.wait(cid)
         waited = [causes(command).get("die_host_program", 0)
                   for command in self.finish(ns.machine) if command.op == 0]
