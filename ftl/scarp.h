@@ -97,7 +97,7 @@ struct ScarpCmd {
     uint16_t stream;       /* placement hint; 0 when there is none */
     uint32_t nsid;         /* for logs only */
     uint64_t offset_bytes; /* on the drive; multiple of SCARP_SECTOR_BYTES */
-    uint64_t length_bytes; /* ditto; 0 only for a flush */
+    uint64_t length_bytes; /* ditto; may be 0 (flush, verify's metadata) */
     int64_t deadline_ns;   /* absolute; SCARP_TIME_NEVER when none */
     /*
      * Read: filled before completion.  Write: length_bytes of data, copied by

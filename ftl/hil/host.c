@@ -475,9 +475,8 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
 
     g_assert(now_ns >= drive->now_ns);
     g_assert(cmd->op == SCARP_OP_FLUSH ||
-             (cmd->length_bytes &&
-              cmd->offset_bytes + cmd->length_bytes <=
-                  scarp_drive_logical_bytes(drive)));
+             cmd->offset_bytes + cmd->length_bytes <=
+                 scarp_drive_logical_bytes(drive));
     scarp_run(drive, now_ns);
     memset(cmd->cause_ns, 0, sizeof(cmd->cause_ns));
     cmd->submit_ns = cmd->mark_ns = now_ns;
