@@ -128,6 +128,11 @@ const char *scarp_drive_scheme(const ScarpDrive *drive)
     return drive->scheme->name;
 }
 
+int64_t scarp_now_ns(const ScarpDrive *drive)
+{
+    return drive->now_ns;
+}
+
 int64_t scarp_next_event_ns(const ScarpDrive *drive)
 {
     return scarp_events_next_ns(&drive->events);

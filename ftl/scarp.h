@@ -156,6 +156,9 @@ const char *scarp_drive_scheme(const ScarpDrive *drive);
 /* Accept cmd at now_ns, which is not before the last processed event. */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 
+/* Time of the last processed event or call. */
+int64_t scarp_now_ns(const ScarpDrive *drive);
+
 /* Time of the next event, SCARP_TIME_NEVER when there is none. */
 int64_t scarp_next_event_ns(const ScarpDrive *drive);
 
