@@ -20,14 +20,14 @@ check() { # NAME COMMAND…: one test
 }
 
 field() { # FILE NAME: a value of nvme-cli's plain output
-    sed -n "s/^$2 *: *//p" "$1" | head -n 1
+    sed -n "s/^$2[[:space:]]*:[[:space:]]*//p" "$1" | head -n 1
 }
 
 bytes=$(($(cat /sys/class/block/${SCARP_DEV#/dev/}/size) * 512))
 
 identify() {
     nvme id-ctrl $SCARP_CTRL >/tmp/id && [ "$(field /tmp/id sn | tr -d ' ')" = scarp0 ] &&
-        nvme id-ns $SCARP_DEV >/tmp/ns && [ $(($(field /tmp/ns nsze) * 512)) -ge 0 ] &&
+        nvme id-ns $SCARP_DEV >/tmp/ns && [ $(($(field /tmp/ns nsze) * 512)) = "$bytes" ] &&
         [ "$(field /tmp/ns nsze)" = "$(field /tmp/ns ncap)" ]
 }
 
