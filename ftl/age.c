@@ -7,32 +7,35 @@
 
 #include <string.h>
 
-/* xorshift64* (Vigna 2016): small, fast, and the same on every host. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 2685821657736338717ull;
-}
+/* The pages that units of host data are put into, one a plane. */
+typedef struct {
+    uint32_t next_ppn; /* in the open page; SCARP_NONE: none is open */
+} OpenPage;
 
-static void write_now(ScarpDrive *drive, uint32_t lpn)
+static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
-    uint32_t p = scarp_alloc_plane(drive, lpn);
+    uint32_t p = drive->scheme.alloc->early
+                     ? drive->scheme.alloc->plane(drive, lpn)
+                     : lpn / drive->units_per_page % drive->n_planes;
+    uint32_t *ppn = &open[p].next_ppn;
 
-    while (drive->plane[p].n_free <= drive->d.trigger_free_blocks &&
-           scarp_gc_collect_now(drive, p)) {
+    if (*ppn == SCARP_NONE) {
+        while (scarp_gc_due(drive, p) && scarp_gc_collect_now(drive, p)) {
+        }
+        *ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, 0);
+        drive->block[scarp_ppn_block(drive, *ppn)].programmed++;
     }
-    scarp_map_move(drive, lpn,
-                   scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, 0));
+    scarp_map_move(drive, lpn, *ppn);
+    *ppn = (*ppn + 1) % drive->units_per_page ? *ppn + 1 : SCARP_NONE;
 }
 
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
 {
     bool random = !g_strcmp0(age->pattern, "random");
+    g_autofree OpenPage *open = g_new(OpenPage, drive->n_planes);
     ScarpObserver observer = drive->observer;
     uint64_t state = age->seed * 2 + 1;
-    uint64_t filled, overwrites;
+    uint64_t filled, overwrites, bad_blocks;
 
     if (!random && g_strcmp0(age->pattern, "sequential")) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
@@ -51,20 +54,25 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
                     "age: only a fresh drive can be aged");
         return false;
     }
-    filled = (uint64_t)drive->logical_pages * age->utilisation_permille / 1000;
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        open[p].next_ppn = SCARP_NONE;
+    }
+    filled = (uint64_t)drive->logical_units * age->utilisation_permille / 1000;
     for (uint64_t lpn = 0; lpn < filled; lpn++) {
-        write_now(drive, lpn);
+        write_now(drive, open, lpn);
     }
     /* Enough for every block to have been collected under this pattern. */
     overwrites = age->overwrite_permille == UINT32_MAX
-                     ? 2ull * drive->logical_pages
-                     : (uint64_t)drive->logical_pages *
+                     ? 2ull * drive->logical_units
+                     : (uint64_t)drive->logical_units *
                            age->overwrite_permille / 1000;
     memset(&drive->observer, 0, sizeof(drive->observer));
     for (uint64_t i = 0; random && filled && i < overwrites; i++) {
-        write_now(drive, (next_random(&state) >> 32) * filled >> 32);
+        write_now(drive, open, (scarp_random(&state) >> 32) * filled >> 32);
     }
     drive->observer = observer;
+    bad_blocks = drive->stats.bad_blocks;
     memset(&drive->stats, 0, sizeof(drive->stats));
+    drive->stats.bad_blocks = bad_blocks;
     return true;
 }

@@ -18,8 +18,8 @@ static uint32_t count_valid(const ScarpDrive *drive, uint32_t block)
 {
     uint32_t valid = 0;
 
-    for (uint32_t i = 0; i < drive->d.pages_per_block; i++) {
-        uint32_t ppn = block * drive->d.pages_per_block + i;
+    for (uint32_t i = 0; i < drive->units_per_block; i++) {
+        uint32_t ppn = block * drive->units_per_block + i;
         uint32_t lpn = drive->p2l[ppn];
 
         valid += lpn != SCARP_NONE && drive->l2p[lpn] == ppn;
@@ -30,7 +30,7 @@ static uint32_t count_valid(const ScarpDrive *drive, uint32_t block)
 static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpPlane *plane = &drive->plane[p];
-    uint32_t free = 0, full = 0, listed = 0, valid = 0;
+    uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0;
 
     for (uint32_t i = 0; i < drive->d.blocks_per_plane; i++) {
         uint32_t b = p * drive->d.blocks_per_plane + i;
@@ -38,20 +38,26 @@ static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
         uint32_t found = count_valid(drive, b);
 
         if (found != block->valid) {
-            return broken(error, "valid pages of block", b, block->valid, found);
+            return broken(error, "valid units of block", b, block->valid, found);
         }
         if (block->state == BLOCK_FREE && block->written) {
             return broken(error, "pages in free block", b, block->written, 0);
         }
-        if (block->valid > block->written) {
-            return broken(error, "valid over written pages of block", b,
-                          block->valid, block->written);
+        if (block->valid > block->written * drive->units_per_page) {
+            return broken(error, "valid over written units of block", b,
+                          block->valid,
+                          block->written * drive->units_per_page);
         }
+        if (block->programmed > block->written) {
+            return broken(error, "programmed pages of block", b,
+                          block->programmed, block->written);
+        }
+        bad += block->state == BLOCK_BAD;
         free += block->state == BLOCK_FREE;
         full += block->state == BLOCK_FULL;
         valid += found;
     }
-    for (uint32_t v = 0; v <= drive->d.pages_per_block; v++) {
+    for (uint32_t v = 0; v <= drive->units_per_block; v++) {
         bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
 
         if (filled != (plane->bucket[v] != SCARP_NONE)) {
@@ -73,8 +79,11 @@ static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
     if (listed != full) {
         return broken(error, "candidates of plane", p, listed, full);
     }
+    if (bad != plane->n_bad || full != plane->n_full) {
+        return broken(error, "bad blocks of plane", p, plane->n_bad, bad);
+    }
     return valid == plane->valid ||
-           broken(error, "valid pages of plane", p, plane->valid, valid);
+           broken(error, "valid units of plane", p, plane->valid, valid);
 }
 
 bool scarp_check(const ScarpDrive *drive, GError **error)
@@ -87,15 +96,15 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
         }
         valid += drive->plane[p].valid;
     }
-    for (uint32_t lpn = 0; lpn < drive->logical_pages; lpn++) {
+    for (uint32_t lpn = 0; lpn < drive->logical_units; lpn++) {
         uint32_t ppn = drive->l2p[lpn];
 
         if (ppn != SCARP_NONE && drive->p2l[ppn] != lpn) {
-            return broken(error, "reverse map of page", ppn, drive->p2l[ppn],
+            return broken(error, "reverse map of unit", ppn, drive->p2l[ppn],
                           lpn);
         }
         mapped += ppn != SCARP_NONE;
     }
     return valid == mapped ||
-           broken(error, "mapped pages of drive", 0, mapped, valid);
+           broken(error, "mapped units of drive", 0, mapped, valid);
 }

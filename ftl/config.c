@@ -14,10 +14,13 @@ typedef struct {
     uint64_t min;
     uint64_t max;
     const char *fallback; /* NULL: the key must be given */
+    bool list;            /* up to SCARP_LIST_VALUES, separated by ';' */
 } Key;
 
 #define KEY(group, name, min, max, fallback) \
-    { group, #name, offsetof(ScarpDescription, name), min, max, fallback }
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, false }
+#define LIST(group, name, min, max, fallback) \
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, true }
 
 static const Key keys[] = {
     KEY("geometry", channels, 1, 256, NULL),
@@ -27,18 +30,37 @@ static const Key keys[] = {
     KEY("geometry", blocks_per_plane, 4, 1u << 20, NULL),
     KEY("geometry", pages_per_block, 2, 4096, NULL),
     KEY("geometry", page_bytes, 512, 32768, NULL),
-    KEY("timing", read_ns, 0, 1000000000, NULL),
-    KEY("timing", program_ns, 0, 1000000000, NULL),
+    LIST("timing", read_ns, 0, 1000000000, NULL),
+    LIST("timing", program_ns, 0, 1000000000, NULL),
     KEY("timing", erase_ns, 0, 10000000000, NULL),
     KEY("timing", command_ns, 0, 1000000, "200"),
     KEY("timing", channel_mts, 1, 100000, NULL),
+    KEY("nand", cell_bits, 1, 4, "1"),
+    KEY("nand", layers, 1, 4096, "1"),
+    KEY("nand", layer_fastest_permille, 1, 10000, "1000"),
+    KEY("nand", layer_slowest_permille, 1, 10000, "1000"),
+    KEY("nand", multiplane, 0, 1, "0"),
+    KEY("nand", cache, 0, 1, "0"),
+    KEY("nand", copyback, 0, 1, "0"),
+    KEY("nand", suspend_program, 0, 1, "0"),
+    KEY("nand", suspend_erase, 0, 1, "0"),
+    KEY("nand", suspend_limit, 1, 1000, "8"),
+    KEY("nand", suspend_min_ns, 0, 1000000000, "100000"),
+    KEY("nand", suspend_ns, 0, 10000000, "20000"),
+    KEY("nand", resume_ns, 0, 10000000, "10000"),
+    KEY("nand", bad_blocks_permille, 0, 500, "0"),
+    KEY("nand", endurance_erases, 0, 1u << 30, "0"),
     KEY("controller", firmware_ns, 0, 100000000, NULL),
     KEY("controller", link_mbs, 1, 1000000, NULL),
     KEY("controller", slots, 1, 65536, "1024"),
+    KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
+    KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
     KEY("gc", separate_active_block, 0, 1, "1"),
     KEY("gc", victim_candidates, 1, 64, "8"),
+    KEY("gc", background_free_blocks, 0, 1u << 20, "0"),
+    KEY("gc", wear_spread_erases, 0, 1u << 30, "0"),
 };
 
 static bool parse_number(const Key *key, const char *text, uint64_t *value,
@@ -59,11 +81,40 @@ static bool parse_number(const Key *key, const char *text, uint64_t *value,
     return true;
 }
 
+static bool parse_list(const Key *key, const char *text, uint64_t *values,
+                       GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(text, ";", -1);
+    guint n = g_strv_length(items);
+
+    /* GKeyFile allows a separator at the end of a list. */
+    if (n > 1 && !*g_strstrip(items[n - 1])) {
+        n--;
+    }
+    if (n < 1 || n > SCARP_LIST_VALUES) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "%s.%s=%s: must be one value, or nand.cell_bits values "
+                    "separated by ';'", key->group, key->name, text);
+        return false;
+    }
+    for (guint i = 0; i < n; i++) {
+        if (!parse_number(key, items[i], &values[i], error)) {
+            return false;
+        }
+    }
+    values[SCARP_LIST_COUNT] = n;
+    return true;
+}
+
 static bool parse_allocation(ScarpDescription *desc, const char *text,
                              GError **error)
 {
     g_autofree char *order = g_strstrip(g_strdup(text));
 
+    if (!strcmp(order, "dynamic")) {
+        g_strlcpy(desc->allocation, order, sizeof(desc->allocation));
+        return true;
+    }
     if (strlen(order) == 4 && strchr(order, 'c') && strchr(order, 'w') &&
         strchr(order, 'd') && strchr(order, 'p')) {
         g_strlcpy(desc->allocation, order, sizeof(desc->allocation));
@@ -71,7 +122,7 @@ static bool parse_allocation(ScarpDescription *desc, const char *text,
     }
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                 "ftl.allocation=%s: must be an order of the letters c, w, d, p "
-                "(channel, way, die, plane), such as cwdp", order);
+                "(channel, way, die, plane), such as cwdp, or dynamic", order);
     return false;
 }
 
@@ -101,7 +152,7 @@ static bool unknown_key(const char *where, const char *group, const char *name,
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                 "%s: unknown key %s.%s; allowed are%s", where, group, name,
                 allowed->len ? allowed->str
-                             : " the groups geometry timing controller ftl gc");
+                             : " the groups geometry timing nand controller ftl gc");
     return false;
 }
 
@@ -110,6 +161,7 @@ static bool set_key(ScarpDescription *desc, const char *where,
                     GError **error)
 {
     const Key *key = find_key(group, name);
+    uint64_t *value;
 
     if (!strcmp(group, "ftl") && !strcmp(name, "allocation")) {
         return parse_allocation(desc, text, error);
@@ -117,8 +169,9 @@ static bool set_key(ScarpDescription *desc, const char *where,
     if (!key) {
         return unknown_key(where, group, name, error);
     }
-    return parse_number(key, text,
-                        (uint64_t *)((char *)desc + key->offset), error);
+    value = (uint64_t *)((char *)desc + key->offset);
+    return key->list ? parse_list(key, text, value, error)
+                     : parse_number(key, text, value, error);
 }
 
 static bool load_file(ScarpDescription *desc, GKeyFile *file, const char *path,
@@ -184,6 +237,20 @@ static bool apply_overrides(ScarpDescription *desc, const char *overrides,
     return true;
 }
 
+static bool check_list(const char *name, const uint64_t *values,
+                       const ScarpDescription *d, GError **error)
+{
+    uint64_t n = values[SCARP_LIST_COUNT];
+
+    if (n == 1 || n == d->cell_bits) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s: has %" G_GUINT64_FORMAT " values; one, or nand.cell_bits=%"
+                G_GUINT64_FORMAT " are needed", name, n, d->cell_bits);
+    return false;
+}
+
 static bool check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
@@ -192,12 +259,42 @@ static bool check(const ScarpDescription *d, GError **error)
     uint64_t logical = plane_pages * 1000 / (1000 + d->over_provisioning_permille);
     /* One active block for the host, one for GC, and the GC's own reserve. */
     uint64_t needed = d->trigger_free_blocks + 3;
+    uint64_t unusable, least_buffer = 2 * d->page_bytes;
+    uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
 
     if (d->page_bytes & (d->page_bytes - 1)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "geometry.page_bytes=%" G_GUINT64_FORMAT
                     ": must be a power of two from 512 to 32768",
                     d->page_bytes);
+        return false;
+    }
+    if (d->unit_bytes & (d->unit_bytes - 1) || d->unit_bytes > d->page_bytes ||
+        (d->unit_bytes && (d->unit_bytes < 512 ||
+                           d->page_bytes / d->unit_bytes > SCARP_MAX_UNITS))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.unit_bytes=%" G_GUINT64_FORMAT ": must be a power of "
+                    "two from 512 to geometry.page_bytes, at most %d in a page",
+                    d->unit_bytes, SCARP_MAX_UNITS);
+        return false;
+    }
+    if (!check_list("timing.read_ns", d->read_ns, d, error) ||
+        !check_list("timing.program_ns", d->program_ns, d, error)) {
+        return false;
+    }
+    if (d->buffer_bytes && d->buffer_bytes < least_buffer) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.buffer_bytes=%" G_GUINT64_FORMAT ": must be 0, "
+                    "or at least %" G_GUINT64_FORMAT ", two pages",
+                    d->buffer_bytes, least_buffer);
+        return false;
+    }
+    if (d->background_free_blocks &&
+        d->background_free_blocks <= d->trigger_free_blocks) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gc.background_free_blocks=%" G_GUINT64_FORMAT ": must be "
+                    "0, or more than gc.trigger_free_blocks=%" G_GUINT64_FORMAT,
+                    d->background_free_blocks, d->trigger_free_blocks);
         return false;
     }
     if (planes > 65536) {
@@ -207,22 +304,25 @@ static bool check(const ScarpDescription *d, GError **error)
                     ": at most 65536 planes are allowed", planes);
         return false;
     }
-    if (planes * plane_pages >= UINT32_MAX) {
+    if (planes * plane_pages * units >= UINT32_MAX) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "geometry.blocks_per_plane: %" G_GUINT64_FORMAT
-                    " pages in all do not fit a 4-byte mapping entry; at most "
-                    "4294967294 are allowed", planes * plane_pages);
+                    " mapping units in all do not fit a 4-byte entry; at most "
+                    "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
+    /* A block with less than a page of invalid units is not worth collecting. */
+    unusable = d->blocks_per_plane * (units - 1) / units;
     if (needed >= d->blocks_per_plane ||
-        logical + needed * d->pages_per_block > plane_pages) {
+        logical + needed * d->pages_per_block + unusable > plane_pages) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                     ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                    "more than gc.trigger_free_blocks + 3 = %" G_GUINT64_FORMAT
-                    " are needed for active blocks and garbage collection",
+                    "more than gc.trigger_free_blocks + 3, and room for units "
+                    "that share a page, = %" G_GUINT64_FORMAT " are needed",
                     d->over_provisioning_permille,
-                    (plane_pages - logical) / d->pages_per_block, needed);
+                    (plane_pages - logical) / d->pages_per_block,
+                    needed + unusable / d->pages_per_block);
         return false;
     }
     return true;

@@ -11,13 +11,16 @@ static void store_free(ScarpDrive *drive)
 {
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
         if (drive->block[b].data) {
-            for (uint32_t i = 0; i < drive->d.pages_per_block; i++) {
+            for (uint32_t i = 0; i < drive->units_per_block; i++) {
                 g_free(drive->block[b].data[i]);
             }
             g_free(drive->block[b].data);
         }
     }
-    g_ptr_array_free(drive->free_pages, true);
+    for (ScarpUnit *unit = drive->dirty_head; unit; unit = unit->newer) {
+        g_free(unit->data);
+    }
+    g_ptr_array_free(drive->free_data, true);
 }
 
 void scarp_drive_free(ScarpDrive *drive)
@@ -26,18 +29,18 @@ void scarp_drive_free(ScarpDrive *drive)
         g_free(drive->plane[p].bucket);
         g_free(drive->plane[p].bucket_filled);
     }
-    for (size_t i = 0; i < SCARP_INFLIGHT_BUCKETS; i++) {
-        for (ScarpTx *tx = drive->inflight[i]; tx; tx = tx->hash_next) {
-            g_free(tx->data);
-        }
-    }
     store_free(drive);
+    scarp_scheme_clear(&drive->scheme, drive);
     scarp_events_clear(&drive->events);
-    g_ptr_array_free(drive->tx_chunks, true);
+    g_ptr_array_free(drive->chunks, true);
+    g_free(drive->read_ns_of);
+    g_free(drive->program_ns_of);
     g_free(drive->channel);
     g_free(drive->die);
+    g_free(drive->kicked);
     g_free(drive->plane);
     g_free(drive->block);
+    g_free(drive->hash);
     g_free(drive->l2p);
     g_free(drive->p2l);
     g_free(drive);
@@ -50,7 +53,7 @@ static uint32_t *new_table(uint64_t n, GError **error)
     if (!table) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "geometry.blocks_per_plane: no memory for a mapping of %"
-                    G_GUINT64_FORMAT " pages; fewer are allowed", n);
+                    G_GUINT64_FORMAT " units; fewer are allowed", n);
         return NULL;
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -59,54 +62,91 @@ static uint32_t *new_table(uint64_t n, GError **error)
     return table;
 }
 
-ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
+/* The write buffer, and at least what a full queue has in flight. */
+static uint32_t hash_size(const ScarpDrive *drive)
 {
-    const ScarpScheme *scheme = scarp_scheme_find(config->scheme, error);
-    ScarpDescription d;
-    ScarpDrive *drive;
-    uint64_t pages;
+    uint64_t units = MAX(drive->buffer_units, 4096);
+    uint32_t n = 4096;
 
-    if (!scheme || !scarp_description_load(&d, config->description_path,
-                                           config->overrides, error)) {
-        return NULL;
+    while (n < units && n < 1u << 24) {
+        n *= 2;
     }
-    drive = g_new0(ScarpDrive, 1);
-    drive->d = d;
-    drive->scheme = scheme;
-    drive->store_data = config->store_data;
-    drive->n_dies = d.channels * d.chips_per_channel * d.dies_per_chip;
-    drive->n_planes = drive->n_dies * d.planes_per_die;
-    drive->n_blocks = drive->n_planes * d.blocks_per_plane;
-    pages = drive->n_blocks * d.pages_per_block;
-    /* The same number for each plane, so that striping fills them evenly. */
-    drive->logical_pages = pages / drive->n_planes * 1000 /
-                           (1000 + d.over_provisioning_permille) *
-                           drive->n_planes;
-    drive->page_transfer_ns = (d.page_bytes * 1000 + d.channel_mts - 1) /
-                              d.channel_mts;
-    drive->tx_chunks = g_ptr_array_new_with_free_func(g_free);
-    drive->free_pages = g_ptr_array_new_with_free_func(g_free);
+    return n;
+}
+
+static void init_resources(ScarpDrive *drive)
+{
+    const ScarpDescription *d = &drive->d;
+
     scarp_events_init(&drive->events,
-                      d.channels + drive->n_dies + STAGE__COUNT);
-    drive->channel = g_new0(ScarpChannel, d.channels);
-    for (uint32_t c = 0; c < d.channels; c++) {
-        drive->channel[c].user = drive->channel[c].wait_head = SCARP_NONE;
+                      d->channels + drive->n_dies + STAGE__COUNT);
+    drive->channel = g_new0(ScarpChannel, d->channels);
+    for (uint32_t c = 0; c < d->channels; c++) {
+        drive->channel[c].wait_head = SCARP_NONE;
     }
     drive->die = g_new0(ScarpDie, drive->n_dies);
+    drive->kicked = g_new(uint32_t, drive->n_dies);
     for (uint32_t i = 0; i < drive->n_dies; i++) {
-        drive->die[i].holder = SCARP_NONE;
         drive->die[i].activity = DIE_IDLE;
     }
     drive->block = g_new0(ScarpBlock, drive->n_blocks);
     drive->plane = g_new0(ScarpPlane, drive->n_planes);
     for (uint32_t p = 0; p < drive->n_planes; p++) {
-        drive->plane[p].reads.tail = &drive->plane[p].reads.head;
-        drive->plane[p].programs.tail = &drive->plane[p].programs.head;
+        ScarpPlane *plane = &drive->plane[p];
+
+        plane->reads.tail = &plane->reads.head;
+        plane->programs.tail = &plane->programs.head;
+        plane->gc.plane = p;
+        plane->gc_queue.tail = &plane->gc_queue.head;
     }
-    scarp_map_init(drive);
-    drive->l2p = new_table(drive->logical_pages, error);
-    drive->p2l = drive->l2p ? new_table(pages, error) : NULL;
-    if (!drive->p2l) {
+}
+
+static void init_sizes(ScarpDrive *drive)
+{
+    const ScarpDescription *d = &drive->d;
+
+    drive->unit_bytes = d->unit_bytes ? d->unit_bytes : d->page_bytes;
+    drive->units_per_page = d->page_bytes / drive->unit_bytes;
+    drive->units_per_block = drive->units_per_page * d->pages_per_block;
+    drive->units_per_plane = drive->units_per_block * d->blocks_per_plane;
+    drive->n_dies = d->channels * d->chips_per_channel * d->dies_per_chip;
+    drive->n_planes = drive->n_dies * d->planes_per_die;
+    drive->n_blocks = drive->n_planes * d->blocks_per_plane;
+    /* The same number for each plane, so that striping fills them evenly. */
+    drive->logical_units = d->blocks_per_plane * d->pages_per_block * 1000 /
+                           (1000 + d->over_provisioning_permille) *
+                           drive->n_planes * drive->units_per_page;
+    drive->buffer_units = d->buffer_bytes / drive->unit_bytes;
+    drive->hash_mask = hash_size(drive) - 1;
+}
+
+ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
+{
+    ScarpDescription d;
+    ScarpDrive *drive;
+
+    if (!scarp_description_load(&d, config->description_path,
+                                config->overrides, error)) {
+        return NULL;
+    }
+    drive = g_new0(ScarpDrive, 1);
+    drive->d = d;
+    drive->seed = config->seed;
+    drive->random = config->seed * 2 + 1;
+    drive->store_data = config->store_data;
+    init_sizes(drive);
+    scarp_timing_init(drive);
+    init_resources(drive);
+    scarp_blocks_init(drive);
+    drive->chunks = g_ptr_array_new_with_free_func(g_free);
+    drive->free_data = g_ptr_array_new_with_free_func(g_free);
+    drive->hash = g_new0(ScarpUnit *, drive->hash_mask + 1);
+    drive->l2p = new_table(drive->logical_units, error);
+    drive->p2l = drive->l2p ? new_table((uint64_t)drive->units_per_plane *
+                                        drive->n_planes, error) : NULL;
+    if (!drive->p2l || !scarp_blocks_set_bad(drive, error) ||
+        !scarp_scheme_init(&drive->scheme, drive, config->scheme,
+                           config->params, error)) {
         scarp_drive_free(drive);
         return NULL;
     }
@@ -115,17 +155,17 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 
 uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive)
 {
-    return (uint64_t)drive->logical_pages * drive->d.page_bytes;
+    return (uint64_t)drive->logical_units * drive->unit_bytes;
 }
 
 uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive)
 {
-    return drive->d.page_bytes;
+    return drive->unit_bytes;
 }
 
 const char *scarp_drive_scheme(const ScarpDrive *drive)
 {
-    return drive->scheme->name;
+    return drive->scheme.name;
 }
 
 int64_t scarp_now_ns(const ScarpDrive *drive)
@@ -136,6 +176,20 @@ int64_t scarp_now_ns(const ScarpDrive *drive)
 int64_t scarp_next_event_ns(const ScarpDrive *drive)
 {
     return scarp_events_next_ns(&drive->events);
+}
+
+/* Dies that something happened to look for work, in the order it happened. */
+static void work(ScarpDrive *drive)
+{
+    while (drive->n_kicked) {
+        uint32_t die = drive->kicked[drive->first_kicked];
+
+        drive->first_kicked = drive->first_kicked + 1 == drive->n_dies
+                                  ? 0 : drive->first_kicked + 1;
+        drive->n_kicked--;
+        drive->die[die].kicked = false;
+        scarp_die_work(drive, die);
+    }
 }
 
 void scarp_run(ScarpDrive *drive, int64_t now_ns)
@@ -152,6 +206,7 @@ void scarp_run(ScarpDrive *drive, int64_t now_ns)
             scarp_stage_event(drive,
                               source - drive->d.channels - drive->n_dies);
         }
+        work(drive);
 #ifdef SCARP_CHECKED
         {
             g_autoptr(GError) error = NULL;
@@ -176,9 +231,9 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
 {
     uint64_t end = offset_bytes + length_bytes;
 
-    for (uint64_t lpn = offset_bytes / drive->d.page_bytes;
-         lpn * drive->d.page_bytes < end; lpn++) {
-        if (drive->l2p[lpn] == SCARP_NONE && !scarp_inflight_find(drive, lpn)) {
+    for (uint64_t lpn = offset_bytes / drive->unit_bytes;
+         lpn * drive->unit_bytes < end; lpn++) {
+        if (drive->l2p[lpn] == SCARP_NONE && !scarp_buffer_find(drive, lpn)) {
             return false;
         }
     }
@@ -196,7 +251,10 @@ bool scarp_quiescent(const ScarpDrive *drive, GError **error)
     uint32_t busy = 0;
 
     for (uint32_t i = 0; i < drive->n_dies; i++) {
-        busy += drive->die[i].current || drive->die[i].holder != SCARP_NONE;
+        const ScarpDie *die = &drive->die[i];
+
+        busy += die->current || die->suspended || die->n_reads ||
+                die->n_programs || die->n_gc;
     }
     if (stats->cmds_accepted == stats->cmds_completed && !busy) {
         return true;

@@ -2,6 +2,9 @@
  * The engine's inner types: who owns what in a drive.  Not for users of the
  * library.
  *
+ * Addresses: an LPN names a logical mapping unit, a PPN a physical one.  A
+ * flash page holds units_per_page of them, next to each other.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_DRIVE_H
@@ -12,7 +15,6 @@
 #include "scarp.h"
 
 #define SCARP_NONE UINT32_MAX
-#define SCARP_INFLIGHT_BUCKETS 4096
 
 /* What a die does, as a command that waits for it sees it. */
 typedef enum {
@@ -21,36 +23,69 @@ typedef enum {
     DIE_GC_READ,
     DIE_GC_PROGRAM,
     DIE_ERASE,
+    DIE_SUSPEND,
     DIE_GC_HELD,
     DIE_IDLE, /* a command that waits for an idle die waits for space */
     DIE_ACTIVITY__COUNT
 } DieActivity;
 
-typedef enum { TX_READ, TX_PROGRAM, TX_ERASE } TxKind;
-typedef enum { TX_QUEUED, TX_COMMAND, TX_ARRAY, TX_DATA_OUT } TxPhase;
+typedef ScarpFlashKind TxKind;
+#define TX_READ SCARP_FLASH_READ
+#define TX_PROGRAM SCARP_FLASH_PROGRAM
+#define TX_ERASE SCARP_FLASH_ERASE
+#define TX_COPYBACK SCARP_FLASH_COPYBACK
 
-/* A transaction: one flash command.  Pooled; GC's are part of their plane. */
 typedef struct ScarpTx ScarpTx;
-struct ScarpTx {
-    ScarpTx *next;       /* plane queue, or free list */
-    ScarpTx *hash_next;  /* in-flight writes of one hash bucket */
-    ScarpTx *dependent;  /* partial write of the same page that waits for us */
-    ScarpCmd *cmd;       /* NULL for GC */
-    uint64_t seq;
+typedef struct ScarpUnit ScarpUnit;
+typedef struct ScarpGc ScarpGc;
+
+/*
+ * A mapping unit on its way to flash: written by the host (an entry of the
+ * write buffer) or moved by GC.  Owned by the buffer's hash, then by the
+ * transaction that programs it.
+ */
+struct ScarpUnit {
+    ScarpUnit *next;      /* in its transaction, or waiting to be packed */
+    ScarpUnit *hash_next;
+    ScarpUnit *older, *newer; /* host units that are not on flash yet */
+    ScarpUnit *dependent; /* a partial write of the same unit that waits */
+    ScarpCmd *cmd;        /* ends when this is programmed; or NULL */
+    ScarpGc *gc;          /* the collection that moves it, or NULL */
+    uint64_t seq;         /* of the command; for flush */
     uint32_t lpn;
-    uint32_t ppn;        /* read: source; program: destination once started */
-    uint32_t source_ppn; /* GC program: where the copy came from */
+    uint32_t source_ppn;  /* GC: where it came from */
+    uint32_t plane;       /* it is meant for; SCARP_NONE: not yet decided */
+    uint32_t first_byte, bytes; /* what the host wrote of it */
     uint16_t stream;
+    bool rmw;        /* waits for the rest of its bytes */
+    bool packing;    /* may still be overwritten in place */
+    bool until_ready; /* cmd ends when rmw does */
+    bool superseded; /* a newer write, or a deallocate, made it stale */
+    void *data;      /* a unit, owned; NULL for zeroes or replay */
+    int64_t created_ns;
+    int64_t rmw_ns;  /* spent reading the rest of its bytes */
+};
+
+/* A transaction: one flash command on one plane. */
+struct ScarpTx {
+    ScarpTx *next;    /* plane queue, or free list */
+    ScarpTx *mate;    /* next of a multi-plane command */
+    ScarpCmd *cmd;    /* host read */
+    ScarpUnit *units; /* what it programs or, for GC, reads */
+    ScarpUnit *rmw;   /* read: the partial write that asked for it */
+    void *sensed;     /* ditto: what the cells hold, owned */
+    ScarpGc *gc;
+    uint64_t seq;
     uint32_t plane;
-    uint32_t first_byte; /* in the page */
-    uint32_t bytes;
+    uint32_t ppn;     /* first unit; program: known once started */
+    uint32_t lpn;     /* host read: first of n_units */
+    uint32_t n_units;
+    uint32_t bytes;   /* that cross the channel */
+    uint32_t block;   /* erase */
     TxKind kind;
-    TxPhase phase;
     ScarpOrigin origin;
-    bool rmw; /* read: for a partial write; program: waits for such a read */
-    bool superseded;  /* a newer write, or a deallocate, made it stale */
-    void *data;       /* program: page, owned; NULL for zeroes or replay */
-    int64_t mark_ns;  /* start of the open interval */
+    int64_t begin_ns; /* on the die */
+    int64_t mark_ns;  /* end of what is accounted */
     int64_t waited[DIE_ACTIVITY__COUNT]; /* die's clock when queued */
     int64_t cause_ns[SCARP_CAUSE__COUNT];
 };
@@ -60,115 +95,137 @@ typedef struct {
 } TxQueue;
 
 typedef enum {
-    BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM
+    BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD
 } BlockState;
 
 typedef struct {
     uint32_t next, prev; /* in the free list, or in a bucket of full blocks */
-    uint32_t valid;      /* pages */
+    uint32_t valid;      /* units */
     uint32_t written;    /* next page to program */
     uint32_t erases;
+    uint32_t programmed; /* pages whose program has ended; checked at erase */
+    uint32_t full_next, full_prev; /* full blocks, in the order of filling */
+    int64_t modified_ns; /* last program, or last unit that became invalid */
+    uint64_t seq;        /* of the drive's block openings: age, recovery */
     uint8_t state;
-    void **data; /* [pages_per_block], NULL until something is stored */
+    uint8_t origin;      /* that opened it */
+    void **data; /* [units_per_block], NULL until something is stored */
 } ScarpBlock;
 
-enum { ACTIVE_HOST, ACTIVE_GC, ACTIVE__COUNT };
+enum { ACTIVE_HOST, ACTIVE_GC, ACTIVE_EXTRA, ACTIVE__COUNT };
 
-/* Collection of one victim; at most one a plane. */
+/* Units that wait until they fill a page. */
 typedef struct {
-    bool wanted; /* waits for the die's current holder */
+    ScarpUnit *head, **tail;
+    uint32_t n;
+} ScarpPacker;
+
+/*
+ * Collection of one victim; at most one a plane.  It reads page after page, at
+ * most window pages at once between the start of a read and the end of their
+ * program, and erases the block when nothing of it is on its way.
+ */
+struct ScarpGc {
+    ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
     bool running;
-    bool begun;
-    uint32_t victim;
-    uint32_t next_page;
-    uint32_t moved;
+    bool begun;     /* its first flash command has started */
+    bool erasing;
+    bool levelling; /* chosen for wear */
+    uint32_t plane;
+    uint32_t victim;    /* drive-wide block */
+    uint32_t next_page; /* of the victim, to look at */
+    uint32_t pages_out; /* reads and programs on their way */
+    uint32_t units_out; /* read, not yet committed or dropped */
+    uint32_t moves_left;
+    uint32_t moved;     /* units */
     int64_t begin_ns;
-    ScarpTx tx;
-    bool ready; /* tx waits for the die */
-} ScarpGc;
+};
 
 typedef struct {
-    TxQueue reads, programs;
+    TxQueue reads, programs, gc_queue;
     uint32_t active[ACTIVE__COUNT];
-    uint32_t free_head; /* least erased first */
+    uint32_t free_head; /* in the order of release; the head's prev: the tail */
     uint32_t n_free;
-    uint32_t *bucket;        /* [pages_per_block + 1] by valid pages */
+    uint32_t n_bad;
+    uint32_t *bucket;        /* [units_per_block + 1] by valid units */
     uint64_t *bucket_filled; /* a bit per bucket */
-    uint32_t valid;          /* pages, in all blocks */
+    uint32_t valid;          /* units, in all blocks */
+    uint32_t programs_units; /* host units assigned to it, not yet on flash */
+    uint32_t full_head, full_tail; /* filled longest ago first */
+    uint32_t n_full;
+    ScarpPacker packer;      /* host units for this plane */
+    ScarpPacker gc_packer;   /* relocated units for this plane */
     ScarpGc gc;
 } ScarpPlane;
 
+typedef enum {
+    PHASE_IDLE,
+    PHASE_COMMAND,  /* waits for the channel: command, program's data */
+    PHASE_ARRAY,    /* channel granted; the event is the array's end */
+    PHASE_OUT_WAIT, /* waits for the channel: read's data */
+    PHASE_OUT,
+    PHASE_SUSPEND,
+} DiePhase;
+
 typedef struct {
-    ScarpTx *current;
-    bool picking;    /* guards against a kick from within a choice */
-    uint32_t holder; /* plane whose GC holds the die, or SCARP_NONE */
-    uint32_t channel_next; /* next die that waits for the channel */
+    ScarpTx *current; /* and its mates */
+    ScarpTx *ahead;   /* nand.cache: loads or senses behind current */
+    int64_t ahead_ready_ns; /* NEVER until the channel is granted */
+    ScarpTx *suspended;
+    int64_t suspended_left_ns;
+    uint32_t suspends;      /* of the operation */
+    DiePhase phase;
+    bool kicked;            /* in the drive's list */
+    uint32_t n_reads, n_programs, n_gc; /* queued, all planes */
+    uint32_t gc_jobs;       /* collections that run in its planes */
+    uint32_t gc_begun;      /* of them, begun */
+    int64_t window_ns;      /* since when gc_begun > 0 */
+    int64_t array_begin_ns, array_end_ns; /* of current */
+    uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
     DieActivity activity;
     int64_t since_ns;
     int64_t spent[DIE_ACTIVITY__COUNT]; /* all of the past, by activity */
 } ScarpDie;
 
 typedef struct {
-    uint32_t user; /* die, or SCARP_NONE */
-    uint32_t wait_head, wait_tail;
+    int64_t free_ns;
+    uint32_t wait_head, wait_tail; /* die * 2 + (ahead), or SCARP_NONE */
 } ScarpChannel;
 
 typedef struct {
     ScarpCmd *head, *tail;
 } CmdQueue;
 
-typedef struct ScarpVictimOps {
-    const char *name;
-    const char *help;
-    /* One of n candidate blocks, all with the least valid pages. */
-    uint32_t (*choose)(const ScarpDrive *drive, const ScarpPlane *plane,
-                       const uint32_t *candidates, uint32_t n);
-} ScarpVictimOps;
+#include "policy.h"
 
-typedef struct ScarpPacingOps {
-    const char *name;
-    const char *help;
-    /* A plane reached its threshold of free blocks. */
-    void (*trigger)(ScarpDrive *drive, uint32_t plane);
-} ScarpPacingOps;
-
-typedef struct ScarpHilOps {
-    const char *name;
-    const char *help;
-    ScarpCmd *(*pick)(CmdQueue *waiting); /* removes what it returns */
-} ScarpHilOps;
-
-typedef struct {
-    const char *name;
-    const char *help;
-    const ScarpHilOps *hil;
-    const ScarpVictimOps *victim;
-    const ScarpPacingOps *pacing;
-} ScarpScheme;
-
-extern const ScarpVictimOps scarp_victim_greedy;
-extern const ScarpPacingOps scarp_pacing_blocking;
-extern const ScarpPacingOps scarp_pacing_ideal;
-extern const ScarpHilOps scarp_hil_fifo;
-const ScarpScheme *scarp_scheme_find(const char *name, GError **error);
-
-enum { STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE__COUNT };
+/* SOURCE order: channels, dies, then these */
+enum {
+    STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE_TIMER, STAGE__COUNT
+};
 
 struct ScarpDrive {
     ScarpDescription d;
-    const ScarpScheme *scheme;
+    ScarpScheme scheme;
     bool store_data;
-    uint32_t n_dies, n_planes, n_blocks, logical_pages;
+    uint32_t n_dies, n_planes, n_blocks;
+    uint32_t units_per_page, units_per_block, unit_bytes;
+    uint32_t logical_units, units_per_plane;
     int64_t page_transfer_ns;
+    int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
     int64_t now_ns;
-    ScarpEvents events; /* channels, dies, then stages */
+    ScarpEvents events;
     ScarpChannel *channel;
     ScarpDie *die;
+    uint32_t *kicked; /* [n_dies] ring: dies to look for work after this event */
+    uint32_t first_kicked, n_kicked;
     ScarpPlane *plane;
     ScarpBlock *block; /* [plane][block] */
     uint32_t *l2p;     /* forward: LPN to PPN, SCARP_NONE unmapped */
     uint32_t *p2l;     /* reverse, as in the spare area; kept until erase */
-    uint64_t next_seq;
+    uint64_t next_seq, next_block_seq;
+    uint64_t random; /* state of the policies' generator */
+    uint64_t seed;
+    /* hil/ */
     CmdQueue stage[STAGE__COUNT];
     int64_t link_free_ns[2];
     CmdQueue waiting; /* for a device slot */
@@ -176,56 +233,183 @@ struct ScarpDrive {
     bool dispatching;
     CmdQueue done;
     CmdQueue flushes;
-    ScarpCmd *write_head, *write_tail; /* in-flight writes, oldest first */
-    ScarpTx *inflight[SCARP_INFLIGHT_BUCKETS];
+    /* hil/buffer.c */
+    ScarpUnit **hash;   /* units that are being written, by LPN */
+    uint32_t hash_mask;
+    ScarpUnit *dirty_head, *dirty_tail; /* host units, oldest first */
+    uint64_t buffer_units; /* 0: no buffer */
+    uint64_t buffer_used, buffer_packing;
+    CmdQueue buffer_wait;
+    ScarpPacker dynamic_packer;
+    uint32_t next_plane; /* dynamic allocation's turn */
+    /* pools */
     ScarpTx *free_tx;
-    GPtrArray *tx_chunks;
-    GPtrArray *free_pages; /* spare data pages */
-    bool broken;           /* a law was broken */
+    ScarpUnit *free_unit;
+    GPtrArray *chunks;
+    GPtrArray *free_data; /* spare data units */
+    bool broken;          /* a law was broken */
     ScarpObserver observer;
     ScarpStats stats;
 };
 
-/* map/ */
-void scarp_map_init(ScarpDrive *drive);
-uint32_t scarp_alloc_plane(const ScarpDrive *drive, uint32_t lpn);
-bool scarp_alloc_possible(const ScarpDrive *drive, const ScarpPlane *plane,
+/* map/blocks.c */
+void scarp_blocks_init(ScarpDrive *drive);
+bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error);
+void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
+void scarp_block_take(ScarpDrive *drive, uint32_t block);
+/* Back among the candidates, not erased (PREMIGRATE ends so). */
+void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
+void scarp_block_erase(ScarpDrive *drive, uint32_t block);
+/* Whether a page can be allocated now; GC may use the last free block. */
+bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t plane,
                           ScarpOrigin origin);
-/* Next page of the plane's active block; the caller checked that it exists. */
+/* Offset in its block of the page that would be allocated next. */
+uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t plane,
+                            ScarpOrigin origin);
+/* First PPN of the plane's next page; the caller checked that it exists. */
 uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                           uint16_t stream);
+
+/* map/pagemap.c */
 /* What the host wrote is on flash at ppn; scarp_map_move(): GC's copy is. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
-void scarp_block_erase(ScarpDrive *drive, uint32_t plane, uint32_t block);
-void scarp_block_take(ScarpDrive *drive, uint32_t plane, uint32_t block);
+bool scarp_map_valid(const ScarpDrive *drive, uint32_t ppn);
+/* The mapping and the data switch together, if the copy is still wanted. */
+bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
+                        uint32_t to);
+
+/* gc/job.c: one collection */
+bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
+bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
+/* Goes on with a collection that was left alone (moves_left was 0). */
+void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc);
+void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx);
+void scarp_gc_tx_done(ScarpDrive *drive, ScarpTx *tx);
+/* gc/victim.c */
+uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
+                                bool *levelling);
+/* Up to max full blocks of the least valid units; none when all are valid. */
+uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
+                            uint32_t *candidates, uint32_t max);
+/* block if it has something to gain, else one of the least, or SCARP_NONE. */
+uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
+                               uint32_t block);
+uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
+/* gc/pacing_*.c: what pacing policies have in common */
+bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
+/* Starts one collection of the die, if one is due and none runs. */
+void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
+
+/* sched/priority.c, sched/merge.c */
+typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } PickFilter;
+ScarpTx *scarp_sched_pick(ScarpDrive *drive, uint32_t die, PickFilter filter);
+void scarp_sched_join(ScarpDrive *drive, uint32_t die, ScarpTx *lead);
+/* Removes *link from queue; the die's counts follow. */
+ScarpTx *scarp_sched_dequeue(ScarpDrive *drive, TxQueue *queue, ScarpTx **link);
+
+/* nand/die.c, nand/channel.c, nand/timing.c */
+void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx);
+/* The die looks for work when the event that runs now has been handled. */
+static inline void scarp_die_kick(ScarpDrive *drive, uint32_t die);
+void scarp_die_work(ScarpDrive *drive, uint32_t die);
+void scarp_die_event(ScarpDrive *drive, uint32_t die);
+void scarp_channel_event(ScarpDrive *drive, uint32_t channel);
+void scarp_timing_init(ScarpDrive *drive);
+void scarp_tx_account(ScarpDrive *drive, ScarpTx *tx);
+/* A waiter is die * 2, or die * 2 + 1 for its command behind the current. */
+void scarp_channel_request(ScarpDrive *drive, uint32_t waiter);
+void scarp_channel_granted(ScarpDrive *drive, uint32_t waiter);
+
+/* hil/host.c */
+void scarp_stage_event(ScarpDrive *drive, uint32_t stage);
+void scarp_cmd_put(ScarpDrive *drive, ScarpCmd *cmd);
+void scarp_flushes_done(ScarpDrive *drive);
+/* Calls back ahead->timer at time_ns, once. */
+void scarp_timer_set(ScarpDrive *drive, int64_t time_ns);
+
+/* hil/read.c */
+void scarp_read_split(ScarpDrive *drive, ScarpCmd *cmd);
+void scarp_read_for_rmw(ScarpDrive *drive, ScarpUnit *unit);
+bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx);
+void scarp_read_done(ScarpDrive *drive, ScarpTx *tx);
+
+/* hil/buffer.c */
+ScarpUnit *scarp_buffer_find(const ScarpDrive *drive, uint32_t lpn);
+/* A write, or a write of zeroes; it may wait for room. */
+void scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
+void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
+/* The bytes that the host did not write are known (NULL: zeroes). */
+void scarp_buffer_ready(ScarpDrive *drive, ScarpUnit *unit, const void *base);
+/* Programs what was written before seq, filled pages or not. */
+void scarp_buffer_drain(ScarpDrive *drive, uint64_t seq);
+void scarp_buffer_tx_done(ScarpDrive *drive, ScarpTx *tx);
+/* Units were released: lets in who waits for room. */
+void scarp_buffer_admit(ScarpDrive *drive);
+
+/* pool.c: transactions and units; nothing is freed until the drive is */
+ScarpTx *scarp_tx_new(ScarpDrive *drive, TxKind kind, ScarpOrigin origin);
+void scarp_tx_free(ScarpDrive *drive, ScarpTx *tx);
+ScarpUnit *scarp_unit_new(ScarpDrive *drive, uint32_t lpn);
+void scarp_unit_free(ScarpDrive *drive, ScarpUnit *unit);
+
+/* store/ */
+void *scarp_store_new(ScarpDrive *drive); /* a unit, contents undefined */
+void scarp_store_release(ScarpDrive *drive, void *data);
+void *scarp_store_get(const ScarpDrive *drive, uint32_t ppn);
+/* Takes data over; an all-zero unit is released and costs nothing. */
+void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *data);
+void *scarp_store_take(ScarpDrive *drive, uint32_t ppn);
+
+/* Checks the spare area's LPN and says so in the statistics. */
+void scarp_check_oob(ScarpDrive *drive, uint32_t ppn, uint32_t lpn);
+
+/* xorshift64* (Vigna 2016): small, fast, and the same on every host. */
+static inline uint64_t scarp_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * 2685821657736338717ull;
+}
+
+static inline void scarp_die_kick(ScarpDrive *drive, uint32_t die)
+{
+    if (!drive->die[die].kicked) {
+        uint32_t at = drive->first_kicked + drive->n_kicked++;
+
+        drive->die[die].kicked = true;
+        drive->kicked[at < drive->n_dies ? at : at - drive->n_dies] = die;
+    }
+}
 
 static inline uint32_t scarp_ppn_block(const ScarpDrive *drive, uint32_t ppn)
 {
-    return ppn / drive->d.pages_per_block; /* drive-wide */
+    return ppn / drive->units_per_block; /* drive-wide */
 }
 
-/* gc/ */
-void scarp_gc_check(ScarpDrive *drive, uint32_t plane);
-bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
-uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane);
-void scarp_gc_tx_done(ScarpDrive *drive, ScarpTx *tx);
-void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx);
+static inline uint32_t scarp_ppn_plane(const ScarpDrive *drive, uint32_t ppn)
+{
+    return ppn / drive->units_per_plane;
+}
 
-/* sched/ and nand/ */
-ScarpTx *scarp_sched_pick(ScarpDrive *drive, uint32_t die);
-void scarp_die_kick(ScarpDrive *drive, uint32_t die);
-void scarp_die_event(ScarpDrive *drive, uint32_t die);
-void scarp_channel_event(ScarpDrive *drive, uint32_t channel);
-void scarp_die_set_activity(ScarpDrive *drive, ScarpDie *die, DieActivity now);
-void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx);
+static inline uint32_t scarp_block_plane(const ScarpDrive *drive,
+                                         uint32_t block)
+{
+    return block / drive->d.blocks_per_plane;
+}
 
-/* hil/ */
-ScarpTx *scarp_inflight_find(const ScarpDrive *drive, uint32_t lpn);
-void scarp_stage_event(ScarpDrive *drive, uint32_t stage);
-void scarp_host_tx_done(ScarpDrive *drive, ScarpTx *tx);
-bool scarp_host_read_start(ScarpDrive *drive, ScarpTx *tx);
+static inline uint32_t scarp_plane_die(const ScarpDrive *drive, uint32_t plane)
+{
+    return plane / (uint32_t)drive->d.planes_per_die;
+}
+
+/* Page offset in its block: what the planes of a die must have in common. */
+static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
+{
+    return ppn % drive->units_per_block / drive->units_per_page;
+}
 
 static inline uint32_t scarp_die_source(const ScarpDrive *drive, uint32_t die)
 {
@@ -240,19 +424,9 @@ static inline uint32_t scarp_stage_source(const ScarpDrive *drive,
 
 static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
 {
-    return die / (drive->d.chips_per_channel * drive->d.dies_per_chip);
+    return die / (uint32_t)(drive->d.chips_per_channel *
+                            drive->d.dies_per_chip);
 }
-
-/* store/ */
-void *scarp_store_new(ScarpDrive *drive); /* a page, contents undefined */
-void scarp_store_release(ScarpDrive *drive, void *page);
-void *scarp_store_get(const ScarpDrive *drive, uint32_t ppn);
-/* Takes page over; an all-zero one is released and costs nothing. */
-void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *page);
-void *scarp_store_take(ScarpDrive *drive, uint32_t ppn);
-
-/* Checks the spare area's LPN and says so in the statistics. */
-void scarp_check_oob(ScarpDrive *drive, uint32_t ppn, uint32_t lpn);
 
 static inline void scarp_cmd_push(CmdQueue *queue, ScarpCmd *cmd)
 {
@@ -273,6 +447,16 @@ static inline ScarpCmd *scarp_cmd_pop(CmdQueue *queue)
         queue->head = cmd->next;
     }
     return cmd;
+}
+
+static inline void scarp_packer_push(ScarpPacker *packer, ScarpUnit *unit)
+{
+    unit->next = NULL;
+    if (!packer->n++) {
+        packer->tail = &packer->head;
+    }
+    *packer->tail = unit;
+    packer->tail = &unit->next;
 }
 
 #endif /* SCARP_DRIVE_H */

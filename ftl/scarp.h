@@ -39,7 +39,8 @@ typedef enum {
     SCARP_OP_WRITE,
     SCARP_OP_WRITE_ZEROES, /* whole units are unmapped, the rest written */
     SCARP_OP_DEALLOCATE,   /* whole units are unmapped, the rest ignored */
-    SCARP_OP_FLUSH,        /* done when every earlier write is on flash */
+    SCARP_OP_FLUSH,        /* done when every write whose data had arrived,
+                              completed or not, is on flash */
     SCARP_OP__COUNT
 } ScarpOp;
 
@@ -59,7 +60,7 @@ typedef enum {
     SCARP_CAUSE_CONTROLLER,       /* firmware time */
     SCARP_CAUSE_LINK,             /* host link: transfer and waiting for it */
     SCARP_CAUSE_HOST_QUEUE,       /* no free device slot, or policy's choice */
-    SCARP_CAUSE_BUFFER_FULL,      /* write buffer full (issue 3) */
+    SCARP_CAUSE_BUFFER_FULL,      /* no room in the write buffer */
     SCARP_CAUSE_ORDER,            /* waits for another command's data */
     SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
     SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
@@ -72,6 +73,9 @@ typedef enum {
     SCARP_CAUSE_ARRAY,       /* tR, tPROG of its own transaction */
     SCARP_CAUSE_TRANSFER,    /* command, address and data cycles, own */
     SCARP_CAUSE_RMW,         /* read before a write smaller than a unit */
+    SCARP_CAUSE_MAPPING,          /* fetching a part of the mapping table */
+    SCARP_CAUSE_SUSPENDED,        /* its own program stood still for a read */
+    SCARP_CAUSE_DIE_SUSPEND,      /* die busy suspending an operation */
     SCARP_CAUSE__COUNT
 } ScarpCause;
 
@@ -115,13 +119,12 @@ struct ScarpCmd {
 
     /* The engine's own */
     uint64_t seq;
+    uint64_t next_byte; /* of a write that waits for the buffer */
+    uint64_t order;     /* flush: writes whose data arrived before it */
     uint32_t units_left;
-    uint8_t state;
-    uint8_t last_cause;
     int64_t mark_ns; /* start of the open interval */
     int64_t due_ns;  /* end of the pipeline stage it is in */
     ScarpCmd *next;
-    ScarpCmd *older, *newer; /* in-flight writes */
 };
 
 /* ---- The drive -------------------------------------------------------- */
@@ -134,6 +137,8 @@ typedef struct {
     const char *description_path;
     /* "baseline", "ideal", …; choices joined by '+' once axes combine */
     const char *scheme;
+    /* Parameters of the scheme, "key=value,…", or NULL; scarp_schemes_text() */
+    const char *params;
     /*
      * Overrides of single keys of the description, "group.key=value" joined
      * by ',' ("gc.trigger_free_blocks=4,geometry.blocks_per_plane=64"), or
@@ -152,6 +157,20 @@ void scarp_drive_free(ScarpDrive *drive);
 uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive);
 uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
 const char *scarp_drive_scheme(const ScarpDrive *drive);
+
+/*
+ * Switch to another scheme of the same layout class, from the next GC decision
+ * on; a collection that runs ends under its old rules.  False and *error set:
+ * nothing has changed.
+ */
+bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
+                            const char *params, GError **error);
+
+/*
+ * What schemes there are: name, axis, source, and each parameter with default,
+ * range, and unit.  One line each; g_free() it.
+ */
+char *scarp_schemes_text(void);
 
 /* Accept cmd at now_ns, which is not before the last processed event. */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
@@ -240,6 +259,17 @@ typedef struct {
     uint64_t oob_checks;            /* reads whose stored LPN was compared */
     uint64_t oob_mismatches;        /* must be 0 */
     uint64_t cause_ns[SCARP_CAUSE__COUNT]; /* all commands */
+    uint64_t buffer_read_units;     /* units read from the write buffer */
+    uint64_t buffer_coalesced_units; /* overwritten before they were programmed */
+    uint64_t multiplane_groups;     /* flash commands of more than one plane */
+    uint64_t suspends;              /* programs and erases suspended */
+    uint64_t copybacks;             /* pages moved without leaving their plane */
+    uint64_t premigrated_units;     /* relocated ahead of a collection */
+    uint64_t wear_runs;             /* victims taken to level wear */
+    uint64_t bad_blocks;            /* set aside, now */
+    uint64_t gc_window_ns;          /* plane time of dies that collect */
+    uint64_t gc_shared_ns;          /* of it, host commands on other planes */
+    uint64_t gc_fallback_units;     /* not placed where the scheme wanted */
 } ScarpStats;
 
 typedef struct {
@@ -281,9 +311,32 @@ typedef struct {
     uint32_t moved_units;
 } ScarpGcRun;
 
+typedef enum {
+    SCARP_FLASH_READ,
+    SCARP_FLASH_PROGRAM,
+    SCARP_FLASH_ERASE,
+    SCARP_FLASH_COPYBACK,
+} ScarpFlashKind;
+
+/* One flash command on one plane, from its start on the die to its end. */
+typedef struct {
+    int64_t begin_ns;
+    int64_t end_ns;
+    uint64_t cmd_seq;  /* ScarpCmd.seq of a host command, else UINT64_MAX */
+    uint32_t die;      /* drive-wide index */
+    uint32_t plane;    /* drive-wide index */
+    uint32_t channel;
+    uint32_t block;    /* drive-wide index */
+    uint32_t page;     /* in the block */
+    ScarpFlashKind kind;
+    ScarpOrigin origin;
+    bool multiplane;
+} ScarpFlashOp;
+
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
     void (*gc_done)(void *opaque, const ScarpGcRun *run);
+    void (*flash_done)(void *opaque, const ScarpFlashOp *op);
     void *opaque;
 } ScarpObserver;
 

@@ -5,11 +5,12 @@
  */
 #include "drive.h"
 
-static uint32_t greedy_choose(const ScarpDrive *drive,
-                              const ScarpPlane *plane G_GNUC_UNUSED,
-                              const uint32_t *candidates, uint32_t n)
+static uint32_t choose(ScarpDrive *drive, uint32_t p)
 {
-    uint32_t best = candidates[0];
+    uint32_t candidates[64];
+    uint32_t n = scarp_victim_least(drive, p, candidates,
+                                    drive->d.victim_candidates);
+    uint32_t best = n ? candidates[0] : SCARP_NONE;
 
     for (uint32_t i = 1; i < n; i++) {
         if (drive->block[candidates[i]].erases < drive->block[best].erases) {
@@ -20,7 +21,11 @@ static uint32_t greedy_choose(const ScarpDrive *drive,
 }
 
 const ScarpVictimOps scarp_victim_greedy = {
-    .name = "greedy",
-    .help = "fewest valid pages; of equals the least erased",
-    .choose = greedy_choose,
+    .policy = {
+        .axis = AXIS_VICTIM,
+        .name = "greedy",
+        .help = "fewest valid units; of equals the least erased",
+        .source = "hpdc18 §2",
+    },
+    .choose = choose,
 };

@@ -5,8 +5,17 @@
  */
 #include "drive.h"
 
+static ScarpCmd *pick(ScarpDrive *drive G_GNUC_UNUSED, CmdQueue *waiting)
+{
+    return scarp_cmd_pop(waiting);
+}
+
 const ScarpHilOps scarp_hil_fifo = {
-    .name = "fifo",
-    .help = "commands enter the device's slots in the order of arrival",
-    .pick = scarp_cmd_pop,
+    .policy = {
+        .axis = AXIS_HIL,
+        .name = "noop",
+        .help = "commands enter the device's slots in the order of arrival",
+        .source = "NVMe base specification",
+    },
+    .pick = pick,
 };

@@ -1,210 +1,482 @@
 /*
- * Dies and channels: the phases of a flash command.
+ * Dies: the phases of a flash command, its multi-plane mates, the cache
+ * register behind it, and what a die does while others wait.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
 
+static bool is_host(const ScarpTx *tx)
+{
+    return tx->origin == SCARP_ORIGIN_HOST;
+}
+
 static int64_t transfer_ns(const ScarpDrive *drive, uint64_t bytes)
 {
+    if (bytes == drive->d.page_bytes) {
+        return drive->page_transfer_ns;
+    }
     return (bytes * 1000 + drive->d.channel_mts - 1) / drive->d.channel_mts;
 }
 
-static void close_interval(ScarpDrive *drive, ScarpTx *tx, ScarpCause cause)
-{
-    tx->cause_ns[cause] += drive->now_ns - tx->mark_ns;
-    tx->mark_ns = drive->now_ns;
-}
+/* ---- What the die does, and for how long ------------------------------ */
 
-void scarp_die_set_activity(ScarpDrive *drive, ScarpDie *die, DieActivity now)
+static void set_activity(ScarpDrive *drive, ScarpDie *die, DieActivity now)
 {
     die->spent[die->activity] += drive->now_ns - die->since_ns;
     die->since_ns = drive->now_ns;
     die->activity = now;
 }
 
-static void rest(ScarpDrive *drive, ScarpDie *die)
-{
-    scarp_die_set_activity(drive, die, die->holder == SCARP_NONE ? DIE_IDLE
-                                                                 : DIE_GC_HELD);
-}
-
 static DieActivity activity_of(const ScarpTx *tx)
 {
-    bool host = tx->origin == SCARP_ORIGIN_HOST;
-
     switch (tx->kind) {
     case TX_READ:
-        return host ? DIE_HOST_READ : DIE_GC_READ;
-    case TX_PROGRAM:
-        return host ? DIE_HOST_PROGRAM : DIE_GC_PROGRAM;
-    default:
+        return is_host(tx) ? DIE_HOST_READ : DIE_GC_READ;
+    case TX_ERASE:
         return DIE_ERASE;
+    default:
+        return is_host(tx) ? DIE_HOST_PROGRAM : DIE_GC_PROGRAM;
     }
 }
 
-/* The die's clock of past activities, the open interval included. */
-static void read_clock(ScarpDrive *drive, ScarpDie *die, int64_t *clock)
+static const ScarpCause cause_of[DIE_ACTIVITY__COUNT] = {
+    [DIE_HOST_READ] = SCARP_CAUSE_DIE_HOST_READ,
+    [DIE_HOST_PROGRAM] = SCARP_CAUSE_DIE_HOST_PROGRAM,
+    [DIE_GC_READ] = SCARP_CAUSE_DIE_GC_READ,
+    [DIE_GC_PROGRAM] = SCARP_CAUSE_DIE_GC_PROGRAM,
+    [DIE_ERASE] = SCARP_CAUSE_DIE_ERASE,
+    [DIE_SUSPEND] = SCARP_CAUSE_DIE_SUSPEND,
+    [DIE_GC_HELD] = SCARP_CAUSE_DIE_GC_HELD,
+    [DIE_IDLE] = SCARP_CAUSE_NO_SPACE,
+};
+
+/* What the die did since the last call is what tx waited for. */
+void scarp_tx_account(ScarpDrive *drive, ScarpTx *tx)
 {
-    scarp_die_set_activity(drive, die, die->activity);
+    ScarpDie *die = &drive->die[scarp_plane_die(drive, tx->plane)];
+
+    set_activity(drive, die, die->activity);
     for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
-        clock[i] = die->spent[i];
+        tx->cause_ns[cause_of[i]] += die->spent[i] - tx->waited[i];
+        tx->waited[i] = die->spent[i];
     }
+    tx->mark_ns = drive->now_ns;
 }
+
+static void account(ScarpDrive *drive, ScarpTx *tx, ScarpCause cause,
+                    int64_t until_ns)
+{
+    if (is_host(tx)) {
+        tx->cause_ns[cause] += until_ns - tx->mark_ns;
+    }
+    tx->mark_ns = until_ns;
+    (void)drive;
+}
+
+static void rest(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+    bool held = die->gc_jobs &&
+                drive->scheme.pacing->turn(drive, index) == TURN_HELD;
+
+    set_activity(drive, die, held ? DIE_GC_HELD : DIE_IDLE);
+}
+
+/* ---- Starting --------------------------------------------------------- */
 
 void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx)
 {
     ScarpPlane *plane = &drive->plane[tx->plane];
-    uint32_t die = tx->plane / drive->d.planes_per_die;
-    TxQueue *queue = tx->kind == TX_READ ? &plane->reads : &plane->programs;
+    uint32_t index = scarp_plane_die(drive, tx->plane);
+    ScarpDie *die = &drive->die[index];
+    TxQueue *queue;
 
-    tx->phase = TX_QUEUED;
+    if (!is_host(tx)) {
+        queue = &plane->gc_queue;
+        die->n_gc++;
+    } else {
+        if (tx->kind == TX_READ) {
+            queue = &plane->reads;
+            die->n_reads++;
+        } else {
+            queue = &plane->programs;
+            die->n_programs++;
+        }
+        set_activity(drive, die, die->activity);
+        for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+            tx->waited[i] = die->spent[i];
+        }
+    }
     tx->mark_ns = drive->now_ns;
-    read_clock(drive, &drive->die[die], tx->waited);
     tx->next = NULL;
     *queue->tail = tx;
     queue->tail = &tx->next;
-    scarp_die_kick(drive, die);
+    scarp_die_kick(drive, index);
 }
 
-/* What the die did while tx waited is what tx waited for. */
-static void account_wait(ScarpDrive *drive, ScarpDie *die, ScarpTx *tx)
+static int64_t array_ns(const ScarpDrive *drive, const ScarpTx *group)
 {
-    static const ScarpCause cause[DIE_ACTIVITY__COUNT] = {
-        [DIE_HOST_READ] = SCARP_CAUSE_DIE_HOST_READ,
-        [DIE_HOST_PROGRAM] = SCARP_CAUSE_DIE_HOST_PROGRAM,
-        [DIE_GC_READ] = SCARP_CAUSE_DIE_GC_READ,
-        [DIE_GC_PROGRAM] = SCARP_CAUSE_DIE_GC_PROGRAM,
-        [DIE_ERASE] = SCARP_CAUSE_DIE_ERASE,
-        [DIE_GC_HELD] = SCARP_CAUSE_DIE_GC_HELD,
-        [DIE_IDLE] = SCARP_CAUSE_NO_SPACE,
-    };
-    int64_t clock[DIE_ACTIVITY__COUNT];
+    int64_t longest = 0;
 
-    read_clock(drive, die, clock);
-    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
-        tx->cause_ns[cause[i]] += clock[i] - tx->waited[i];
-    }
-    tx->mark_ns = drive->now_ns;
-}
+    for (const ScarpTx *tx = group; tx; tx = tx->mate) {
+        uint32_t page = scarp_ppn_page(drive, tx->ppn);
+        int64_t ns;
 
-static void channel_grant(ScarpDrive *drive, uint32_t c, uint32_t die)
-{
-    ScarpTx *tx = drive->die[die].current;
-    int64_t ns = 0;
-
-    close_interval(drive, tx, SCARP_CAUSE_CHANNEL);
-    if (tx->phase == TX_COMMAND) {
-        ns = drive->d.command_ns;
-        if (tx->kind == TX_PROGRAM) {
-            ns += drive->page_transfer_ns;
+        switch (tx->kind) {
+        case TX_READ:
+            ns = drive->read_ns_of[page];
+            break;
+        case TX_PROGRAM:
+            ns = drive->program_ns_of[page];
+            break;
+        case TX_COPYBACK:
+            ns = drive->read_ns_of[scarp_ppn_page(drive,
+                                                  tx->units->source_ppn)] +
+                 drive->d.command_ns + drive->program_ns_of[page];
+            break;
+        default:
+            ns = drive->d.erase_ns;
+            break;
         }
-    } else {
-        ns = transfer_ns(drive, tx->bytes);
+        longest = MAX(longest, ns);
     }
-    drive->channel[c].user = die;
-    scarp_events_set(&drive->events, c, drive->now_ns + ns);
+    return longest;
 }
 
-static void channel_request(ScarpDrive *drive, uint32_t die)
+/* Chosen, and with its mates: from now on they share their times. */
+static void begin(ScarpDrive *drive, uint32_t index, ScarpTx *lead)
 {
-    uint32_t c = scarp_die_channel(drive, die);
-    ScarpChannel *channel = &drive->channel[c];
-
-    if (channel->user == SCARP_NONE && channel->wait_head == SCARP_NONE) {
-        channel_grant(drive, c, die);
-        return;
-    }
-    drive->die[die].channel_next = SCARP_NONE;
-    if (channel->wait_head == SCARP_NONE) {
-        channel->wait_head = die;
+    if (is_host(lead)) {
+        scarp_tx_account(drive, lead);
     } else {
-        drive->die[channel->wait_tail].channel_next = die;
+        scarp_gc_tx_started(drive, lead);
     }
-    channel->wait_tail = die;
+    if (drive->scheme.merge->may) {
+        scarp_sched_join(drive, index, lead);
+    }
+    for (ScarpTx *tx = lead; tx; tx = tx->mate) {
+        tx->begin_ns = tx->mark_ns = drive->now_ns;
+    }
+    drive->stats.multiplane_groups += lead->mate != NULL;
 }
 
-void scarp_die_kick(ScarpDrive *drive, uint32_t index)
+static void try_ahead(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->die[index];
     ScarpTx *tx;
 
-    if (die->current || die->picking) {
+    if (!drive->d.cache || die->ahead || die->suspended ||
+        !(die->n_reads + die->n_programs + die->n_gc)) {
         return;
     }
-    die->picking = true;
-    tx = scarp_sched_pick(drive, index);
-    die->picking = false;
-    if (!tx) {
-        rest(drive, die);
-        return;
-    }
-    if (tx->origin == SCARP_ORIGIN_HOST) {
-        account_wait(drive, die, tx);
+    if (die->current->kind == TX_READ) {
+        tx = scarp_sched_pick(drive, index, PICK_READ);
+    } else if (die->current->kind == TX_PROGRAM) {
+        tx = scarp_sched_pick(drive, index, PICK_PROGRAM);
     } else {
-        tx->mark_ns = drive->now_ns;
-        scarp_gc_tx_started(drive, tx);
+        return;
     }
-    die->current = tx;
-    scarp_die_set_activity(drive, die, activity_of(tx));
-    tx->phase = TX_COMMAND;
-    channel_request(drive, index);
+    if (tx) {
+        begin(drive, index, tx);
+        die->ahead = tx;
+        die->ahead_ready_ns = SCARP_TIME_NEVER;
+        scarp_channel_request(drive, index * 2 + 1);
+    }
 }
 
-static void finish(ScarpDrive *drive, uint32_t index)
+static void array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
+{
+    drive->die[index].phase = PHASE_ARRAY;
+    drive->die[index].array_end_ns = end_ns;
+    scarp_events_set(&drive->events, scarp_die_source(drive, index), end_ns);
+}
+
+static void grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
 {
     ScarpDie *die = &drive->die[index];
-    ScarpTx *tx = die->current;
+    ScarpTx *group = ahead ? die->ahead : die->current;
+    int64_t bus_end_ns = drive->now_ns;
+    int64_t ns = array_ns(drive, group), end_ns;
 
-    die->current = NULL;
-    rest(drive, die);
-    if (tx->origin == SCARP_ORIGIN_HOST) {
-        scarp_host_tx_done(drive, tx);
-    } else {
-        scarp_gc_tx_done(drive, tx);
+    for (ScarpTx *tx = group; tx; tx = tx->mate) {
+        bus_end_ns += drive->d.command_ns;
+        if (tx->kind == TX_PROGRAM) {
+            bus_end_ns += drive->page_transfer_ns;
+        }
     }
-    scarp_die_kick(drive, index);
+    drive->channel[scarp_die_channel(drive, index)].free_ns = bus_end_ns;
+    end_ns = bus_end_ns + ns;
+    for (ScarpTx *tx = group; tx; tx = tx->mate) {
+        account(drive, tx, SCARP_CAUSE_CHANNEL, drive->now_ns);
+        account(drive, tx, SCARP_CAUSE_TRANSFER, bus_end_ns);
+        if (!ahead || tx->kind == TX_READ) {
+            account(drive, tx, SCARP_CAUSE_ARRAY, end_ns);
+        }
+    }
+    if (ahead) {
+        die->ahead_ready_ns = group->kind == TX_READ ? end_ns : bus_end_ns;
+        return;
+    }
+    die->array_begin_ns = bus_end_ns;
+    array_until(drive, index, end_ns);
+    if (group->kind == TX_PROGRAM) {
+        try_ahead(drive, index);
+    }
+}
+
+static void grant_out(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+    int64_t at_ns = drive->now_ns;
+
+    for (ScarpTx *tx = die->current; tx; tx = tx->mate) {
+        account(drive, tx, SCARP_CAUSE_CHANNEL, at_ns);
+        at_ns += transfer_ns(drive, tx->bytes);
+        account(drive, tx, SCARP_CAUSE_TRANSFER, at_ns);
+    }
+    drive->channel[scarp_die_channel(drive, index)].free_ns = at_ns;
+    die->phase = PHASE_OUT;
+    scarp_events_set(&drive->events, scarp_die_source(drive, index),
+                     die->current->mark_ns);
+}
+
+void scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
+{
+    ScarpDie *die = &drive->die[waiter / 2];
+
+    /* A waiter from behind may have become current meanwhile. */
+    if (waiter % 2 && die->ahead) {
+        grant_command(drive, waiter / 2, true);
+    } else if (die->phase == PHASE_OUT_WAIT) {
+        grant_out(drive, waiter / 2);
+    } else {
+        grant_command(drive, waiter / 2, false);
+    }
+}
+
+/* ---- Suspend and resume ----------------------------------------------- */
+
+static bool may_suspend(const ScarpDrive *drive, const ScarpDie *die)
+{
+    const ScarpDescription *d = &drive->d;
+    TxKind kind = die->current->kind;
+
+    return ((kind == TX_PROGRAM && d->suspend_program) ||
+            (kind == TX_ERASE && d->suspend_erase)) &&
+           die->phase == PHASE_ARRAY && die->n_reads && !die->ahead &&
+           die->array_begin_ns <= drive->now_ns &&
+           die->array_end_ns - drive->now_ns >=
+               (int64_t)MAX(d->suspend_min_ns, 1) &&
+           die->suspends < d->suspend_limit;
+}
+
+static void suspend(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+
+    die->suspended = die->current;
+    die->suspended_left_ns = die->array_end_ns - drive->now_ns;
+    die->current = NULL;
+    die->suspends++;
+    drive->stats.suspends++;
+    for (ScarpTx *tx = die->suspended; tx; tx = tx->mate) {
+        account(drive, tx, SCARP_CAUSE_ARRAY, drive->now_ns);
+    }
+    set_activity(drive, die, DIE_SUSPEND);
+    die->phase = PHASE_SUSPEND;
+    scarp_events_set(&drive->events, scarp_die_source(drive, index),
+                     drive->now_ns + drive->d.suspend_ns);
+}
+
+static void resume(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+
+    die->current = die->suspended;
+    die->suspended = NULL;
+    die->array_begin_ns = drive->now_ns + drive->d.resume_ns;
+    set_activity(drive, die, activity_of(die->current));
+    for (ScarpTx *tx = die->current; tx; tx = tx->mate) {
+        account(drive, tx, SCARP_CAUSE_SUSPENDED, die->array_begin_ns);
+        account(drive, tx, SCARP_CAUSE_ARRAY,
+                die->array_begin_ns + die->suspended_left_ns);
+    }
+    array_until(drive, index, die->array_begin_ns + die->suspended_left_ns);
+}
+
+void scarp_die_work(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+    ScarpTx *tx;
+
+    if (die->current) {
+        if (may_suspend(drive, die)) {
+            suspend(drive, index);
+        } else if (die->phase == PHASE_ARRAY &&
+                   die->current->kind == TX_PROGRAM) {
+            try_ahead(drive, index);
+        }
+        return;
+    }
+    if (die->phase == PHASE_SUSPEND) {
+        return;
+    }
+    tx = scarp_sched_pick(drive, index, PICK_ANY);
+    if (tx) {
+        begin(drive, index, tx);
+        die->current = tx;
+        set_activity(drive, die, activity_of(tx));
+        die->phase = PHASE_COMMAND;
+        scarp_channel_request(drive, index * 2);
+    } else if (die->suspended) {
+        resume(drive, index);
+    } else {
+        rest(drive, index);
+    }
+}
+
+/* ---- Ending ----------------------------------------------------------- */
+
+static void observe(ScarpDrive *drive, const ScarpTx *tx, uint32_t index,
+                    bool multiplane)
+{
+    uint32_t block = tx->kind == TX_ERASE ? tx->block
+                                          : scarp_ppn_block(drive, tx->ppn);
+    ScarpFlashOp op = {
+        .begin_ns = tx->begin_ns, .end_ns = drive->now_ns,
+        .cmd_seq = tx->cmd ? tx->cmd->seq
+                   : is_host(tx) && tx->units && tx->units->cmd
+                       ? tx->units->cmd->seq : UINT64_MAX,
+        .die = index, .plane = tx->plane,
+        .channel = scarp_die_channel(drive, index), .block = block,
+        .page = tx->kind == TX_ERASE ? 0 : scarp_ppn_page(drive, tx->ppn),
+        .kind = tx->kind, .origin = tx->origin, .multiplane = multiplane,
+    };
+
+    drive->observer.flash_done(drive->observer.opaque, &op);
+}
+
+static void end_tx(ScarpDrive *drive, ScarpTx *tx, uint32_t index,
+                   bool multiplane)
+{
+    ScarpDie *die = &drive->die[index];
+
+    if (drive->observer.flash_done) {
+        observe(drive, tx, index, multiplane);
+    }
+    if (drive->scheme.place->flash_done) {
+        drive->scheme.place->flash_done(drive, tx);
+    }
+    tx->mate = NULL;
+    if (!is_host(tx)) {
+        scarp_gc_tx_done(drive, tx);
+        return;
+    }
+    if (die->gc_begun && !drive->plane[tx->plane].gc.begun) {
+        drive->stats.gc_shared_ns += drive->now_ns -
+                                     MAX(tx->begin_ns, die->window_ns);
+    }
+    if (drive->scheme.pacing->host_done) {
+        drive->scheme.pacing->host_done(drive, index, tx);
+    }
+    if (tx->kind == TX_READ) {
+        scarp_read_done(drive, tx);
+    } else {
+        scarp_buffer_tx_done(drive, tx);
+    }
+}
+
+static void sensed(ScarpDrive *drive, uint32_t index)
+{
+    /* The next command goes first, or the array would stand still. */
+    try_ahead(drive, index);
+    drive->die[index].phase = PHASE_OUT_WAIT;
+    scarp_channel_request(drive, index * 2);
+}
+
+/* The command behind becomes the current one. */
+static void promote(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+    ScarpTx *group = die->ahead;
+    int64_t ready_ns = die->ahead_ready_ns;
+    DieActivity before = die->activity;
+
+    die->current = group;
+    die->ahead = NULL;
+    set_activity(drive, die, activity_of(group));
+    if (ready_ns == SCARP_TIME_NEVER) {
+        die->phase = PHASE_COMMAND;
+        return;
+    }
+    if (ready_ns < drive->now_ns) {
+        for (ScarpTx *tx = group; tx; tx = tx->mate) {
+            account(drive, tx, cause_of[before], drive->now_ns);
+        }
+    }
+    if (group->kind == TX_READ) {
+        if (ready_ns > drive->now_ns) {
+            die->array_begin_ns = drive->now_ns;
+            array_until(drive, index, ready_ns);
+        } else {
+            sensed(drive, index);
+        }
+        return;
+    }
+    die->array_begin_ns = MAX(ready_ns, drive->now_ns);
+    for (ScarpTx *tx = group; tx; tx = tx->mate) {
+        account(drive, tx, SCARP_CAUSE_ARRAY,
+                die->array_begin_ns + array_ns(drive, group));
+    }
+    array_until(drive, index, die->array_begin_ns + array_ns(drive, group));
+    try_ahead(drive, index);
+}
+
+static void all_ended(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->die[index];
+
+    die->phase = PHASE_IDLE;
+    if (die->ahead) {
+        promote(drive, index);
+    } else {
+        rest(drive, index);
+        scarp_die_kick(drive, index);
+    }
 }
 
 void scarp_die_event(ScarpDrive *drive, uint32_t index)
 {
-    ScarpTx *tx = drive->die[index].current;
+    ScarpDie *die = &drive->die[index];
+    ScarpTx *tx = die->current, *mate;
+    bool multiplane = tx && tx->mate;
 
     scarp_events_set(&drive->events, scarp_die_source(drive, index),
                      SCARP_TIME_NEVER);
-    close_interval(drive, tx, SCARP_CAUSE_ARRAY);
-    if (tx->kind == TX_READ) {
-        tx->phase = TX_DATA_OUT;
-        channel_request(drive, index);
-    } else {
-        finish(drive, index);
+    if (die->phase == PHASE_SUSPEND) {
+        die->phase = PHASE_IDLE;
+        scarp_die_kick(drive, index);
+        return;
     }
-}
-
-void scarp_channel_event(ScarpDrive *drive, uint32_t c)
-{
-    ScarpChannel *channel = &drive->channel[c];
-    uint32_t index = channel->user;
-    ScarpTx *tx = drive->die[index].current;
-
-    scarp_events_set(&drive->events, c, SCARP_TIME_NEVER);
-    channel->user = SCARP_NONE;
-    close_interval(drive, tx, SCARP_CAUSE_TRANSFER);
-    if (channel->wait_head != SCARP_NONE) {
-        uint32_t next = channel->wait_head;
-
-        channel->wait_head = drive->die[next].channel_next;
-        channel_grant(drive, c, next);
+    if (die->phase == PHASE_ARRAY && tx->kind == TX_READ) {
+        sensed(drive, index);
+        return;
     }
-    if (tx->phase == TX_COMMAND) {
-        int64_t array_ns = tx->kind == TX_READ      ? drive->d.read_ns
-                           : tx->kind == TX_PROGRAM ? drive->d.program_ns
-                                                    : drive->d.erase_ns;
-
-        tx->phase = TX_ARRAY;
+    if (die->phase == PHASE_OUT && multiplane) {
+        die->current = tx->mate;
         scarp_events_set(&drive->events, scarp_die_source(drive, index),
-                         drive->now_ns + array_ns);
-    } else {
-        finish(drive, index);
+                         die->current->mark_ns);
+        end_tx(drive, tx, index, true);
+        return;
     }
+    if (!die->suspended) {
+        die->suspends = 0;
+    }
+    die->current = NULL;
+    for (; tx; tx = mate) {
+        mate = tx->mate;
+        end_tx(drive, tx, index, multiplane);
+    }
+    all_ended(drive, index);
 }

@@ -11,7 +11,7 @@ static const char *const cause_names[SCARP_CAUSE__COUNT] = {
     "controller", "link", "host_queue", "buffer_full", "order",
     "die_host_read", "die_host_program", "die_gc_read", "die_gc_program",
     "die_erase", "die_gc_held", "no_space", "channel", "array", "transfer",
-    "rmw",
+    "rmw", "mapping", "suspended", "die_suspend",
 };
 
 static const ScarpStatField fields[] = {
@@ -59,6 +59,20 @@ static const ScarpStatField fields[] = {
     { "cause_array_ns", "ns", "own array time" },
     { "cause_transfer_ns", "ns", "own command and data cycles" },
     { "cause_rmw_ns", "ns", "read before a partial write" },
+    { "cause_mapping_ns", "ns", "fetching a part of the mapping" },
+    { "cause_suspended_ns", "ns", "own program suspended for a read" },
+    { "cause_die_suspend_ns", "ns", "die suspending an operation" },
+    { "buffer_read_units", "units", "read from the write buffer" },
+    { "buffer_coalesced_units", "units", "overwritten in the write buffer" },
+    { "multiplane_groups", "commands", "flash commands of several planes" },
+    { "suspends", "commands", "programs and erases suspended" },
+    { "copybacks", "pages", "moved inside their plane by copyback" },
+    { "premigrated_units", "units", "relocated ahead of a collection" },
+    { "wear_runs", "blocks", "victims taken to level wear" },
+    { "bad_blocks", "blocks", "set aside" },
+    { "gc_window_ns", "ns", "plane time of dies while they collect" },
+    { "gc_shared_ns", "ns", "of it, host commands on other planes" },
+    { "gc_fallback_units", "units", "not placed where the scheme wanted" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -82,10 +96,12 @@ void scarp_stats_reset(ScarpDrive *drive)
     uint64_t outstanding =
         drive->stats.cmds_accepted - drive->stats.cmds_completed;
     uint64_t mismatches = drive->stats.oob_mismatches;
+    uint64_t bad_blocks = drive->stats.bad_blocks;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
+    drive->stats.bad_blocks = bad_blocks;
 }
 
 char *scarp_stats_json(const ScarpDrive *drive)
@@ -98,7 +114,7 @@ char *scarp_stats_json(const ScarpDrive *drive)
     g_string_append_printf(json, ", \"scheme\": \"%s\", \"logical_bytes\": %"
                            G_GUINT64_FORMAT
                            ", \"write_amplification_milli\": %"
-                           G_GUINT64_FORMAT, drive->scheme->name,
+                           G_GUINT64_FORMAT, drive->scheme.name,
                            scarp_drive_logical_bytes(drive),
                            host ? (host + s->gc_page_programs) * 1000 / host
                                 : 0);
@@ -128,7 +144,7 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
     };
 
     page.magic[7] = '1';
-    g_strlcpy(page.scheme, drive->scheme->name, sizeof(page.scheme));
+    g_strlcpy(page.scheme, drive->scheme.name, sizeof(page.scheme));
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         page.value[i] = GUINT64_TO_LE(((const uint64_t *)&drive->stats)[i]);
     }

@@ -1,5 +1,5 @@
 /*
- * What is stored in each physical page.  All-zero pages are not stored.
+ * What is stored in each physical data.  All-zero pages are not stored.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,19 +7,23 @@
 
 #include <string.h>
 
+#define MAX_SPARE 4096
+
 void *scarp_store_new(ScarpDrive *drive)
 {
-    if (drive->free_pages->len) {
-        return g_ptr_array_steal_index_fast(drive->free_pages,
-                                            drive->free_pages->len - 1);
+    if (drive->free_data->len) {
+        return g_ptr_array_steal_index_fast(drive->free_data,
+                                            drive->free_data->len - 1);
     }
-    return g_malloc(drive->d.page_bytes);
+    return g_malloc(drive->unit_bytes);
 }
 
-void scarp_store_release(ScarpDrive *drive, void *page)
+void scarp_store_release(ScarpDrive *drive, void *data)
 {
-    if (page) {
-        g_ptr_array_add(drive->free_pages, page);
+    if (data && drive->free_data->len < MAX_SPARE) {
+        g_ptr_array_add(drive->free_data, data);
+    } else {
+        g_free(data);
     }
 }
 
@@ -27,36 +31,36 @@ void *scarp_store_get(const ScarpDrive *drive, uint32_t ppn)
 {
     const ScarpBlock *block = &drive->block[scarp_ppn_block(drive, ppn)];
 
-    return block->data ? block->data[ppn % drive->d.pages_per_block] : NULL;
+    return block->data ? block->data[ppn % drive->units_per_block] : NULL;
 }
 
 void *scarp_store_take(ScarpDrive *drive, uint32_t ppn)
 {
-    void *page = scarp_store_get(drive, ppn);
+    void *data = scarp_store_get(drive, ppn);
 
-    if (page) {
+    if (data) {
         drive->block[scarp_ppn_block(drive, ppn)]
-            .data[ppn % drive->d.pages_per_block] = NULL;
+            .data[ppn % drive->units_per_block] = NULL;
     }
-    return page;
+    return data;
 }
 
-void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *page)
+void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *data)
 {
     ScarpBlock *block = &drive->block[scarp_ppn_block(drive, ppn)];
-    const char *bytes = page;
+    const char *bytes = data;
 
-    if (!page) {
+    if (!data) {
         return;
     }
-    if (bytes[0] == 0 && !memcmp(bytes, bytes + 1, drive->d.page_bytes - 1)) {
-        scarp_store_release(drive, page);
+    if (bytes[0] == 0 && !memcmp(bytes, bytes + 1, drive->unit_bytes - 1)) {
+        scarp_store_release(drive, data);
         return;
     }
     if (!block->data) {
-        block->data = g_new0(void *, drive->d.pages_per_block);
+        block->data = g_new0(void *, drive->units_per_block);
     }
-    block->data[ppn % drive->d.pages_per_block] = page;
+    block->data[ppn % drive->units_per_block] = data;
 }
 
 void scarp_check_oob(ScarpDrive *drive, uint32_t ppn, uint32_t lpn)

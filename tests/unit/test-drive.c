@@ -79,7 +79,7 @@ typedef struct {
  * that what a read must return is known.
  */
 static void random_workload(const char *scheme, const char *overrides,
-                            guint32 seed, unsigned commands)
+                            guint32 seed, unsigned commands, ScarpStats *seen)
 {
     ScarpDrive *drive = drive_new(scheme, overrides);
     uint64_t pages = scarp_drive_logical_bytes(drive) / PAGE;
@@ -131,6 +131,7 @@ static void random_workload(const char *scheme, const char *overrides,
                     slot->cmd.length_bytes = length;
                     slot->cmd.deadline_ns = SCARP_TIME_NEVER;
                     slot->cmd.data = slot->data;
+                    slot->cmd.fua = g_rand_int_range(rand, 0, 4) == 0;
                     slot->cmd.opaque = slot;
                     for (uint64_t i = 0; i < length; i++) {
                         slot->data[i] = g_rand_int(rand);
@@ -149,6 +150,8 @@ static void random_workload(const char *scheme, const char *overrides,
                 if (sent == commands) {
                     break;
                 }
+                /* Nothing to come and no room for more: it would hang. */
+                g_assert_true(slot || scarp_quiescent(drive, &error));
             } else {
                 now = scarp_next_event_ns(drive);
                 scarp_run(drive, now);
@@ -177,7 +180,20 @@ static void random_workload(const char *scheme, const char *overrides,
         }
     }
     g_assert_cmpuint(reads, >, commands / 10);
-    g_assert_cmpuint(scarp_stats(drive)->gc_runs, >, 0);
+    seen->gc_runs += scarp_stats(drive)->gc_runs;
+    seen->suspends += scarp_stats(drive)->suspends;
+    seen->multiplane_groups += scarp_stats(drive)->multiplane_groups;
+    seen->copybacks += scarp_stats(drive)->copybacks;
+    seen->wear_runs += scarp_stats(drive)->wear_runs;
+    seen->bad_blocks += scarp_stats(drive)->bad_blocks;
+    seen->buffer_read_units += scarp_stats(drive)->buffer_read_units;
+    seen->buffer_coalesced_units += scarp_stats(drive)->buffer_coalesced_units;
+    seen->padded_units += scarp_stats(drive)->padded_units;
+    seen->rmw_reads += scarp_stats(drive)->rmw_reads;
+    seen->cause_ns[SCARP_CAUSE_BUFFER_FULL] +=
+        scarp_stats(drive)->cause_ns[SCARP_CAUSE_BUFFER_FULL];
+    seen->cause_ns[SCARP_CAUSE_SUSPENDED] +=
+        scarp_stats(drive)->cause_ns[SCARP_CAUSE_SUSPENDED];
     g_assert_cmpuint(scarp_stats(drive)->oob_mismatches, ==, 0);
     g_assert_true(scarp_quiescent(drive, &error));
     g_assert_no_error(error);
@@ -185,17 +201,81 @@ static void random_workload(const char *scheme, const char *overrides,
     scarp_drive_free(drive);
 }
 
+static const char *one_of(GRand *rand, const char *const *choices, int n)
+{
+    return choices[g_rand_int_range(rand, 0, n)];
+}
+#define ONE_OF(rand, ...) \
+    one_of(rand, (const char *const[]) { __VA_ARGS__ }, \
+           G_N_ELEMENTS(((const char *const[]) { __VA_ARGS__ })))
+
+/* A drive of any geometry, with any of the features. */
+static char *random_overrides(GRand *rand)
+{
+    GString *text = g_string_new("geometry.pages_per_block=8,"
+                                 "ftl.over_provisioning_permille=600");
+
+    g_string_append_printf(text, ",geometry.channels=%d",
+                           g_rand_int_range(rand, 1, 4));
+    g_string_append_printf(text, ",geometry.dies_per_chip=%d",
+                           g_rand_int_range(rand, 1, 3));
+    g_string_append_printf(text, ",geometry.planes_per_die=%s",
+                           ONE_OF(rand, "1", "2", "2", "4"));
+    g_string_append(text, ONE_OF(rand, "", ",ftl.allocation=pdwc",
+                                 ",ftl.allocation=dpcw",
+                                 ",ftl.allocation=dynamic"));
+    g_string_append(text, ONE_OF(rand, "", "", ",ftl.unit_bytes=512",
+                                 ",ftl.unit_bytes=1024",
+                                 ",ftl.unit_bytes=2048"));
+    g_string_append(text, ONE_OF(rand, "", "", ",controller.buffer_bytes=8192",
+                                 ",controller.buffer_bytes=65536",
+                                 ",controller.buffer_bytes=1048576"));
+    g_string_append(text, ONE_OF(rand, "", "", ",controller.slots=3"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.multiplane=1"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.cache=1"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.copyback=1"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.suspend_program=1",
+                                 ",nand.suspend_erase=1,nand.suspend_limit=1",
+                                 ",nand.suspend_program=1,nand.suspend_erase=1"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.cell_bits=3,nand.layers=4,"
+                                 "nand.layer_fastest_permille=667,"
+                                 "nand.layer_slowest_permille=1333"));
+    g_string_append(text, ONE_OF(rand, "", ",gc.separate_active_block=0"));
+    g_string_append(text, ONE_OF(rand, "", ",gc.background_free_blocks=5"));
+    g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=2"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.bad_blocks_permille=20"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.endurance_erases=3"));
+    return g_string_free(text, false);
+}
+
 static void test_random(gconstpointer scheme)
 {
-    random_workload(scheme, "geometry.pages_per_block=4", 1, 3000);
-    random_workload(scheme, "geometry.pages_per_block=4,gc.separate_active_block=0", 2,
-                    3000);
-    random_workload(scheme, "geometry.pages_per_block=4,"
-                    "geometry.planes_per_die=2,controller.slots=3", 3,
-                    3000);
-    random_workload(scheme, "geometry.channels=1,ftl.allocation=pdwc,"
-                    "geometry.dies_per_chip=3,geometry.pages_per_block=4", 4,
-                    3000);
+    ScarpStats seen = { 0 };
+
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 40); seed++) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+        g_autofree char *overrides = random_overrides(rand);
+
+        g_test_message("seed %u: %s", seed, overrides);
+        random_workload(scheme, overrides, seed, 1000, &seen);
+    }
+    /* What was meant to be tried was tried. */
+    g_assert_cmpuint(seen.gc_runs, >, 0);
+    g_assert_cmpuint(seen.multiplane_groups, >, 0);
+    if (strcmp(scheme, "fifo")) { /* which wears evenly by itself */
+        g_assert_cmpuint(seen.wear_runs, >, 0);
+    }
+    g_assert_cmpuint(seen.bad_blocks, >, 0);
+    g_assert_cmpuint(seen.buffer_read_units, >, 0);
+    g_assert_cmpuint(seen.buffer_coalesced_units, >, 0);
+    g_assert_cmpuint(seen.padded_units, >, 0);
+    g_assert_cmpuint(seen.rmw_reads, >, 0);
+    g_assert_cmpuint(seen.suspends, >, 0);
+    g_assert_cmpint(seen.cause_ns[SCARP_CAUSE_BUFFER_FULL], >, 0);
+    g_assert_cmpint(seen.cause_ns[SCARP_CAUSE_SUSPENDED], >, 0);
+    if (strcmp(scheme, "ideal")) {
+        g_assert_cmpuint(seen.copybacks, >, 0);
+    }
 }
 
 static void test_bad_input(void)
@@ -222,12 +302,20 @@ static void test_bad_input(void)
     }
 }
 
+static const char *const schemes[] = {
+    "baseline", "ideal", "pgc", "fifo", "random+pgc", "d-choices",
+    "cost-benefit",
+};
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/drive/idle-latency", test_idle_latency);
-    g_test_add_data_func("/drive/random/baseline", "baseline", test_random);
-    g_test_add_data_func("/drive/random/ideal", "ideal", test_random);
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        g_autofree char *path = g_strdup_printf("/drive/random/%s", schemes[i]);
+
+        g_test_add_data_func(path, schemes[i], test_random);
+    }
     g_test_add_func("/drive/bad-input", test_bad_input);
     return g_test_run();
 }

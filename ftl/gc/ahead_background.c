@@ -1,0 +1,42 @@
+/*
+ * Ahead of GC: nothing, or whole collections while a die is idle.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
+{
+}
+
+static void collect(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t n = drive->d.planes_per_die;
+
+    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
+        if (drive->plane[p].n_free < drive->d.background_free_blocks &&
+            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            return;
+        }
+    }
+}
+
+const ScarpAheadOps scarp_ahead_none = {
+    .policy = {
+        .axis = AXIS_AHEAD,
+        .name = "no-ahead",
+        .help = "nothing happens before a collection is due",
+        .source = "hpdc18 §2",
+    },
+    .idle = nothing,
+};
+
+const ScarpAheadOps scarp_ahead_background = {
+    .policy = {
+        .axis = AXIS_AHEAD,
+        .name = "background",
+        .help = "an idle die collects up to gc.background_free_blocks",
+        .source = "common practice",
+    },
+    .idle = collect,
+};

@@ -1,0 +1,357 @@
+/*
+ * Collecting one victim: relocation page by page, then the erase.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#include <string.h>
+
+static void report(ScarpDrive *drive, const ScarpGc *gc)
+{
+    if (drive->observer.gc_done) {
+        ScarpGcRun run = {
+            .begin_ns = gc->begin_ns, .end_ns = drive->now_ns,
+            .die = scarp_plane_die(drive, gc->plane), .plane = gc->plane,
+            .victim_block = gc->victim % drive->d.blocks_per_plane,
+            .moved_units = gc->moved,
+        };
+
+        drive->observer.gc_done(drive->observer.opaque, &run);
+    }
+}
+
+/* ---- Packing relocated units ------------------------------------------ */
+
+static void emit(ScarpDrive *drive, uint32_t p)
+{
+    ScarpPacker *packer = &drive->plane[p].gc_packer;
+    ScarpTx *tx = scarp_tx_new(drive, TX_PROGRAM, SCARP_ORIGIN_GC);
+
+    tx->units = packer->head;
+    tx->n_units = packer->n;
+    tx->bytes = drive->d.page_bytes;
+    tx->plane = p;
+    tx->gc = tx->units->gc;
+    for (ScarpUnit *unit = tx->units; unit; unit = unit->next) {
+        /* A page may carry units of several victims: each counts it. */
+        unit->gc->pages_out++;
+    }
+    drive->stats.padded_units += drive->units_per_page - packer->n;
+    packer->n = 0;
+    packer->head = NULL;
+    scarp_tx_enqueue(drive, tx);
+}
+
+static void stage(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
+{
+    uint32_t p = drive->scheme.place->plane
+                     ? drive->scheme.place->plane(drive, gc, unit->lpn)
+                     : gc->plane;
+
+    unit->plane = p;
+    scarp_packer_push(&drive->plane[p].gc_packer, unit);
+    if (drive->plane[p].gc_packer.n == drive->units_per_page) {
+        emit(drive, p);
+    }
+}
+
+/* What of gc waits for company goes now. */
+static void close_packers(ScarpDrive *drive, ScarpGc *gc)
+{
+    bool elsewhere = drive->scheme.place->plane != NULL;
+    uint32_t first = elsewhere ? 0 : gc->plane;
+    uint32_t last = elsewhere ? drive->n_planes : gc->plane + 1;
+
+    for (uint32_t p = first; p < last; p++) {
+        for (ScarpUnit *unit = drive->plane[p].gc_packer.head; unit;
+             unit = unit->next) {
+            if (unit->gc == gc) {
+                emit(drive, p);
+                break;
+            }
+        }
+    }
+}
+
+/* ---- Steps ------------------------------------------------------------ */
+
+static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
+{
+    gc->units_out--;
+    scarp_unit_free(drive, unit);
+}
+
+/* Reads the valid units of one page; false: it has none. */
+static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
+{
+    uint32_t first = gc->victim * drive->units_per_block +
+                     page * drive->units_per_page;
+    ScarpUnit *units = NULL, **tail = &units;
+    uint32_t n = 0;
+    bool copyback;
+    ScarpTx *tx;
+
+    for (uint32_t i = 0; i < drive->units_per_page; i++) {
+        if (scarp_map_valid(drive, first + i)) {
+            ScarpUnit *unit = scarp_unit_new(drive, drive->p2l[first + i]);
+
+            unit->gc = gc;
+            unit->source_ppn = first + i;
+            *tail = unit;
+            tail = &unit->next;
+            n++;
+        }
+    }
+    if (!n) {
+        return false;
+    }
+    /* The whole page register is programmed: stale units would come along. */
+    copyback = drive->d.copyback && n == drive->units_per_page &&
+               !drive->scheme.place->plane;
+    tx = scarp_tx_new(drive, copyback ? TX_COPYBACK : TX_READ, gc->origin);
+    tx->gc = gc;
+    tx->units = units;
+    tx->n_units = n;
+    tx->plane = gc->plane;
+    tx->ppn = first;
+    tx->bytes = n * drive->unit_bytes;
+    gc->units_out += n;
+    gc->pages_out++;
+    scarp_tx_enqueue(drive, tx);
+    return true;
+}
+
+static void erase(ScarpDrive *drive, ScarpGc *gc)
+{
+    ScarpTx *tx = scarp_tx_new(drive, TX_ERASE, gc->origin);
+
+    tx->gc = gc;
+    tx->plane = gc->plane;
+    tx->block = gc->victim;
+    tx->ppn = gc->victim * drive->units_per_block;
+    gc->erasing = true;
+    scarp_tx_enqueue(drive, tx);
+}
+
+static void finish(ScarpDrive *drive, ScarpGc *gc)
+{
+    ScarpDie *die = &drive->die[scarp_plane_die(drive, gc->plane)];
+
+    gc->running = false;
+    die->gc_jobs--;
+    if (gc->begun) {
+        gc->begun = false;
+        drive->stats.gc_busy_ns += drive->now_ns - gc->begin_ns;
+        if (!--die->gc_begun) {
+            drive->stats.gc_window_ns += (drive->now_ns - die->window_ns) *
+                                         drive->d.planes_per_die;
+        }
+    }
+    report(drive, gc);
+    if (drive->scheme.pacing->gc_done) {
+        drive->scheme.pacing->gc_done(drive, gc);
+    }
+    scarp_die_kick(drive, scarp_plane_die(drive, gc->plane));
+}
+
+void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc)
+{
+    uint32_t window = drive->scheme.place->window;
+
+    if (!gc->running || gc->erasing) {
+        return;
+    }
+    while (gc->pages_out < window && gc->moves_left &&
+           gc->next_page < drive->d.pages_per_block &&
+           drive->block[gc->victim].valid > gc->units_out) {
+        if (read_page(drive, gc, gc->next_page++)) {
+            gc->moves_left--;
+        }
+    }
+    if (gc->pages_out) {
+        return;
+    }
+    if (gc->units_out) {
+        close_packers(drive, gc);
+    } else if (gc->origin == SCARP_ORIGIN_PREMIGRATE) {
+        scarp_block_put_back(drive, gc->victim);
+        finish(drive, gc);
+    } else if (gc->moves_left) {
+        erase(drive, gc);
+    }
+}
+
+bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+{
+    ScarpGc *gc = &drive->plane[p].gc;
+    bool levelling = false;
+    uint32_t victim;
+
+    if (gc->running) {
+        return false;
+    }
+    victim = scarp_gc_choose_victim(drive, p, &levelling);
+    if (victim == SCARP_NONE) {
+        return false;
+    }
+    scarp_block_take(drive, victim);
+    memset(gc, 0, sizeof(*gc));
+    gc->origin = origin;
+    gc->running = true;
+    gc->levelling = levelling;
+    gc->plane = p;
+    gc->victim = victim;
+    gc->moves_left = UINT32_MAX;
+    drive->die[scarp_plane_die(drive, p)].gc_jobs++;
+    drive->stats.wear_runs += levelling;
+    if (drive->scheme.place->gc_start) {
+        drive->scheme.place->gc_start(drive, gc);
+    }
+    scarp_gc_advance(drive, gc);
+    return true;
+}
+
+void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx)
+{
+    ScarpGc *gc = tx->gc;
+    ScarpDie *die = &drive->die[scarp_plane_die(drive, gc->plane)];
+
+    if (!gc->begun) {
+        gc->begun = true;
+        gc->begin_ns = drive->now_ns;
+        if (!die->gc_begun++) {
+            die->window_ns = drive->now_ns;
+        }
+    }
+    if (tx->kind == TX_PROGRAM || tx->kind == TX_COPYBACK) {
+        tx->ppn = scarp_alloc_page(drive, tx->plane, SCARP_ORIGIN_GC, 0);
+    }
+}
+
+static void read_done(ScarpDrive *drive, ScarpTx *tx)
+{
+    ScarpUnit *unit = tx->units;
+    ScarpGc *gc = tx->gc;
+
+    drive->stats.gc_page_reads++;
+    gc->pages_out--;
+    while (unit) {
+        ScarpUnit *next = unit->next;
+
+        scarp_check_oob(drive, unit->source_ppn, unit->lpn);
+        if (drive->l2p[unit->lpn] == unit->source_ppn) {
+            stage(drive, gc, unit);
+        } else {
+            drop(drive, gc, unit);
+        }
+        unit = next;
+    }
+}
+
+/* Units of several victims may share a page: every one of them goes on. */
+static void program_done(ScarpDrive *drive, ScarpTx *tx)
+{
+    ScarpUnit *unit = tx->units;
+    uint32_t ppn = tx->ppn;
+    ScarpGc *last = NULL;
+
+    drive->stats.gc_page_programs++;
+    drive->stats.copybacks += tx->kind == TX_COPYBACK;
+    drive->block[scarp_ppn_block(drive, ppn)].programmed++;
+    while (unit) {
+        ScarpUnit *next = unit->next;
+        ScarpGc *gc = unit->gc;
+
+        if (tx->kind == TX_COPYBACK) {
+            scarp_check_oob(drive, unit->source_ppn, unit->lpn);
+        }
+        if (scarp_map_relocate(drive, unit->lpn, unit->source_ppn, ppn)) {
+            gc->moved++;
+            *(gc->origin == SCARP_ORIGIN_GC ? &drive->stats.gc_moved_units
+                                            : &drive->stats.premigrated_units)
+                += 1;
+        }
+        if (tx->kind == TX_PROGRAM) {
+            gc->pages_out--;
+        }
+        drop(drive, gc, unit);
+        if (last && last != gc) {
+            scarp_gc_advance(drive, last);
+        }
+        last = gc;
+        unit = next;
+        ppn++;
+    }
+    if (tx->kind == TX_COPYBACK) {
+        last->pages_out--;
+    }
+    scarp_gc_advance(drive, last);
+}
+
+void scarp_gc_tx_done(ScarpDrive *drive, ScarpTx *tx)
+{
+    ScarpGc *gc = tx->gc;
+
+    switch (tx->kind) {
+    case TX_READ:
+        read_done(drive, tx);
+        scarp_gc_advance(drive, gc);
+        break;
+    case TX_PROGRAM:
+    case TX_COPYBACK:
+        program_done(drive, tx);
+        break;
+    case TX_ERASE:
+        drive->stats.gc_runs++;
+        scarp_block_erase(drive, tx->block);
+        finish(drive, gc);
+        break;
+    }
+    scarp_tx_free(drive, tx);
+}
+
+/* ---- Without time: ageing, and GC that costs nothing ------------------- */
+
+bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
+{
+    bool levelling;
+    uint32_t victim = scarp_gc_choose_victim(drive, p, &levelling);
+    uint32_t moved = 0, reads = 0, programs = 0, to = 0, last_page = UINT32_MAX;
+
+    if (victim == SCARP_NONE) {
+        return false;
+    }
+    scarp_block_take(drive, victim);
+    for (uint32_t i = 0; i < drive->units_per_block &&
+                         drive->block[victim].valid; i++) {
+        uint32_t from = victim * drive->units_per_block + i;
+
+        if (!scarp_map_valid(drive, from)) {
+            continue;
+        }
+        if (!(moved % drive->units_per_page)) {
+            to = scarp_alloc_page(drive, p, SCARP_ORIGIN_GC, 0);
+            drive->block[scarp_ppn_block(drive, to)].programmed++;
+            programs++;
+        }
+        scarp_map_relocate(drive, drive->p2l[from], from, to++);
+        moved++;
+        reads += i / drive->units_per_page != last_page;
+        last_page = i / drive->units_per_page;
+    }
+    drive->stats.padded_units += programs * drive->units_per_page - moved;
+    drive->stats.gc_page_programs += programs;
+    drive->stats.gc_page_reads += reads;
+    drive->stats.gc_moved_units += moved;
+    drive->stats.gc_runs++;
+    drive->stats.wear_runs += levelling;
+    scarp_block_erase(drive, victim);
+    if (drive->observer.gc_done) {
+        ScarpGc gc = { .plane = p, .victim = victim, .moved = moved,
+                       .begin_ns = drive->now_ns };
+
+        report(drive, &gc);
+    }
+    return true;
+}

@@ -1,0 +1,43 @@
+/*
+ * Blocking pacing: one collection of a die at a time, and the die serves
+ * nothing else until the victim is erased.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
+{
+    return drive->plane[p].n_free <= drive->d.trigger_free_blocks;
+}
+
+void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t n = drive->d.planes_per_die;
+
+    if (drive->die[die].gc_jobs) {
+        return;
+    }
+    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
+        if (scarp_gc_due(drive, p) && scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            return;
+        }
+    }
+}
+
+static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
+                      uint32_t die G_GNUC_UNUSED)
+{
+    return TURN_HELD;
+}
+
+const ScarpPacingOps scarp_pacing_blocking = {
+    .policy = {
+        .axis = AXIS_PACING,
+        .name = "blocking",
+        .help = "a die collects a whole victim before it serves the host again",
+        .source = "hpdc18 §2",
+    },
+    .check = scarp_gc_check_one,
+    .turn = turn,
+};

@@ -1,0 +1,34 @@
+/*
+ * Ideal pacing: collections happen, and cost no time (hpdc18, Ideal-No-GC).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static void check(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t n = drive->d.planes_per_die;
+
+    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
+        while (scarp_gc_due(drive, p) && scarp_gc_collect_now(drive, p)) {
+        }
+    }
+}
+
+static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
+                      uint32_t die G_GNUC_UNUSED)
+{
+    return TURN_HOST; /* what another scheme left behind ends in its time */
+}
+
+const ScarpPacingOps scarp_pacing_ideal = {
+    .policy = {
+        .axis = AXIS_PACING,
+        .name = "ideal",
+        .help = "garbage collection that costs no time",
+        .source = "hpdc18 §5, Ideal-No-GC",
+    },
+    .zero_time = true,
+    .check = check,
+    .turn = turn,
+};

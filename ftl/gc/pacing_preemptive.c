@@ -1,0 +1,38 @@
+/*
+ * Preemptive GC (Lee et al. 2011): between its flash commands a collection
+ * yields to the host, unless the plane is short of free blocks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
+{
+    uint64_t floor = drive->scheme.param[AXIS_PACING][0];
+    uint32_t n = drive->d.planes_per_die;
+
+    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
+        if (drive->plane[p].gc.running && drive->plane[p].n_free <= floor) {
+            return TURN_GC;
+        }
+    }
+    return TURN_HOST;
+}
+
+static const ScarpParam params[] = {
+    { "pgc_floor", "free blocks", "a plane at or below it no longer yields",
+      1, 1u << 20, 2 },
+};
+
+const ScarpPacingOps scarp_pacing_preemptive = {
+    .policy = {
+        .axis = AXIS_PACING,
+        .name = "pgc",
+        .help = "garbage collection yields to the host between commands",
+        .source = "hpdc18 §5, PGC; Lee et al. 2011",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+    },
+    .check = scarp_gc_check_one,
+    .turn = turn,
+};

@@ -1,0 +1,16 @@
+/*
+ * Relocated units stay in their plane (local GC, hpdc18 §2).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+const ScarpPlaceOps scarp_place_in_plane = {
+    .policy = {
+        .axis = AXIS_PLACEMENT,
+        .name = "in-plane",
+        .help = "relocated pages stay in their plane",
+        .source = "hpdc18 §2",
+    },
+    .window = 1,
+};

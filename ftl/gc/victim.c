@@ -1,0 +1,103 @@
+/*
+ * Choosing a victim: the policy's, unless wear is too uneven.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+/*
+ * Static wear levelling: the block that was filled longest ago holds cold
+ * data; if it is erased far less often than the policy's choice, it goes
+ * first.
+ */
+static uint32_t for_wear(const ScarpDrive *drive, const ScarpPlane *plane,
+                         uint32_t victim)
+{
+    uint32_t oldest = plane->full_head;
+
+    if (drive->d.wear_spread_erases && oldest != SCARP_NONE &&
+        oldest != victim && plane->n_free > 1 &&
+        drive->block[oldest].erases + drive->d.wear_spread_erases <
+            drive->block[victim].erases) {
+        return oldest;
+    }
+    return SCARP_NONE;
+}
+
+uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
+{
+    ScarpPlane *plane = &drive->plane[p];
+    uint32_t victim = drive->scheme.victim->choose(drive, p);
+    uint32_t worn;
+
+    *levelling = false;
+    if (victim == SCARP_NONE) {
+        return SCARP_NONE;
+    }
+    worn = for_wear(drive, plane, victim);
+    if (worn == SCARP_NONE) {
+        return victim;
+    }
+    *levelling = true;
+    return worn;
+}
+
+/* Whether collecting it yields at least a page. */
+static bool worth(const ScarpDrive *drive, uint32_t valid)
+{
+    return valid + drive->units_per_page <= drive->units_per_block;
+}
+
+uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
+                            uint32_t *candidates, uint32_t max)
+{
+    const ScarpPlane *plane = &drive->plane[p];
+    uint32_t n = 0;
+
+    for (uint32_t w = 0; w <= drive->units_per_block / 64; w++) {
+        if (plane->bucket_filled[w]) {
+            uint32_t valid = w * 64 + __builtin_ctzll(plane->bucket_filled[w]);
+
+            if (!worth(drive, valid)) {
+                return 0;
+            }
+            for (uint32_t b = plane->bucket[valid]; b != SCARP_NONE && n < max;
+                 b = drive->block[b].next) {
+                candidates[n++] = b;
+            }
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* What a policy may not choose, greedy decides: progress is never at risk. */
+uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
+                               uint32_t block)
+{
+    uint32_t least;
+
+    if (block != SCARP_NONE &&
+        worth(drive, drive->block[block].valid)) {
+        return block;
+    }
+    return scarp_victim_least(drive, p, &least, 1) ? least : SCARP_NONE;
+}
+
+uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t p)
+{
+    uint32_t blocks = drive->d.blocks_per_plane;
+
+    if (!drive->plane[p].n_full) {
+        return SCARP_NONE;
+    }
+    /* Most blocks of a drive that needs GC are full: few tries. */
+    for (;;) {
+        uint32_t b = p * blocks +
+                     (uint32_t)((scarp_random(&drive->random) >> 32) * blocks >> 32);
+
+        if (drive->block[b].state == BLOCK_FULL) {
+            return b;
+        }
+    }
+}

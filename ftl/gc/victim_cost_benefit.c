@@ -1,0 +1,50 @@
+/*
+ * Cost-benefit: the greatest age × (1 - u) / 2u (Kawaguchi et al. 1995), where
+ * u is the share of valid units and age the time since a block changed last.
+ *
+ * A bucket's head changed longest ago, so it is the best of its bucket: one
+ * look per bucket.  Compared as age × (n - v) / v in 128-bit integers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static uint32_t choose(ScarpDrive *drive, uint32_t p)
+{
+    const ScarpPlane *plane = &drive->plane[p];
+    uint32_t n = drive->units_per_block, best = SCARP_NONE;
+    unsigned __int128 best_gain = 0;
+    uint64_t best_cost = 1;
+
+    for (uint32_t w = 0; w <= n / 64; w++) {
+        uint64_t filled = plane->bucket_filled[w];
+
+        for (; filled; filled &= filled - 1) {
+            uint32_t valid = w * 64 + __builtin_ctzll(filled);
+            uint32_t b = plane->bucket[valid];
+            unsigned __int128 gain =
+                (unsigned __int128)(drive->now_ns - drive->block[b].modified_ns
+                                    + 1) * (n - valid);
+
+            if (!valid) {
+                return b; /* costs nothing */
+            }
+            if (valid < n && gain * best_cost > best_gain * valid) {
+                best = b;
+                best_gain = gain;
+                best_cost = valid;
+            }
+        }
+    }
+    return scarp_victim_or_least(drive, p, best);
+}
+
+const ScarpVictimOps scarp_victim_cost_benefit = {
+    .policy = {
+        .axis = AXIS_VICTIM,
+        .name = "cost-benefit",
+        .help = "greatest age × free share / valid share",
+        .source = "Kawaguchi, Nishioka, Motoda 1995",
+    },
+    .choose = choose,
+};

@@ -1,0 +1,310 @@
+/*
+ * Blocks: free lists, active blocks, buckets of full blocks by valid units.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static ScarpPlane *plane_of(const ScarpDrive *drive, uint32_t block)
+{
+    return &drive->plane[scarp_block_plane(drive, block)];
+}
+
+/*
+ * New blocks go to a bucket's end: its head is the one that changed longest
+ * ago.  The head's prev names the tail.
+ */
+static void bucket_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+{
+    ScarpBlock *block = &drive->block[index];
+    uint32_t *head = &plane->bucket[block->valid];
+
+    block->next = SCARP_NONE;
+    if (*head == SCARP_NONE) {
+        *head = block->prev = index;
+        plane->bucket_filled[block->valid / 64] |= 1ull << (block->valid % 64);
+        return;
+    }
+    block->prev = drive->block[*head].prev;
+    drive->block[block->prev].next = index;
+    drive->block[*head].prev = index;
+}
+
+static void bucket_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+{
+    ScarpBlock *block = &drive->block[index];
+    uint32_t *head = &plane->bucket[block->valid];
+
+    if (block->next != SCARP_NONE) {
+        drive->block[block->next].prev = block->prev;
+    } else if (*head != index) {
+        drive->block[*head].prev = block->prev;
+    }
+    if (*head != index) {
+        drive->block[block->prev].next = block->next;
+        return;
+    }
+    *head = block->next;
+    if (*head == SCARP_NONE) {
+        plane->bucket_filled[block->valid / 64] &=
+            ~(1ull << (block->valid % 64));
+    }
+}
+
+static void full_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+{
+    ScarpBlock *block = &drive->block[index];
+
+    block->full_next = SCARP_NONE;
+    block->full_prev = plane->full_tail;
+    if (plane->full_tail == SCARP_NONE) {
+        plane->full_head = index;
+    } else {
+        drive->block[plane->full_tail].full_next = index;
+    }
+    plane->full_tail = index;
+    plane->n_full++;
+    block->state = BLOCK_FULL;
+    bucket_insert(drive, plane, index);
+}
+
+static void full_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+{
+    ScarpBlock *block = &drive->block[index];
+
+    if (block->full_prev == SCARP_NONE) {
+        plane->full_head = block->full_next;
+    } else {
+        drive->block[block->full_prev].full_next = block->full_next;
+    }
+    if (block->full_next == SCARP_NONE) {
+        plane->full_tail = block->full_prev;
+    } else {
+        drive->block[block->full_next].full_prev = block->full_prev;
+    }
+    plane->n_full--;
+    bucket_remove(drive, plane, index);
+}
+
+/* Free blocks are used in the order of a queue, which spreads wear. */
+static void free_push(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+{
+    uint32_t last;
+
+    drive->block[index].next = SCARP_NONE;
+    drive->block[index].state = BLOCK_FREE;
+    plane->n_free++;
+    if (plane->free_head == SCARP_NONE) {
+        plane->free_head = index;
+        drive->block[index].prev = index;
+        return;
+    }
+    last = drive->block[plane->free_head].prev;
+    drive->block[last].next = index;
+    drive->block[plane->free_head].prev = index;
+}
+
+static uint32_t free_pop(ScarpDrive *drive, ScarpPlane *plane)
+{
+    uint32_t index = plane->free_head;
+    uint32_t next = drive->block[index].next;
+
+    if (next != SCARP_NONE) {
+        drive->block[next].prev = drive->block[index].prev;
+    }
+    plane->free_head = next;
+    plane->n_free--;
+    return index;
+}
+
+static void set_bad(ScarpDrive *drive, uint32_t index)
+{
+    drive->block[index].state = BLOCK_BAD;
+    plane_of(drive, index)->n_bad++;
+    drive->stats.bad_blocks++;
+}
+
+/* Blocks that a plane needs beyond what the host may fill. */
+static uint32_t spare_needed(const ScarpDrive *drive)
+{
+    return drive->d.trigger_free_blocks + 3;
+}
+
+static uint32_t spare(const ScarpDrive *drive, const ScarpPlane *plane)
+{
+    uint32_t logical = drive->logical_units / drive->n_planes;
+    uint32_t used = (logical + drive->units_per_block - 1) /
+                    drive->units_per_block;
+
+    return drive->d.blocks_per_plane - plane->n_bad - used;
+}
+
+bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error)
+{
+    uint32_t blocks = drive->d.blocks_per_plane;
+    uint32_t n = blocks * drive->d.bad_blocks_permille / 1000;
+    uint64_t random = drive->seed * 2 + 1;
+
+    for (uint32_t p = 0; p < drive->n_planes && n; p++) {
+        ScarpPlane *plane = &drive->plane[p];
+
+        while (plane->n_bad < n) {
+            uint32_t index = p * blocks +
+                             (uint32_t)((scarp_random(&random) >> 32) * blocks
+                                        >> 32);
+
+            if (drive->block[index].state != BLOCK_BAD) {
+                set_bad(drive, index);
+            }
+        }
+        plane->free_head = SCARP_NONE;
+        plane->n_free = 0;
+        for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
+            if (drive->block[b].state != BLOCK_BAD) {
+                free_push(drive, plane, b);
+            }
+        }
+        if (spare(drive, plane) < spare_needed(drive)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                        "nand.bad_blocks_permille=%" G_GUINT64_FORMAT
+                        ": leaves %u spare blocks of a plane; %u are needed",
+                        drive->d.bad_blocks_permille, spare(drive, plane),
+                        spare_needed(drive));
+            return false;
+        }
+    }
+    return true;
+}
+
+void scarp_blocks_init(ScarpDrive *drive)
+{
+    uint32_t buckets = drive->units_per_block + 1;
+
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        ScarpPlane *plane = &drive->plane[p];
+
+        plane->free_head = plane->full_head = plane->full_tail = SCARP_NONE;
+        for (int i = 0; i < ACTIVE__COUNT; i++) {
+            plane->active[i] = SCARP_NONE;
+        }
+        plane->bucket = g_new(uint32_t, buckets);
+        plane->bucket_filled = g_new0(uint64_t, buckets / 64 + 1);
+        for (uint32_t i = 0; i < buckets; i++) {
+            plane->bucket[i] = SCARP_NONE;
+        }
+        for (uint32_t b = 0; b < drive->d.blocks_per_plane; b++) {
+            free_push(drive, plane, p * drive->d.blocks_per_plane + b);
+        }
+    }
+}
+
+static int active_for(const ScarpDrive *drive, ScarpOrigin origin)
+{
+    bool gc = origin != SCARP_ORIGIN_HOST;
+
+    return gc && drive->d.separate_active_block ? ACTIVE_GC : ACTIVE_HOST;
+}
+
+bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t p,
+                          ScarpOrigin origin)
+{
+    const ScarpPlane *plane = &drive->plane[p];
+    bool room = plane->active[active_for(drive, origin)] != SCARP_NONE;
+
+    if (origin != SCARP_ORIGIN_HOST) {
+        return room || plane->n_free > 0;
+    }
+    /* The last free block is GC's: without it no victim can be emptied. */
+    if (room) {
+        return drive->d.separate_active_block || plane->n_free >= 1;
+    }
+    return plane->n_free > 1;
+}
+
+uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t p,
+                            ScarpOrigin origin)
+{
+    uint32_t active = drive->plane[p].active[active_for(drive, origin)];
+
+    return active == SCARP_NONE ? 0 : drive->block[active].written;
+}
+
+uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                          uint16_t stream G_GNUC_UNUSED)
+{
+    ScarpPlane *plane = &drive->plane[p];
+    uint32_t *active = &plane->active[active_for(drive, origin)];
+    ScarpBlock *block;
+    uint32_t ppn;
+
+    if (*active == SCARP_NONE) {
+        *active = free_pop(drive, plane);
+        block = &drive->block[*active];
+        block->state = BLOCK_ACTIVE;
+        block->origin = origin;
+        block->seq = drive->next_block_seq++;
+    }
+    block = &drive->block[*active];
+    ppn = *active * drive->units_per_block +
+          block->written++ * drive->units_per_page;
+    block->modified_ns = drive->now_ns;
+    if (block->written == drive->d.pages_per_block) {
+        full_insert(drive, plane, *active);
+        *active = SCARP_NONE;
+    }
+    return ppn;
+}
+
+void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
+{
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    ScarpPlane *plane = plane_of(drive, index);
+    ScarpBlock *block = &drive->block[index];
+
+    if (block->state == BLOCK_FULL) {
+        bucket_remove(drive, plane, index);
+        block->valid += change;
+        bucket_insert(drive, plane, index);
+    } else {
+        block->valid += change;
+    }
+    block->modified_ns = drive->now_ns;
+    plane->valid += change;
+}
+
+void scarp_block_take(ScarpDrive *drive, uint32_t index)
+{
+    full_remove(drive, plane_of(drive, index), index);
+    drive->block[index].state = BLOCK_VICTIM;
+}
+
+void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
+{
+    full_insert(drive, plane_of(drive, index), index);
+}
+
+void scarp_block_erase(ScarpDrive *drive, uint32_t index)
+{
+    ScarpPlane *plane = plane_of(drive, index);
+    ScarpBlock *block = &drive->block[index];
+    uint32_t first = index * drive->units_per_block;
+
+    /* A unit that still lives, or a program on its way, is a lost write. */
+    if (block->valid || block->programmed != block->written) {
+        drive->broken = true;
+    }
+    for (uint32_t i = 0; i < drive->units_per_block; i++) {
+        drive->p2l[first + i] = SCARP_NONE;
+    }
+    g_clear_pointer(&block->data, g_free);
+    block->written = block->programmed = 0;
+    block->erases++;
+    drive->stats.erases++;
+    if (drive->d.endurance_erases &&
+        block->erases >= drive->d.endurance_erases && plane->n_free > 1 &&
+        spare(drive, plane) > spare_needed(drive)) {
+        set_bad(drive, index);
+        return;
+    }
+    free_push(drive, plane, index);
+}

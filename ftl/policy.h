@@ -1,0 +1,148 @@
+/*
+ * Policies: what a scheme may choose, one table of functions per axis.
+ *
+ * A policy is one file with one table, named in scheme.c's list.  Its state
+ * (state_size bytes, zeroed) and its parameters belong to the drive; it keeps
+ * nothing else.  Included by drive.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_POLICY_H
+#define SCARP_POLICY_H
+
+typedef struct ScarpScheme ScarpScheme;
+
+typedef enum {
+    AXIS_HIL,        /* host queue */
+    AXIS_ALLOCATION, /* where host data goes */
+    AXIS_VICTIM,
+    AXIS_PACING,     /* when collections start, and whose turn it is */
+    AXIS_MERGE,      /* which commands share a multi-plane command */
+    AXIS_PLACEMENT,  /* where relocated units go */
+    AXIS_AHEAD,      /* work before a collection is due */
+    AXIS__COUNT
+} ScarpAxis;
+
+typedef struct {
+    const char *name;
+    const char *unit;
+    const char *help;
+    uint64_t min, max, fallback;
+} ScarpParam;
+
+typedef struct {
+    ScarpAxis axis;
+    const char *name;
+    const char *help;
+    const char *source; /* paper, section, algorithm */
+    const ScarpParam *params;
+    unsigned n_params;
+    size_t state_size;
+    /*
+     * Both may be NULL.  init sees its state (scheme->state[axis]) zeroed and
+     * its parameters set; the scheme is not yet the drive's.
+     */
+    bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
+    void (*clear)(ScarpDrive *drive, void *state);
+} ScarpPolicy;
+
+typedef struct {
+    ScarpPolicy policy;
+    ScarpCmd *(*pick)(ScarpDrive *drive, CmdQueue *waiting); /* removes it */
+} ScarpHilOps;
+
+typedef struct {
+    ScarpPolicy policy;
+    /*
+     * The plane of a page of host data.  early: asked with each unit's LPN as
+     * it arrives, and the answer depends on it alone; else asked when a page
+     * is ready to go, with SCARP_NONE.
+     */
+    bool early;
+    uint32_t (*plane)(ScarpDrive *drive, uint32_t lpn);
+} ScarpAllocOps;
+
+typedef struct {
+    ScarpPolicy policy;
+    /* A full block of the plane that is worth collecting, or SCARP_NONE. */
+    uint32_t (*choose)(ScarpDrive *drive, uint32_t plane);
+} ScarpVictimOps;
+
+typedef enum {
+    TURN_HOST, /* GC only when no host command can run */
+    TURN_GC,   /* the host only when no GC command can run */
+    TURN_HELD, /* the host waits until the collections of this die end */
+} ScarpTurn;
+
+typedef struct {
+    ScarpPolicy policy;
+    bool zero_time; /* scarp_gc_collect_now() in place of commands */
+    /* The die is about to choose: start what is due. */
+    void (*check)(ScarpDrive *drive, uint32_t die);
+    /* Asked while a collection of this die runs. */
+    ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
+    /* The rest may be NULL: a host command of the die has ended. */
+    void (*host_done)(ScarpDrive *drive, uint32_t die, const ScarpTx *tx);
+    void (*gc_done)(ScarpDrive *drive, ScarpGc *gc);
+} ScarpPacingOps;
+
+typedef struct {
+    ScarpPolicy policy;
+    /*
+     * May mate, of another plane of the die and with the same page offset and
+     * kind, run together with lead?
+     */
+    bool (*may)(const ScarpDrive *drive, const ScarpTx *lead,
+                const ScarpTx *mate);
+    /* May be NULL: GC is about to program; the second active block (hpdc18). */
+    void (*before_program)(ScarpDrive *drive, ScarpTx *lead);
+} ScarpMergeOps;
+
+typedef struct {
+    ScarpPolicy policy;
+    /* Pages of a victim on their way at once. */
+    uint32_t window;
+    /* The plane that a relocated unit goes to; NULL: stays in its plane. */
+    uint32_t (*plane)(ScarpDrive *drive, const ScarpGc *gc, uint32_t lpn);
+    void (*host_write)(ScarpDrive *drive, uint32_t lpn); /* may be NULL */
+    void (*gc_start)(ScarpDrive *drive, ScarpGc *gc);    /* may be NULL */
+    void (*flash_done)(ScarpDrive *drive, const ScarpTx *tx); /* ditto */
+} ScarpPlaceOps;
+
+typedef struct {
+    ScarpPolicy policy;
+    /* The die has nothing to do and collects nothing. */
+    void (*idle)(ScarpDrive *drive, uint32_t die);
+    void (*timer)(ScarpDrive *drive); /* may be NULL; scarp_timer_set() */
+    void (*host_cmd)(ScarpDrive *drive, const ScarpCmd *cmd); /* may be NULL */
+} ScarpAheadOps;
+
+struct ScarpScheme {
+    char *name; /* as asked for */
+    const ScarpHilOps *hil;
+    const ScarpAllocOps *alloc;
+    const ScarpVictimOps *victim;
+    const ScarpPacingOps *pacing;
+    const ScarpMergeOps *merge;
+    const ScarpPlaceOps *place;
+    const ScarpAheadOps *ahead;
+    void *state[AXIS__COUNT];
+    uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
+};
+
+extern const ScarpHilOps scarp_hil_fifo;
+extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic;
+extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
+    scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit;
+extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
+    scarp_pacing_preemptive;
+extern const ScarpMergeOps scarp_merge_none, scarp_merge_host;
+extern const ScarpPlaceOps scarp_place_in_plane;
+extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background;
+
+/* scheme.c */
+bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
+                       const char *name, const char *params, GError **error);
+void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive);
+
+#endif /* SCARP_POLICY_H */

@@ -1,0 +1,67 @@
+/*
+ * Pools of transactions and units, and of nothing else: they grow to what was
+ * in flight at once and are freed with the drive.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#include <string.h>
+
+#define CHUNK 256
+
+ScarpTx *scarp_tx_new(ScarpDrive *drive, TxKind kind, ScarpOrigin origin)
+{
+    ScarpTx *tx = drive->free_tx;
+
+    if (!tx) {
+        ScarpTx *chunk = g_new0(ScarpTx, CHUNK);
+
+        g_ptr_array_add(drive->chunks, chunk);
+        for (int i = 0; i < CHUNK; i++) {
+            chunk[i].next = drive->free_tx;
+            drive->free_tx = &chunk[i];
+        }
+        tx = drive->free_tx;
+    }
+    drive->free_tx = tx->next;
+    /* Nobody asks what GC's commands waited for. */
+    memset(tx, 0, origin == SCARP_ORIGIN_HOST ? sizeof(*tx)
+                                              : offsetof(ScarpTx, waited));
+    tx->kind = kind;
+    tx->origin = origin;
+    tx->seq = drive->next_seq++;
+    return tx;
+}
+
+void scarp_tx_free(ScarpDrive *drive, ScarpTx *tx)
+{
+    tx->next = drive->free_tx;
+    drive->free_tx = tx;
+}
+
+ScarpUnit *scarp_unit_new(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpUnit *unit = drive->free_unit;
+
+    if (!unit) {
+        ScarpUnit *chunk = g_new0(ScarpUnit, CHUNK);
+
+        g_ptr_array_add(drive->chunks, chunk);
+        for (int i = 0; i < CHUNK; i++) {
+            chunk[i].next = drive->free_unit;
+            drive->free_unit = &chunk[i];
+        }
+        unit = drive->free_unit;
+    }
+    drive->free_unit = unit->next;
+    memset(unit, 0, sizeof(*unit));
+    unit->lpn = lpn;
+    return unit;
+}
+
+void scarp_unit_free(ScarpDrive *drive, ScarpUnit *unit)
+{
+    unit->next = drive->free_unit;
+    drive->free_unit = unit;
+}
