@@ -33,6 +33,9 @@ CAUSES = (
     "array",
     "transfer",
     "rmw",
+    "mapping",
+    "suspended",
+    "die_suspend",
 )
 
 # The order of ScarpStats before its cause_ns[]; tests/e2e compares this too.
@@ -65,6 +68,21 @@ STATS = (
     "write_latency_max_ns",
     "oob_checks",
     "oob_mismatches",
+)
+
+# And after it.
+LATER_STATS = (
+    "buffer_read_units",
+    "buffer_coalesced_units",
+    "multiplane_groups",
+    "suspends",
+    "copybacks",
+    "premigrated_units",
+    "wear_runs",
+    "bad_blocks",
+    "gc_window_ns",
+    "gc_shared_ns",
+    "gc_fallback_units",
 )
 
 _LOG_HEADER = struct.Struct("<8sII16x")
@@ -177,6 +195,11 @@ def read_gc_runs(path: Path, begin: int | None = None, end: int | None = None) -
     return sorted(runs, key=lambda run: (run.begin, run.end, run.plane))
 
 
+def page_fields() -> list[str]:
+    """The statistics page's values, in order."""
+    return [*STATS, *(f"cause_{name}_ns" for name in CAUSES), *LATER_STATS]
+
+
 def read_stats_page(path: Path) -> StatsPage:
     """Vendor log page 0xCA as `nvme get-log --raw-binary` stored it."""
     try:
@@ -188,7 +211,7 @@ def read_stats_page(path: Path) -> StatsPage:
     magic, version, count, now_ns, _, scheme = _PAGE_HEADER.unpack_from(data)
     if magic != b"SCARPST1":
         raise LogError(f"{path}: begins with {magic!r}, expected b'SCARPST1'")
-    names = [*STATS, *(f"cause_{name}_ns" for name in CAUSES)]
+    names = page_fields()
     # New fields go to the end, so a longer page still reads; a shorter one is another layout.
     if count < len(names) or len(data) < _PAGE_HEADER.size + 8 * len(names):
         raise LogError(f"{path}: {count} fields, at least {len(names)} expected")
@@ -198,4 +221,4 @@ def read_stats_page(path: Path) -> StatsPage:
     )
 
 
-STATS_PAGE_BYTES = _PAGE_HEADER.size + 8 * (len(STATS) + len(CAUSES))
+STATS_PAGE_BYTES = _PAGE_HEADER.size + 8 * len(page_fields())

@@ -11,7 +11,7 @@ import random
 import struct
 from pathlib import Path
 
-from scarplib.devlogs import CAUSES, STATS
+from scarplib.devlogs import CAUSES, page_fields
 
 BEGIN_NS = 5_000_000_000
 READ_NS, WRITE_NS, GC_NS = 80_000, 700_000, 9_000_000
@@ -26,7 +26,7 @@ def _command(submit: int, op: int, causes: dict[str, int]) -> bytes:
 
 
 def stats_page(scheme: str, now_ns: int, values: dict[str, int]) -> bytes:
-    names = [*STATS, *(f"cause_{name}_ns" for name in CAUSES)]
+    names = page_fields()
     head = struct.pack("<8sIIQQ32s", b"SCARPST1", 1, len(names), now_ns, 0, scheme.encode())
     return head + struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
 

@@ -36,7 +36,7 @@ smart() {
 }
 
 statistics() {
-    nvme get-log $SCARP_CTRL --log-id=0xca --log-len=416 --raw-binary >/tmp/page &&
+    nvme get-log $SCARP_CTRL --log-id=0xca --log-len=528 --raw-binary >/tmp/page &&
         [ "$(dd if=/tmp/page bs=8 count=1 2>/dev/null)" = SCARPST1 ]
 }
 

@@ -13,7 +13,7 @@ from nvme import FUA, Namespace, Op
 CAUSES = (
     "controller", "link", "host_queue", "buffer_full", "order", "die_host_read",
     "die_host_program", "die_gc_read", "die_gc_program", "die_erase", "die_gc_held", "no_space",
-    "channel", "array", "transfer", "rmw",
+    "channel", "array", "transfer", "rmw", "mapping", "suspended", "die_suspend",
 )
 OWN_WORK = {"controller", "link", "array", "transfer"}
 LONG_NS = 100_000_000
