@@ -242,7 +242,7 @@ static char *random_overrides(GRand *rand)
                                  "nand.layer_slowest_permille=1333"));
     g_string_append(text, ONE_OF(rand, "", ",gc.separate_active_block=0"));
     g_string_append(text, ONE_OF(rand, "", ",gc.background_free_blocks=5"));
-    g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=2"));
+    g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=1"));
     g_string_append(text, ONE_OF(rand, "", ",nand.bad_blocks_permille=20"));
     g_string_append(text, ONE_OF(rand, "", ",nand.endurance_erases=3"));
     return g_string_free(text, false);
