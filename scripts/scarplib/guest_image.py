@@ -19,7 +19,10 @@ from .errors import UserError
 ROOT = Path(__file__).resolve().parents[2]
 GUEST = ROOT / "guest"
 
-_PACKAGES = ("fio", "nvme-cli", "busybox-static", "e2fsprogs", "xfsprogs", "tcc")
+_PACKAGES = (
+    *("fio", "nvme-cli", "busybox-static", "e2fsprogs", "xfsprogs"),
+    *("tcc", "libnvme-dev", "libc6-dev"),
+)
 _KERNEL = {"cloud": "linux-image-cloud-amd64", "full": "linux-image-amd64"}
 _FILE_SYSTEM_PACKAGE = {"btrfs": "btrfs-progs", "f2fs": "f2fs-tools"}
 # Programs that go into the initramfs, with every library that they load.
@@ -36,7 +39,7 @@ _SKIPPED = re.compile(
     r"^(adduser|base-passwd|coreutils|cpio|debconf|dmsetup|dpkg|dracut.*|gcc.*-base|init-system.*|"
     r"initramfs.*|klibc.*|libklibc|kmod|linux-base|linux-image-(cloud-)?amd64|login.*|logsave|"
     r"media.*|mount|netbase|openssl.*|passwd|python.*|libpython.*|readline.*|systemd|"
-    r"libsystemd-shared|tar|tzdata|udev|uuid.*|libpam.*|linux-libc-dev|libc.*-dev.*|"
+    r"libsystemd-shared|tar|tzdata|udev|uuid.*|libpam.*|libc-dev-bin|"
     r"libcrypt-dev|rpcsvc.*|manpages.*)="
 )
 
@@ -120,6 +123,29 @@ def _compile(root: Path, source: Path, target: Path) -> None:
     _call([*compiler, "-nostdlib", "-static", "-o", str(target), str(source)])
 
 
+def _stat_names() -> str:
+    """The statistics' names as C strings, from the engine's own table."""
+    table = (ROOT / "ftl" / "stat" / "stats.c").read_text()
+    body = re.search(r"fields\[\] = \{\n(.*?)\n\};", table, re.DOTALL)
+    assert body, "ftl/stat/stats.c has no table of fields"
+    return "".join(f'"{name}",\n' for name in re.findall(r'^    \{ "(\w+)"', body[1], re.MULTILINE))
+
+
+def _compile_tool(root: Path, source: Path, folder: Path) -> bytes:
+    """A program on trixie's C library and libnvme."""
+    (folder / "scarp-stats-names.h").write_text(_stat_names())
+    target = folder / source.stem
+    libraries = root / _LIBRARIES
+    compiler = [*_loader(root), str(root / "usr/bin/tcc"), "-B", str(libraries / "tcc")]
+    paths = ["-nostdinc", f"-I{libraries / 'tcc' / 'include'}", f"-I{root / 'usr/include'}"]
+    paths += [f"-I{root / 'usr/include/x86_64-linux-gnu'}", f"-I{folder}", f"-L{libraries}"]
+    start = [str(libraries / name) for name in ("crt1.o", "crti.o")]
+    # A linker script names libc.so's parts by absolute paths: name the library itself.
+    end = [str(libraries / name) for name in ("libnvme.so", "libc.so.6", "crtn.o")]
+    _call([*compiler, "-nostdlib", *paths, "-o", str(target), *start, str(source), *end])
+    return target.read_bytes()
+
+
 def _modules(root: Path, wanted: str) -> list[tuple[str, bytes]]:
     """A file system's module and what it depends on, from modules.dep of the package."""
     found: dict[str, Path] = {}
@@ -152,10 +178,10 @@ def _module_bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _initramfs(root: Path, ship: Path, file_systems: list[str]) -> bytes:
+def _initramfs(root: Path, folder: Path, file_systems: list[str]) -> bytes:
     cpio = Cpio()
-    for folder in ("dev", "proc", "sys", "tmp", "results", "mnt", "scarp", "run"):
-        cpio.folder(folder)
+    for name in ("dev", "proc", "sys", "tmp", "results", "mnt", "scarp", "run"):
+        cpio.folder(name)
     cpio.node("dev/console", 5, 1)
     cpio.file("bin/busybox", (root / "usr/bin/busybox").read_bytes(), 0o755)
     for name in ("sh", "mount", "mkdir", "ls", "cat"):
@@ -172,8 +198,13 @@ def _initramfs(root: Path, ship: Path, file_systems: list[str]) -> bytes:
     cpio.link("lib", "usr/lib")
     for fs in file_systems:
         for number, (name, data) in enumerate(_modules(root, fs)):
-            cpio.file(f"modules/{fs}/{number:02d}-{name}.ko", data)
-    cpio.file("bin/ship", ship.read_bytes(), 0o755)
+            cpio.file(f"modules/fs-{fs}/{number:02d}-{name}.ko", data)
+    # Built into the cloud kernel, a module in the full one.
+    for number, (name, data) in enumerate(_modules(root, "nvme")):
+        cpio.file(f"modules/early/{number:02d}-{name}.ko", data)
+    cpio.file("bin/ship", (folder / "ship").read_bytes(), 0o755)
+    for source in sorted((GUEST / "tools").glob("*.c")):
+        cpio.file(f"bin/{source.stem}", _compile_tool(root, source, folder), 0o755)
     cpio.file("init", (GUEST / "init").read_bytes(), 0o755)
     return cpio.data()
 
@@ -189,14 +220,16 @@ def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestIm
     apt = Apt()
     with locked("guest"):
         # Resolved once and kept: a point release must not change results under someone's feet.
-        chosen = cache_dir() / f"guest-packages-{kind}-{'-'.join(file_systems) or 'base'}.json"
+        names = hashlib.sha256(json.dumps(packages).encode()).hexdigest()[:8]
+        chosen = cache_dir() / f"guest-packages-{kind}-{names}.json"
         if chosen.is_file():
             versions = json.loads(chosen.read_text())
         else:
             apt.update()
             versions = [x for x in apt.closure(packages) if not _SKIPPED.match(x)]
             chosen.write_text(json.dumps(versions))
-        sources = [*sorted(GUEST.glob("*.c")), GUEST / "init", Path(__file__)]
+        sources = [*sorted(GUEST.rglob("*.c")), GUEST / "init", Path(__file__)]
+        sources.append(ROOT / "ftl" / "stat" / "stats.c")
         key = hashlib.sha256(
             (json.dumps(versions) + "|".join(file_systems) + tree_hash(sources)).encode()
         ).hexdigest()[:20]
@@ -212,7 +245,7 @@ def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestIm
                 fresh.rename(root)
             folder.mkdir(exist_ok=True)
             _compile(root, GUEST / "ship.c", folder / "ship")
-            (folder / "initramfs").write_bytes(_initramfs(root, folder / "ship", file_systems))
+            (folder / "initramfs").write_bytes(_initramfs(root, folder, file_systems))
             kernels = sorted((root / "boot").glob("vmlinuz-*"))
             if len(kernels) != 1:
                 raise UserError(f"{len(kernels)} kernels in the guest's packages, one expected")
