@@ -150,6 +150,7 @@ typedef struct {
     uint32_t *bucket;        /* [units_per_block + 1] by valid units */
     uint64_t *bucket_filled; /* a bit per bucket */
     uint32_t valid;          /* units, in all blocks */
+    uint32_t incoming;       /* relocated units in programs on their way */
     uint32_t programs_units; /* host units assigned to it, not yet on flash */
     uint32_t full_head, full_tail; /* filled longest ago first */
     uint32_t n_full;
@@ -266,6 +267,12 @@ bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t plane,
 /* Offset in its block of the page that would be allocated next. */
 uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t plane,
                             ScarpOrigin origin);
+/*
+ * The plane's active block becomes its extra one, so that the next page is a
+ * block's first; false: it has an extra one, or too few free blocks.
+ */
+bool scarp_active_set_aside(ScarpDrive *drive, uint32_t plane,
+                            ScarpOrigin origin);
 /* First PPN of the plane's next page; the caller checked that it exists. */
 uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                           uint16_t stream);
@@ -301,6 +308,13 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /* Starts one collection of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
+
+/* gc/place_common.c */
+/* May plane take one more relocated unit from elsewhere? */
+bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
+/* plane, or the next one with room (counted), or the victim's own. */
+uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGc *gc,
+                             uint32_t plane);
 
 /* sched/priority.c, sched/merge.c */
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } PickFilter;

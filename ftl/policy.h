@@ -94,8 +94,8 @@ typedef struct {
      */
     bool (*may)(const ScarpDrive *drive, const ScarpTx *lead,
                 const ScarpTx *mate);
-    /* May be NULL: GC is about to program; the second active block (hpdc18). */
-    void (*before_program)(ScarpDrive *drive, ScarpTx *lead);
+    /* May be NULL: a collection of the die has been chosen. */
+    void (*gc_start)(ScarpDrive *drive, const ScarpGc *gc);
 } ScarpMergeOps;
 
 typedef struct {
@@ -133,11 +133,12 @@ struct ScarpScheme {
 extern const ScarpHilOps scarp_hil_fifo;
 extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic;
 extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
-    scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit;
+    scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit,
+    scarp_victim_read_match;
 extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
     scarp_pacing_preemptive;
-extern const ScarpMergeOps scarp_merge_none, scarp_merge_host;
-extern const ScarpPlaceOps scarp_place_in_plane;
+extern const ScarpMergeOps scarp_merge_none, scarp_merge_host, scarp_merge_gc_par;
+extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_global;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background;
 
 /* scheme.c */

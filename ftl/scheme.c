@@ -17,12 +17,15 @@ static const ScarpPolicy *const policies[] = {
     &scarp_victim_random.policy,
     &scarp_victim_d_choices.policy,
     &scarp_victim_cost_benefit.policy,
+    &scarp_victim_read_match.policy,
     &scarp_pacing_blocking.policy,
     &scarp_pacing_ideal.policy,
     &scarp_pacing_preemptive.policy,
     &scarp_merge_none.policy,
     &scarp_merge_host.policy,
+    &scarp_merge_gc_par.policy,
     &scarp_place_in_plane.policy,
+    &scarp_place_global.policy,
     &scarp_ahead_none.policy,
     &scarp_ahead_background.policy,
 };
@@ -34,6 +37,9 @@ static const struct {
     const ScarpPolicy *policy[AXIS__COUNT];
 } presets[] = {
     { "baseline", "greedy, blocking, in-plane garbage collection", { NULL } },
+    { "gc-vic", "GC-PAR, and victims that match the reads that wait",
+      { [AXIS_MERGE] = &scarp_merge_gc_par.policy,
+        [AXIS_VICTIM] = &scarp_victim_read_match.policy } },
 };
 
 static const char *const axis_names[AXIS__COUNT] = {

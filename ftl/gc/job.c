@@ -37,6 +37,7 @@ static void emit(ScarpDrive *drive, uint32_t p)
         /* A page may carry units of several victims: each counts it. */
         unit->gc->pages_out++;
     }
+    drive->plane[p].incoming += packer->n;
     drive->stats.padded_units += drive->units_per_page - packer->n;
     packer->n = 0;
     packer->head = NULL;
@@ -205,6 +206,9 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     gc->moves_left = UINT32_MAX;
     drive->die[scarp_plane_die(drive, p)].gc_jobs++;
     drive->stats.wear_runs += levelling;
+    if (drive->scheme.merge->gc_start) {
+        drive->scheme.merge->gc_start(drive, gc);
+    }
     if (drive->scheme.place->gc_start) {
         drive->scheme.place->gc_start(drive, gc);
     }
@@ -258,6 +262,9 @@ static void program_done(ScarpDrive *drive, ScarpTx *tx)
 
     drive->stats.gc_page_programs++;
     drive->stats.copybacks += tx->kind == TX_COPYBACK;
+    if (tx->kind == TX_PROGRAM) {
+        drive->plane[tx->plane].incoming -= tx->n_units;
+    }
     drive->block[scarp_ppn_block(drive, ppn)].programmed++;
     while (unit) {
         ScarpUnit *next = unit->next;

@@ -198,18 +198,44 @@ void scarp_blocks_init(ScarpDrive *drive)
     }
 }
 
-static int active_for(const ScarpDrive *drive, ScarpOrigin origin)
+/*
+ * While its die collects nothing, the host fills a plane's extra active block
+ * first, so that there are never more than two that it writes to.
+ */
+static int active_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
 {
-    bool gc = origin != SCARP_ORIGIN_HOST;
+    const ScarpPlane *plane = &drive->plane[p];
 
-    return gc && drive->d.separate_active_block ? ACTIVE_GC : ACTIVE_HOST;
+    if (origin != SCARP_ORIGIN_HOST && drive->d.separate_active_block) {
+        return ACTIVE_GC;
+    }
+    return plane->active[ACTIVE_EXTRA] != SCARP_NONE &&
+                   !drive->die[scarp_plane_die(drive, p)].gc_jobs
+               ? ACTIVE_EXTRA : ACTIVE_HOST;
+}
+
+bool scarp_active_set_aside(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+{
+    ScarpPlane *plane = &drive->plane[p];
+    int kind = origin != SCARP_ORIGIN_HOST ? ACTIVE_GC : ACTIVE_HOST;
+
+    if (plane->active[kind] == SCARP_NONE) {
+        return true; /* the next page opens a block anyway */
+    }
+    /* Both the host and GC must find a free block after this. */
+    if (plane->active[ACTIVE_EXTRA] != SCARP_NONE || plane->n_free < 3) {
+        return false;
+    }
+    plane->active[ACTIVE_EXTRA] = plane->active[kind];
+    plane->active[kind] = SCARP_NONE;
+    return true;
 }
 
 bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t p,
                           ScarpOrigin origin)
 {
     const ScarpPlane *plane = &drive->plane[p];
-    bool room = plane->active[active_for(drive, origin)] != SCARP_NONE;
+    bool room = plane->active[active_for(drive, p, origin)] != SCARP_NONE;
 
     if (origin != SCARP_ORIGIN_HOST) {
         return room || plane->n_free > 0;
@@ -224,7 +250,7 @@ bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t p,
 uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t p,
                             ScarpOrigin origin)
 {
-    uint32_t active = drive->plane[p].active[active_for(drive, origin)];
+    uint32_t active = drive->plane[p].active[active_for(drive, p, origin)];
 
     return active == SCARP_NONE ? 0 : drive->block[active].written;
 }
@@ -233,7 +259,7 @@ uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                           uint16_t stream G_GNUC_UNUSED)
 {
     ScarpPlane *plane = &drive->plane[p];
-    uint32_t *active = &plane->active[active_for(drive, origin)];
+    uint32_t *active = &plane->active[active_for(drive, p, origin)];
     ScarpBlock *block;
     uint32_t ppn;
 

@@ -123,7 +123,11 @@ ScarpTx *scarp_sched_pick(ScarpDrive *drive, uint32_t index, PickFilter filter)
     if (filter == PICK_ANY) {
         drive->scheme.pacing->check(drive, index);
     }
-    turn = die->gc_jobs ? drive->scheme.pacing->turn(drive, index) : TURN_HOST;
+    turn = die->gc_jobs || die->n_gc ? drive->scheme.pacing->turn(drive, index)
+                                     : TURN_HOST;
+    if (turn == TURN_HELD && !die->gc_jobs) {
+        turn = TURN_GC; /* another die's collection programs here */
+    }
     if (turn != TURN_HOST && die->n_gc) {
         tx = pick_gc(drive, index, filter);
         if (tx || filter != PICK_ANY) {

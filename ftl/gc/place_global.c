@@ -1,0 +1,37 @@
+/*
+ * Global GC (hpdc18 §4.4): relocated pages go round all planes, so that reads
+ * load the source die and programs others.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+typedef struct {
+    uint32_t next_plane;
+    uint32_t units; /* of the open page */
+} Global;
+
+static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
+                      uint32_t lpn G_GNUC_UNUSED)
+{
+    Global *global = drive->scheme.state[AXIS_PLACEMENT];
+
+    /* The units of a page go together. */
+    if (++global->units >= drive->units_per_page) {
+        global->units = 0;
+        global->next_plane = (global->next_plane + 1) % drive->n_planes;
+    }
+    return scarp_place_or_next(drive, gc, global->next_plane);
+}
+
+const ScarpPlaceOps scarp_place_global = {
+    .policy = {
+        .axis = AXIS_PLACEMENT,
+        .name = "global",
+        .help = "relocated pages go round all planes of the drive",
+        .source = "hpdc18 §4.4",
+        .state_size = sizeof(Global),
+    },
+    .window = 4,
+    .plane = plane,
+};

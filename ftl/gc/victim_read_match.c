@@ -1,0 +1,92 @@
+/*
+ * GC-VIC's choice (hpdc18 §4.3, Algorithm 3): of the blocks with exactly the
+ * fewest valid units, the one whose valid pages match most of the reads that
+ * wait for the die's other planes.
+ *
+ * A block has each page offset once, so a block's count is the number of
+ * distinct offsets among the reads whose page in the block is valid.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#define MAX_READS 64
+
+/* Page offsets that wait, each once. */
+static uint32_t offsets(const ScarpDrive *drive, uint32_t p, uint32_t *offset)
+{
+    uint32_t n = drive->d.planes_per_die;
+    uint32_t found = 0;
+
+    for (uint32_t q = p / n * n; q < p / n * n + n; q++) {
+        const ScarpTx *tx = q == p ? NULL : drive->plane[q].reads.head;
+
+        for (; tx && found < MAX_READS; tx = tx->next) {
+            uint32_t page = scarp_ppn_page(drive, tx->ppn);
+            uint32_t i = 0;
+
+            while (i < found && offset[i] != page) {
+                i++;
+            }
+            offset[i] = page;
+            found += i == found;
+        }
+    }
+    return found;
+}
+
+static uint32_t matches(const ScarpDrive *drive, uint32_t block,
+                        const uint32_t *offset, uint32_t n)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t ppn = block * drive->units_per_block +
+                       offset[i] * drive->units_per_page;
+        bool valid = false;
+
+        for (uint32_t u = 0; u < drive->units_per_page; u++) {
+            valid |= scarp_map_valid(drive, ppn + u);
+        }
+        count += valid;
+    }
+    return count;
+}
+
+static uint32_t choose(ScarpDrive *drive, uint32_t p)
+{
+    uint32_t candidates[64], offset[MAX_READS];
+    uint32_t n = scarp_victim_least(drive, p, candidates,
+                                    drive->scheme.param[AXIS_VICTIM][0]);
+    uint32_t reads = n > 1 ? offsets(drive, p, offset) : 0;
+    uint32_t best = n ? candidates[0] : SCARP_NONE;
+    uint32_t most = reads ? matches(drive, best, offset, reads) : 0;
+
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t b = candidates[i];
+        uint32_t count = reads ? matches(drive, b, offset, reads) : 0;
+
+        if (count > most || (count == most && drive->block[b].erases <
+                                                  drive->block[best].erases)) {
+            best = b;
+            most = count;
+        }
+    }
+    return best;
+}
+
+static const ScarpParam params[] = {
+    { "candidates", "blocks", "exact ties that are compared", 1, 64, 10 },
+};
+
+const ScarpVictimOps scarp_victim_read_match = {
+    .policy = {
+        .axis = AXIS_VICTIM,
+        .name = "read-match",
+        .help = "of the fewest valid units, most matches with waiting reads",
+        .source = "hpdc18 §4.3, Algorithm 3",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+    },
+    .choose = choose,
+};
