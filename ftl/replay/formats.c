@@ -1,0 +1,388 @@
+/*
+ * Text formats of block traces, one function each.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "trace.h"
+
+#include <string.h>
+
+#define MAX_FIELDS 12
+#define NS_PER_S 1000000000ll
+
+/* Splits at any of the separators; empty fields count unless blank is set. */
+static int split(char *text, const char *separators, bool blank, char **field)
+{
+    int n = 0;
+
+    while (n < MAX_FIELDS) {
+        if (blank) {
+            text += strspn(text, separators);
+        }
+        if (!*text) {
+            break;
+        }
+        field[n++] = text;
+        text += strcspn(text, separators);
+        if (!*text) {
+            break;
+        }
+        *text++ = '\0';
+    }
+    return n;
+}
+
+static bool whole(const char *text, uint64_t *value)
+{
+    return g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT64, value, NULL);
+}
+
+/* A decimal number times scale, which is a power of ten; no floating point. */
+static bool decimal(const char *text, int64_t scale, int64_t *value)
+{
+    uint64_t number = 0, limit = G_MAXINT64 / 10 / MAX(scale, 1);
+    bool digits = false;
+
+    for (; g_ascii_isdigit(*text); text++, digits = true) {
+        if (number > limit) {
+            return false;
+        }
+        number = number * 10 + (*text - '0');
+    }
+    number *= scale;
+    if (*text == '.') {
+        for (text++; g_ascii_isdigit(*text); text++, digits = true) {
+            scale /= 10;
+            number += scale * (*text - '0');
+        }
+    }
+    *value = number;
+    return digits && !*text && number <= G_MAXINT64;
+}
+
+static bool sectors(const char *first, const char *count, TraceRecord *record)
+{
+    uint64_t n;
+
+    if (!whole(first, &record->offset_bytes) || !whole(count, &n) ||
+        record->offset_bytes > G_MAXINT64 / SCARP_SECTOR_BYTES ||
+        n > G_MAXUINT32) {
+        return false;
+    }
+    record->offset_bytes *= SCARP_SECTOR_BYTES;
+    record->length_bytes = n * SCARP_SECTOR_BYTES;
+    return true;
+}
+
+static bool device(const char *text, TraceRecord *record)
+{
+    uint64_t number;
+
+    if (!whole(text, &number) || number > G_MAXUINT32) {
+        return false;
+    }
+    record->device = number;
+    return true;
+}
+
+static bool direction(const char *text, TraceRecord *record)
+{
+    char letter = g_ascii_toupper(*text);
+
+    record->op = letter == 'R' ? SCARP_OP_READ : SCARP_OP_WRITE;
+    return letter == 'R' || letter == 'W';
+}
+
+/* 0 = write, 1 = read */
+static bool flag(const char *text, TraceRecord *record)
+{
+    record->op = *text == '1' ? SCARP_OP_READ : SCARP_OP_WRITE;
+    return (*text == '0' || *text == '1') && !text[1];
+}
+
+/* Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response */
+static TraceVerdict parse_msr(char *text, char action G_GNUC_UNUSED,
+                              TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+    uint64_t ticks;
+
+    if (split(text, ",", false, f) < 6 || !whole(f[0], &ticks) ||
+        ticks > G_MAXINT64 / 100 || !device(f[2], r) || !direction(f[3], r) ||
+        !whole(f[4], &r->offset_bytes) || !whole(f[5], &r->length_bytes)) {
+        return TRACE_BAD;
+    }
+    r->time_ns = ticks * 100;
+    return TRACE_RECORD;
+}
+
+/* Timestamp (s),Response,IOType,LUN,Offset,Size; a header */
+static TraceVerdict parse_systor17(char *text, char action G_GNUC_UNUSED,
+                                   TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+
+    if (g_str_has_prefix(text, "Timestamp,")) {
+        return TRACE_SKIP;
+    }
+    if (split(text, ",", false, f) != 6 || !decimal(f[0], NS_PER_S, &r->time_ns) ||
+        !direction(f[2], r) || !device(f[3], r) ||
+        !whole(f[4], &r->offset_bytes) || !whole(f[5], &r->length_bytes)) {
+        return TRACE_BAD;
+    }
+    return TRACE_RECORD;
+}
+
+/* ASU,LBA,bytes,opcode,time (s) */
+static TraceVerdict parse_spc(char *text, char action G_GNUC_UNUSED,
+                              TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+
+    if (split(text, ",", false, f) < 5 || !device(f[0], r) ||
+        !sectors(f[1], "0", r) || !whole(f[2], &r->length_bytes) ||
+        !direction(f[3], r) || f[3][1] || !decimal(f[4], NS_PER_S, &r->time_ns)) {
+        return TRACE_BAD;
+    }
+    return TRACE_RECORD;
+}
+
+/* ns pid process sector sectors R|W major minor md5 */
+static TraceVerdict parse_fiu(char *text, char action G_GNUC_UNUSED,
+                              TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+    uint64_t ns;
+
+    if (split(text, " \t", true, f) < 8 || !whole(f[0], &ns) ||
+        !sectors(f[3], f[4], r) || !direction(f[5], r) || f[5][1]) {
+        return TRACE_BAD;
+    }
+    r->time_ns = ns;
+    r->device = 0;
+    return TRACE_RECORD;
+}
+
+/* maj,min cpu seq time pid action rwbs sector + sectors [process] */
+static TraceVerdict parse_blkparse(char *text, char action, TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+    int n = split(text, " \t", true, f);
+    char *comma = n ? strchr(f[0], ',') : NULL;
+
+    if (n < 6 || !comma || !decimal(f[3], NS_PER_S, &r->time_ns)) {
+        /* The summary at the end has no such lines. */
+        return n && (g_str_has_prefix(f[0], "CPU") ||
+                     g_str_has_prefix(f[0], "Total") || strchr(f[n - 1], ')') ||
+                     g_str_has_suffix(f[n - 1], "KiB") || n < 6)
+                   ? TRACE_SKIP : TRACE_BAD;
+    }
+    if (n < 10 || f[5][0] != action || f[5][1] || strcmp(f[8], "+")) {
+        return TRACE_SKIP;
+    }
+    if (!device(comma + 1, r) || !sectors(f[7], f[9], r)) {
+        return TRACE_BAD;
+    }
+    if (strchr(f[6], 'D')) {
+        r->op = SCARP_OP_DEALLOCATE;
+    } else if (strchr(f[6], 'R') || strchr(f[6], 'W')) {
+        r->op = strchr(f[6], 'R') ? SCARP_OP_READ : SCARP_OP_WRITE;
+    } else {
+        return TRACE_SKIP;
+    }
+    return r->length_bytes ? TRACE_RECORD : TRACE_SKIP;
+}
+
+static TraceVerdict fio_action(char **f, int n, TraceRecord *r)
+{
+    static const struct {
+        const char *name;
+        ScarpOp op;
+    } ops[] = {
+        { "read", SCARP_OP_READ }, { "write", SCARP_OP_WRITE },
+        { "trim", SCARP_OP_DEALLOCATE },
+        { "sync", SCARP_OP_FLUSH }, { "datasync", SCARP_OP_FLUSH },
+    };
+
+    if (n >= 2 && (!strcmp(f[1], "add") || !strcmp(f[1], "open") ||
+                   !strcmp(f[1], "close"))) {
+        return TRACE_SKIP;
+    }
+    for (size_t i = 0; n >= 2 && i < G_N_ELEMENTS(ops); i++) {
+        if (!strcmp(f[1], ops[i].name)) {
+            r->op = ops[i].op;
+            r->offset_bytes = r->length_bytes = 0;
+            return r->op == SCARP_OP_FLUSH ||
+                           (n >= 4 && whole(f[2], &r->offset_bytes) &&
+                            whole(f[3], &r->length_bytes))
+                       ? TRACE_RECORD : TRACE_BAD;
+        }
+    }
+    return TRACE_BAD;
+}
+
+/* file action offset bytes; no times */
+static TraceVerdict parse_fio2(char *text, char action G_GNUC_UNUSED,
+                               TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+
+    if (g_str_has_prefix(text, "fio version")) {
+        return TRACE_SKIP;
+    }
+    r->time_ns = 0;
+    r->device = 0;
+    return fio_action(f, split(text, " \t", true, f), r);
+}
+
+/* time (us) file action offset bytes */
+static TraceVerdict parse_fio3(char *text, char action G_GNUC_UNUSED,
+                               TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+    int n;
+
+    if (g_str_has_prefix(text, "fio version")) {
+        return TRACE_SKIP;
+    }
+    n = split(text, " \t", true, f);
+    r->device = 0;
+    if (n < 3 || !decimal(f[0], 1000, &r->time_ns)) {
+        return TRACE_BAD;
+    }
+    return fio_action(f + 1, n - 1, r);
+}
+
+/* ns device sector sectors 0|1 */
+static TraceVerdict parse_mqsim(char *text, char action G_GNUC_UNUSED,
+                                TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+    uint64_t ns;
+
+    if (split(text, " \t", true, f) != 5 || !whole(f[0], &ns) ||
+        !device(f[1], r) || !sectors(f[2], f[3], r) || !flag(f[4], r)) {
+        return TRACE_BAD;
+    }
+    r->time_ns = ns;
+    return TRACE_RECORD;
+}
+
+/* ms device sector sectors 0|1 */
+static TraceVerdict parse_disksim(char *text, char action G_GNUC_UNUSED,
+                                  TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+
+    if (split(text, " \t", true, f) != 5 || !decimal(f[0], 1000000, &r->time_ns) ||
+        !device(f[1], r) || !sectors(f[2], f[3], r) || !flag(f[4], r)) {
+        return TRACE_BAD;
+    }
+    return TRACE_RECORD;
+}
+
+/* ms device byte bytes 0|1 */
+static TraceVerdict parse_heimdall(char *text, char action G_GNUC_UNUSED,
+                                   TraceRecord *r)
+{
+    char *f[MAX_FIELDS];
+
+    if (split(text, " \t", true, f) != 5 || !decimal(f[0], 1000000, &r->time_ns) ||
+        !device(f[1], r) || !whole(f[2], &r->offset_bytes) ||
+        !whole(f[3], &r->length_bytes) || r->length_bytes % 512 ||
+        !flag(f[4], r)) {
+        return TRACE_BAD;
+    }
+    return TRACE_RECORD;
+}
+
+/* In the order of sniffing: those with more to recognise come first. */
+static const TraceFormat formats[] = {
+    { "systor17", "SYSTOR'17 VDI CSV", parse_systor17, false },
+    { "msr", "MSR Cambridge CSV", parse_msr, false },
+    { "spc", "SNIA/UMass SPC", parse_spc, false },
+    { "blkparse", "blkparse's default text", parse_blkparse, false },
+    { "fio2", "fio iolog version 2", parse_fio2, false },
+    { "fio3", "fio iolog version 3", parse_fio3, false },
+    { "fiu", "FIU block traces", parse_fiu, true },
+    { "heimdall", "ms, device, byte, bytes, 0 write 1 read", parse_heimdall,
+      false },
+    { "mqsim", "MQSim ASCII: ns, device, sector, sectors, 0 write 1 read",
+      parse_mqsim, false },
+    { "ssdsim", "SSDsim ASCII, the same layout", parse_mqsim, false },
+    { "disksim", "DiskSim ASCII: ms, device, sector, sectors, 0 write 1 read",
+      parse_disksim, false },
+};
+
+const TraceFormat *trace_format_find(const char *name, GError **error)
+{
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+        if (!strcmp(formats[i].name, name)) {
+            return &formats[i];
+        }
+        g_string_append_printf(allowed, "%s%s", i ? ", " : "", formats[i].name);
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "--format=%s: unknown; allowed: %s", name, allowed->str);
+    return NULL;
+}
+
+static bool looks_like(const TraceFormat *format, char **lines)
+{
+    int good = 0, version = 0;
+
+    if (g_str_has_prefix(lines[0], "fio version ")) {
+        version = lines[0][12] - '0';
+    }
+    if ((version == 2) != !strcmp(format->name, "fio2") ||
+        (version == 3) != !strcmp(format->name, "fio3")) {
+        return false;
+    }
+    /* The last line of the head may be cut. */
+    for (char **line = lines; *line && line[1]; line++) {
+        g_autofree char *copy = g_strstrip(g_strdup(*line));
+        TraceRecord record = { 0 };
+
+        switch (*copy ? format->parse(copy, 'D', &record) : TRACE_SKIP) {
+        case TRACE_BAD:
+            if (!format->leading_garbage) {
+                return false;
+            }
+            break;
+        case TRACE_RECORD:
+            good++;
+            break;
+        case TRACE_SKIP:
+            break;
+        }
+    }
+    return good > 0 || version;
+}
+
+const TraceFormat *trace_format_sniff(const char *head, const char *path,
+                                      GError **error)
+{
+    g_auto(GStrv) lines = g_strsplit(head, "\n", 400);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+        if (lines[0] && looks_like(&formats[i], lines)) {
+            return &formats[i];
+        }
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                "%s: of no format that is known; --format names one", path);
+    return NULL;
+}
+
+char *trace_formats_text(void)
+{
+    GString *text = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+        g_string_append_printf(text, "%s: %s\n", formats[i].name,
+                               formats[i].help);
+    }
+    return g_string_free(text, false);
+}

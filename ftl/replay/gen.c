@@ -1,0 +1,318 @@
+/*
+ * Generated workloads: one generator, whose parameters the names preset.
+ *
+ * Sizes are in units of align bytes, uniform from one to twice the mean less
+ * one, with the fraction of the mean drawn, so that the mean is met exactly on
+ * average.  Gaps between requests are uniform from 0 to twice the mean.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "trace.h"
+
+#include <string.h>
+
+/* Ranks of the Zipf table; each stands for an equal part of the footprint. */
+#define MAX_RANKS 65536
+
+typedef struct {
+    uint64_t requests;
+    uint64_t write;      /* permille of the requests */
+    uint64_t size;       /* mean bytes of a write */
+    uint64_t read_size;  /* mean bytes of a read */
+    uint64_t iops;       /* mean rate; 0: all at once (for closed loop) */
+    uint64_t theta;      /* permille; 0: uniform */
+    uint64_t hot;        /* permille of the footprint … */
+    uint64_t hot_share;  /* … that takes this permille of the requests */
+    uint64_t sequential; /* permille of the requests that go on from the last */
+    uint64_t trim;       /* permille of the requests */
+    uint64_t flush;      /* ditto */
+    uint64_t footprint;  /* permille of the drive */
+    uint64_t burst;      /* requests between pauses; 0: no pauses */
+    uint64_t idle_us;    /* mean pause */
+    uint64_t align;      /* bytes */
+    uint64_t seed;
+} GenParams;
+
+typedef struct {
+    const char *name;
+    const char *help;
+    GenParams p;
+} Preset;
+
+#define COMMON .requests = 100000, .footprint = 900
+#define DEFAULTS COMMON, .align = 4096
+/* hpdc18 Table 2 gives ratio and mean write size; the rest is open there. */
+#define HPDC18(name, ratio, bytes) \
+    { name, "stand-in of MSR " name ", hpdc18 Table 2", \
+      { COMMON, .align = 512, .write = ratio, .size = bytes, \
+        .read_size = 8192, .iops = 2000, .theta = 900 } }
+/* pregc Table 2: bursts, and idle times between them, are what it uses. */
+#define PREGC(name, ratio, bytes) \
+    { "pregc-" name, "stand-in of " name ", pregc Table 2", \
+      { COMMON, .align = 512, .write = ratio, .size = bytes, \
+        .read_size = 8192, .iops = 4000, .theta = 900, .burst = 200, \
+        .idle_us = 200000 } }
+
+static const Preset presets[] = {
+    { "uniform", "4 KiB random writes",
+      { DEFAULTS, .write = 1000, .size = 4096, .read_size = 4096 } },
+    { "zipf", "4 KiB random, half of it writes, skewed",
+      { DEFAULTS, .write = 500, .size = 4096, .read_size = 4096,
+        .theta = 990 } },
+    { "hot-cold", "4 KiB random writes, 80 % to 20 % of the drive",
+      { DEFAULTS, .write = 1000, .size = 4096, .read_size = 4096, .hot = 200,
+        .hot_share = 800 } },
+    { "sequential", "64 KiB sequential writes",
+      { DEFAULTS, .write = 1000, .size = 65536, .read_size = 65536,
+        .sequential = 1000 } },
+    { "mixed", "4 to 28 KiB, reads, writes, trims and flushes",
+      { DEFAULTS, .write = 500, .size = 16384, .read_size = 16384,
+        .theta = 900, .sequential = 200, .trim = 20, .flush = 5 } },
+    { "bursty", "bursts of 4 KiB requests with idle times",
+      { DEFAULTS, .write = 700, .size = 4096, .read_size = 4096,
+        .theta = 900, .iops = 20000, .burst = 500, .idle_us = 100000 } },
+    HPDC18("hm_0", 645, 7578),     HPDC18("prxy_0", 969, 8499),
+    HPDC18("mds_0", 881, 24269),   HPDC18("src2_0", 887, 8294),
+    HPDC18("stg_0", 848, 25498),   HPDC18("ts_0", 824, 8602),
+    HPDC18("wdev_0", 799, 12902),  HPDC18("rsrch_0", 907, 11162),
+    HPDC18("prn_0", 892, 23347),   HPDC18("proj_0", 875, 18227),
+    HPDC18("src1_2", 746, 19558),  HPDC18("usr_0", 596, 41882),
+    HPDC18("web_0", 701, 30618),
+    /* Its table gives read ratio and mean interval only: sizes are chosen. */
+    PREGC("usr0", 600, 16384),     PREGC("src0", 890, 8192),
+    PREGC("hm0", 645, 8192),       PREGC("ts0", 820, 8192),
+    PREGC("rsrch0", 910, 12288),   PREGC("wdev0", 799, 12288),
+    PREGC("fiu_web", 990, 4096),
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    uint64_t min, max;
+    const char *help;
+} keys[] = {
+#define KEY(name, min, max, help) { #name, offsetof(GenParams, name), min, max, \
+                                    help }
+    KEY(requests, 1, 1ull << 40, "requests in all"),
+    KEY(write, 0, 1000, "permille of requests"),
+    KEY(size, 512, 1 << 24, "mean bytes of a write"),
+    KEY(read_size, 512, 1 << 24, "mean bytes of a read"),
+    KEY(iops, 0, 100000000, "mean rate; 0: all at once"),
+    KEY(theta, 0, 3000, "Zipf exponent in permille; 0: uniform"),
+    KEY(hot, 0, 1000, "permille of the footprint that is hot"),
+    KEY(hot_share, 0, 1000, "permille of requests to the hot part"),
+    KEY(sequential, 0, 1000, "permille of requests that go on from the last"),
+    KEY(trim, 0, 1000, "permille of requests"),
+    KEY(flush, 0, 1000, "permille of requests"),
+    KEY(footprint, 1, 1000, "permille of the drive"),
+    KEY(burst, 0, 1ull << 32, "requests between pauses; 0: no pauses"),
+    KEY(idle_us, 0, 1ull << 40, "mean pause, microseconds"),
+    KEY(align, 512, 1 << 20, "bytes"),
+    KEY(seed, 0, G_MAXUINT64, "of this generator"),
+};
+
+typedef struct {
+    Workload base;
+    GenParams p;
+    Zipf zipf;
+    uint64_t units;  /* of align bytes in the footprint */
+    uint64_t random;
+    uint64_t sent;
+    int64_t now_ns;
+    uint64_t next_unit; /* where a sequential request goes on */
+} Generator;
+
+static uint64_t draw(Generator *gen)
+{
+    uint64_t *s = &gen->random;
+
+    *s ^= *s >> 12;
+    *s ^= *s << 25;
+    *s ^= *s >> 27;
+    return *s * 2685821657736338717ull;
+}
+
+static uint64_t below(Generator *gen, uint64_t n)
+{
+    return (unsigned __int128)draw(gen) * n >> 64;
+}
+
+static uint64_t draw_units(Generator *gen, uint64_t mean_bytes)
+{
+    uint64_t align = gen->p.align;
+    uint64_t mean = MAX(mean_bytes, align) / align;
+
+    mean += below(gen, align) < MAX(mean_bytes, align) % align;
+    return 1 + below(gen, 2 * mean - 1);
+}
+
+static uint64_t draw_place(Generator *gen)
+{
+    const GenParams *p = &gen->p;
+
+    if (p->theta) {
+        uint64_t part = gen->units / gen->zipf.n;
+        uint64_t rank = zipf_rank(&gen->zipf, draw(gen));
+
+        /* Hot parts lie all over the drive: an odd factor permutes them. */
+        rank = rank * 40503 % gen->zipf.n;
+        return rank * part + below(gen, MAX(part, 1));
+    }
+    if (p->hot) {
+        uint64_t hot = MAX(1, gen->units * p->hot / 1000);
+
+        if (below(gen, 1000) < p->hot_share || hot == gen->units) {
+            return below(gen, hot);
+        }
+        return hot + below(gen, gen->units - hot);
+    }
+    return below(gen, gen->units);
+}
+
+static void draw_time(Generator *gen)
+{
+    const GenParams *p = &gen->p;
+
+    if (p->iops) {
+        gen->now_ns += below(gen, 2 * 1000000000ull / p->iops + 1);
+    }
+    if (p->burst && gen->sent && !(gen->sent % p->burst)) {
+        gen->now_ns += below(gen, 2 * p->idle_us + 1) * 1000;
+    }
+}
+
+static bool gen_next(Workload *self, TraceRecord *record,
+                     GError **error G_GNUC_UNUSED)
+{
+    Generator *gen = (Generator *)self;
+    const GenParams *p = &gen->p;
+    uint64_t kind = below(gen, 1000), units, at;
+
+    if (gen->sent == p->requests) {
+        return false;
+    }
+    draw_time(gen);
+    memset(record, 0, sizeof(*record));
+    record->time_ns = gen->now_ns;
+    gen->sent++;
+    self->permille_done = gen->sent * 1000 / p->requests;
+    if (kind < p->flush) {
+        record->op = SCARP_OP_FLUSH;
+        return true;
+    }
+    record->op = kind < p->flush + p->trim ? SCARP_OP_DEALLOCATE
+                 : below(gen, 1000) < p->write ? SCARP_OP_WRITE
+                                               : SCARP_OP_READ;
+    units = MIN(gen->units, draw_units(gen, record->op == SCARP_OP_READ
+                                                ? p->read_size : p->size));
+    at = below(gen, 1000) < p->sequential ? gen->next_unit : draw_place(gen);
+    if (at + units > gen->units) {
+        at = at >= gen->units ? 0 : gen->units - units;
+    }
+    gen->next_unit = at + units >= gen->units ? 0 : at + units;
+    record->offset_bytes = at * p->align;
+    record->length_bytes = units * p->align;
+    return true;
+}
+
+static void gen_free(Workload *self)
+{
+    zipf_clear(&((Generator *)self)->zipf);
+    g_free(self);
+}
+
+static bool set_key(GenParams *p, const char *text, GError **error)
+{
+    g_auto(GStrv) pair = g_strsplit(text, "=", 2);
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (size_t i = 0; pair[0] && pair[1] && i < G_N_ELEMENTS(keys); i++) {
+        if (!strcmp(keys[i].name, pair[0])) {
+            guint64 value;
+
+            if (!g_ascii_string_to_unsigned(pair[1], 10, keys[i].min,
+                                            keys[i].max, &value, NULL)) {
+                g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                            "gen: %s: must be a whole number from %"
+                            G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, text,
+                            keys[i].min, keys[i].max);
+                return false;
+            }
+            *(uint64_t *)((char *)p + keys[i].offset) = value;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        g_string_append_printf(allowed, "%s%s", i ? ", " : "", keys[i].name);
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "gen: '%s' must be key=value, with a key of: %s", text,
+                allowed->str);
+    return false;
+}
+
+Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
+                  GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(text, ",", -1);
+    g_autoptr(GString) allowed = g_string_new(NULL);
+    Generator *gen = NULL;
+
+    for (size_t i = 0; items[0] && i < G_N_ELEMENTS(presets); i++) {
+        g_string_append_printf(allowed, "%s%s", i ? ", " : "", presets[i].name);
+        if (!strcmp(presets[i].name, items[0])) {
+            gen = g_new0(Generator, 1);
+            gen->p = presets[i].p;
+            break;
+        }
+    }
+    if (!gen) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "gen:%s: unknown; allowed: %s", text, allowed->str);
+        return NULL;
+    }
+    gen->base.next = gen_next;
+    gen->base.free = gen_free;
+    gen->p.seed = seed;
+    for (char **item = items + 1; *item; item++) {
+        if (!set_key(&gen->p, *item, error)) {
+            gen_free(&gen->base);
+            return NULL;
+        }
+    }
+    gen->units = drive_bytes / 1000 * gen->p.footprint / gen->p.align;
+    if (gen->p.align % 512 || gen->p.flush + gen->p.trim > 1000 ||
+        gen->units < 64) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gen:%s: align must be a multiple of 512, flush + trim at "
+                    "most 1000, and the footprint at least 64 units of align",
+                    text);
+        gen_free(&gen->base);
+        return NULL;
+    }
+    gen->random = gen->p.seed * 2 + 1;
+    /* Neighbouring seeds must not begin alike. */
+    for (int i = 0; i < 16; i++) {
+        draw(gen);
+    }
+    if (gen->p.theta) {
+        zipf_init(&gen->zipf, MIN(gen->units, MAX_RANKS), gen->p.theta);
+    }
+    return &gen->base;
+}
+
+char *gen_text(void)
+{
+    GString *text = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(presets); i++) {
+        g_string_append_printf(text, "gen:%s: %s\n", presets[i].name,
+                               presets[i].help);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        g_string_append_printf(text, "    %s (%" G_GUINT64_FORMAT " to %"
+                               G_GUINT64_FORMAT "): %s\n", keys[i].name,
+                               keys[i].min, keys[i].max, keys[i].help);
+    }
+    return g_string_free(text, false);
+}

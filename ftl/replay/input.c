@@ -1,0 +1,254 @@
+/*
+ * Trace files: plain, gzip or zstd, read as a stream, a line at a time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define BUFFER_BYTES 65536
+#define MAX_SKIPPED_HEAD 10000
+
+typedef struct {
+    Workload base;
+    char *path;
+    FILE *file;
+    gzFile gzip;          /* plain files too: zlib passes them through */
+    ZSTD_DStream *zstd;
+    ZSTD_inBuffer in;
+    char *raw;            /* compressed zstd */
+    bool zstd_open;       /* in the middle of a frame */
+    char *buffer;         /* text */
+    size_t at, filled;
+    bool ended;
+    uint64_t line;
+    uint64_t records;
+    int64_t first_ns;
+    const TraceFormat *format;
+    char action;
+    GString *text;        /* the line */
+} TraceFile;
+
+static bool damaged(TraceFile *trace, const char *what, GError **error)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "%s: %s", trace->path,
+                what);
+    return false;
+}
+
+static bool refill_zstd(TraceFile *trace, size_t room, GError **error)
+{
+    ZSTD_outBuffer out = { trace->buffer + trace->filled, room, 0 };
+
+    while (!out.pos) {
+        size_t left;
+
+        if (trace->in.pos == trace->in.size) {
+            trace->in.size = fread(trace->raw, 1, BUFFER_BYTES, trace->file);
+            trace->in.pos = 0;
+            if (!trace->in.size) {
+                if (trace->zstd_open) {
+                    return damaged(trace, "ends in the middle of a zstd frame",
+                                   error);
+                }
+                trace->ended = true;
+                return true;
+            }
+        }
+        left = ZSTD_decompressStream(trace->zstd, &out, &trace->in);
+        if (ZSTD_isError(left)) {
+            return damaged(trace, ZSTD_getErrorName(left), error);
+        }
+        trace->zstd_open = left != 0;
+    }
+    trace->filled += out.pos;
+    return true;
+}
+
+/* More text behind what is there; false on an error. */
+static bool refill(TraceFile *trace, GError **error)
+{
+    size_t room;
+    int got, code;
+
+    memmove(trace->buffer, trace->buffer + trace->at, trace->filled - trace->at);
+    trace->filled -= trace->at;
+    trace->at = 0;
+    room = BUFFER_BYTES - trace->filled;
+    if (trace->zstd) {
+        return refill_zstd(trace, room, error);
+    }
+    got = gzread(trace->gzip, trace->buffer + trace->filled, room);
+    if (got < 0 || (!got && !gzeof(trace->gzip))) {
+        return damaged(trace, gzerror(trace->gzip, &code), error);
+    }
+    if (!got) {
+        /* A cut gzip file reads as a short one unless it is asked. */
+        if (gzclose_r(trace->gzip) != Z_OK) {
+            trace->gzip = NULL;
+            return damaged(trace, "ends in the middle of a gzip member", error);
+        }
+        trace->gzip = NULL;
+        trace->ended = true;
+    }
+    trace->filled += got;
+    return true;
+}
+
+/* The next line without its end, NUL-terminated, in trace->text. */
+static bool read_line(TraceFile *trace, GError **error)
+{
+    for (;;) {
+        char *begin = trace->buffer + trace->at;
+        size_t length = trace->filled - trace->at;
+        char *end = memchr(begin, '\n', length);
+
+        if (end || (trace->ended && length) || length == BUFFER_BYTES) {
+            size_t used = end ? (size_t)(end - begin) : length;
+
+            g_string_truncate(trace->text, 0);
+            g_string_append_len(trace->text, begin, used);
+            trace->at += used + (end != NULL);
+            trace->line++;
+            return true;
+        }
+        if (trace->ended || !refill(trace, error)) {
+            return false;
+        }
+        if (trace->ended && trace->filled == trace->at) {
+            return false;
+        }
+    }
+}
+
+static bool trace_next(Workload *self, TraceRecord *record, GError **error)
+{
+    TraceFile *trace = (TraceFile *)self;
+    GError *problem = NULL;
+
+    while (read_line(trace, &problem)) {
+        g_autofree char *kept = NULL;
+        /* Zeroes in the text are garbage, of which parsers see the start. */
+        char *text = g_strchomp(trace->text->str);
+
+        if (!*text || *text == '#') {
+            continue;
+        }
+        kept = g_strndup(text, 60);
+        switch (trace->format->parse(text, trace->action, record)) {
+        case TRACE_RECORD:
+            if (!trace->records++) {
+                trace->first_ns = record->time_ns;
+            }
+            record->time_ns -= trace->first_ns;
+            return true;
+        case TRACE_SKIP:
+            break;
+        case TRACE_BAD:
+            if (trace->format->leading_garbage && !trace->records &&
+                trace->base.skipped_lines < MAX_SKIPPED_HEAD) {
+                trace->base.skipped_lines++;
+                break;
+            }
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                        "%s:%" G_GUINT64_FORMAT ": not a line of the format "
+                        "%s: '%s'", trace->path, trace->line,
+                        trace->format->name, kept);
+            return false;
+        }
+    }
+    if (problem) {
+        g_propagate_error(error, problem);
+    }
+    return false;
+}
+
+static void trace_free(Workload *self)
+{
+    TraceFile *trace = (TraceFile *)self;
+
+    if (trace->gzip) {
+        gzclose_r(trace->gzip);
+    }
+    if (trace->file) {
+        fclose(trace->file);
+    }
+    ZSTD_freeDStream(trace->zstd);
+    g_string_free(trace->text, true);
+    g_free(trace->raw);
+    g_free(trace->buffer);
+    g_free(trace->path);
+    g_free(trace);
+}
+
+static bool open_file(TraceFile *trace, GError **error)
+{
+    static const unsigned char zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+    unsigned char magic[4] = { 0 };
+
+    trace->file = fopen(trace->path, "rb");
+    if (!trace->file) {
+        return damaged(trace, g_strerror(errno), error);
+    }
+    if (fread(magic, 1, 4, trace->file) == 4 && !memcmp(magic, zstd_magic, 4)) {
+        rewind(trace->file);
+        trace->zstd = ZSTD_createDStream();
+        trace->raw = g_malloc(BUFFER_BYTES);
+        trace->in.src = trace->raw;
+        return true;
+    }
+    trace->gzip = gzopen(trace->path, "rb");
+    return trace->gzip || damaged(trace, g_strerror(errno), error);
+}
+
+/* blkparse: what was queued if that was traced, else what was issued. */
+static char action_of(const char *head)
+{
+    g_auto(GStrv) lines = g_strsplit(head, "\n", 400);
+
+    for (char **line = lines; *line; line++) {
+        if (g_regex_match_simple("^ *\\d+,\\d+ +\\d+ +\\d+ +[\\d.]+ +\\d+ +Q ",
+                                 *line, 0, 0)) {
+            return 'Q';
+        }
+    }
+    return 'D';
+}
+
+Workload *trace_open(const char *path, const char *format, GError **error)
+{
+    TraceFile *trace = g_new0(TraceFile, 1);
+
+    trace->base.next = trace_next;
+    trace->base.free = trace_free;
+    trace->base.permille_done = -1;
+    trace->path = g_strdup(path);
+    trace->buffer = g_malloc(BUFFER_BYTES + 1);
+    trace->text = g_string_new(NULL);
+    if ((format && !(trace->format = trace_format_find(format, error))) ||
+        !open_file(trace, error) || !refill(trace, error)) {
+        trace_free(&trace->base);
+        return NULL;
+    }
+    /* Text only: what follows a zero byte is not looked at when sniffing. */
+    for (size_t i = 0; i < trace->filled; i++) {
+        if (!trace->buffer[i]) {
+            trace->buffer[i] = ' ';
+        }
+    }
+    trace->buffer[trace->filled] = '\0';
+    trace->action = action_of(trace->buffer);
+    if (!trace->format) {
+        trace->format = trace_format_sniff(trace->buffer, path, error);
+    }
+    if (!trace->format) {
+        trace_free(&trace->base);
+        return NULL;
+    }
+    return &trace->base;
+}

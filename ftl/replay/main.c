@@ -1,0 +1,309 @@
+/*
+ * scarp-replay: a workload on a drive, without a guest
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *description, *scheme, *params, *format, *json_path, *rows_path;
+static char **overrides, **workloads;
+static char *age_pattern, *mode;
+static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
+               speed = 1000, max_requests, warmup, align, scale_bytes;
+static gboolean list, quiet;
+
+static const GOptionEntry entries[] = {
+    { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
+      "the drive (devices/*.ini)", "FILE" },
+    { "scheme", 's', 0, G_OPTION_ARG_STRING, &scheme,
+      "GC scheme, choices joined by '+' (baseline)", "NAME" },
+    { "params", 'p', 0, G_OPTION_ARG_STRING, &params,
+      "the scheme's parameters", "KEY=VALUE,…" },
+    { "override", 'o', 0, G_OPTION_ARG_STRING_ARRAY, &overrides,
+      "a key of the description; repeatable", "GROUP.KEY=VALUE" },
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "of drive and generator (1)",
+      "N" },
+    { "age", 0, 0, G_OPTION_ARG_INT64, &age,
+      "permille of the logical space to fill first (0)", "N" },
+    { "age-overwrite", 0, 0, G_OPTION_ARG_INT64, &age_overwrite,
+      "permille of it to overwrite then (until steady)", "N" },
+    { "age-pattern", 0, 0, G_OPTION_ARG_STRING, &age_pattern,
+      "random or sequential (random)", "NAME" },
+    { "age-seed", 0, 0, G_OPTION_ARG_INT64, &age_seed, "(1)", "N" },
+    { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
+      "of the trace (sniffed)", "NAME" },
+    { "mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
+      "open, closed or think (open)", "NAME" },
+    { "depth", 'q', 0, G_OPTION_ARG_INT64, &depth,
+      "requests at once, closed loop (1)", "N" },
+    { "speed", 0, 0, G_OPTION_ARG_INT64, &speed,
+      "permille of the workload's rate (1000)", "N" },
+    { "requests", 'n', 0, G_OPTION_ARG_INT64, &max_requests,
+      "at most so many (0: all)", "N" },
+    { "warmup", 0, 0, G_OPTION_ARG_INT64, &warmup,
+      "first requests that are not measured (0)", "N" },
+    { "align", 0, 0, G_OPTION_ARG_INT64, &align,
+      "round requests out to whole multiples (512)", "BYTES" },
+    { "scale", 0, 0, G_OPTION_ARG_INT64, &scale_bytes,
+      "scale addresses below BYTES onto the drive (fold)", "BYTES" },
+    { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json_path,
+      "where the results go (standard output)", "FILE" },
+    { "cmd-log", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
+      "one binary row per request", "FILE" },
+    { "quiet", 0, 0, G_OPTION_ARG_NONE, &quiet, "no progress", NULL },
+    { "list", 0, 0, G_OPTION_ARG_NONE, &list,
+      "schemes, generators and formats", NULL },
+    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
+      "TRACE|gen:NAME[,KEY=VALUE…]" },
+    { NULL }
+};
+
+static bool in_range(const char *name, int64_t value, int64_t min, int64_t max,
+                     GError **error)
+{
+    if (value >= min && value <= max) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "--%s=%" G_GINT64_FORMAT ": must be from %" G_GINT64_FORMAT
+                " to %" G_GINT64_FORMAT, name, value, min, max);
+    return false;
+}
+
+static bool options_from_arguments(ReplayOptions *o, GError **error)
+{
+    static const char *const modes[] = { "open", "closed", "think" };
+    size_t i = 0;
+
+    while (i < G_N_ELEMENTS(modes) && strcmp(modes[i], mode ? mode : "open")) {
+        i++;
+    }
+    if (i == G_N_ELEMENTS(modes)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--mode=%s: allowed: open, closed, think", mode);
+        return false;
+    }
+    if (!in_range("depth", depth, 1, 65536, error) ||
+        !in_range("speed", speed, 1, 1000000000, error) ||
+        !in_range("requests", max_requests, 0, G_MAXINT64, error) ||
+        !in_range("warmup", warmup, 0, G_MAXINT64, error) ||
+        !in_range("scale", scale_bytes, 0, G_MAXINT64, error) ||
+        !in_range("age", age, 0, 1000, error) ||
+        !in_range("age-overwrite", age_overwrite, -1, G_MAXUINT32 - 1, error) ||
+        !in_range("seed", seed, 0, G_MAXINT64 / 4, error) ||
+        !in_range("age-seed", age_seed, 0, G_MAXINT64 / 4, error) ||
+        !in_range("align", align, 0, 1 << 20, error)) {
+        return false;
+    }
+    if (align % 512) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--align=%" G_GINT64_FORMAT
+                    ": must be a multiple of 512", align);
+        return false;
+    }
+    *o = (ReplayOptions) {
+        .mode = i, .depth = depth, .speed_permille = speed,
+        .max_requests = max_requests, .warmup_requests = warmup,
+        .align_bytes = align, .scale = scale_bytes != 0,
+        .scale_bytes = scale_bytes,
+        .progress = !quiet && isatty(STDERR_FILENO),
+    };
+    return true;
+}
+
+static ScarpDrive *make_drive(GError **error)
+{
+    g_autofree char *joined = overrides ? g_strjoinv(",", overrides) : NULL;
+    ScarpConfig config = {
+        .description_path = description,
+        .scheme = scheme ? scheme : "baseline", .params = params,
+        .overrides = joined, .seed = seed,
+    };
+    ScarpAge aged = {
+        .utilisation_permille = age,
+        .overwrite_permille = age_overwrite < 0 ? UINT32_MAX : age_overwrite,
+        .pattern = age_pattern ? age_pattern : "random", .seed = age_seed,
+    };
+    ScarpDrive *drive;
+
+    if (!description) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--description is missing: a file of devices/");
+        return NULL;
+    }
+    drive = scarp_drive_new(&config, error);
+    if (drive && age && !scarp_age(drive, &aged, error)) {
+        scarp_drive_free(drive);
+        return NULL;
+    }
+    return drive;
+}
+
+static Workload *make_workload(const ScarpDrive *drive, GError **error)
+{
+    if (!workloads || workloads[1]) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "one workload is needed: a trace file, or gen:NAME");
+        return NULL;
+    }
+    if (g_str_has_prefix(workloads[0], "gen:")) {
+        return gen_new(workloads[0] + 4, scarp_drive_logical_bytes(drive), seed,
+                       error);
+    }
+    return trace_open(workloads[0], format, error);
+}
+
+static void print_latency(FILE *out, const char *name, const Hist *hist)
+{
+    static const struct {
+        const char *name;
+        uint64_t permillion;
+    } points[] = {
+        { "p50", 500000 }, { "p90", 900000 }, { "p95", 950000 },
+        { "p99", 990000 }, { "p99_9", 999000 }, { "p99_99", 999900 },
+    }, tails[] = {
+        { "slowest_1_percent", 10000 }, { "slowest_0_1_percent", 1000 },
+        { "slowest_0_01_percent", 100 },
+    };
+
+    fprintf(out, "  \"%s\": {\"n\": %" G_GUINT64_FORMAT ", \"mean_ns\": %"
+            G_GUINT64_FORMAT, name, hist->n,
+            hist->n ? hist->sum_ns / hist->n : 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(points); i++) {
+        fprintf(out, ", \"%s_ns\": %" G_GUINT64_FORMAT, points[i].name,
+                hist_quantile(hist, points[i].permillion));
+    }
+    fprintf(out, ", \"max_ns\": %" G_GUINT64_FORMAT, hist->max_ns);
+    for (size_t i = 0; i < G_N_ELEMENTS(tails); i++) {
+        uint64_t n, cause_ns[SCARP_CAUSE__COUNT];
+        bool first = true;
+
+        hist_tail(hist, tails[i].permillion, &n, cause_ns);
+        fprintf(out, ",\n    \"%s\": {\"n\": %" G_GUINT64_FORMAT
+                ", \"cause_ns\": {", tails[i].name, n);
+        for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
+            if (cause_ns[c]) {
+                fprintf(out, "%s\"%s\": %" G_GUINT64_FORMAT,
+                        first ? "" : ", ", scarp_cause_name(c), cause_ns[c]);
+                first = false;
+            }
+        }
+        fprintf(out, "}}");
+    }
+    fprintf(out, "},\n");
+}
+
+static void print_json(FILE *out, const ScarpDrive *drive,
+                       const Workload *workload, const ReplayResult *r,
+                       double wall_s)
+{
+    g_autofree char *stats = scarp_stats_json(drive);
+    g_autofree char *name = g_strescape(workloads[0], NULL);
+    int64_t ns = MAX(r->end_ns - r->begin_ns, 1);
+
+    fprintf(out, "{\n  \"schema\": \"scarp-replay-1\",\n  \"workload\": \"%s\","
+            "\n  \"scheme\": \"%s\",\n  \"requests\": %" G_GUINT64_FORMAT
+            ",\n  \"reads\": %" G_GUINT64_FORMAT ", \"writes\": %"
+            G_GUINT64_FORMAT ", \"deallocates\": %" G_GUINT64_FORMAT
+            ", \"flushes\": %" G_GUINT64_FORMAT ",\n  \"read_bytes\": %"
+            G_GUINT64_FORMAT ", \"write_bytes\": %" G_GUINT64_FORMAT
+            ",\n  \"folded\": %" G_GUINT64_FORMAT ", \"skipped_lines\": %"
+            G_GUINT64_FORMAT ",\n", name, scarp_drive_scheme(drive),
+            r->requests, r->reads, r->writes, r->deallocates, r->flushes,
+            r->read_bytes, r->write_bytes, r->folded,
+            workload->skipped_lines);
+    fprintf(out, "  \"measured\": %" G_GUINT64_FORMAT ", \"measured_bytes\": %"
+            G_GUINT64_FORMAT ", \"drive_ns\": %" G_GINT64_FORMAT
+            ", \"requests_per_s\": %.3f,\n  \"wall_s\": %.3f,\n", r->measured,
+            r->measured_bytes, ns, r->measured * 1e9 / ns, wall_s);
+    print_latency(out, "read_latency", &r->read);
+    print_latency(out, "write_latency", &r->write);
+    fprintf(out, "  \"stats\": %s\n}\n", stats);
+}
+
+static bool write_json(const ScarpDrive *drive, const Workload *workload,
+                       const ReplayResult *result, double wall_s,
+                       GError **error)
+{
+    FILE *out = json_path ? fopen(json_path, "w") : stdout;
+
+    if (out) {
+        print_json(out, drive, workload, result, wall_s);
+    }
+    if (!out || ferror(out) || (json_path ? fclose(out) : fflush(out))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--json=%s: %s",
+                    json_path ? json_path : "-", g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool run(GError **error)
+{
+    ReplayOptions options;
+    ReplayResult result;
+    ScarpDrive *drive;
+    Workload *workload;
+    gint64 began_us;
+    bool ok;
+
+    if (!options_from_arguments(&options, error) ||
+        !(drive = make_drive(error))) {
+        return false;
+    }
+    workload = make_workload(drive, error);
+    if (!workload) {
+        scarp_drive_free(drive);
+        return false;
+    }
+    if (rows_path && !(options.rows = fopen(rows_path, "wb"))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--cmd-log=%s: %s",
+                    rows_path, g_strerror(errno));
+        return false;
+    }
+    began_us = g_get_monotonic_time();
+    ok = replay_run(drive, workload, &options, &result, error);
+    if (options.rows && (ferror(options.rows) || fclose(options.rows)) && ok) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--cmd-log=%s: %s",
+                    rows_path, g_strerror(errno));
+        ok = false;
+    }
+    ok = ok && write_json(drive, workload, &result,
+                          (g_get_monotonic_time() - began_us) / 1e6, error);
+    hist_clear(&result.read);
+    hist_clear(&result.write);
+    workload->free(workload);
+    scarp_drive_free(drive);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    g_autoptr(GOptionContext) context =
+        g_option_context_new("- a block workload on a flash drive");
+    g_autoptr(GError) error = NULL;
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &error)) {
+        g_printerr("scarp-replay: %s\n", error->message);
+        return 2;
+    }
+    if (list) {
+        g_autofree char *schemes = scarp_schemes_text();
+        g_autofree char *formats = trace_formats_text();
+        g_autofree char *generators = gen_text();
+
+        g_print("%s\n%s\n%s", schemes, generators, formats);
+        return 0;
+    }
+    if (!run(&error)) {
+        g_printerr("scarp-replay: %s\n", error->message);
+        return 1;
+    }
+    return 0;
+}

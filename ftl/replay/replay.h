@@ -1,0 +1,48 @@
+/*
+ * Driving a drive with a workload, and what came out.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_REPLAY_H
+#define SCARP_REPLAY_H
+
+#include "trace.h"
+
+#include <stdio.h>
+
+typedef enum {
+    REPLAY_OPEN,   /* at the workload's times */
+    REPLAY_CLOSED, /* depth requests at once */
+    REPLAY_THINK,  /* the workload's gaps, counted from the last completion */
+} ReplayMode;
+
+typedef struct {
+    ReplayMode mode;
+    uint32_t depth;
+    uint64_t speed_permille;  /* of the workload's rate */
+    uint64_t max_requests;    /* 0: all */
+    uint64_t warmup_requests; /* first ones, not in the results */
+    uint64_t align_bytes;     /* requests are rounded out to it; 0: sectors */
+    bool scale;               /* addresses scaled, not folded, onto the drive */
+    uint64_t scale_bytes;     /* the trace's address space, when scaled */
+    bool progress;
+    FILE *rows;               /* command log, or NULL */
+} ReplayOptions;
+
+typedef struct {
+    uint64_t requests, reads, writes, deallocates, flushes;
+    uint64_t read_bytes, write_bytes;
+    uint64_t folded;      /* requests whose address did not fit */
+    uint64_t measured;    /* after the warm-up */
+    uint64_t measured_bytes;
+    int64_t begin_ns;     /* of what is measured */
+    int64_t end_ns;       /* last completion */
+    Hist read, write;
+} ReplayResult;
+
+/* False and *error set when the workload is bad or the drive is not quiet. */
+bool replay_run(ScarpDrive *drive, Workload *workload,
+                const ReplayOptions *options, ReplayResult *result,
+                GError **error);
+
+#endif /* SCARP_REPLAY_H */

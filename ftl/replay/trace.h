@@ -1,0 +1,97 @@
+/*
+ * Workloads: block traces in several formats, and generators.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_TRACE_H
+#define SCARP_TRACE_H
+
+#include "../scarp.h"
+
+/* One request of a workload, before it is fitted to a drive. */
+typedef struct {
+    int64_t time_ns;       /* since the workload's first request */
+    uint64_t offset_bytes;
+    uint64_t length_bytes;
+    uint32_t device;       /* of the trace */
+    ScarpOp op;
+} TraceRecord;
+
+typedef enum {
+    TRACE_RECORD, /* a request */
+    TRACE_SKIP,   /* a line of the format that is no request */
+    TRACE_BAD,    /* not of the format */
+} TraceVerdict;
+
+/*
+ * A text format: one line, one request.  text is modified; times are the
+ * trace's own, not yet relative to its first.
+ */
+typedef struct {
+    const char *name;
+    const char *help;
+    /* action: blkparse's letter of interest, set by the first lines */
+    TraceVerdict (*parse)(char *text, char action, TraceRecord *record);
+    bool leading_garbage; /* lines before the first good one are skipped */
+} TraceFormat;
+
+const TraceFormat *trace_format_find(const char *name, GError **error);
+/* By what the first lines look like; NULL and *error set when none fits. */
+const TraceFormat *trace_format_sniff(const char *head, const char *path,
+                                      GError **error);
+char *trace_formats_text(void);
+
+/* ---- Sources: a trace file or a generator ------------------------------ */
+
+typedef struct Workload Workload;
+struct Workload {
+    /* False at the end, or with *error set. */
+    bool (*next)(Workload *self, TraceRecord *record, GError **error);
+    void (*free)(Workload *self);
+    uint64_t skipped_lines;
+    int permille_done; /* of the input read so far; -1: unknown */
+};
+
+Workload *trace_open(const char *path, const char *format, GError **error);
+/*
+ * "NAME[,key=value…]"; footprint_bytes is the drive's, seed the run's, unless
+ * the text says otherwise.
+ */
+Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
+                  GError **error);
+char *gen_text(void);
+
+/* ---- Zipf, in integers -------------------------------------------------- */
+
+typedef struct {
+    uint32_t n;
+    uint64_t *cumulative; /* [n], of the weights 1 / rank^theta */
+} Zipf;
+
+/* theta in thousandths.  The table is the same on every host. */
+void zipf_init(Zipf *zipf, uint32_t n, uint32_t theta_permille);
+void zipf_clear(Zipf *zipf);
+uint32_t zipf_rank(const Zipf *zipf, uint64_t random);
+
+/* ---- Latencies ---------------------------------------------------------- */
+
+enum { HIST_SUB_BITS = 7, HIST_SUB = 1 << HIST_SUB_BITS,
+       HIST_BUCKETS = (64 - HIST_SUB_BITS) * HIST_SUB };
+
+/* Log-linear: a bucket is at most 1/128 wide, relative to its value. */
+typedef struct {
+    uint64_t n, sum_ns, max_ns;
+    uint64_t count[HIST_BUCKETS];
+    uint64_t (*cause_ns)[SCARP_CAUSE__COUNT]; /* [HIST_BUCKETS] */
+} Hist;
+
+void hist_init(Hist *hist);
+void hist_clear(Hist *hist);
+void hist_add(Hist *hist, const ScarpCmd *cmd);
+/* The greatest value of the bucket where the share permillion is reached. */
+uint64_t hist_quantile(const Hist *hist, uint64_t permillion);
+/* What the slowest permillion of the commands spent on each cause. */
+void hist_tail(const Hist *hist, uint64_t permillion, uint64_t *n,
+               uint64_t cause_ns[SCARP_CAUSE__COUNT]);
+
+#endif /* SCARP_TRACE_H */
