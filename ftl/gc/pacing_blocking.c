@@ -8,7 +8,15 @@
 
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
 {
-    return drive->plane[p].n_free <= drive->d.trigger_free_blocks;
+    const ScarpPlane *plane = &drive->plane[p];
+    bool extra = plane->active[ACTIVE_EXTRA] != SCARP_NONE;
+
+    /*
+     * An extra active block is room for the host too: without it being counted,
+     * a plane that opens one would be due at once.
+     */
+    return plane->n_free + extra <= drive->d.trigger_free_blocks ||
+           plane->n_free <= 1;
 }
 
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
