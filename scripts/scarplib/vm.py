@@ -16,10 +16,11 @@ from .guest_image import Cpio, GuestImage
 from .qemu_build import QemuBuild
 
 # A fixed model: the host's CPU must not show in the guest's code paths.
-CPU_MODEL = "Haswell-v4"
+# The level makes the CPU tell its clock rates: a kernel that measures them loses seconds.
+CPU_MODEL = "Haswell-v4,min-level=0x16"
 # Time that a booting kernel would spend in busy waits and probing is cut away.
 KERNEL_ARGUMENTS = (
-    "console=ttyS0 quiet reboot=t panic=-1 nokaslr tsc=reliable no_timer_check "
+    "console=ttyS0 quiet init_on_alloc=0 reboot=t panic=-1 nokaslr tsc=reliable no_timer_check "
     "random.trust_cpu=on cryptomgr.notests mitigations=off "
     "8250.nr_uarts=1 noresume audit=0 nmi_watchdog=0 nosoftlockup"
 )
