@@ -57,6 +57,19 @@ def tree_hash(paths: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
+def unpack_tar(archive: Path | bytes, folder: Path) -> None:
+    """Unpack below folder and nowhere else, as this user.
+
+    By tar(1): Debian 12's Python is from before tarfile's extraction filters.
+    """
+    source, data = ("-", archive) if isinstance(archive, bytes) else (str(archive), None)
+    command = ["tar", "-x", "-f", source, "-C", str(folder), "--no-same-owner"]
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode:
+        detail = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UserError(f"'{' '.join(command)}' failed: {detail[0] if detail else 'no message'}")
+
+
 def ensure_venv() -> Path:
     """Python with matplotlib and the other packages, made once."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -8,13 +8,12 @@ import os
 import re
 import shutil
 import subprocess
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import host
 from .apt import Apt
-from .cache import cache_dir, ensure_venv, locked, step, tree_hash
+from .cache import cache_dir, ensure_venv, locked, step, tree_hash, unpack_tar
 from .errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,8 +116,8 @@ def ensure_source() -> Path:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
         log = folder / "setup.log"
-        with step(f"unpacking {tarball.name}"), tarfile.open(tarball) as archive:
-            archive.extractall(fresh, filter="tar")
+        with step(f"unpacking {tarball.name}"):
+            unpack_tar(tarball, fresh)
         inner = [path for path in fresh.iterdir() if path.is_dir()]
         if len(inner) != 1:
             raise UserError(f"{tarball}: not QEMU's source")

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import io
 import re
 import struct
 import subprocess
-import tarfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .cache import unpack_tar
 from .guest_image import Cpio, GuestImage
 from .qemu_build import QemuBuild
 
@@ -126,8 +125,7 @@ def _unpack(shared: Path, folder: Path) -> str | None:
             return "the guest shipped no results"
         data = stream.read(length)
     folder.mkdir(exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall(folder, filter="data")
+    unpack_tar(data, folder)
     return None
 
 
