@@ -124,6 +124,9 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench-guest", help="guest I/Os per wall second, against null-co")
     bench.add_argument("--rounds", type=integer("--rounds", 1, 100), default=5, metavar="N")
 
+    # For the list only: main() hands its arguments to the program untouched.
+    commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
+
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
         ("test", "every suite, in parallel where they do not disturb each other"),
@@ -139,7 +142,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     try:
-        arguments = _parser().parse_args(argv)
+        given = sys.argv[1:] if argv is None else argv
+        if given[:1] == ["replay"]:
+            # Its options are the program's own, which argparse must not read.
+            from . import replay
+
+            return replay.main(given[1:])
+        arguments = _parser().parse_args(given)
         return _run(arguments)
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp replay`: builds scarp-replay once for each state of its sources, and becomes it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from .cache import cache_dir, locked, step, tree_hash
+from .errors import UserError
+from .host import ensure_packages
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
+CFLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
+
+
+def sources() -> list[Path]:
+    """Every file that decides what the program does."""
+    return sorted(path for path in (ROOT / "ftl").rglob("*") if path.suffix in (".c", ".h"))
+
+
+def _flags(what: str) -> list[str]:
+    command = ["pkg-config", what, "glib-2.0", "zlib", "libzstd"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
+    return shlex.split(done.stdout)
+
+
+def ensure_replay() -> Path:
+    """The program, from the cache or built into it."""
+    files = sources()
+    folder = cache_dir() / "replay" / tree_hash(files)[:20]
+    binary = folder / "scarp-replay"
+    if binary.is_file():
+        return binary
+    ensure_packages(PACKAGES)
+    with locked("replay"), step("building scarp-replay"):
+        if binary.is_file():
+            return binary
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as work:
+            made = Path(work) / "scarp-replay"
+            command = ["cc", *CFLAGS, f"-I{ROOT / 'ftl'}", *_flags("--cflags"), "-o", str(made)]
+            command += [str(path) for path in files if path.suffix == ".c"]
+            done = subprocess.run(
+                [*command, *_flags("--libs")], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                raise UserError(f"scarp-replay does not build:\n{done.stderr.strip()}")
+            # A name appears only with the whole program behind it.
+            shutil.move(made, binary)
+    return binary
+
+
+def main(arguments: list[str]) -> int:
+    binary = ensure_replay()
+    os.execv(binary, ["scarp-replay", *arguments])
