@@ -32,6 +32,7 @@ struct NvmeFlash {
 
     char *description;
     char *scheme;
+    char *params;
     char *overrides;
     char *clock;
     char *age_pattern;

@@ -212,6 +212,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
 {
     NvmeFlash *flash = NVME_FLASH(dev);
     g_autofree char *overrides = g_strdup(flash->overrides);
+    g_autofree char *params = g_strdup(flash->params);
     g_autoptr(GError) error = NULL;
     ScarpConfig config = {
         .description_path = flash->description,
@@ -233,6 +234,9 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     if (overrides) {
         /* a ',' would have ended the property */
         config.overrides = g_strdelimit(overrides, ";", ',');
+    }
+    if (params) {
+        config.params = g_strdelimit(params, ";", ',');
     }
 
     flash->drive = scarp_drive_new(&config, &error);
@@ -289,9 +293,38 @@ static char *nvme_flash_get_stats(Object *obj, Error **errp)
     return scarp_stats_json(flash->drive);
 }
 
+static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
+{
+    NvmeFlash *flash = NVME_FLASH(obj);
+
+    return g_strdup(flash->drive ? scarp_drive_scheme(flash->drive) : "");
+}
+
+/* "NAME" or "NAME:KEY=VALUE;...": from the next GC decision on */
+static void nvme_flash_set_running_scheme(Object *obj, const char *value,
+                                          Error **errp)
+{
+    NvmeFlash *flash = NVME_FLASH(obj);
+    g_auto(GStrv) part = g_strsplit(value, ":", 2);
+    g_autoptr(GError) error = NULL;
+
+    if (!flash->drive) {
+        error_setg(errp, "running-scheme: the device is not realized");
+        return;
+    }
+    if (part[0] && part[1]) {
+        g_strdelimit(part[1], ";", ',');
+    }
+    if (!scarp_drive_set_scheme(flash->drive, part[0] ?: "",
+                                part[0] ? part[1] : NULL, &error)) {
+        error_setg(errp, "running-scheme: %s", error->message);
+    }
+}
+
 static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("description", NvmeFlash, description),
     DEFINE_PROP_STRING("scheme", NvmeFlash, scheme),
+    DEFINE_PROP_STRING("params", NvmeFlash, params),
     DEFINE_PROP_STRING("overrides", NvmeFlash, overrides),
     DEFINE_PROP_UINT64("seed", NvmeFlash, seed, 1),
     DEFINE_PROP_STRING("clock", NvmeFlash, clock),
@@ -318,6 +351,12 @@ static void nvme_flash_class_init(ObjectClass *oc, void *data)
     object_class_property_add_str(oc, "stats", nvme_flash_get_stats, NULL);
     object_class_property_set_description(oc, "stats",
                                           "statistics of the drive, as JSON");
+    object_class_property_add_str(oc, "running-scheme",
+                                  nvme_flash_get_running_scheme,
+                                  nvme_flash_set_running_scheme);
+    object_class_property_set_description(oc, "running-scheme",
+                                          "GC scheme from now on: NAME or "
+                                          "NAME:KEY=VALUE;...");
 }
 
 static const TypeInfo nvme_flash_info = {

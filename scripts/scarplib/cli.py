@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     shell.add_argument("--scheme", default="baseline", metavar="NAME")
     _add_drive_options(shell)
 
-    commands.add_parser("schemes", help="list the schemes")
+    commands.add_parser("schemes", help="list schemes, their parameters, workloads and formats")
 
     determinism = commands.add_parser("determinism", help="run one job often, compare every byte")
     determinism.add_argument("-n", type=integer("-n", 2, 10_000), default=12, metavar="N")

@@ -19,6 +19,7 @@ BUILD_PACKAGES = (
     "python3-venv",
     "libglib2.0-dev",
     "zlib1g-dev",
+    "libzstd-dev",
     "libaio-dev",
     "liburing-dev",
     "libattr1-dev",

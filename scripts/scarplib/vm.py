@@ -33,6 +33,7 @@ _CONSOLE_TAIL = 4000
 class FlashDrive:
     description: Path
     scheme: str = "baseline"
+    params: str | None = None
     overrides: str | None = None
     age: int = 0
     seed: int = 1
@@ -50,6 +51,7 @@ class FlashDrive:
             "scheme": self.scheme,
             "seed": self.seed,
             "age": self.age,
+            "params": self.params.replace(",", ";") if self.params else None,
             "overrides": self.overrides.replace(",", ";") if self.overrides else None,
             "cmd-log": self.cmd_log,
             "gc-log": self.gc_log,
