@@ -9,6 +9,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/iov.h"
+#include "qemu/units.h"
 #include "block/aio.h"
 #include "system/block-backend.h"
 #include "system/dma.h"
@@ -17,6 +18,8 @@
 /* Larger buffers are not kept for reuse. */
 #define KEEP_BUFFER_BYTES (1024 * 1024)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
+/* A deallocation of any size goes to the engine in pieces of this one. */
+#define DEALLOCATE_BYTES GiB
 
 typedef struct {
     BlockAIOCB common;
@@ -30,6 +33,7 @@ struct FlashCmd {
     QEMUIOVector *iov;
     void *buffer;
     size_t buffer_bytes;
+    uint64_t rest_bytes; /* to deallocate after this piece */
     FlashCmd *next_free;
 };
 
@@ -117,12 +121,40 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
     return result == MEMTX_OK ? 0 : -EIO;
 }
 
+static void submit_cmd(NvmeFlash *flash, FlashCmd *cmd)
+{
+    flash->in_flight++;
+    if (flash->stopped || !g_queue_is_empty(&flash->waiting) ||
+        !flash_port_push(flash->port, &cmd->cmd)) {
+        g_queue_push_tail(&flash->waiting, &cmd->cmd);
+    }
+    if (!flash->stopped) {
+        timer_mod_anticipate_ns(flash->timer,
+                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    }
+}
+
 static void complete(NvmeFlash *flash, FlashCmd *cmd)
 {
     FlashAIOCB *acb = cmd->acb;
     int ret = cmd->cmd.status == SCARP_STATUS_OK ? 0 : -EIO;
 
     flash->in_flight--;
+    if (acb && !ret && cmd->rest_bytes) {
+        uint64_t bytes = MIN(cmd->rest_bytes, DEALLOCATE_BYTES);
+
+        cmd->cmd = (ScarpCmd) {
+            .op = cmd->cmd.op,
+            .nsid = cmd->cmd.nsid,
+            .offset_bytes = cmd->cmd.offset_bytes + cmd->cmd.length_bytes,
+            .length_bytes = bytes,
+            .deadline_ns = SCARP_TIME_NEVER,
+            .opaque = cmd,
+        };
+        cmd->rest_bytes -= bytes;
+        submit_cmd(flash, cmd);
+        return;
+    }
     if (acb && !ret && cmd->cmd.op == SCARP_OP_READ) {
         ret = copy_data(cmd, DMA_DIRECTION_FROM_DEVICE);
     }
@@ -182,21 +214,17 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     if (io->op == NVME_NS_IO_FLUSH) {
         cmd->cmd.offset_bytes = 0;
     }
+    if (io->op == NVME_NS_IO_DISCARD) {
+        cmd->cmd.length_bytes = MIN(io->bytes, DEALLOCATE_BYTES);
+        cmd->rest_bytes = io->bytes - cmd->cmd.length_bytes;
+    }
     if (io->op == NVME_NS_IO_WRITE &&
         copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
         /* as the block layer's bounce buffers: the data is undefined */
         memset(cmd->buffer, 0, io->bytes);
     }
 
-    flash->in_flight++;
-    if (flash->stopped || !g_queue_is_empty(&flash->waiting) ||
-        !flash_port_push(flash->port, &cmd->cmd)) {
-        g_queue_push_tail(&flash->waiting, &cmd->cmd);
-    }
-    if (!flash->stopped) {
-        timer_mod_anticipate_ns(flash->timer,
-                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
-    }
+    submit_cmd(flash, cmd);
     return &acb->common;
 }
 

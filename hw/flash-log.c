@@ -15,8 +15,19 @@ typedef struct QEMU_PACKED {
     char magic[8];
     uint32_t row_bytes;
     uint32_t cause_count;
-    uint64_t reserved[2];
+    uint64_t version;
+    uint64_t reserved;
 } LogHeader;
+
+enum { CMD_LOG_VERSION = 2, GC_LOG_VERSION = 0 };
+
+/* CmdRow.order */
+#define ORDER_SEQ_MASK ((1u << 30) - 1) /* of submission; it may wrap */
+#define ORDER_EVENTS_FIRST (1u << 30)   /* those of submit_ns: always */
+#define ORDER_FUA (1u << 31)
+
+/* CmdRow.status: the guest ended before the command did */
+#define STATUS_UNSEEN 0x80
 
 typedef struct QEMU_PACKED {
     int64_t submit_ns;
@@ -27,7 +38,7 @@ typedef struct QEMU_PACKED {
     uint8_t status;
     uint16_t stream;
     uint32_t nsid;
-    uint32_t pad;
+    uint32_t order;
     int64_t cause_ns[SCARP_CAUSE__COUNT];
 } CmdRow;
 
@@ -52,10 +63,11 @@ struct FlashLog {
 };
 
 static FILE *open_log(const char *path, const char *what, const char *magic,
-                      uint32_t row_bytes, uint32_t cause_count, char **buffer,
-                      Error **errp)
+                      uint64_t version, uint32_t row_bytes,
+                      uint32_t cause_count, char **buffer, Error **errp)
 {
     LogHeader header = {
+        .version = cpu_to_le64(version),
         .row_bytes = cpu_to_le32(row_bytes),
         .cause_count = cpu_to_le32(cause_count),
     };
@@ -101,15 +113,16 @@ FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
     FlashLog *log = g_new0(FlashLog, 1);
 
     if (cmd_path) {
-        log->cmd = open_log(cmd_path, "cmd-log", "SCARPCM1", sizeof(CmdRow),
-                            SCARP_CAUSE__COUNT, &log->cmd_buffer, errp);
+        log->cmd = open_log(cmd_path, "cmd-log", "SCARPCM1", CMD_LOG_VERSION,
+                            sizeof(CmdRow), SCARP_CAUSE__COUNT,
+                            &log->cmd_buffer, errp);
         if (!log->cmd) {
             goto fail;
         }
     }
     if (gc_path) {
-        log->gc = open_log(gc_path, "gc-log", "SCARPGC1", sizeof(GcRow), 0,
-                           &log->gc_buffer, errp);
+        log->gc = open_log(gc_path, "gc-log", "SCARPGC1", GC_LOG_VERSION,
+                           sizeof(GcRow), 0, &log->gc_buffer, errp);
         if (!log->gc) {
             goto fail;
         }
@@ -130,20 +143,21 @@ fail:
 static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
 {
     FlashLog *log = opaque;
+    uint32_t order = (cmd->seq & ORDER_SEQ_MASK) | ORDER_EVENTS_FIRST |
+                     (cmd->fua ? ORDER_FUA : 0);
     CmdRow row = {
         .submit_ns = cpu_to_le64(cmd->submit_ns),
         .complete_ns = cpu_to_le64(cmd->complete_ns),
         .offset_bytes = cpu_to_le64(cmd->offset_bytes),
         .length_bytes = cpu_to_le32(cmd->length_bytes),
         .op = cmd->op,
-        .status = cmd->status,
+        .status = cmd->status | (log->stopped ? STATUS_UNSEEN : 0),
         .stream = cpu_to_le16(cmd->stream),
         .nsid = cpu_to_le32(cmd->nsid),
+        .order = cpu_to_le32(order),
     };
 
-    if (log->stopped) {
-        return;
-    }
+    assert(cmd->length_bytes <= UINT32_MAX);
     for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
         row.cause_ns[i] = cpu_to_le64(cmd->cause_ns[i]);
     }

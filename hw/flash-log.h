@@ -20,7 +20,10 @@ FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
 /* The observer to give to the engine. */
 ScarpObserver flash_log_observer(FlashLog *log);
 
-/* Stop to write rows (the guest is gone). */
+/*
+ * The guest is gone: no more rows of GC; commands that end from now on are
+ * marked.  A replay needs them, for others waited for them.
+ */
 void flash_log_stop(FlashLog *log);
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
 

@@ -88,14 +88,16 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns)
 {
     ScarpCmd *cmd;
 
-    /* A late caller: what happened before the submissions comes first. */
-    if (scarp_next_event_ns(port->drive) < now_ns) {
-        scarp_run(port->drive, now_ns - 1);
-    }
+    /*
+     * At one time, what happens goes before what is submitted.  A recording
+     * can be replayed exactly only if it does not matter how many commands
+     * were found in the ring at once.
+     */
+    scarp_run(port->drive, now_ns);
     while ((cmd = ring_pop(&port->submission))) {
         scarp_submit(port->drive, cmd, now_ns);
+        scarp_run(port->drive, now_ns);
     }
-    scarp_run(port->drive, now_ns);
 
     /* What does not fit waits in the engine for the client to catch up. */
     while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {

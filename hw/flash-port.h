@@ -26,9 +26,9 @@ bool flash_port_push(FlashPort *port, ScarpCmd *cmd);
 ScarpCmd *flash_port_pop(FlashPort *port);
 
 /*
- * Owner: take what was pushed as submitted at now_ns, process every event
- * up to now_ns, hand over what completed.  Returns the time of the next
- * event.
+ * Owner: process every event up to now_ns, take what was pushed as submitted
+ * at now_ns (and process what that causes at once), hand over what completed.
+ * Returns the time of the next event.
  */
 int64_t flash_port_run(FlashPort *port, int64_t now_ns);
 

@@ -85,8 +85,15 @@ LATER_STATS = (
     "gc_fallback_units",
 )
 
-_LOG_HEADER = struct.Struct("<8sII16x")
-_CMD_FIXED = "qqQIBBHI4x"
+_LOG_HEADER = struct.Struct("<8sIIQ8x")
+_CMD_FIXED = "qqQIBBHII"
+_CMD_VERSION = 2
+_GC_VERSION = 0
+# Of a command's last fixed field.
+_ORDER_SEQ = (1 << 30) - 1
+_ORDER_FUA = 1 << 31
+# Of its status: the guest ended before the command did.
+_UNSEEN = 0x80
 _GC_ROW = struct.Struct("<qqIIII")
 _PAGE_HEADER = struct.Struct("<8sIIQQ32s")
 
@@ -104,6 +111,11 @@ class Commands:
     op: bytearray = field(default_factory=bytearray)
     status: bytearray = field(default_factory=bytearray)
     nsid: array = field(default_factory=lambda: array("I"))
+    offset: array = field(default_factory=lambda: array("Q"))
+    stream: array = field(default_factory=lambda: array("H"))
+    fua: bytearray = field(default_factory=bytearray)
+    # Submission order among commands of one submit time.
+    order: array = field(default_factory=lambda: array("I"))
     length: array = field(default_factory=lambda: array("I"))
     causes: list[array] = field(default_factory=list)
 
@@ -135,25 +147,32 @@ class StatsPage:
     values: dict[str, int]
 
 
-def _read(path: Path, magic: bytes) -> tuple[bytes, int, int]:
+def _read(path: Path, magic: bytes, version: int) -> tuple[bytes, int, int]:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise LogError(f"{path}: {error.strerror}") from error
     if len(data) < _LOG_HEADER.size:
         raise LogError(f"{path}: {len(data)} bytes are too few for a header")
-    found, row, count = _LOG_HEADER.unpack_from(data)
+    found, row, count, layout = _LOG_HEADER.unpack_from(data)
     if found != magic:
         raise LogError(f"{path}: begins with {found!r}, expected {magic!r}")
+    if layout != version:
+        raise LogError(f"{path}: layout version {layout}; this version reads {version}")
     rest = len(data) - _LOG_HEADER.size
     if row == 0 or rest % row:
         raise LogError(f"{path}: {rest} bytes are no whole number of {row}-byte rows")
     return data, row, count
 
 
-def read_commands(path: Path, begin: int | None = None, end: int | None = None) -> Commands:
-    """The commands submitted in [begin, end], checked: causes add up to the latency."""
-    data, row, cause_count = _read(path, b"SCARPCM1")
+def read_commands(
+    path: Path, begin: int | None = None, end: int | None = None, unseen: bool = False
+) -> Commands:
+    """The commands submitted in [begin, end], checked: causes add up to the latency.
+
+    With `unseen`, also those that ended after the guest: a replay needs them.
+    """
+    data, row, cause_count = _read(path, b"SCARPCM1", _CMD_VERSION)
     layout = struct.Struct(f"<{_CMD_FIXED}{cause_count}q")
     if layout.size != row or cause_count != len(CAUSES):
         raise LogError(
@@ -162,28 +181,34 @@ def read_commands(path: Path, begin: int | None = None, end: int | None = None) 
         )
     out = Commands(causes=[array("q") for _ in CAUSES])
     for number, fields in enumerate(layout.iter_unpack(memoryview(data)[_LOG_HEADER.size :])):
-        submit, complete, _, length, op, status, _, nsid = fields[:8]
+        submit, complete, offset, length, op, status, stream, nsid, order = fields[:9]
+        if status & _UNSEEN and not unseen:
+            continue
         if (begin is not None and submit < begin) or (end is not None and submit > end):
             continue
-        if sum(fields[8:]) != complete - submit:
+        if sum(fields[9:]) != complete - submit:
             raise LogError(
-                f"{path}: row {number}: causes add up to {sum(fields[8:])} ns, "
+                f"{path}: row {number}: causes add up to {sum(fields[9:])} ns, "
                 f"the latency is {complete - submit} ns"
             )
         out.submit.append(submit)
         out.complete.append(complete)
         out.op.append(op)
-        out.status.append(status)
+        out.status.append(status & ~_UNSEEN)
         out.nsid.append(nsid)
+        out.offset.append(offset)
         out.length.append(length)
-        for column, value in zip(out.causes, fields[8:], strict=True):
+        out.stream.append(stream)
+        out.fua.append(bool(order & _ORDER_FUA))
+        out.order.append(order & _ORDER_SEQ)
+        for column, value in zip(out.causes, fields[9:], strict=True):
             column.append(value)
     return out
 
 
 def read_gc_runs(path: Path, begin: int | None = None, end: int | None = None) -> list[GcRun]:
     """GC runs that overlap [begin, end], in the order of their begin."""
-    data, row, _ = _read(path, b"SCARPGC1")
+    data, row, _ = _read(path, b"SCARPGC1", _GC_VERSION)
     if row != _GC_ROW.size:
         raise LogError(f"{path}: rows of {row} bytes; this version reads {_GC_ROW.size}")
     runs = [GcRun(*fields) for fields in _GC_ROW.iter_unpack(memoryview(data)[_LOG_HEADER.size :])]

@@ -148,21 +148,21 @@ def _synchronise(source: Path) -> None:
     target = source / "hw" / "nvme" / "scarp"
     wanted = {target / relative: path for path, relative in _ours()}
     present = {path for path in target.rglob("*") if path.is_file() and path.suffix in (".c", ".h")}
-    listing_changed = False
-    for gone in present - wanted.keys():
-        gone.unlink()
-        listing_changed = True
+    gone = present - wanted.keys()
+    if gone or any(not place.is_file() for place in wanted):
+        # Meson lists the files when it configures.  First, so that no interruption loses it.
+        listing = target / "hw" / "meson.build"
+        listing.parent.mkdir(parents=True, exist_ok=True)
+        listing.touch()
+    for path in gone:
+        path.unlink()
     for place, path in wanted.items():
         data = path.read_bytes()
         if not place.is_file():
             place.parent.mkdir(parents=True, exist_ok=True)
-            listing_changed = True
         elif place.read_bytes() == data:
             continue
         place.write_bytes(data)
-    if listing_changed:
-        # Meson lists the files when it configures.
-        (target / "hw" / "meson.build").touch()
 
 
 def _firmware() -> Path:

@@ -15,13 +15,16 @@ from scarplib.devlogs import CAUSES, page_fields
 
 BEGIN_NS = 5_000_000_000
 READ_NS, WRITE_NS, GC_NS = 80_000, 700_000, 9_000_000
+EVENTS_FIRST = 1 << 30
+UNSEEN = 0x80
 
 
-def _command(submit: int, op: int, causes: dict[str, int]) -> bytes:
+def _command(submit: int, op: int, causes: dict[str, int], status: int = 0) -> bytes:
     total = sum(causes.values())
     values = [causes.get(name, 0) for name in CAUSES]
     return struct.pack(
-        f"<qqQIBBHI4x{len(CAUSES)}q", submit, submit + total, 4096, 4096, op, 0, 0, 1, *values
+        f"<qqQIBBHII{len(CAUSES)}q",
+        *(submit, submit + total, 4096, 4096, op, status, 0, 1, EVENTS_FIRST, *values),
     )
 
 
@@ -67,7 +70,9 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
         rows.append(_command(now, op, causes))
         latencies[op].append(sum(causes.values()))
     end = now + 50_000_000
-    head = struct.pack("<8sII16x", b"SCARPCM1", len(rows[0]), len(CAUSES))
+    # In flight when the guest ended: for a replay, not for the report.
+    rows.append(_command(end - 1, 1, {"array": 123_456_789}, UNSEEN))
+    head = struct.pack("<8sIIQ8x", b"SCARPCM1", len(rows[0]), len(CAUSES), 2)
     (folder / "cmd.bin").write_bytes(head + b"".join(rows))
     head = struct.pack("<8sII16x", b"SCARPGC1", 32, 0)
     body = b"".join(struct.pack("<qqIIII", *run) for run in runs)

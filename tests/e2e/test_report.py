@@ -55,6 +55,8 @@ class Logs(Folder):
         everything = devlogs.read_commands(self.folder / "cmd.bin")
         window = devlogs.read_commands(self.folder / "cmd.bin", synthetic.BEGIN_NS)
         self.assertEqual((len(everything), len(window)), (51, 50))
+        unseen = devlogs.read_commands(self.folder / "cmd.bin", unseen=True)
+        self.assertEqual((len(unseen), unseen.status[-1]), (52, 0))
 
     def test_causes_must_add_up(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=3)
@@ -62,8 +64,8 @@ class Logs(Folder):
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
         path.write_bytes(data)
-        with self.assertRaisesRegex(LogError, "row 3: causes add up"):
-            devlogs.read_commands(path)
+        with self.assertRaisesRegex(LogError, "row 4: causes add up"):
+            devlogs.read_commands(path, unseen=True)
 
     def test_damage_is_named(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=3)
@@ -73,6 +75,7 @@ class Logs(Folder):
             (data[:-5], "no whole number"),
             (b"X" + data[1:], "begins with"),
             (data[:7], "too few"),
+            (data[:16] + struct.pack("<Q", 1) + data[24:], "layout version 1"),
             (data[:12] + struct.pack("<I", 3) + data[16:], "3 causes"),
         ):
             path.write_bytes(damaged)

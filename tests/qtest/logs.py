@@ -21,6 +21,10 @@ class Command:
     op: int
     status: int
     nsid: int
+    stream: int
+    seq: int  # order of submission
+    fua: bool
+    unseen: bool  # the guest ended before it
     causes: tuple[int, ...]
 
     @property
@@ -30,15 +34,19 @@ class Command:
 
 def read_commands(path: Path) -> list[Command]:
     data = path.read_bytes()
-    magic, row_bytes, cause_count, _, _ = HEADER.unpack_from(data)
-    assert magic == b"SCARPCM1", magic
+    magic, row_bytes, cause_count, version, _ = HEADER.unpack_from(data)
+    assert (magic, version) == (b"SCARPCM1", 2), (magic, version)
     assert row_bytes == COMMAND.size + 8 * cause_count
     assert (len(data) - HEADER.size) % row_bytes == 0, "the last row is not complete"
     rows = []
     for at in range(HEADER.size, len(data), row_bytes):
-        submit, complete, offset, length, op, status, _, nsid, _ = COMMAND.unpack_from(data, at)
+        submit, complete, offset, length, op, status, stream, nsid, order = COMMAND.unpack_from(
+            data, at)
+        assert order & 1 << 30, "events of the submission's time go first"
         causes = struct.unpack_from(f"<{cause_count}q", data, at + COMMAND.size)
-        rows.append(Command(submit, complete, offset, length, op, status, nsid, causes))
+        rows.append(Command(
+            submit, complete, offset, length, op, status & 0x7F, nsid, stream,
+            order & (1 << 30) - 1, bool(order & 1 << 31), bool(status & 0x80), causes))
     return rows
 
 

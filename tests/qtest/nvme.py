@@ -163,11 +163,17 @@ class Controller:
         self._wait_ready(0)
 
     def shutdown(self) -> None:
+        self.notify_shutdown()
+        self.wait_for_shutdown()
+
+    def notify_shutdown(self) -> None:
         self.machine.writel(self.bar + 0x14, 0x00464061)  # SHN: normal
-        for _ in range(1000):
+
+    def wait_for_shutdown(self) -> None:
+        for _ in range(WAIT_STEPS):
             if self.machine.readl(self.bar + 0x1C) & 0xC == 0x8:
                 return
-            self.machine.step(1000)
+            self.machine.step_to_next()
         raise AssertionError("the controller does not shut down")
 
     def command(self, opcode: int, nsid: int = 0, data: int = 0,

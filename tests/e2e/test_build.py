@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the build notices, without a build."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from scarplib import cache, qemu_build
+from scarplib.errors import UserError
+
+LONG_AGO = 1_000_000_000
+
+
+class Synchronise(unittest.TestCase):
+    """The checkout's files in QEMU's tree, where Meson lists them when it configures."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name) / "checkout"
+        self.source = Path(folder.name) / "src"
+        self.target = self.source / "hw" / "nvme" / "scarp"
+        for name in ("hw/meson.build", "hw/a.c", "ftl/a.c", "ftl/gc/b.c", "ftl/a.h"):
+            self.put(name, name)
+        patch = mock.patch.object(qemu_build, "ROOT", self.root)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.lists_anew()
+
+    def put(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def lists_anew(self) -> bool:
+        """Synchronise; would ninja configure again?"""
+        listing = self.target / "hw" / "meson.build"
+        if listing.exists():
+            os.utime(listing, (LONG_AGO, LONG_AGO))
+        qemu_build._synchronise(self.source)
+        return listing.stat().st_mtime > LONG_AGO
+
+    def test_nothing_changed(self) -> None:
+        before = (self.target / "ftl" / "a.c").stat().st_mtime_ns
+        self.assertFalse(self.lists_anew())
+        self.assertEqual((self.target / "ftl" / "a.c").stat().st_mtime_ns, before)
+
+    def test_changed(self) -> None:
+        self.put("ftl/gc/b.c", "other")
+        self.assertFalse(self.lists_anew())
+        self.assertEqual((self.target / "ftl" / "gc" / "b.c").read_text(), "other")
+
+    def test_added(self) -> None:
+        self.put("ftl/map/new.c", "new")
+        self.assertTrue(self.lists_anew())
+        self.assertEqual((self.target / "ftl" / "map" / "new.c").read_text(), "new")
+        self.assertFalse(self.lists_anew())
+
+    def test_removed(self) -> None:
+        (self.root / "ftl" / "gc" / "b.c").unlink()
+        self.assertTrue(self.lists_anew())
+        self.assertFalse((self.target / "ftl" / "gc" / "b.c").exists())
+
+    def test_interrupted(self) -> None:
+        self.put("ftl/new.c", "new")
+        with (
+            mock.patch.object(Path, "write_bytes", side_effect=KeyboardInterrupt),
+            self.assertRaises(KeyboardInterrupt),
+        ):
+            self.lists_anew()
+        self.assertTrue(self.lists_anew())
+
+
+class Unpack(unittest.TestCase):
+    def test_not_an_archive(self) -> None:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            self.assertRaisesRegex(UserError, "'tar .*' failed: "),
+        ):
+            cache.unpack_tar(b"no archive at all" * 100, Path(folder))
+
+
+if __name__ == "__main__":
+    unittest.main()

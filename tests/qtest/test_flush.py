@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the write buffer holds reaches flash when it must: flush, FUA, shutdown, cache off."""
+
+from __future__ import annotations
+
+from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
+from logs import Command
+from machine import Machine
+from nvme import FUA, Admin, Controller, Namespace, Op
+
+BUFFER = ",overrides=controller.buffer_bytes=1048576"
+GIB = 1 << 30
+PROGRAM_NS = 750_000  # tiny.ini
+WRITE, FLUSH = 1, 4
+VOLATILE_WRITE_CACHE = 0x06
+SHN_NORMAL = 0x00464061
+STATE_MASK, IN_PROGRESS = 0xC, 0x4
+
+
+class Flushes(DriveTest):
+    def buffered(self) -> tuple[Machine, Controller, Namespace]:
+        return self.drive(more=BUFFER)
+
+    def dirty(self, ns: Namespace, count: int = 8) -> None:
+        for index in range(count):
+            self.assertEqual(ns.write(index * 4 * KIB, pattern(index, 4 * KIB)).status, 0)
+
+    @staticmethod
+    def state(ctrl: Controller) -> int:
+        return ctrl.machine.readl(ctrl.bar + 0x1C) & STATE_MASK
+
+    def of(self, commands: list[Command], op: int) -> list[Command]:
+        return [command for command in commands if command.op == op]
+
+    def test_buffered_and_through(self) -> None:
+        machine, _, ns = self.buffered()
+        ns.write(0, pattern(1, 4 * KIB))
+        ns.write(4 * KIB, pattern(2, 4 * KIB), FUA)
+        fast, through = self.of(self.finish(machine), WRITE)
+        self.assertLess(fast.latency_ns, PROGRAM_NS)
+        self.assertGreater(through.latency_ns, PROGRAM_NS)
+        self.assertEqual((fast.fua, through.fua), (False, True))
+
+    def test_flush_waits_for_programs(self) -> None:
+        machine, _, ns = self.buffered()
+        self.dirty(ns)
+        self.assertEqual(ns.flush(), 0)
+        stats = machine.stats()
+        self.assertGreaterEqual(stats["host_page_programs"], 8)
+        (flush,) = self.of(self.finish(machine), FLUSH)
+        self.assertGreater(flush.latency_ns, PROGRAM_NS)
+
+    def test_cache_off_flushes_and_writes_through(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        self.dirty(ns)
+        ctrl.check(Admin.SET_FEATURES, cdw=(VOLATILE_WRITE_CACHE, 0))
+        stats = machine.stats()
+        self.assertEqual(stats["flushes"], 1)
+        self.assertGreaterEqual(stats["host_page_programs"], 8)
+        ns.write(0, pattern(10, 4 * KIB))
+        ctrl.check(Admin.SET_FEATURES, cdw=(VOLATILE_WRITE_CACHE, 0))
+        self.assertEqual(machine.stats()["flushes"], 1)  # nothing was left in a cache
+        ctrl.check(Admin.SET_FEATURES, cdw=(VOLATILE_WRITE_CACHE, 1))
+        ns.write(4 * KIB, pattern(11, 4 * KIB))
+        *_, through, fast = self.of(self.finish(machine), WRITE)
+        self.assertTrue(through.fua)
+        self.assertGreater(through.latency_ns, PROGRAM_NS)
+        self.assertFalse(fast.fua)
+        self.assertLess(fast.latency_ns, PROGRAM_NS)
+
+    def test_abort_of_cache_off(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        self.dirty(ns)
+        cid = ctrl.admin.submit(Admin.SET_FEATURES, cdw=(VOLATILE_WRITE_CACHE, 0))
+        machine.step(1)
+        ctrl.check(Admin.ABORT, cdw=(cid << 16,))
+        self.assertNotEqual(ctrl.admin.wait(cid).status, 0)
+        self.finish(machine)
+
+    def test_shutdown_flushes(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        self.dirty(ns)
+        ctrl.notify_shutdown()
+        self.assertEqual(self.state(ctrl), IN_PROGRESS)
+        ctrl.wait_for_shutdown()
+        stats = machine.stats()
+        self.assertEqual(stats["flushes"], 1)
+        self.assertGreaterEqual(stats["host_page_programs"], 8)
+        self.finish(machine)
+
+    def test_shutdown_waits_for_what_is_in_flight(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        addr, prp = ns.buffer(4 * KIB)
+        machine.write(addr, pattern(1, 4 * KIB))
+        cids = [ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False)
+                for index in range(32)]
+        ns.queue.ring()
+        machine.step(1)
+        ctrl.shutdown()
+        for cid in cids:
+            self.assertEqual(ns.queue.wait(cid).status, 0)
+        commands = self.finish(machine)
+        writes, (flush,) = self.of(commands, WRITE), self.of(commands, FLUSH)
+        self.assertEqual(len(writes), 32)
+        self.assertGreaterEqual(flush.submit_ns, max(write.complete_ns for write in writes))
+
+    def test_shutdown_of_two_namespaces(self) -> None:
+        machine = self.machine(flash(more=BUFFER), flash("f1", more=BUFFER), controller(),
+                               namespace(more=",nsid=1"), namespace("f1", more=",nsid=2"))
+        ctrl = Controller(machine)
+        queue = ctrl.create_queue()
+        for nsid in (1, 2):
+            self.dirty(Namespace(queue, nsid))
+        ctrl.shutdown()
+        self.assertEqual([machine.stats(name)["flushes"] for name in ("f0", "f1")], [1, 1])
+        self.finish(machine)
+
+    def test_reset_abandons_a_shutdown(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        self.dirty(ns)
+        ctrl.notify_shutdown()
+        ctrl.disable()
+        ctrl.enable()
+        machine.step(100_000_000)
+        self.assertEqual(self.state(ctrl), 0)
+        ns = Namespace(ctrl.create_queue())
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(0, 4 * KIB))
+        ctrl.shutdown()
+        self.finish(machine)
+
+    def test_a_shutdown_that_is_taken_back(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        self.dirty(ns)
+        ctrl.notify_shutdown()
+        machine.writel(ctrl.bar + 0x14, SHN_NORMAL & ~0xC000)
+        machine.step(100_000_000)
+        self.assertEqual(self.state(ctrl), 0)
+        self.dirty(ns)
+        self.finish(machine)
+
+    def test_end_of_qemu_during_a_shutdown(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        self.dirty(ns)
+        ctrl.notify_shutdown()
+        self.finish(machine)
+
+
+class Recording(DriveTest):
+    """What a replay needs: everything that was submitted, and in which order."""
+
+    def test_order_of_submission(self) -> None:
+        machine, _, ns = self.drive(more=BUFFER)
+        ns.write(0, pattern(1, 4 * KIB))
+        ns.flush()
+        _, prp = ns.buffer(4 * KIB)
+        # the write through ends last and was submitted first
+        starts = [(Op.WRITE, 64 * KIB, FUA), (Op.READ, 0, 0), (Op.WRITE, 32 * KIB, 0),
+                  (Op.READ, 128 * KIB, 0)]
+        cids = [ns.start(op, offset, 4 * KIB, prp, flags, ring=False)
+                for op, offset, flags in starts]
+        ns.queue.ring()
+        for cid in cids:
+            ns.queue.wait(cid)
+        rows = self.finish(machine)[-4:]
+        self.assertEqual(len({row.submit_ns for row in rows}), 1)
+        self.assertEqual(rows[-1].offset, 64 * KIB)
+        rows.sort(key=lambda row: row.seq)
+        self.assertEqual([row.offset for row in rows], [offset for _, offset, _ in starts])
+        self.assertEqual([row.fua for row in rows], [True, False, False, False])
+
+    def test_a_large_deallocation_goes_in_pieces(self) -> None:
+        machine, _, ns = self.drive(more=",overrides=geometry.blocks_per_plane=8192")
+        size = machine.stats()["logical_bytes"] // MIB * MIB
+        self.assertGreater(size, GIB)
+        for offset in (0, GIB, size - 4 * KIB):
+            ns.write(offset, pattern(1, 4 * KIB))
+        self.assertEqual(ns.deallocate([(0, size)]), 0)
+        self.assertEqual(machine.stats()["deallocated_units"], 3)
+        for offset in (0, GIB, size - 4 * KIB):
+            self.assertEqual(ns.read(offset, 4 * KIB), bytes(4 * KIB))
+        pieces = [(row.offset, row.length) for row in self.finish(machine) if row.op == 3]
+        self.assertEqual(pieces, [(0, GIB), (GIB, size - GIB)])
