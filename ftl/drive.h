@@ -209,6 +209,7 @@ struct ScarpDrive {
     ScarpScheme scheme;
     bool store_data;
     uint32_t n_dies, n_planes, n_blocks;
+    uint32_t n_free; /* blocks, in all planes */
     uint32_t units_per_page, units_per_block, unit_bytes;
     uint32_t logical_units, units_per_plane;
     int64_t page_transfer_ns;
@@ -305,6 +306,12 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
                                uint32_t block);
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
 /* gc/pacing_*.c: what pacing policies have in common */
+/* Lets a collection that was left alone move so many pages more. */
+static inline void scarp_gc_allow(ScarpDrive *drive, ScarpGc *gc, uint32_t pages)
+{
+    gc->moves_left = pages;
+    scarp_gc_advance(drive, gc);
+}
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /* Starts one collection of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);

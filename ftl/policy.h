@@ -81,7 +81,9 @@ typedef struct {
     void (*check)(ScarpDrive *drive, uint32_t die);
     /* Asked while a collection of this die runs. */
     ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
-    /* The rest may be NULL: a host command of the die has ended. */
+    /* The rest may be NULL: a collection has been chosen. */
+    void (*gc_start)(ScarpDrive *drive, ScarpGc *gc);
+    /* A host command of the die has ended. */
     void (*host_done)(ScarpDrive *drive, uint32_t die, const ScarpTx *tx);
     void (*gc_done)(ScarpDrive *drive, ScarpGc *gc);
 } ScarpPacingOps;
@@ -136,10 +138,12 @@ extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
     scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit,
     scarp_victim_read_match;
 extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
-    scarp_pacing_preemptive;
+    scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc;
 extern const ScarpMergeOps scarp_merge_none, scarp_merge_host, scarp_merge_gc_par;
-extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_global;
-extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background;
+extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_global,
+    scarp_place_gc_z, scarp_place_paragc;
+extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
+    scarp_ahead_pregc;
 
 /* scheme.c */
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,

@@ -21,13 +21,18 @@ static const ScarpPolicy *const policies[] = {
     &scarp_pacing_blocking.policy,
     &scarp_pacing_ideal.policy,
     &scarp_pacing_preemptive.policy,
+    &scarp_pacing_gftl.policy,
+    &scarp_pacing_pagc.policy,
     &scarp_merge_none.policy,
     &scarp_merge_host.policy,
     &scarp_merge_gc_par.policy,
     &scarp_place_in_plane.policy,
     &scarp_place_global.policy,
+    &scarp_place_gc_z.policy,
+    &scarp_place_paragc.policy,
     &scarp_ahead_none.policy,
     &scarp_ahead_background.policy,
+    &scarp_ahead_pregc.policy,
 };
 
 /* Names for several choices at once. */

@@ -9,10 +9,30 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 {
 }
 
+/* Relocation to other planes, in pages half full, need not free anything. */
+typedef struct {
+    uint32_t most_free; /* blocks, since the last host command */
+    uint32_t fruitless; /* collections since there were so many */
+} Background;
+
+static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
+{
+    Background *background = drive->scheme.state[AXIS_AHEAD];
+
+    background->most_free = background->fruitless = 0;
+}
+
 static void collect(ScarpDrive *drive, uint32_t die)
 {
+    Background *background = drive->scheme.state[AXIS_AHEAD];
     uint32_t n = drive->d.planes_per_die;
 
+    if (drive->n_free > background->most_free) {
+        background->most_free = drive->n_free;
+        background->fruitless = 0;
+    } else if (background->fruitless++ > drive->n_planes) {
+        return;
+    }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         if (drive->plane[p].n_free < drive->d.background_free_blocks &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
@@ -37,6 +57,8 @@ const ScarpAheadOps scarp_ahead_background = {
         .name = "background",
         .help = "an idle die collects up to gc.background_free_blocks",
         .source = "common practice",
+        .state_size = sizeof(Background),
     },
     .idle = collect,
+    .host_cmd = host_cmd,
 };

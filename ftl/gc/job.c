@@ -57,20 +57,50 @@ static void stage(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
     }
 }
 
-/* What of gc waits for company goes now. */
+/* Units of gc that wait elsewhere for company come back to its plane. */
+static void call_back(ScarpDrive *drive, ScarpGc *gc, uint32_t p)
+{
+    ScarpPacker *packer = &drive->plane[p].gc_packer;
+    ScarpUnit **link = &packer->head;
+
+    while (packer->n && *link) {
+        ScarpUnit *unit = *link;
+
+        if (unit->gc != gc) {
+            link = &unit->next;
+            continue;
+        }
+        *link = unit->next;
+        packer->n--;
+        unit->plane = gc->plane;
+        drive->stats.gc_fallback_units++;
+        scarp_packer_push(&drive->plane[gc->plane].gc_packer, unit);
+        if (drive->plane[gc->plane].gc_packer.n == drive->units_per_page) {
+            emit(drive, gc->plane);
+        }
+    }
+    if (packer->n) {
+        packer->tail = link;
+    }
+}
+
+/*
+ * What of gc waits for company goes now: together, in its own plane.  A page
+ * in every plane, most of it empty, could cost more than the victim yields.
+ */
 static void close_packers(ScarpDrive *drive, ScarpGc *gc)
 {
-    bool elsewhere = drive->scheme.place->plane != NULL;
-    uint32_t first = elsewhere ? 0 : gc->plane;
-    uint32_t last = elsewhere ? drive->n_planes : gc->plane + 1;
-
-    for (uint32_t p = first; p < last; p++) {
-        for (ScarpUnit *unit = drive->plane[p].gc_packer.head; unit;
-             unit = unit->next) {
-            if (unit->gc == gc) {
-                emit(drive, p);
-                break;
-            }
+    for (uint32_t p = 0; drive->scheme.place->plane && p < drive->n_planes;
+         p++) {
+        if (p != gc->plane) {
+            call_back(drive, gc, p);
+        }
+    }
+    for (ScarpUnit *unit = drive->plane[gc->plane].gc_packer.head;
+         drive->plane[gc->plane].gc_packer.n && unit; unit = unit->next) {
+        if (unit->gc == gc) {
+            emit(drive, gc->plane);
+            break;
         }
     }
 }
@@ -203,7 +233,8 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     gc->levelling = levelling;
     gc->plane = p;
     gc->victim = victim;
-    gc->moves_left = UINT32_MAX;
+    /* Ahead of time, a page at a step; a pacing policy may allow less. */
+    gc->moves_left = origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     drive->die[scarp_plane_die(drive, p)].gc_jobs++;
     drive->stats.wear_runs += levelling;
     if (drive->scheme.merge->gc_start) {
@@ -211,6 +242,9 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     }
     if (drive->scheme.place->gc_start) {
         drive->scheme.place->gc_start(drive, gc);
+    }
+    if (drive->scheme.pacing->gc_start && origin == SCARP_ORIGIN_GC) {
+        drive->scheme.pacing->gc_start(drive, gc);
     }
     scarp_gc_advance(drive, gc);
     return true;

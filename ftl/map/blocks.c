@@ -94,6 +94,7 @@ static void free_push(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
     drive->block[index].next = SCARP_NONE;
     drive->block[index].state = BLOCK_FREE;
     plane->n_free++;
+    drive->n_free++;
     if (plane->free_head == SCARP_NONE) {
         plane->free_head = index;
         drive->block[index].prev = index;
@@ -114,6 +115,7 @@ static uint32_t free_pop(ScarpDrive *drive, ScarpPlane *plane)
     }
     plane->free_head = next;
     plane->n_free--;
+    drive->n_free--;
     return index;
 }
 
@@ -158,6 +160,7 @@ bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error)
             }
         }
         plane->free_head = SCARP_NONE;
+        drive->n_free -= plane->n_free;
         plane->n_free = 0;
         for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
             if (drive->block[b].state != BLOCK_BAD) {

@@ -66,7 +66,7 @@ def task_text(cpu_shift: int, age: int = 0, flash: bool = True) -> str:
         ]
     lines += [
         f"echo '{MARK_BEGIN}'",
-        "fio --eta=never --output-format=json+ --output=/results/fio.json /scarp/job.fio",
+        "fio --output-format=json+ --output=/results/fio.json --eta=never /scarp/job.fio",
         f"echo '{MARK_END}'",
     ]
     if flash:

@@ -1,0 +1,40 @@
+/*
+ * PaGC: when one plane of a die is due, all of them collect, so that none
+ * stands still (Shahidi et al. 2016, parallel garbage collection).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+static void check(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t n = drive->d.planes_per_die, first = die * n;
+    bool due = false;
+
+    if (drive->die[die].gc_jobs) {
+        return;
+    }
+    for (uint32_t p = first; p < first + n; p++) {
+        due |= scarp_gc_due(drive, p);
+    }
+    for (uint32_t p = first; due && p < first + n; p++) {
+        scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
+    }
+}
+
+static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
+                      uint32_t die G_GNUC_UNUSED)
+{
+    return TURN_HELD;
+}
+
+const ScarpPacingOps scarp_pacing_pagc = {
+    .policy = {
+        .axis = AXIS_PACING,
+        .name = "pagc",
+        .help = "all planes of a die collect together, blocking",
+        .source = "Shahidi et al. 2016",
+    },
+    .check = check,
+    .turn = turn,
+};

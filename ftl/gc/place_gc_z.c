@@ -1,0 +1,70 @@
+/*
+ * GC-Z (paragc §IV): relocated pages go to the channels by a Zipf distribution
+ * of exponent 0.95, whatever the channels do.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#define MAX_CHANNELS 64
+
+/* 10^6 / rank^0.95, rounded: a table, as libm is not the same everywhere. */
+static const uint32_t weight[MAX_CHANNELS] = {
+    1000000, 517632, 352156, 267943, 216760, 182287, 157455, 138696,
+    124014, 112202, 102489, 94358, 87449, 81504, 76333, 71794,
+    67776, 64194, 60980, 58079, 55449, 53052, 50858, 48843,
+    46985, 45266, 43672, 42189, 40806, 39513, 38301, 37163,
+    36092, 35083, 34130, 33229, 32375, 31565, 30796, 30064,
+    29367, 28702, 28068, 27461, 26881, 26326, 25793, 25283,
+    24792, 24321, 23868, 23431, 23011, 22606, 22215, 21838,
+    21474, 21122, 20782, 20453, 20134, 19826, 19527, 19237,
+};
+
+typedef struct {
+    uint32_t next[MAX_CHANNELS]; /* plane of the channel */
+} GcZ;
+
+static bool init(ScarpDrive *drive, ScarpScheme *scheme G_GNUC_UNUSED,
+                 GError **error)
+{
+    if (drive->d.channels > MAX_CHANNELS) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "scheme=gc-z: geometry.channels=%" G_GUINT64_FORMAT
+                    ": at most %d are allowed", drive->d.channels,
+                    MAX_CHANNELS);
+        return false;
+    }
+    return true;
+}
+
+static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
+                      uint32_t lpn G_GNUC_UNUSED)
+{
+    GcZ *z = drive->scheme.state[AXIS_PLACEMENT];
+    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+    uint64_t sum = 0, at;
+    uint32_t c = 0;
+
+    for (uint32_t i = 0; i < drive->d.channels; i++) {
+        sum += weight[i];
+    }
+    at = (unsigned __int128)scarp_random(&drive->random) * sum >> 64;
+    while (at >= weight[c]) {
+        at -= weight[c++];
+    }
+    z->next[c] = (z->next[c] + 1) % per_channel;
+    return scarp_place_or_next(drive, gc, c * per_channel + z->next[c]);
+}
+
+const ScarpPlaceOps scarp_place_gc_z = {
+    .policy = {
+        .axis = AXIS_PLACEMENT,
+        .name = "gc-z",
+        .help = "relocated pages go to channels by Zipf 0.95",
+        .source = "paragc §IV",
+        .state_size = sizeof(GcZ),
+        .init = init,
+    },
+    .window = 32,
+    .plane = plane,
+};

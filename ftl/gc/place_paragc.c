@@ -1,0 +1,285 @@
+/*
+ * ParaGC (paragc §III): how many pages of a victim go to each channel follows
+ * the channels' service rates (Algorithm 1), which pages go where follows their
+ * hotness (Algorithm 2).
+ *
+ * Left open there, and chosen here: the search starts from an even spread and
+ * moves a page only when D falls (the printed test, u < 0, also moves on ties;
+ * with an idle channel D would be 0 for a victim that stays where it is, and
+ * nothing would be parallel).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#include <string.h>
+
+enum { MAX_CHANNELS = 64, RING_SLOTS = 16, SKETCH_ROWS = 5 };
+enum { PARAM_ITERATIONS, PARAM_SLOT_US, PARAM_WIDTH, PARAM_HOT, PARAM_DECAY };
+
+typedef struct {
+    uint64_t bytes[RING_SLOTS]; /* read by the host, by slots of time */
+    int64_t slot[RING_SLOTS];   /* which slot of time that is */
+} Ring;
+
+typedef struct {
+    Ring ring[MAX_CHANNELS];
+    uint16_t *sketch;    /* [SKETCH_ROWS][width] */
+    uint64_t reads;      /* since the counters were halved */
+    uint8_t *channel_of; /* [plane][unit of its victim] */
+    uint32_t next[MAX_CHANNELS];
+} ParaGc;
+
+static uint32_t channel_of_plane(const ScarpDrive *drive, uint32_t p)
+{
+    return scarp_die_channel(drive, scarp_plane_die(drive, p));
+}
+
+/* ---- Hotness: a count-min sketch -------------------------------------- */
+
+static uint32_t bucket(const ScarpDrive *drive, uint32_t lpn, uint32_t row)
+{
+    uint64_t width = drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH];
+    uint64_t hash = (lpn + 1) * 0x9e3779b97f4a7c15ull + row * 0xd1b54a32d192ed03ull;
+
+    hash ^= hash >> 32;
+    hash *= 0xbf58476d1ce4e5b9ull;
+    hash ^= hash >> 29;
+    return row * width + ((unsigned __int128)hash * width >> 64);
+}
+
+static uint32_t estimate(const ScarpDrive *drive, const ParaGc *s, uint32_t lpn)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t row = 0; row < SKETCH_ROWS; row++) {
+        least = MIN(least, s->sketch[bucket(drive, lpn, row)]);
+    }
+    return least;
+}
+
+static void count_read(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
+{
+    const uint64_t *param = drive->scheme.param[AXIS_PLACEMENT];
+
+    for (uint32_t row = 0; row < SKETCH_ROWS; row++) {
+        uint16_t *counter = &s->sketch[bucket(drive, lpn, row)];
+
+        *counter += *counter < UINT16_MAX;
+    }
+    if (++s->reads >= param[PARAM_DECAY]) {
+        s->reads = 0;
+        for (uint64_t i = 0; i < SKETCH_ROWS * param[PARAM_WIDTH]; i++) {
+            s->sketch[i] /= 2;
+        }
+    }
+}
+
+/* ---- Service rates ----------------------------------------------------- */
+
+static int64_t slot_now(const ScarpDrive *drive)
+{
+    return drive->now_ns /
+           (int64_t)(drive->scheme.param[AXIS_PLACEMENT][PARAM_SLOT_US] * 1000);
+}
+
+static void flash_done(ScarpDrive *drive, const ScarpTx *tx)
+{
+    ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
+    Ring *ring = &s->ring[channel_of_plane(drive, tx->plane)];
+    int64_t now = slot_now(drive);
+
+    if (tx->origin != SCARP_ORIGIN_HOST || tx->kind != TX_READ) {
+        return;
+    }
+    if (ring->slot[now % RING_SLOTS] != now) {
+        ring->slot[now % RING_SLOTS] = now;
+        ring->bytes[now % RING_SLOTS] = 0;
+    }
+    ring->bytes[now % RING_SLOTS] += tx->bytes;
+    count_read(drive, s, tx->lpn);
+}
+
+static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
+{
+    int64_t now = slot_now(drive);
+    uint64_t sum = 0;
+
+    for (int i = 0; i < RING_SLOTS; i++) {
+        sum += ring->slot[i] > now - RING_SLOTS ? ring->bytes[i] : 0;
+    }
+    return sum;
+}
+
+/* ---- Algorithm 1: how many pages to each channel ----------------------- */
+
+/* D of equation 2, without the constant time of a page. */
+static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
+                          uint32_t own)
+{
+    uint64_t d = 0;
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        d += i == own ? 0 : s[i] * v[i];
+        most = MAX(most, v[i]);
+    }
+    return d + s[own] * most;
+}
+
+static void arrange(const ScarpDrive *drive, const uint64_t *s, uint32_t own,
+                    uint32_t pages, uint32_t *v)
+{
+    uint64_t limit = drive->scheme.param[AXIS_PLACEMENT][PARAM_ITERATIONS];
+    uint32_t n = drive->d.channels;
+
+    for (uint32_t i = 0; i < n; i++) {
+        v[(own + i) % n] = pages / n + (i < pages % n);
+    }
+    for (uint64_t round = 0; round < limit; round++) {
+        uint64_t best = suspended(s, v, n, own);
+        uint32_t from = n, to = n;
+
+        for (uint32_t i = 0; i < n; i++) {
+            for (uint32_t j = 0; v[i] && j < n; j++) {
+                uint64_t d;
+
+                if (i == j) {
+                    continue;
+                }
+                v[i]--;
+                v[j]++;
+                d = suspended(s, v, n, own);
+                v[i]++;
+                v[j]--;
+                if (d < best) {
+                    best = d;
+                    from = i;
+                    to = j;
+                }
+            }
+        }
+        if (from == n) {
+            return;
+        }
+        v[from]--;
+        v[to]++;
+    }
+}
+
+/* ---- Algorithm 2: which pages ------------------------------------------ */
+
+static void gc_start(ScarpDrive *drive, ScarpGc *gc)
+{
+    ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
+    uint64_t hot = drive->scheme.param[AXIS_PLACEMENT][PARAM_HOT];
+    uint8_t *channel_of = s->channel_of +
+                          (size_t)gc->plane * drive->units_per_block;
+    uint32_t n = drive->d.channels, own = channel_of_plane(drive, gc->plane);
+    uint32_t v[MAX_CHANNELS], order[MAX_CHANNELS], at = 0;
+    uint64_t rate[MAX_CHANNELS];
+
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t i = c;
+
+        rate[c] = service_rate(drive, &s->ring[c]);
+        /* Ascending by rate: an insertion sort of a few channels. */
+        for (; i && rate[order[i - 1]] > rate[c]; i--) {
+            order[i] = order[i - 1];
+        }
+        order[i] = c;
+    }
+    arrange(drive, rate, own, drive->block[gc->victim].valid, v);
+    /* The hottest first: two groups, in the order of the block. */
+    for (int group = 1; group >= 0; group--) {
+        for (uint32_t i = 0; i < drive->units_per_block; i++) {
+            uint32_t ppn = gc->victim * drive->units_per_block + i;
+
+            if (!scarp_map_valid(drive, ppn) ||
+                (estimate(drive, s, drive->p2l[ppn]) >= hot) != group) {
+                continue;
+            }
+            while (at + 1 < n && !v[order[at]]) {
+                at++;
+            }
+            v[order[at]] -= v[order[at]] > 0;
+            channel_of[i] = order[at];
+        }
+    }
+}
+
+static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc, uint32_t lpn)
+{
+    ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
+    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+    uint32_t unit = drive->l2p[lpn] % drive->units_per_block;
+    uint32_t c = s->channel_of[(size_t)gc->plane * drive->units_per_block +
+                               unit];
+
+    if (c == channel_of_plane(drive, gc->plane)) {
+        return gc->plane;
+    }
+    s->next[c] = (s->next[c] + 1) % per_channel;
+    return scarp_place_or_next(drive, gc, c * per_channel + s->next[c]);
+}
+
+static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
+{
+    ParaGc *s = scheme->state[AXIS_PLACEMENT];
+    uint64_t width = scheme->param[AXIS_PLACEMENT][PARAM_WIDTH];
+
+    if (drive->d.channels > MAX_CHANNELS) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "scheme=paragc: geometry.channels=%" G_GUINT64_FORMAT
+                    ": at most %d are allowed", drive->d.channels,
+                    MAX_CHANNELS);
+        return false;
+    }
+    s->sketch = g_new0(uint16_t, SKETCH_ROWS * width);
+    s->channel_of = g_malloc0((size_t)drive->n_planes * drive->units_per_block);
+    for (int c = 0; c < MAX_CHANNELS; c++) {
+        for (int i = 0; i < RING_SLOTS; i++) {
+            s->ring[c].slot[i] = INT64_MIN;
+        }
+    }
+    return true;
+}
+
+static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
+{
+    ParaGc *s = state;
+
+    g_free(s->sketch);
+    g_free(s->channel_of);
+}
+
+static const ScarpParam params[] = {
+    [PARAM_ITERATIONS] = { "iterations", "rounds",
+                           "limit of Algorithm 1 (λ)", 0, 100000, 256 },
+    [PARAM_SLOT_US] = { "slot", "us", "a slot of the service-rate rings, of 16",
+                        1, 1000000000, 100000 },
+    [PARAM_WIDTH] = { "width", "counters", "of each of the sketch's five rows",
+                      16, 1 << 24, 24576 },
+    [PARAM_HOT] = { "hot", "reads", "estimate from which a page is hot", 1,
+                    65535, 2 },
+    [PARAM_DECAY] = { "decay", "reads", "after which counters are halved", 1,
+                      1ull << 40, 100000 },
+};
+
+const ScarpPlaceOps scarp_place_paragc = {
+    .policy = {
+        .axis = AXIS_PLACEMENT,
+        .name = "paragc",
+        .help = "relocated pages go to channels by service rate and hotness",
+        .source = "paragc §III, Algorithms 1 and 2",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+        .state_size = sizeof(ParaGc),
+        .init = init,
+        .clear = clear,
+    },
+    .window = 32,
+    .plane = plane,
+    .gc_start = gc_start,
+    .flash_done = flash_done,
+};
