@@ -24,6 +24,8 @@ BUILD_PACKAGES = (
     "liburing-dev",
     "libattr1-dev",
     "xz-utils",
+    # Elsewhere than on Debian, to verify what comes from it.
+    "debian-archive-keyring",
     "perl",
 )
 
@@ -49,7 +51,9 @@ def ensure_packages(packages: tuple[str, ...] = BUILD_PACKAGES) -> None:
         return
     command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
     if os.geteuid() != 0:
-        raise UserError(f"build packages are missing; run: sudo {' '.join(command)}")
+        raise UserError(
+            f"build packages are missing; run: sudo apt-get update && sudo {' '.join(command)}"
+        )
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     with step(f"installing {' '.join(missing)}"):
         for part in (["apt-get", "update", "-qq"], command):

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import vm
+from .cache import tree_hash
 from .guest_image import GuestImage
 from .qemu_build import QemuBuild
+
+# They write QEMU's command line and the script that the guest runs.
+_SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("vm.py", "guestjob.py"))
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,14 @@ def manifest(qemu: QemuBuild, image: GuestImage, inputs: Inputs) -> dict[str, An
             "version": qemu.version,
             "series": qemu.series_hash,
             "engine": qemu.engine_hash,
+            "firmware": tree_hash(p for p in qemu.firmware_dir.iterdir() if p.is_file()),
+        },
+        "machine": {
+            "cpu": vm.CPU_MODEL,
+            "kernel_arguments": vm.KERNEL_ARGUMENTS,
+            "memory_mib": vm.GuestRun.memory_mib,
+            "boot_shift": vm.GuestRun.boot_shift,
+            "scripts": tree_hash(_SCRIPTS),
         },
         "guest": {
             "kernel": file_hash(image.kernel),

@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from scarplib import cache, qemu_build
+from scarplib import cache, manifest, qemu_build
 from scarplib.errors import UserError
+from scarplib.guest_image import GuestImage
 
 LONG_AGO = 1_000_000_000
 
@@ -73,6 +74,47 @@ class Synchronise(unittest.TestCase):
         ):
             self.lists_anew()
         self.assertTrue(self.lists_anew())
+
+
+class Manifest(unittest.TestCase):
+    """Whatever decides a run's bytes must show in its manifest."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "firmware").mkdir()
+        for name in ("kernel", "initramfs", "job.fio", "demo.ini", "firmware/bios.bin"):
+            (self.folder / name).write_text(name)
+
+    def made(self, seed: int = 1, engine: str = "e", series: str = "s") -> dict:
+        qemu = qemu_build.QemuBuild(
+            binary=self.folder / "qemu",
+            firmware_dir=self.folder / "firmware",
+            version="10.0.0",
+            series_hash=series,
+            engine_hash=engine,
+            build_dir=self.folder,
+        )
+        image = GuestImage(self.folder / "kernel", self.folder / "initramfs", {"fio": "f"})
+        files = {"job": self.folder / "job.fio", "device": self.folder / "demo.ini"}
+        return manifest.manifest(qemu, image, manifest.Inputs(files, {"seed": seed}))
+
+    def test_equal(self) -> None:
+        self.assertEqual(self.made(), self.made())
+
+    def test_each_input_shows(self) -> None:
+        first = self.made()
+        others = [self.made(seed=2), self.made(engine="x"), self.made(series="x")]
+        for name in ("kernel", "initramfs", "job.fio", "demo.ini", "firmware/bios.bin"):
+            (self.folder / name).write_text("other")
+            others.append(self.made())
+            (self.folder / name).write_text(name)
+        with mock.patch("scarplib.vm.CPU_MODEL", "other"):
+            others.append(self.made())
+        for other in others:
+            self.assertNotEqual(first, other)
+        self.assertEqual(first, self.made())
 
 
 class Unpack(unittest.TestCase):
