@@ -148,7 +148,7 @@ class Determinism(unittest.TestCase):
 class Task(unittest.TestCase):
     def test_speed_first_then_statistics_then_fio(self) -> None:
         text = guestjob.task_text(-2, 900)
-        order = ["0xfffffffe", "--cdw10=2", "stats-begin", "fio --eta", "stats-end"]
+        order = ["0xfffffffe", "--cdw10=2", "stats-begin", "\nfio ", "stats-end"]
         places = [text.index(word) for word in order]
         self.assertEqual(places, sorted(places))
         self.assertNotIn("nvme", guestjob.task_text(-2, flash=False))
