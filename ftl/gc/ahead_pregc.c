@@ -15,6 +15,7 @@
 typedef struct {
     uint32_t next_die; /* whose turn it is */
     uint32_t tried;    /* dies that had nothing, since the last command */
+    uint64_t steps;    /* in this idle time: at most a victim for each plane */
     uint32_t plane;    /* of the last step */
     bool began;
 } PreGc;
@@ -24,6 +25,7 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
 
     return !drive->slots_used &&
+           pregc->steps < drive->n_planes * drive->d.pages_per_block &&
            (uint64_t)drive->n_free * 1000 < t_block * drive->n_blocks &&
            !(pregc->began && drive->plane[pregc->plane].gc.running);
 }
@@ -49,6 +51,7 @@ static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
     }
     pregc->plane = best;
     pregc->began = true;
+    pregc->steps++;
     return true;
 }
 
@@ -75,6 +78,7 @@ static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
     PreGc *pregc = drive->scheme.state[AXIS_AHEAD];
 
     pregc->tried = 0;
+    pregc->steps = 0;
     if (!drive->slots_used) {
         scarp_die_kick(drive, pregc->next_die);
     }
