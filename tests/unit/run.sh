@@ -1,22 +1,55 @@
 #!/bin/sh
-# Builds the engine with sanitizers and every check, and runs its unit tests.
+# Builds the engine with sanitizers and every check, and runs its unit tests: each test of each
+# program is a process of its own, as many at once as there are cores.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# shellcheck disable=SC2046
-cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
-   -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" \
-   $(pkg-config --cflags glib-2.0) -o "$work/test-drive" \
-   "$top/tests/unit/test-drive.c" "$top"/ftl/*.c \
-   $(find "$top/ftl" -mindepth 2 -name '*.c' ! -path '*/replay/*' | sort) \
-   $(pkg-config --libs glib-2.0)
-status=0
-G_TEST_SRCDIR="$top/tests/qtest" "$work/test-drive" --tap >"$work/tap" 2>&1 || status=$?
-cat "$work/tap"
-passed=$(grep -c '^ok ' "$work/tap" || true)
-failed=$(grep -c '^not ok ' "$work/tap" || true)
-[ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+libraries="glib-2.0 zlib libzstd"
+mkdir "$work/o" "$work/tap"
+
+# Objects of the engine and the replayer, without the replayer's main().
+export work top
+find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' | sort | xargs -P "$(nproc)" -I{} sh -c '
+    cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
+       -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" $(pkg-config --cflags '"$libraries"') \
+       -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
+
+list=$work/list
+: >"$list"
+for test in "$top"/tests/unit/*.c "$top"/tests/unit/*/*.c; do
+    [ -e "$test" ] || continue
+    program=$work/$(basename "$test" .c)
+    # shellcheck disable=SC2046,SC2086
+    cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
+       -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" -I"$top/ftl/replay" \
+       $(pkg-config --cflags $libraries) -o "$program" "$test" "$work"/o/*.o \
+       $(pkg-config --libs $libraries)
+    "$program" -l | grep '^/' | sed "s|^|$program |" >>"$list"
+done
+
+G_TEST_SRCDIR="$top/tests/qtest"
+export G_TEST_SRCDIR
+xargs -P "$(nproc)" -L 1 sh -c '
+    out=$work/tap/$(echo "$0$1" | tr /+ __)
+    "$0" --tap -p "$1" >"$out" 2>&1 && exit
+    grep -q "^not ok" "$out" || echo "not ok 1 $1" >>"$out"' <"$list"
+
+# One plan for all.
+number=0
+failed=0
+for tap in "$work"/tap/*; do
+    number=$((number + 1))
+    name=$(grep -m1 -E '^(not )?ok ' "$tap" | sed -E 's/^(not )?ok [0-9]+ //')
+    if grep -q '^ok ' "$tap" && ! grep -q '^not ok' "$tap"; then
+        echo "ok $number $name"
+    else
+        failed=$((failed + 1))
+        echo "not ok $number $name"
+        tail -n 25 "$tap" | sed 's/^/# /'
+    fi
+done
+echo "1..$number"
+echo "$((number - failed)) passed, $failed failed"
+[ "$number" -gt 0 ] && [ "$failed" -eq 0 ]
