@@ -128,7 +128,12 @@ static void submit_cmd(NvmeFlash *flash, FlashCmd *cmd)
         !flash_port_push(flash->port, &cmd->cmd)) {
         g_queue_push_tail(&flash->waiting, &cmd->cmd);
     }
-    if (!flash->stopped) {
+    if (flash->stopped) {
+        return;
+    }
+    if (flash->realtime) {
+        flash_realtime_kick(flash->realtime);
+    } else {
         timer_mod_anticipate_ns(flash->timer,
                                 qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
     }
@@ -231,7 +236,13 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
 static bool flash_is_allocated(NvmeNamespace *ns, int64_t offset,
                                int64_t bytes)
 {
-    return scarp_is_mapped(ns->flash->drive, ns->flash_offset + offset, bytes);
+    bool mapped;
+
+    nvme_flash_lock(ns->flash);
+    mapped = scarp_is_mapped(ns->flash->drive, ns->flash_offset + offset,
+                             bytes);
+    nvme_flash_unlock(ns->flash);
+    return mapped;
 }
 
 static bool flash_virtual_queues(NvmeNamespace *ns)
@@ -281,9 +292,49 @@ void nvme_flash_timer_cb(void *opaque)
     flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
 }
 
+void nvme_flash_completed_bh(void *opaque)
+{
+    NvmeFlash *flash = opaque;
+    unsigned completed = 0;
+    ScarpCmd *cmd;
+
+    if (flash->stopped) {
+        return;
+    }
+    while ((cmd = flash_port_pop(flash->port))) {
+        complete(flash, cmd->opaque);
+        completed++;
+    }
+    /* a ring was too small: the thread waits for room, or commands do */
+    if (completed >= FLASH_PORT_ENTRIES || !g_queue_is_empty(&flash->waiting)) {
+        push_waiting(flash);
+        flash_realtime_kick(flash->realtime);
+    }
+}
+
+int64_t nvme_flash_now_ns(NvmeFlash *flash)
+{
+    return flash->realtime ? flash_realtime_now_ns(flash->realtime)
+                           : qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+void nvme_flash_lock(NvmeFlash *flash)
+{
+    if (flash->realtime) {
+        flash_realtime_lock(flash->realtime);
+    }
+}
+
+void nvme_flash_unlock(NvmeFlash *flash)
+{
+    if (flash->realtime) {
+        flash_realtime_unlock(flash->realtime);
+    }
+}
+
 bool nvme_flash_drain(NvmeFlash *flash)
 {
-    int64_t now_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    int64_t now_ns = nvme_flash_now_ns(flash);
 
     for (int i = 0; i < DRAIN_EVENT_TIMES; i++) {
         unsigned completed = 0;

@@ -14,6 +14,7 @@
 #include "flash-port.h"
 
 typedef struct FlashCmd FlashCmd;
+typedef struct FlashRealtime FlashRealtime;
 
 struct NvmeFlash {
     DeviceState parent_obj;
@@ -22,7 +23,8 @@ struct NvmeFlash {
     FlashPort *port;
     FlashLog *log;
     ScarpObserver observer;
-    QEMUTimer *timer;
+    QEMUTimer *timer;       /* runs the engine on the virtual clock, or */
+    FlashRealtime *realtime; /* a thread does, on the host's */
     FlashCmd *free_cmds;    /* with their bounce buffers */
     GQueue waiting;         /* commands that found the ring full */
     uint64_t in_flight;     /* commands that the engine has */
@@ -51,6 +53,27 @@ struct NvmeFlash {
 extern const NvmeNsOps nvme_flash_ns_ops;
 
 void nvme_flash_timer_cb(void *opaque);
+
+/* The engine's clock. */
+int64_t nvme_flash_now_ns(NvmeFlash *flash);
+
+/*
+ * Around calls into the engine other than through its port, for as long as a
+ * thread owns it.
+ */
+void nvme_flash_lock(NvmeFlash *flash);
+void nvme_flash_unlock(NvmeFlash *flash);
+
+/* flash-realtime.c */
+FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
+/* From here on the caller owns the engine. */
+void flash_realtime_stop(FlashRealtime *rt);
+void flash_realtime_free(FlashRealtime *rt);
+void flash_realtime_kick(FlashRealtime *rt);
+void flash_realtime_lock(FlashRealtime *rt);
+void flash_realtime_unlock(FlashRealtime *rt);
+int64_t flash_realtime_now_ns(FlashRealtime *rt);
+void nvme_flash_completed_bh(void *opaque);
 
 /*
  * Let the engine finish what it has, whatever the time, without telling the

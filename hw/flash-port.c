@@ -84,6 +84,14 @@ ScarpCmd *flash_port_pop(FlashPort *port)
     return ring_pop(&port->completion);
 }
 
+bool flash_port_has_completed(FlashPort *port)
+{
+    Ring *ring = &port->completion;
+
+    return atomic_load_explicit(&ring->head, memory_order_acquire) !=
+           atomic_load_explicit(&ring->tail, memory_order_relaxed);
+}
+
 int64_t flash_port_run(FlashPort *port, int64_t now_ns)
 {
     ScarpCmd *cmd;

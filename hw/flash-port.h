@@ -25,6 +25,9 @@ bool flash_port_push(FlashPort *port, ScarpCmd *cmd);
 /* Client: the next completed command, or NULL. */
 ScarpCmd *flash_port_pop(FlashPort *port);
 
+/* Owner: is there anything for the client to pop? */
+bool flash_port_has_completed(FlashPort *port);
+
 /*
  * Owner: process every event up to now_ns, take what was pushed as submitted
  * at now_ns (and process what that causes at once), hand over what completed.

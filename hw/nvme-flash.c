@@ -96,9 +96,11 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
 
 size_t nvme_flash_log_page(NvmeFlash *flash, void *buf, size_t size)
 {
-    return scarp_stats_log_page(flash->drive,
-                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), buf,
+    nvme_flash_lock(flash);
+    size = scarp_stats_log_page(flash->drive, nvme_flash_now_ns(flash), buf,
                                 size);
+    nvme_flash_unlock(flash);
+    return size;
 }
 
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
@@ -113,7 +115,9 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
         }
         return true;
     case NVME_FLASH_CONTROL_RESET_STATS:
+        nvme_flash_lock(flash);
         scarp_stats_reset(flash->drive);
+        nvme_flash_unlock(flash);
         return true;
     default:
         return false;
@@ -168,8 +172,12 @@ static void flash_shutdown(Notifier *notifier, void *data)
         return;
     }
     flash->stopped = true;
-    timer_del(flash->timer);
-    flash_log_progress(flash->log, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
+    if (flash->realtime) {
+        flash_realtime_stop(flash->realtime);
+    } else {
+        timer_del(flash->timer);
+    }
+    flash_log_progress(flash->log, nvme_flash_now_ns(flash),
                        scarp_stats(flash->drive));
     flash_log_stop(flash->log);
     if (!flash_check_laws(flash)) {
@@ -214,6 +222,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     g_autofree char *overrides = g_strdup(flash->overrides);
     g_autofree char *params = g_strdup(flash->params);
     g_autoptr(GError) error = NULL;
+    bool realtime = false;
     ScarpConfig config = {
         .description_path = flash->description,
         .scheme = flash->scheme ?: "baseline",
@@ -226,9 +235,16 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                    "description");
         return;
     }
-    if (flash->clock && strcmp(flash->clock, "virtual")) {
-        error_setg(errp, "clock: '%s' is not known; allowed is 'virtual'",
-                   flash->clock);
+    if (!g_strcmp0(flash->clock, "realtime")) {
+        realtime = true;
+    } else if (flash->clock && strcmp(flash->clock, "virtual")) {
+        error_setg(errp, "clock: '%s' is not known; allowed are 'virtual' "
+                   "and 'realtime'", flash->clock);
+        return;
+    }
+    if (realtime && icount_enabled()) {
+        error_setg(errp, "clock: 'realtime' and -icount exclude each other: "
+                   "the guest would not see the host's time");
         return;
     }
     if (overrides) {
@@ -256,9 +272,19 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     scarp_set_observer(flash->drive, &flash->observer);
 
     flash->port = flash_port_new(flash->drive);
-    flash->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, nvme_flash_timer_cb,
-                                flash);
     g_queue_init(&flash->waiting);
+    if (realtime) {
+        flash->virtual_queues = false;
+        flash->realtime = flash_realtime_start(flash, errp);
+        if (!flash->realtime) {
+            flash_port_free(flash->port);
+            flash_log_close(flash->log);
+            goto fail;
+        }
+    } else {
+        flash->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, nvme_flash_timer_cb,
+                                    flash);
+    }
     flash->shutdown.notify = flash_shutdown;
     qemu_register_shutdown_notifier(&flash->shutdown);
     return;
@@ -273,8 +299,16 @@ static void nvme_flash_unrealize(DeviceState *dev)
     NvmeFlash *flash = NVME_FLASH(dev);
 
     notifier_remove(&flash->shutdown);
-    timer_free(flash->timer);
+    if (flash->realtime) {
+        flash_realtime_stop(flash->realtime);
+    } else {
+        timer_free(flash->timer);
+    }
     nvme_flash_drain(flash);
+    if (flash->realtime) {
+        flash_realtime_free(flash->realtime);
+        flash->realtime = NULL;
+    }
     nvme_flash_free_cmds(flash);
     flash_log_close(flash->log);
     flash_port_free(flash->port);
@@ -285,19 +319,30 @@ static void nvme_flash_unrealize(DeviceState *dev)
 static char *nvme_flash_get_stats(Object *obj, Error **errp)
 {
     NvmeFlash *flash = NVME_FLASH(obj);
+    char *json;
 
     if (!flash->drive) {
         error_setg(errp, "stats: the device is not realized");
         return NULL;
     }
-    return scarp_stats_json(flash->drive);
+    nvme_flash_lock(flash);
+    json = scarp_stats_json(flash->drive);
+    nvme_flash_unlock(flash);
+    return json;
 }
 
 static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
 {
     NvmeFlash *flash = NVME_FLASH(obj);
+    char *scheme;
 
-    return g_strdup(flash->drive ? scarp_drive_scheme(flash->drive) : "");
+    if (!flash->drive) {
+        return g_strdup("");
+    }
+    nvme_flash_lock(flash);
+    scheme = g_strdup(scarp_drive_scheme(flash->drive));
+    nvme_flash_unlock(flash);
+    return scheme;
 }
 
 /* "NAME" or "NAME:KEY=VALUE;...": from the next GC decision on */
@@ -315,9 +360,14 @@ static void nvme_flash_set_running_scheme(Object *obj, const char *value,
     if (part[0] && part[1]) {
         g_strdelimit(part[1], ";", ',');
     }
+    nvme_flash_lock(flash);
     if (!scarp_drive_set_scheme(flash->drive, part[0] ?: "",
                                 part[0] ? part[1] : NULL, &error)) {
         error_setg(errp, "running-scheme: %s", error->message);
+    }
+    nvme_flash_unlock(flash);
+    if (flash->realtime) {
+        flash_realtime_kick(flash->realtime);
     }
 }
 

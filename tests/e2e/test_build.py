@@ -117,6 +117,18 @@ class Manifest(unittest.TestCase):
         self.assertEqual(first, self.made())
 
 
+class Upstream(unittest.TestCase):
+    def test_names_in_both_listings(self) -> None:
+        names = ["/x86_64/pc/pci-bus/nvme/nvme-tests/reg-read", "/x86_64/pc/pci-bus/nvme/nop"]
+        plain = "\n".join(["/x86_64/pc/e1000/nop", *names, ""])
+        tap = "\n".join(
+            ["TAP version 14", "1..91", "# Start of nvme tests", "# /x86_64/pc/e1000/nop"]
+            + [f"# {name}" for name in names]
+        )
+        self.assertEqual(qemu_build.nvme_tests(plain), names)
+        self.assertEqual(qemu_build.nvme_tests(tap), names)
+
+
 class Unpack(unittest.TestCase):
     def test_not_an_archive(self) -> None:
         with (

@@ -41,11 +41,14 @@ class DriveTest(unittest.TestCase):
         self.addCleanup(machine.close)
         return machine
 
+    def drive_machine(self, more: str = "", scheme: str = "baseline",
+                      more_ns: str = "") -> Machine:
+        return self.machine(flash(scheme=scheme, more=more), controller(), namespace(more=more_ns))
+
     def drive(self, more: str = "", scheme: str = "baseline",
               more_ns: str = "") -> tuple[Machine, Controller, Namespace]:
         """One flash, one controller, one namespace, one queue."""
-        machine = self.machine(
-            flash(scheme=scheme, more=more), controller(), namespace(more=more_ns))
+        machine = self.drive_machine(more, scheme, more_ns)
         ctrl = Controller(machine)
         return machine, ctrl, Namespace(ctrl.create_queue())
 

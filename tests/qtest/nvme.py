@@ -127,6 +127,8 @@ class Queue:
 class Controller:
     """An NVMe controller in a given slot of bus 0."""
 
+    queue_class = Queue
+
     def __init__(self, machine: Machine, slot: int = 4, enable: bool = True) -> None:
         self.machine = machine
         self.bar = 0xD0000000 + slot * 0x100000
@@ -148,7 +150,7 @@ class Controller:
         raise AssertionError("the controller does not change to " + ("ready" if ready else "idle"))
 
     def enable(self) -> None:
-        self.admin = Queue(self, 0)
+        self.admin = self.queue_class(self, 0)
         entries = QUEUE_ENTRIES - 1
         self.machine.writel(self.bar + 0x24, entries << 16 | entries)
         for offset, addr in ((0x28, self.admin.sq_addr), (0x30, self.admin.cq_addr)):
@@ -186,7 +188,7 @@ class Controller:
             raise AssertionError(f"admin {opcode:#x}: status {completion.status:#x}")
 
     def create_queue(self) -> Queue:
-        queue = Queue(self, len(self.queues) + 1)
+        queue = self.queue_class(self, len(self.queues) + 1)
         self.queues.append(queue)
         size = (QUEUE_ENTRIES - 1) << 16 | queue.qid
         self.check(Admin.CREATE_CQ, data=queue.cq_addr, cdw=(size, 1))

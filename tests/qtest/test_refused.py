@@ -38,7 +38,7 @@ class Refused(DriveTest):
         self.refuse(self.flash(",overrides=geometry.channels=many"), "channels")
 
     def test_unknown_clock(self) -> None:
-        self.refuse(self.flash(",clock=sundial"), "clock", "sundial", "virtual")
+        self.refuse(self.flash(",clock=sundial"), "clock", "sundial", "virtual", "realtime")
 
     def test_age(self) -> None:
         self.refuse(self.flash(",age=1001"), "age", "1000")

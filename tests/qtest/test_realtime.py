@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The engine in a thread of its own, against the host's clock: data and lost guests, not times."""
+
+from __future__ import annotations
+
+import time
+
+from fixture import KIB, DriveTest, pattern
+from logs import read_commands
+from machine import Machine
+from nvme import Admin, Completion, Controller, Namespace, Op, Queue
+
+LIMIT_S = 30.0
+# As slow as the tests can bear, so that something is always in flight.
+SLOW = ",overrides=timing.program_ns=20000000"
+
+
+class HostQueue(Queue):
+    """Waits in host time: the machine has no timer that could be stepped to."""
+
+    def wait(self, cid: int) -> Completion:
+        end = time.monotonic() + LIMIT_S
+        while time.monotonic() < end:
+            completion = self.done(cid)
+            if completion:
+                return completion
+            time.sleep(0.0005)
+        raise AssertionError(f"queue {self.qid}: command {cid} never completed")
+
+
+class HostController(Controller):
+    queue_class = HostQueue
+
+
+class Realtime(DriveTest):
+    def started(self, more: str = "") -> tuple[Machine, Controller, Namespace]:
+        machine = self.drive_machine(more=",clock=realtime" + more)
+        ctrl = HostController(machine)
+        return machine, ctrl, Namespace(ctrl.create_queue())
+
+    def test_data(self) -> None:
+        machine, _, ns = self.started()
+        for index in range(64):
+            self.assertEqual(ns.write(index * 4 * KIB, pattern(index, 4 * KIB)).status, 0)
+        self.assertEqual(ns.flush(), 0)
+        self.assertEqual(ns.deallocate([(0, 16 * KIB)]), 0)
+        self.assertEqual(ns.read(0, 16 * KIB), bytes(16 * KIB))
+        for index in range(4, 64):
+            self.assertEqual(ns.read(index * 4 * KIB, 4 * KIB), pattern(index, 4 * KIB))
+        self.assertEqual(len([row for row in self.finish(machine) if row.op == 1]), 64)
+
+    def test_latencies_are_at_least_the_models(self) -> None:
+        machine, _, ns = self.started()
+        began = time.monotonic()
+        for index in range(20):
+            ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
+        self.assertGreater(time.monotonic() - began, 20 * 0.00075)
+        for row in self.finish(machine):
+            self.assertGreater(row.latency_ns, 750_000)
+
+    def test_deep_queue_through_garbage_collection(self) -> None:
+        machine, _, ns = self.started(
+            ",overrides=timing.program_ns=20000;timing.erase_ns=50000;timing.read_ns=5000")
+        units = machine.stats()["logical_bytes"] // (4 * KIB)
+        slots = [ns.buffer(4 * KIB) for _ in range(128)]
+        version = [0] * units
+        for turn in range(units * 4 // len(slots)):
+            cids = []
+            for index, (addr, prp) in enumerate(slots):
+                unit = (turn * len(slots) + index) * 37 % units
+                version[unit] += 1
+                machine.write(addr, pattern(unit << 32 | version[unit], 4 * KIB))
+                cids.append(ns.start(Op.WRITE, unit * 4 * KIB, 4 * KIB, prp, ring=False))
+            ns.queue.ring()
+            if turn % 16 == 0:
+                machine.stats()  # another thread's look at the engine
+            for cid in cids:
+                self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertGreater(machine.stats()["gc_runs"], 0)
+        for unit in range(0, units, 7):
+            self.assertEqual(ns.read(unit * 4 * KIB, 4 * KIB),
+                             pattern(unit << 32 | version[unit], 4 * KIB))
+        self.finish(machine)
+
+    def start_some(self, machine: Machine, ns: Namespace) -> list[int]:
+        _, prp = ns.buffer(4 * KIB)
+        cids = [ns.start(Op.WRITE, (64 + index) * 4 * KIB, 4 * KIB, prp, ring=False)
+                for index in range(64)]
+        ns.queue.ring()
+        end = time.monotonic() + LIMIT_S
+        while machine.stats()["writes"] < 65:
+            self.assertLess(time.monotonic(), end)
+        return cids
+
+    def test_reset_in_flight(self) -> None:
+        machine, ctrl, ns = self.started(SLOW)
+        ns.write(0, pattern(1, 4 * KIB))
+        self.start_some(machine, ns)
+        stats = machine.stats()
+        self.assertGreater(stats["cmds_accepted"], stats["cmds_completed"])
+        ctrl.disable()
+        ctrl.enable()
+        ns = Namespace(ctrl.create_queue())
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
+        self.finish(machine)
+
+    def test_abort_and_delete_queue_in_flight(self) -> None:
+        machine, ctrl, ns = self.started(SLOW)
+        ns.write(0, pattern(1, 4 * KIB))
+        cids = self.start_some(machine, ns)
+        ctrl.check(Admin.ABORT, cdw=(cids[-1] << 16 | ns.queue.qid,))
+        self.assertNotEqual(ns.queue.wait(cids[-1]).status, 0)
+        ctrl.check(Admin.DELETE_SQ, cdw=(ns.queue.qid,))
+        ctrl.check(Admin.DELETE_CQ, cdw=(ns.queue.qid,))
+        ns = Namespace(ctrl.create_queue())
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
+        self.finish(machine)
+
+    def test_end_in_flight(self) -> None:
+        machine, _, ns = self.started(SLOW)
+        ns.write(0, pattern(1, 4 * KIB))
+        self.start_some(machine, ns)
+        self.assertEqual((machine.quit(), machine.stderr()), (0, ""))
+        rows = read_commands(machine.dir / "f0.cmd")
+        self.assertEqual(len(rows), 65)
+        self.assertTrue(rows[-1].unseen)
+
+    def test_shutdown(self) -> None:
+        machine, ctrl, ns = self.started(",overrides=controller.buffer_bytes=1048576")
+        ns.write(0, pattern(1, 4 * KIB))
+        ctrl.notify_shutdown()
+        end = time.monotonic() + LIMIT_S
+        while machine.readl(ctrl.bar + 0x1C) & 0xC != 0x8:
+            self.assertLess(time.monotonic(), end)
+        self.assertEqual(machine.stats()["flushes"], 1)
+        self.finish(machine)
