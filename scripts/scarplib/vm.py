@@ -42,6 +42,7 @@ class FlashDrive:
     progress: Path | None = None
     virtual_queues: bool = True
     namespaces: int = 1
+    clock: str | None = None
 
     def arguments(self, number: int) -> list[str]:
         """The flash device, a controller with the serial number scarp<n>, its namespaces."""
@@ -56,6 +57,7 @@ class FlashDrive:
             "cmd-log": self.cmd_log,
             "gc-log": self.gc_log,
             "progress": self.progress,
+            "clock": self.clock,
             "x-virtual-queues": None if self.virtual_queues else "off",
         }
         text = "".join(
@@ -81,6 +83,8 @@ class GuestRun:
     smp: int = 1
     memory_mib: int = 384
     boot_shift: int = 1
+    # Without: the guest sees the host's time, and nothing is repeatable.
+    icount: bool = True
     wall_limit: float = 240
     extra_args: list[str] = field(default_factory=list)
 
@@ -107,7 +111,8 @@ def _task_cpio(run: GuestRun, interactive: bool) -> bytes:
 
 def command_line(run: GuestRun, initrd: Path, console: str) -> list[str]:
     arguments = [str(run.qemu.binary), "-L", str(run.qemu.firmware_dir)]
-    arguments += ["-icount", f"shift={run.boot_shift},sleep=off"]
+    if run.icount:
+        arguments += ["-icount", f"shift={run.boot_shift},sleep=off"]
     arguments += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1"]
     arguments += ["-accel", "tcg,thread=single", "-cpu", CPU_MODEL, "-smp", str(run.smp)]
     arguments += ["-m", str(run.memory_mib), "-machine", "q35,sata=off,smbus=off,hpet=off"]

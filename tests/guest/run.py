@@ -91,9 +91,31 @@ def _ends(name: str, task: str, reason: str, says: str, **options: object) -> Ou
     return good, f"# reason {result.reason}\n" + _console(result)
 
 
+def realtime() -> Outcome:
+    """The engine in a thread, on the host's clock; the controller is reset with I/O in flight."""
+    fio = (
+        "fio --filename=$SCARP_DEV --direct=1 --ioengine=io_uring --iodepth=32 --thread "
+        "--rw=randwrite --bs=4k --verify=crc32c --verify_fatal=1 --do_verify=1 --eta=never"
+    )
+    task = (
+        f"set -e\n{fio} --name=verify --size=16m\n"
+        f"{fio} --name=reset --size=40m --loops=4 &\n"
+        "pid=$!\n"
+        "for i in 1 2 3 4; do sleep 0.5; nvme reset $SCARP_CTRL; done\n"
+        # Or nothing was in flight.
+        "kill -0 $pid\n"
+        "wait $pid\n"
+        "nvme get-log $SCARP_CTRL --log-id=0xca --log-len=96 --raw-binary >/results/stats.bin\n"
+    )
+    drive = vm.FlashDrive(description=DEVICE, overrides=SMALL, clock="realtime")
+    result = _run("realtime", task, drives=[drive], icount=False)
+    return result.reason == "ok" and result.results is not None, _console(result)
+
+
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("a broken mapping is caught by fio --verify", broken_mapping),
+    ("without icount: a thread's engine, verification, resets", realtime),
     (
         "a panic ends the run",
         lambda: _ends("panic", "echo c >/proc/sysrq-trigger\n", "panic", "Kernel panic"),
