@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-e2e \
-	test-determinism determinism bench-guest lint clean
+	test-determinism determinism bench bench-guest lint clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
@@ -47,6 +47,9 @@ test-determinism: ## 12 runs, half on a busy host, compared byte for byte
 
 determinism: ## the same N times (N=50) and how many results are distinct
 	@$(SCARP) determinism -n $(N)
+
+bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3)
+	@$(SCARP) bench --rounds $(ROUNDS)
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* Addresses drawn ahead, so that the table's entry is near when it is needed. */
+#define AHEAD 16
+
 /* The pages that units of host data are put into, one a plane. */
 typedef struct {
     uint32_t next_ppn; /* in the open page; SCARP_NONE: none is open */
@@ -67,8 +70,19 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
                      : (uint64_t)drive->logical_units *
                            age->overwrite_permille / 1000;
     memset(&drive->observer, 0, sizeof(drive->observer));
-    for (uint64_t i = 0; random && filled && i < overwrites; i++) {
-        write_now(drive, open, (scarp_random(&state) >> 32) * filled >> 32);
+    if (random && filled) {
+        uint32_t ahead[AHEAD];
+
+        for (uint32_t i = 0; i < AHEAD; i++) {
+            ahead[i] = (scarp_random(&state) >> 32) * filled >> 32;
+        }
+        for (uint64_t i = 0; i < overwrites; i++) {
+            uint32_t *lpn = &ahead[i % AHEAD];
+
+            write_now(drive, open, *lpn);
+            *lpn = (scarp_random(&state) >> 32) * filled >> 32;
+            __builtin_prefetch(&drive->l2p[*lpn], 1);
+        }
     }
     drive->observer = observer;
     bad_blocks = drive->stats.bad_blocks;

@@ -22,7 +22,12 @@ static uint32_t count_valid(const ScarpDrive *drive, uint32_t block)
         uint32_t ppn = block * drive->units_per_block + i;
         uint32_t lpn = drive->p2l[ppn];
 
-        valid += lpn != SCARP_NONE && drive->l2p[lpn] == ppn;
+        bool mapped = lpn != SCARP_NONE && drive->l2p[lpn] == ppn;
+
+        if (mapped != scarp_map_valid(drive, ppn)) {
+            return SCARP_NONE; /* differs from every count */
+        }
+        valid += mapped;
     }
     return valid;
 }

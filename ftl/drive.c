@@ -43,6 +43,7 @@ void scarp_drive_free(ScarpDrive *drive)
     g_free(drive->hash);
     g_free(drive->l2p);
     g_free(drive->p2l);
+    g_free(drive->valid);
     g_free(drive);
 }
 
@@ -144,6 +145,8 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
     drive->l2p = new_table(drive->logical_units, error);
     drive->p2l = drive->l2p ? new_table((uint64_t)drive->units_per_plane *
                                         drive->n_planes, error) : NULL;
+    drive->valid = g_new0(uint64_t, (uint64_t)drive->units_per_plane *
+                                        drive->n_planes / 64 + 1);
     if (!drive->p2l || !scarp_blocks_set_bad(drive, error) ||
         !scarp_scheme_init(&drive->scheme, drive, config->scheme,
                            config->params, error)) {

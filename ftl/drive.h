@@ -224,6 +224,7 @@ struct ScarpDrive {
     ScarpBlock *block; /* [plane][block] */
     uint32_t *l2p;     /* forward: LPN to PPN, SCARP_NONE unmapped */
     uint32_t *p2l;     /* reverse, as in the spare area; kept until erase */
+    uint64_t *valid;   /* a bit per unit: the mapping names it */
     uint64_t next_seq, next_block_seq;
     uint64_t random; /* state of the policies' generator */
     uint64_t seed;
@@ -283,7 +284,10 @@ uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
-bool scarp_map_valid(const ScarpDrive *drive, uint32_t ppn);
+static inline bool scarp_map_valid(const ScarpDrive *drive, uint32_t ppn)
+{
+    return drive->valid[ppn / 64] >> (ppn % 64) & 1;
+}
 /* The mapping and the data switch together, if the copy is still wanted. */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define LOOK_AHEAD 8
+
 static void report(ScarpDrive *drive, const ScarpGc *gc)
 {
     if (drive->observer.gc_done) {
@@ -113,6 +115,17 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
     scarp_unit_free(drive, unit);
 }
 
+/* A victim's units name entries all over the table: fetch them early. */
+static void look_ahead(const ScarpDrive *drive, uint32_t ppn)
+{
+    uint32_t ahead = ppn + LOOK_AHEAD;
+
+    if (ahead < drive->units_per_plane * drive->n_planes &&
+        scarp_map_valid(drive, ahead)) {
+        __builtin_prefetch(&drive->l2p[drive->p2l[ahead]]);
+    }
+}
+
 /* Reads the valid units of one page; false: it has none. */
 static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
 {
@@ -124,11 +137,14 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
     ScarpTx *tx;
 
     for (uint32_t i = 0; i < drive->units_per_page; i++) {
+        look_ahead(drive, first + i);
         if (scarp_map_valid(drive, first + i)) {
             ScarpUnit *unit = scarp_unit_new(drive, drive->p2l[first + i]);
 
             unit->gc = gc;
             unit->source_ppn = first + i;
+            /* Looked up when the read ends. */
+            __builtin_prefetch(&drive->l2p[unit->lpn], 1);
             *tail = unit;
             tail = &unit->next;
             n++;
@@ -368,6 +384,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
                          drive->block[victim].valid; i++) {
         uint32_t from = victim * drive->units_per_block + i;
 
+        look_ahead(drive, from);
         if (!scarp_map_valid(drive, from)) {
             continue;
         }

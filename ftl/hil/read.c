@@ -195,8 +195,9 @@ bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx)
             return false;
         }
     }
+    /* Compared when the data has crossed; the table is far away by then. */
+    __builtin_prefetch(&drive->p2l[tx->ppn]);
     for (uint32_t i = 0; i < tx->n_units; i++) {
-        scarp_check_oob(drive, tx->ppn + i, tx->lpn + i);
         sense(drive, tx, tx->lpn + i,
               drive->store_data ? scarp_store_get(drive, tx->ppn + i) : NULL);
     }
@@ -206,6 +207,10 @@ bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx)
 void scarp_read_done(ScarpDrive *drive, ScarpTx *tx)
 {
     drive->stats.host_page_reads++;
+    /* The block is not erased before: an erase waits for its die. */
+    for (uint32_t i = 0; i < tx->n_units; i++) {
+        scarp_check_oob(drive, tx->ppn + i, tx->lpn + i);
+    }
     if (tx->rmw) {
         end_for_rmw(drive, tx);
     } else {

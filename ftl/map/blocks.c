@@ -297,6 +297,7 @@ void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
     } else {
         block->valid += change;
     }
+    drive->valid[ppn / 64] ^= 1ull << (ppn % 64);
     block->modified_ns = drive->now_ns;
     plane->valid += change;
 }

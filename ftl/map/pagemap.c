@@ -5,13 +5,6 @@
  */
 #include "drive.h"
 
-bool scarp_map_valid(const ScarpDrive *drive, uint32_t ppn)
-{
-    uint32_t lpn = drive->p2l[ppn];
-
-    return lpn != SCARP_NONE && drive->l2p[lpn] == ppn;
-}
-
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = drive->l2p[lpn];

@@ -127,6 +127,9 @@ def _parser() -> argparse.ArgumentParser:
     # For the list only: main() hands its arguments to the program untouched.
     commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
 
+    engine = commands.add_parser("bench", help="the engine's speed and memory on one core")
+    engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
+
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
         ("test", "every suite, in parallel where they do not disturb each other"),
@@ -186,6 +189,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from . import determinism
 
         return determinism.main(arguments.n, negative=not arguments.skip_negative)
+    if command == "bench":
+        from . import bench_engine
+
+        return bench_engine.main(arguments.rounds)
     if command == "bench-guest":
         from . import bench
 
