@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-e2e \
-	test-determinism determinism bench bench-guest lint clean
+	test-tsan test-determinism determinism bench bench-guest lint clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
@@ -38,6 +38,9 @@ test-guest: ## in the guest: verify through GC, mkfs and fsck, trim, nvme-cli
 
 test-upstream: ## QEMU's own nvme tests on the patched QEMU
 	@$(SCARP) test-upstream
+
+test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU)
+	@python3 tests/qtest/tsan.py
 
 test-e2e: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-e2e

@@ -36,7 +36,11 @@ CONFIGURE = (
 )
 # Wheels that the tarball lacks; QEMU's configure wants these versions.
 WHEELS = ("meson==1.5.0", "pycotap==1.3.1")
-VARIANTS = {"": [], "broken-mapping": ["-DSCARP_FAULT_MAPPING"]}
+VARIANTS: dict[str, list[str]] = {
+    "": [],
+    "broken-mapping": ["--extra-cflags=-DSCARP_FAULT_MAPPING"],
+    "tsan": ["--enable-tsan"],
+}
 _FIRMWARE = (
     "bios-256k.bin",
     "kvmvapic.bin",
@@ -195,9 +199,8 @@ def _configure(source: Path, build: Path, flags: list[str]) -> None:
         return
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    extra = [f"--extra-cflags={' '.join(flags)}"] if flags else []
     with step("QEMU: configure"):
-        _run([str(source / "configure"), *CONFIGURE, *extra], build, build / "scarp.log")
+        _run([str(source / "configure"), *CONFIGURE, *flags], build, build / "scarp.log")
 
 
 def _ninja(build: Path, *targets: str) -> None:

@@ -10,7 +10,7 @@ from logs import read_commands
 from machine import Machine
 from nvme import Admin, Completion, Controller, Namespace, Op, Queue
 
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 # As slow as the tests can bear, so that something is always in flight.
 SLOW = ",overrides=timing.program_ns=20000000"
 
