@@ -9,6 +9,7 @@
 
 #define MAX_FIELDS 12
 #define NS_PER_S 1000000000ll
+#define TICKS_1970 116444736000000000ull
 
 /* Splits at any of the separators; empty fields count unless blank is set. */
 static int split(char *text, const char *separators, bool blank, char **field)
@@ -107,8 +108,12 @@ static TraceVerdict parse_msr(char *text, char action G_GNUC_UNUSED,
     char *f[MAX_FIELDS];
     uint64_t ticks;
 
-    if (split(text, ",", false, f) < 6 || !whole(f[0], &ticks) ||
-        ticks > G_MAXINT64 / 100 || !device(f[2], r) || !direction(f[3], r) ||
+    if (split(text, ",", false, f) < 6 || !whole(f[0], &ticks)) {
+        return TRACE_BAD;
+    }
+    /* From 1601, today's ticks do not fit into 63 bits as nanoseconds. */
+    ticks -= ticks >= TICKS_1970 ? TICKS_1970 : 0;
+    if (ticks > G_MAXINT64 / 100 || !device(f[2], r) || !direction(f[3], r) ||
         !whole(f[4], &r->offset_bytes) || !whole(f[5], &r->length_bytes)) {
         return TRACE_BAD;
     }
@@ -152,14 +157,16 @@ static TraceVerdict parse_fiu(char *text, char action G_GNUC_UNUSED,
                               TraceRecord *r)
 {
     char *f[MAX_FIELDS];
-    uint64_t ns;
+    uint64_t ns, major, minor;
 
     if (split(text, " \t", true, f) < 8 || !whole(f[0], &ns) ||
-        !sectors(f[3], f[4], r) || !direction(f[5], r) || f[5][1]) {
+        !sectors(f[3], f[4], r) || !direction(f[5], r) || f[5][1] ||
+        !whole(f[6], &major) || !whole(f[7], &minor) || major > 4095 ||
+        minor > 0xfffff) {
         return TRACE_BAD;
     }
     r->time_ns = ns;
-    r->device = 0;
+    r->device = major << 20 | minor;
     return TRACE_RECORD;
 }
 
@@ -170,12 +177,12 @@ static TraceVerdict parse_blkparse(char *text, char action, TraceRecord *r)
     int n = split(text, " \t", true, f);
     char *comma = n ? strchr(f[0], ',') : NULL;
 
+    /* The summary at the end is words; requests begin with the device. */
+    if (n && g_ascii_isalpha(f[0][0])) {
+        return TRACE_SKIP;
+    }
     if (n < 6 || !comma || !decimal(f[3], NS_PER_S, &r->time_ns)) {
-        /* The summary at the end has no such lines. */
-        return n && (g_str_has_prefix(f[0], "CPU") ||
-                     g_str_has_prefix(f[0], "Total") || strchr(f[n - 1], ')') ||
-                     g_str_has_suffix(f[n - 1], "KiB") || n < 6)
-                   ? TRACE_SKIP : TRACE_BAD;
+        return TRACE_BAD;
     }
     if (n < 10 || f[5][0] != action || f[5][1] || strcmp(f[8], "+")) {
         return TRACE_SKIP;
@@ -298,20 +305,27 @@ static TraceVerdict parse_heimdall(char *text, char action G_GNUC_UNUSED,
 
 /* In the order of sniffing: those with more to recognise come first. */
 static const TraceFormat formats[] = {
-    { "systor17", "SYSTOR'17 VDI CSV", parse_systor17, false },
-    { "msr", "MSR Cambridge CSV", parse_msr, false },
-    { "spc", "SNIA/UMass SPC", parse_spc, false },
-    { "blkparse", "blkparse's default text", parse_blkparse, false },
-    { "fio2", "fio iolog version 2", parse_fio2, false },
-    { "fio3", "fio iolog version 3", parse_fio3, false },
-    { "fiu", "FIU block traces", parse_fiu, true },
-    { "heimdall", "ms, device, byte, bytes, 0 write 1 read", parse_heimdall,
-      false },
-    { "mqsim", "MQSim ASCII: ns, device, sector, sectors, 0 write 1 read",
-      parse_mqsim, false },
-    { "ssdsim", "SSDsim ASCII, the same layout", parse_mqsim, false },
-    { "disksim", "DiskSim ASCII: ms, device, sector, sectors, 0 write 1 read",
-      parse_disksim, false },
+    { "systor17", "time s,response,R|W,LUN,offset,bytes; a header",
+      parse_systor17, false, false },
+    { "msr", "100 ns ticks,host,disk,Read|Write,offset,bytes,response",
+      parse_msr, false, false },
+    { "spc", "unit,sector,bytes,R|W,time s", parse_spc, false, false },
+    { "blkparse", "maj,min cpu seq time s pid action rwbs sector + sectors",
+      parse_blkparse, false, false },
+    { "fio2", "fio version 2 iolog; file read|write|trim|sync offset bytes",
+      parse_fio2, false, false },
+    { "fio3", "fio version 3 iolog; us file read|write|trim|sync offset bytes",
+      parse_fio3, false, false },
+    { "fiu", "ns pid process sector sectors R|W major minor md5", parse_fiu,
+      true, false },
+    { "heimdall", "ms device byte bytes 0 (write)|1 (read)", parse_heimdall,
+      false, true },
+    { "mqsim", "ns device sector sectors 0 (write)|1 (read)", parse_mqsim,
+      false, false },
+    { "ssdsim", "ns device sector sectors 0 (write)|1 (read)", parse_mqsim,
+      false, false },
+    { "disksim", "ms device sector sectors 0 (write)|1 (read)", parse_disksim,
+      false, true },
 };
 
 const TraceFormat *trace_format_find(const char *name, GError **error)
@@ -322,8 +336,9 @@ const TraceFormat *trace_format_find(const char *name, GError **error)
         if (!strcmp(formats[i].name, name)) {
             return &formats[i];
         }
-        g_string_append_printf(allowed, "%s%s", i ? ", " : "", formats[i].name);
+        g_string_append_printf(allowed, "%s, ", formats[i].name);
     }
+    g_string_append(allowed, "cmdlog");
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                 "--format=%s: unknown; allowed: %s", name, allowed->str);
     return NULL;
@@ -345,6 +360,9 @@ static bool looks_like(const TraceFormat *format, char **lines)
         g_autofree char *copy = g_strstrip(g_strdup(*line));
         TraceRecord record = { 0 };
 
+        if (*copy && format->fraction && !strchr(copy, '.')) {
+            return false;
+        }
         switch (*copy ? format->parse(copy, 'D', &record) : TRACE_SKIP) {
         case TRACE_BAD:
             if (!format->leading_garbage) {
@@ -384,5 +402,7 @@ char *trace_formats_text(void)
         g_string_append_printf(text, "%s: %s\n", formats[i].name,
                                formats[i].help);
     }
+    g_string_append(text, "cmdlog: --cmd-log's binary rows, the device's too; "
+                    "replayed at the drive's own times\n");
     return g_string_free(text, false);
 }

@@ -273,6 +273,8 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
     }
     gen->base.next = gen_next;
     gen->base.free = gen_free;
+    gen->base.format = "generator";
+    gen->base.permille_done = -1;
     gen->p.seed = seed;
     for (char **item = items + 1; *item; item++) {
         if (!set_key(&gen->p, *item, error)) {

@@ -55,7 +55,8 @@ void hist_add(Hist *hist, const ScarpCmd *cmd)
 
 uint64_t hist_quantile(const Hist *hist, uint64_t permillion)
 {
-    uint64_t wanted = (unsigned __int128)hist->n * permillion / 1000000;
+    uint64_t wanted = ((unsigned __int128)hist->n * permillion + 999999) /
+                      1000000;
     uint64_t seen = 0;
 
     for (uint32_t i = 0; i < HIST_BUCKETS; i++) {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "trace.h"
+#include "cmdlog.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,8 @@
 
 #define BUFFER_BYTES 65536
 #define MAX_SKIPPED_HEAD 10000
+#define PRINTABLE G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS \
+    " !\"#$%&'()*+,-./:;<=>?@[]^_{|}~"
 
 typedef struct {
     Workload base;
@@ -26,6 +28,7 @@ typedef struct {
     char *buffer;         /* text */
     size_t at, filled;
     bool ended;
+    int64_t file_bytes;
     uint64_t line;
     uint64_t records;
     int64_t first_ns;
@@ -113,6 +116,12 @@ static bool read_line(TraceFile *trace, GError **error)
 
             g_string_truncate(trace->text, 0);
             g_string_append_len(trace->text, begin, used);
+            /* Zeroes in the text are garbage: parsers must not stop there. */
+            for (size_t i = 0; i < used; i++) {
+                if (!trace->text->str[i]) {
+                    trace->text->str[i] = ' ';
+                }
+            }
             trace->at += used + (end != NULL);
             trace->line++;
             return true;
@@ -126,26 +135,45 @@ static bool read_line(TraceFile *trace, GError **error)
     }
 }
 
+/* Of the file's bytes; -1 when it has no size. */
+static int done_permille(TraceFile *trace)
+{
+    int64_t at = trace->zstd ? ftello(trace->file)
+                 : trace->gzip ? gzoffset(trace->gzip) : trace->file_bytes;
+
+    return trace->file_bytes > 0 && at >= 0 ? at * 1000 / trace->file_bytes
+                                            : -1;
+}
+
 static bool trace_next(Workload *self, TraceRecord *record, GError **error)
 {
     TraceFile *trace = (TraceFile *)self;
     GError *problem = NULL;
 
     while (read_line(trace, &problem)) {
-        g_autofree char *kept = NULL;
-        /* Zeroes in the text are garbage, of which parsers see the start. */
+        char kept[60];
         char *text = g_strchomp(trace->text->str);
 
         if (!*text || *text == '#') {
             continue;
         }
-        kept = g_strndup(text, 60);
+        g_strlcpy(kept, text, sizeof(kept));
+        *record = (TraceRecord) { 0 };
         switch (trace->format->parse(text, trace->action, record)) {
         case TRACE_RECORD:
             if (!trace->records++) {
                 trace->first_ns = record->time_ns;
             }
             record->time_ns -= trace->first_ns;
+            self->permille_done = done_permille(trace);
+            if (record->length_bytes > G_MAXUINT32) {
+                g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                            "%s:%" G_GUINT64_FORMAT ": a request of %"
+                            G_GUINT64_FORMAT " bytes; at most %u are allowed",
+                            trace->path, trace->line, record->length_bytes,
+                            G_MAXUINT32);
+                return false;
+            }
             return true;
         case TRACE_SKIP:
             break;
@@ -155,10 +183,11 @@ static bool trace_next(Workload *self, TraceRecord *record, GError **error)
                 trace->base.skipped_lines++;
                 break;
             }
+            g_strcanon(kept, PRINTABLE, '?');
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                        "%s:%" G_GUINT64_FORMAT ": not a line of the format "
-                        "%s: '%s'", trace->path, trace->line,
-                        trace->format->name, kept);
+                        "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s "
+                        "(%s)", trace->path, trace->line, kept,
+                        trace->format->name, trace->format->help);
             return false;
         }
     }
@@ -195,6 +224,10 @@ static bool open_file(TraceFile *trace, GError **error)
     if (!trace->file) {
         return damaged(trace, g_strerror(errno), error);
     }
+    if (!fseeko(trace->file, 0, SEEK_END)) {
+        trace->file_bytes = ftello(trace->file);
+    }
+    rewind(trace->file);
     if (fread(magic, 1, 4, trace->file) == 4 && !memcmp(magic, zstd_magic, 4)) {
         rewind(trace->file);
         trace->zstd = ZSTD_createDStream();
@@ -220,10 +253,28 @@ static char action_of(const char *head)
     return 'D';
 }
 
+static bool is_cmdlog(const char *path)
+{
+    char magic[8] = { 0 };
+    FILE *file = fopen(path, "rb");
+
+    if (file) {
+        if (fread(magic, 1, 8, file) != 8) {
+            magic[0] = 0;
+        }
+        fclose(file);
+    }
+    return !memcmp(magic, CMDLOG_MAGIC, 8);
+}
+
 Workload *trace_open(const char *path, const char *format, GError **error)
 {
-    TraceFile *trace = g_new0(TraceFile, 1);
+    TraceFile *trace;
 
+    if (format ? !strcmp(format, "cmdlog") : is_cmdlog(path)) {
+        return cmdlog_open(path, error);
+    }
+    trace = g_new0(TraceFile, 1);
     trace->base.next = trace_next;
     trace->base.free = trace_free;
     trace->base.permille_done = -1;
@@ -250,5 +301,6 @@ Workload *trace_open(const char *path, const char *format, GError **error)
         trace_free(&trace->base);
         return NULL;
     }
+    trace->base.format = trace->format->name;
     return &trace->base;
 }

@@ -6,7 +6,7 @@
 #include "replay.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <locale.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +14,8 @@ static char *description, *scheme, *params, *format, *json_path, *rows_path;
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
-               speed = 1000, max_requests, warmup, align, scale_bytes;
+               speed = 1000, max_requests, warmup, align, scale_bytes,
+               runtime_us;
 static gboolean list, quiet;
 
 static const GOptionEntry entries[] = {
@@ -33,7 +34,7 @@ static const GOptionEntry entries[] = {
     { "age-overwrite", 0, 0, G_OPTION_ARG_INT64, &age_overwrite,
       "permille of it to overwrite then (until steady)", "N" },
     { "age-pattern", 0, 0, G_OPTION_ARG_STRING, &age_pattern,
-      "random or sequential (random)", "NAME" },
+      "random, zipf or sequential (random)", "NAME" },
     { "age-seed", 0, 0, G_OPTION_ARG_INT64, &age_seed, "(1)", "N" },
     { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
       "of the trace (sniffed)", "NAME" },
@@ -47,6 +48,8 @@ static const GOptionEntry entries[] = {
       "at most so many (0: all)", "N" },
     { "warmup", 0, 0, G_OPTION_ARG_INT64, &warmup,
       "first requests that are not measured (0)", "N" },
+    { "runtime", 't', 0, G_OPTION_ARG_INT64, &runtime_us,
+      "no request after so many microseconds of drive time (0: all)", "N" },
     { "align", 0, 0, G_OPTION_ARG_INT64, &align,
       "round requests out to whole multiples (512)", "BYTES" },
     { "scale", 0, 0, G_OPTION_ARG_INT64, &scale_bytes,
@@ -92,6 +95,7 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         !in_range("speed", speed, 1, 1000000000, error) ||
         !in_range("requests", max_requests, 0, G_MAXINT64, error) ||
         !in_range("warmup", warmup, 0, G_MAXINT64, error) ||
+        !in_range("runtime", runtime_us, 0, G_MAXINT64 / 4000, error) ||
         !in_range("scale", scale_bytes, 0, G_MAXINT64, error) ||
         !in_range("age", age, 0, 1000, error) ||
         !in_range("age-overwrite", age_overwrite, -1, G_MAXUINT32 - 1, error) ||
@@ -110,7 +114,7 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         .mode = i, .depth = depth, .speed_permille = speed,
         .max_requests = max_requests, .warmup_requests = warmup,
         .align_bytes = align, .scale = scale_bytes != 0,
-        .scale_bytes = scale_bytes,
+        .scale_bytes = scale_bytes, .max_ns = runtime_us * 1000,
         .progress = !quiet && isatty(STDERR_FILENO),
     };
     return true;
@@ -198,6 +202,30 @@ static void print_latency(FILE *out, const char *name, const Hist *hist)
     fprintf(out, "},\n");
 }
 
+/* What the workload was like, after it was fitted to the drive. */
+static void print_workload(FILE *out, const Workload *workload,
+                           const ReplayResult *r)
+{
+    uint64_t n = MAX(r->reads + r->writes, 1);
+
+    fprintf(out, "  \"mode\": \"%s\", \"depth\": %" G_GINT64_FORMAT
+            ", \"speed_permille\": %" G_GINT64_FORMAT ", \"seed\": %"
+            G_GINT64_FORMAT ", \"peak_in_flight\": %u,\n",
+            mode ? mode : "open", depth, speed, seed, r->peak_in_flight);
+    fprintf(out, "  \"trace\": {\"format\": \"%s\", \"devices\": %u, "
+            "\"write_ratio\": %.4f, \"mean_read_bytes\": %" G_GUINT64_FORMAT
+            ", \"mean_write_bytes\": %" G_GUINT64_FORMAT
+            ", \"footprint_bytes\": %" G_GUINT64_FORMAT
+            ", \"written_footprint_bytes\": %" G_GUINT64_FORMAT
+            ", \"sequential_ratio\": %.4f, \"span_ns\": %" G_GINT64_FORMAT
+            ", \"mean_interval_ns\": %" G_GINT64_FORMAT "},\n",
+            workload->format, r->devices, r->writes * 1.0 / n,
+            r->read_bytes / MAX(r->reads, 1),
+            r->write_bytes / MAX(r->writes, 1), r->touched_bytes,
+            r->written_bytes, r->sequential * 1.0 / n, r->span_ns,
+            r->span_ns / (int64_t)MAX(r->requests - 1, 1));
+}
+
 static void print_json(FILE *out, const ScarpDrive *drive,
                        const Workload *workload, const ReplayResult *r,
                        double wall_s)
@@ -221,6 +249,7 @@ static void print_json(FILE *out, const ScarpDrive *drive,
             G_GUINT64_FORMAT ", \"drive_ns\": %" G_GINT64_FORMAT
             ", \"requests_per_s\": %.3f,\n  \"wall_s\": %.3f,\n", r->measured,
             r->measured_bytes, ns, r->measured * 1e9 / ns, wall_s);
+    print_workload(out, workload, r);
     print_latency(out, "read_latency", &r->read);
     print_latency(out, "write_latency", &r->write);
     fprintf(out, "  \"stats\": %s\n}\n", stats);
@@ -288,6 +317,8 @@ int main(int argc, char **argv)
         g_option_context_new("- a block workload on a flash drive");
     g_autoptr(GError) error = NULL;
 
+    setlocale(LC_MESSAGES, "");
+    setlocale(LC_CTYPE, "C.UTF-8");
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error)) {
         g_printerr("scarp-replay: %s\n", error->message);
@@ -298,7 +329,8 @@ int main(int argc, char **argv)
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
-        g_print("%s\n%s\n%s", schemes, generators, formats);
+        /* Not g_print(), which asks the locale for more than ASCII. */
+        printf("%s\n%s\n%s", schemes, generators, formats);
         return 0;
     }
     if (!run(&error)) {

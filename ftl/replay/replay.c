@@ -3,13 +3,18 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "cmdlog.h"
 #include "replay.h"
 
 #include <string.h>
 
+#define FOOTPRINT_BYTES 4096
+#define MAX_DEVICES 256
+#define LAST_TIME_NS (INT64_MAX / 4)
+
 typedef struct {
     ScarpCmd cmd;
-    uint32_t number; /* in the order of submission */
+    uint64_t number; /* in the order of submission */
 } Slot;
 
 typedef struct {
@@ -22,6 +27,9 @@ typedef struct {
     TraceRecord next;
     bool has_next;
     int64_t last_time_ns;
+    uint64_t end_bytes;   /* of the request before */
+    uint64_t *touched, *written; /* a bit per FOOTPRINT_BYTES of the drive */
+    uint32_t device[MAX_DEVICES];
     uint32_t in_flight;
     gint64 shown_us;
 } Replay;
@@ -42,37 +50,97 @@ static bool advance(Replay *r, GError **error)
     return true;
 }
 
+/*
+ * Devices of one trace begin at places of their own, an irrational-looking
+ * share of the drive apart, so that few of them overlap much.
+ */
+static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
+{
+    uint32_t i = 0;
+
+    while (i < r->result->devices && r->device[i] != device) {
+        i++;
+    }
+    if (i == r->result->devices) {
+        if (i == MAX_DEVICES) {
+            i = device % MAX_DEVICES;
+        } else {
+            r->device[r->result->devices++] = device;
+        }
+    }
+    return drive / 1000 * 618 / FOOTPRINT_BYTES * FOOTPRINT_BYTES * i % drive;
+}
+
 /* Onto the drive, in whole sectors. */
 static void fit(Replay *r, TraceRecord *record)
 {
     uint64_t drive = scarp_drive_logical_bytes(r->drive);
     uint64_t align = MAX(r->o->align_bytes, SCARP_SECTOR_BYTES);
-    uint64_t begin = record->offset_bytes, end;
+    uint64_t begin = record->offset_bytes, length, room;
 
     if (record->op == SCARP_OP_FLUSH) {
         record->offset_bytes = record->length_bytes = 0;
         return;
     }
+    /* A command log's addresses are the drive's. */
+    if (r->workload->absolute && begin % SCARP_SECTOR_BYTES == 0 &&
+        record->length_bytes % SCARP_SECTOR_BYTES == 0 && begin <= drive &&
+        record->length_bytes <= drive - begin) {
+        return;
+    }
     if (r->o->scale) {
         begin = (unsigned __int128)(begin % r->o->scale_bytes) * drive /
                 r->o->scale_bytes;
-    } else if (record->device) {
-        /* Devices of one trace lie behind each other, 64 GiB apart. */
-        begin += (uint64_t)record->device << 36;
+    } else {
+        r->result->folded += begin >= drive ||
+                             record->length_bytes > drive - begin;
+        begin = (begin % drive + device_shift(r, record->device, drive)) %
+                drive;
     }
-    end = begin + MAX(record->length_bytes, 1);
+    length = MAX(record->length_bytes, 1) + begin % align;
     begin -= begin % align;
-    end += (align - end % align) % align;
-    record->length_bytes = MIN(end - begin, drive / 2);
-    if (begin + record->length_bytes > drive) {
-        r->result->folded++;
-        begin %= drive;
+    length += (align - length % align) % align;
+    room = drive / 2 - drive / 2 % align;
+    length = MIN(length, room);
+    if (length > drive - begin) {
+        begin = drive - length;
         begin -= begin % align;
-        if (begin + record->length_bytes > drive) {
-            begin = 0;
-        }
     }
     record->offset_bytes = begin;
+    record->length_bytes = length;
+}
+
+static uint64_t mark(uint64_t *bits, uint64_t first, uint64_t last)
+{
+    uint64_t news = 0;
+
+    for (uint64_t i = first; i <= last; i++) {
+        uint64_t bit = 1ull << (i % 64);
+
+        news += !(bits[i / 64] & bit);
+        bits[i / 64] |= bit;
+    }
+    return news * FOOTPRINT_BYTES;
+}
+
+/* What the workload is like, as the drive sees it. */
+static void characterise(Replay *r, const TraceRecord *record)
+{
+    uint64_t first = record->offset_bytes / FOOTPRINT_BYTES, last;
+
+    r->result->span_ns = MAX(r->result->span_ns, record->time_ns);
+    if (!record->length_bytes) {
+        return;
+    }
+    r->result->sequential += record->offset_bytes == r->end_bytes;
+    r->end_bytes = record->offset_bytes + record->length_bytes;
+    last = (r->end_bytes - 1) / FOOTPRINT_BYTES;
+    if (record->op == SCARP_OP_READ || record->op == SCARP_OP_WRITE) {
+        r->result->touched_bytes += mark(r->touched, first, last);
+    }
+    if (record->op == SCARP_OP_WRITE) {
+        r->result->written_bytes += mark(r->written, first, last);
+    }
 }
 
 static void count(Replay *r, const TraceRecord *record)
@@ -108,8 +176,9 @@ static void submit(Replay *r, int64_t now_ns)
     } else {
         slot = g_ptr_array_steal_index_fast(r->idle, r->idle->len - 1);
     }
-    count(r, &r->next);
     fit(r, &r->next);
+    count(r, &r->next);
+    characterise(r, &r->next);
     slot->number = r->result->requests - 1;
     slot->cmd.op = r->next.op;
     slot->cmd.offset_bytes = r->next.offset_bytes;
@@ -117,46 +186,15 @@ static void submit(Replay *r, int64_t now_ns)
     slot->cmd.deadline_ns = SCARP_TIME_NEVER;
     slot->cmd.opaque = slot;
     slot->cmd.nsid = 1;
+    slot->cmd.fua = r->next.fua;
+    slot->cmd.stream = r->next.stream;
     if (slot->number == r->o->warmup_requests) {
         r->result->begin_ns = now_ns;
         scarp_stats_reset(r->drive);
     }
     r->in_flight++;
+    r->result->peak_in_flight = MAX(r->result->peak_in_flight, r->in_flight);
     scarp_submit(r->drive, &slot->cmd, now_ns);
-}
-
-/* Row layout of the device's command log; see docs/model.md. */
-static void log_row(Replay *r, const Slot *slot)
-{
-    const ScarpCmd *cmd = &slot->cmd;
-    struct {
-        int64_t submit_ns, complete_ns;
-        uint64_t offset_bytes;
-        uint32_t length_bytes;
-        uint8_t op, status;
-        uint16_t stream;
-        uint32_t nsid, number;
-        int64_t cause_ns[SCARP_CAUSE__COUNT];
-    } row = {
-        cmd->submit_ns, cmd->complete_ns, cmd->offset_bytes, cmd->length_bytes,
-        cmd->op, cmd->status, cmd->stream, cmd->nsid, slot->number, { 0 },
-    };
-
-    memcpy(row.cause_ns, cmd->cause_ns, sizeof(row.cause_ns));
-    fwrite(&row, sizeof(row), 1, r->o->rows);
-}
-
-static void log_header(FILE *file)
-{
-    struct {
-        char magic[8];
-        uint32_t row_bytes, causes;
-        uint64_t reserved[2];
-    } header = { "SCARPCM", 40 + 8 * SCARP_CAUSE__COUNT, SCARP_CAUSE__COUNT,
-                 { 0 } };
-
-    header.magic[7] = '1';
-    fwrite(&header, sizeof(header), 1, file);
 }
 
 static void reap(Replay *r)
@@ -178,7 +216,7 @@ static void reap(Replay *r)
             }
         }
         if (r->o->rows) {
-            log_row(r, slot);
+            cmdlog_write(r->o->rows, cmd, slot->number);
         }
         g_ptr_array_add(r->idle, slot);
     }
@@ -186,38 +224,61 @@ static void reap(Replay *r)
 
 static void show_progress(Replay *r, gint64 began_us)
 {
-    gint64 now_us = g_get_monotonic_time();
+    uint64_t sent = r->result->requests, percent;
+    gint64 now_us;
     int done = r->workload->permille_done;
+    int64_t drive_ns = scarp_now_ns(r->drive) - r->result->first_ns;
 
-    if (!r->o->progress || now_us - r->shown_us < 500000) {
+    if (!r->o->progress || sent % 1024) {
+        return;
+    }
+    now_us = g_get_monotonic_time();
+    if (now_us - r->shown_us < 500000) {
         return;
     }
     r->shown_us = now_us;
-    fprintf(stderr, "\r%" G_GUINT64_FORMAT " requests", r->result->requests);
+    if (r->o->max_requests) {
+        done = MAX(done, (int)(sent * 1000.0 / r->o->max_requests));
+    }
+    if (r->o->max_ns) {
+        done = MAX(done, (int)(drive_ns * 1000.0 / r->o->max_ns));
+    }
+    done = MIN(done, 1000);
+    fprintf(stderr, "\r%" G_GUINT64_FORMAT " requests", sent);
     if (done > 0) {
-        fprintf(stderr, ", %d.%d %%, %" G_GINT64_FORMAT " s left", done / 10,
-                done % 10, (now_us - began_us) * (1000 - done) / done / 1000000);
+        percent = done / 10;
+        fprintf(stderr, " [%-20.*s] %" G_GUINT64_FORMAT " %%, %"
+                G_GINT64_FORMAT " s left", (int)percent / 5,
+                "====================", percent,
+                (now_us - began_us) * (1000 - done) / done / 1000000);
     }
     fprintf(stderr, "   ");
+}
+
+/* The workload's time at this speed; far times meet at one that is safe. */
+static int64_t at_speed(const Replay *r, int64_t ns)
+{
+    __int128 scaled = (__int128)ns * 1000 / (int64_t)r->o->speed_permille;
+
+    return CLAMP(scaled, 0, LAST_TIME_NS);
 }
 
 /* When the next request is due; NEVER when something must end first. */
 static int64_t due_ns(const Replay *r, int64_t origin_ns)
 {
-    int64_t gap_ns = (r->next.time_ns - r->last_time_ns) * 1000 /
-                     (int64_t)r->o->speed_permille;
+    int64_t now_ns = scarp_now_ns(r->drive);
 
     switch (r->o->mode) {
     case REPLAY_OPEN:
-        return MAX(scarp_now_ns(r->drive),
-                   origin_ns + (int64_t)((__int128)r->next.time_ns * 1000 /
-                                         r->o->speed_permille));
+        return MAX(now_ns, r->workload->absolute
+                               ? r->next.time_ns
+                               : origin_ns + at_speed(r, r->next.time_ns));
     case REPLAY_CLOSED:
-        return r->in_flight < r->o->depth ? scarp_now_ns(r->drive)
-                                          : SCARP_TIME_NEVER;
+        return r->in_flight < r->o->depth ? now_ns : SCARP_TIME_NEVER;
     default:
         return r->in_flight ? SCARP_TIME_NEVER
-                            : scarp_now_ns(r->drive) + MAX(gap_ns, 0);
+                            : now_ns + at_speed(r, r->next.time_ns -
+                                                       r->last_time_ns);
     }
 }
 
@@ -226,6 +287,7 @@ static bool loop(Replay *r, GError **error)
     int64_t origin_ns = scarp_now_ns(r->drive);
     gint64 began_us = g_get_monotonic_time();
 
+    r->result->first_ns = origin_ns;
     if (!advance(r, error)) {
         return false;
     }
@@ -233,6 +295,11 @@ static bool loop(Replay *r, GError **error)
         int64_t event_ns = scarp_next_event_ns(r->drive);
         int64_t next_ns = r->has_next ? due_ns(r, origin_ns) : SCARP_TIME_NEVER;
 
+        if (r->has_next && r->o->max_ns && next_ns != SCARP_TIME_NEVER &&
+            (uint64_t)(next_ns - origin_ns) >= r->o->max_ns) {
+            r->has_next = false;
+            next_ns = SCARP_TIME_NEVER;
+        }
         if (event_ns == SCARP_TIME_NEVER && next_ns == SCARP_TIME_NEVER) {
             return true;
         }
@@ -261,19 +328,25 @@ bool replay_run(ScarpDrive *drive, Workload *workload,
         .idle = g_ptr_array_new(),
         .all = g_ptr_array_new_with_free_func(g_free),
     };
+    uint64_t words = scarp_drive_logical_bytes(drive) / FOOTPRINT_BYTES / 64 +
+                     1;
     bool ok;
 
     memset(result, 0, sizeof(*result));
+    r.touched = g_new0(uint64_t, words);
+    r.written = g_new0(uint64_t, words);
     hist_init(&result->read);
     hist_init(&result->write);
     if (options->rows) {
-        log_header(options->rows);
+        cmdlog_write_header(options->rows);
     }
     ok = loop(&r, error);
     if (options->progress && r.shown_us) {
         fprintf(stderr, "\n");
     }
     g_ptr_array_free(r.idle, true);
+    g_free(r.touched);
+    g_free(r.written);
     if (ok && !scarp_quiescent(drive, error)) {
         ok = false;
     }
@@ -281,6 +354,13 @@ bool replay_run(ScarpDrive *drive, Workload *workload,
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
                     "the workload has %" G_GUINT64_FORMAT " requests, %u of "
                     "them never came back", result->requests, r.in_flight);
+        ok = false;
+    }
+    if (ok && result->requests <= options->warmup_requests) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--warmup=%" G_GUINT64_FORMAT ": the run had only %"
+                    G_GUINT64_FORMAT " requests; fewer are allowed",
+                    options->warmup_requests, result->requests);
         ok = false;
     }
     if (ok && scarp_stats(drive)->oob_mismatches) {

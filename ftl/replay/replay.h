@@ -26,6 +26,7 @@ typedef struct {
     bool scale;               /* addresses scaled, not folded, onto the drive */
     uint64_t scale_bytes;     /* the trace's address space, when scaled */
     bool progress;
+    uint64_t max_ns;          /* of the drive's time; 0: no limit */
     FILE *rows;               /* command log, or NULL */
 } ReplayOptions;
 
@@ -33,8 +34,14 @@ typedef struct {
     uint64_t requests, reads, writes, deallocates, flushes;
     uint64_t read_bytes, write_bytes;
     uint64_t folded;      /* requests whose address did not fit */
+    uint64_t sequential;  /* begin where the one before ended */
+    uint64_t touched_bytes, written_bytes; /* of the drive, each counted once */
+    uint32_t devices;     /* of the trace */
+    uint32_t peak_in_flight;
+    int64_t span_ns;      /* of the workload's own times */
     uint64_t measured;    /* after the warm-up */
     uint64_t measured_bytes;
+    int64_t first_ns;     /* the drive's time when it began */
     int64_t begin_ns;     /* of what is measured */
     int64_t end_ns;       /* last completion */
     Hist read, write;

@@ -15,6 +15,8 @@ typedef struct {
     uint64_t length_bytes;
     uint32_t device;       /* of the trace */
     ScarpOp op;
+    uint16_t stream;
+    bool fua;
 } TraceRecord;
 
 typedef enum {
@@ -29,10 +31,11 @@ typedef enum {
  */
 typedef struct {
     const char *name;
-    const char *help;
+    const char *help;  /* says the fields of a line */
     /* action: blkparse's letter of interest, set by the first lines */
     TraceVerdict (*parse)(char *text, char action, TraceRecord *record);
     bool leading_garbage; /* lines before the first good one are skipped */
+    bool fraction;        /* sniffed only by times with a decimal point */
 } TraceFormat;
 
 const TraceFormat *trace_format_find(const char *name, GError **error);
@@ -48,7 +51,9 @@ struct Workload {
     /* False at the end, or with *error set. */
     bool (*next)(Workload *self, TraceRecord *record, GError **error);
     void (*free)(Workload *self);
-    uint64_t skipped_lines;
+    const char *format;     /* its name, "generator" */
+    bool absolute;          /* times are the drive's, not since the first */
+    uint64_t skipped_lines; /* garbage before the first good line */
     int permille_done; /* of the input read so far; -1: unknown */
 };
 

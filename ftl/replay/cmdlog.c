@@ -1,0 +1,167 @@
+/*
+ * Command logs: written by a replay, read as a workload.
+ *
+ * A log's rows are in the order of completion, so all of them are read (32
+ * bytes each) and sorted before the first is given out.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "cmdlog.h"
+
+#include <errno.h>
+#include <string.h>
+
+G_STATIC_ASSERT(G_BYTE_ORDER == G_LITTLE_ENDIAN);
+G_STATIC_ASSERT(sizeof(CmdLogHeader) == 32);
+G_STATIC_ASSERT(sizeof(CmdLogRow) == 40);
+
+#define MAX_CAUSES 256
+#define MAX_ROW_BYTES 4096
+
+typedef struct {
+    int64_t submit_ns;
+    uint64_t offset_bytes;
+    uint32_t length_bytes;
+    uint32_t order;
+    uint16_t stream;
+    uint8_t op;
+} Row;
+
+typedef struct {
+    Workload base;
+    GArray *rows;
+    guint at;
+} CmdLog;
+
+void cmdlog_write_header(FILE *file)
+{
+    CmdLogHeader header = {
+        .row_bytes = sizeof(CmdLogRow) + 8 * SCARP_CAUSE__COUNT,
+        .causes = SCARP_CAUSE__COUNT, .version = CMDLOG_VERSION,
+    };
+
+    memcpy(header.magic, CMDLOG_MAGIC, sizeof(header.magic));
+    fwrite(&header, sizeof(header), 1, file);
+}
+
+void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
+{
+    CmdLogRow row = {
+        cmd->submit_ns, cmd->complete_ns, cmd->offset_bytes, cmd->length_bytes,
+        cmd->op, cmd->status, cmd->stream, cmd->nsid,
+        (order & CMDLOG_ORDER_MASK) | CMDLOG_EVENTS_FIRST |
+            (cmd->fua ? CMDLOG_FUA : 0),
+    };
+
+    fwrite(&row, sizeof(row), 1, file);
+    fwrite(cmd->cause_ns, sizeof(cmd->cause_ns), 1, file);
+}
+
+static int by_submission(gconstpointer a, gconstpointer b)
+{
+    const Row *x = a, *y = b;
+    uint32_t first = x->order & CMDLOG_ORDER_MASK;
+    uint32_t second = y->order & CMDLOG_ORDER_MASK;
+
+    if (x->submit_ns != y->submit_ns) {
+        return x->submit_ns < y->submit_ns ? -1 : 1;
+    }
+    return (first > second) - (first < second);
+}
+
+static bool next(Workload *self, TraceRecord *record,
+                 GError **error G_GNUC_UNUSED)
+{
+    CmdLog *log = (CmdLog *)self;
+    const Row *row;
+
+    if (log->at == log->rows->len) {
+        return false;
+    }
+    row = &g_array_index(log->rows, Row, log->at);
+    log->at++;
+    self->permille_done = (uint64_t)log->at * 1000 / log->rows->len;
+    *record = (TraceRecord) {
+        .time_ns = row->submit_ns, .offset_bytes = row->offset_bytes,
+        .length_bytes = row->length_bytes, .op = row->op,
+        .stream = row->stream, .fua = row->order & CMDLOG_FUA,
+    };
+    return true;
+}
+
+static void log_free(Workload *self)
+{
+    g_array_free(((CmdLog *)self)->rows, true);
+    g_free(self);
+}
+
+static bool damaged(const char *path, uint64_t row, const char *what,
+                    GError **error)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "%s:%" G_GUINT64_FORMAT
+                ": %s", path, row, what);
+    return false;
+}
+
+static bool read_rows(GArray *rows, FILE *file, const char *path,
+                      GError **error)
+{
+    char tail[MAX_ROW_BYTES];
+    CmdLogHeader header;
+    CmdLogRow in;
+
+    if (fread(&header, sizeof(header), 1, file) != 1 ||
+        memcmp(header.magic, CMDLOG_MAGIC, sizeof(header.magic)) ||
+        header.causes > MAX_CAUSES || header.row_bytes > MAX_ROW_BYTES ||
+        header.row_bytes < sizeof(in) + 8 * header.causes) {
+        return damaged(path, 0, "no command log (" CMDLOG_MAGIC ")", error);
+    }
+    for (uint64_t number = 1;; number++) {
+        size_t got = fread(&in, 1, sizeof(in), file), rest;
+
+        if (!got && !ferror(file)) {
+            return true;
+        }
+        rest = header.row_bytes - sizeof(in);
+        if (got != sizeof(in) || fread(tail, 1, rest, file) != rest) {
+            return damaged(path, number, "ends in the middle of a row", error);
+        }
+        if (in.op >= SCARP_OP__COUNT || in.submit_ns < 0 ||
+            in.offset_bytes > G_MAXINT64) {
+            return damaged(path, number, "a row with an operation, time or "
+                           "offset that no drive has", error);
+        }
+        g_array_append_vals(rows, &(Row) {
+            in.submit_ns, in.offset_bytes, in.length_bytes, in.order,
+            in.stream, in.op,
+        }, 1);
+    }
+}
+
+Workload *cmdlog_open(const char *path, GError **error)
+{
+    CmdLog *log = g_new0(CmdLog, 1);
+    FILE *file = fopen(path, "rb");
+    bool ok;
+
+    log->base.next = next;
+    log->base.free = log_free;
+    log->base.format = "cmdlog";
+    log->base.absolute = true;
+    log->rows = g_array_new(false, false, sizeof(Row));
+    if (!file) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "%s: %s", path,
+                    g_strerror(errno));
+        log_free(&log->base);
+        return NULL;
+    }
+    ok = read_rows(log->rows, file, path, error);
+    fclose(file);
+    if (!ok) {
+        log_free(&log->base);
+        return NULL;
+    }
+    /* Stable: rows without an order stay as they were. */
+    g_array_sort(log->rows, by_submission);
+    return &log->base;
+}

@@ -1,0 +1,43 @@
+/*
+ * One row per command, as the device and the replayer write it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CMDLOG_H
+#define SCARP_CMDLOG_H
+
+#include "trace.h"
+
+#include <stdio.h>
+
+/* Little endian; then cause_ns[causes].  docs/model.md has the layout. */
+typedef struct {
+    char magic[8];
+    uint32_t row_bytes, causes;
+    uint64_t version, reserved;
+} CmdLogHeader;
+
+typedef struct {
+    int64_t submit_ns, complete_ns;
+    uint64_t offset_bytes;
+    uint32_t length_bytes;
+    uint8_t op, status;
+    uint16_t stream;
+    uint32_t nsid, order;
+} CmdLogRow;
+
+/* CmdLogRow.order: the order of submission (it may wrap), and two flags */
+#define CMDLOG_ORDER_MASK 0x3fffffffu
+#define CMDLOG_EVENTS_FIRST (1u << 30) /* those of submit_ns: always */
+#define CMDLOG_FUA (1u << 31)
+
+#define CMDLOG_MAGIC "SCARPCM1"
+#define CMDLOG_VERSION 2
+
+void cmdlog_write_header(FILE *file);
+void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order);
+
+/* The commands of a log, in the order of their submission. */
+Workload *cmdlog_open(const char *path, GError **error);
+
+#endif /* SCARP_CMDLOG_H */
