@@ -7,7 +7,7 @@ ROUNDS ?= 5
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-e2e \
+.PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e \
 	test-tsan test-determinism determinism bench bench-guest lint clean
 
 help: ## this list
@@ -41,6 +41,9 @@ test-upstream: ## QEMU's own nvme tests on the patched QEMU
 
 test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU)
 	@python3 tests/qtest/tsan.py
+
+test-laws: ## write amplification against the published formulas, within 2 %
+	@$(SCARP) test-laws
 
 test-e2e: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-e2e

@@ -136,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         ("test-qtest", "the device without a guest"),
         ("test-guest", "what only a guest can test"),
         ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
+        ("test-laws", "write amplification against the published formulas"),
         ("test-e2e", "these scripts, on synthetic results"),
         ("lint", "ruff, and QEMU's checkpatch on C files and patches"),
     ):
