@@ -1,0 +1,338 @@
+/*
+ * Generators' statistics, the ways of replaying, and recordings.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "cmdlog.h"
+#include "replay.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRIVE_BYTES (1ull << 30)
+
+static ScarpDrive *new_drive(void)
+{
+    static const char text[] =
+        "[geometry]\nchannels=2\nchips_per_channel=2\ndies_per_chip=1\n"
+        "planes_per_die=1\nblocks_per_plane=24\npages_per_block=32\n"
+        "page_bytes=4096\n[timing]\nread_ns=75000\nprogram_ns=750000\n"
+        "erase_ns=3800000\ncommand_ns=200\nchannel_mts=400\n"
+        "[controller]\nfirmware_ns=5000\nlink_mbs=3200\n"
+        "[ftl]\nover_provisioning_permille=300\n"
+        "[gc]\ntrigger_free_blocks=3\n";
+    g_autofree char *path = NULL;
+    g_autoptr(GError) error = NULL;
+    int fd = g_file_open_tmp("scarp-XXXXXX.ini", &path, &error);
+    ScarpAge age = { .utilisation_permille = 900, .pattern = "random",
+                     .overwrite_permille = 1000, .seed = 1 };
+    ScarpDrive *drive;
+
+    g_assert_no_error(error);
+    close(fd);
+    g_assert_true(g_file_set_contents(path, text, -1, NULL));
+    drive = scarp_drive_new(&(ScarpConfig) { .description_path = path,
+                                             .scheme = "baseline", .seed = 1 },
+                            &error);
+    g_unlink(path);
+    g_assert_no_error(error);
+    g_assert_true(scarp_age(drive, &age, &error));
+    return drive;
+}
+
+typedef struct {
+    uint64_t n, writes, write_bytes, reads, read_bytes, hash;
+    int64_t last_ns;
+} Sums;
+
+static Sums draw(const char *text, uint64_t seed)
+{
+    g_autoptr(GError) error = NULL;
+    Workload *workload = gen_new(text, DRIVE_BYTES, seed, &error);
+    TraceRecord r;
+    Sums s = { .hash = 14695981039346656037u };
+
+    g_assert_no_error(error);
+    while (workload->next(workload, &r, &error)) {
+        uint64_t words[] = { r.time_ns, r.offset_bytes, r.length_bytes, r.op };
+
+        g_assert_cmpuint(r.offset_bytes + r.length_bytes, <=, DRIVE_BYTES);
+        g_assert_cmpint(r.time_ns, >=, s.last_ns);
+        s.last_ns = r.time_ns;
+        s.n++;
+        s.writes += r.op == SCARP_OP_WRITE;
+        s.write_bytes += r.op == SCARP_OP_WRITE ? r.length_bytes : 0;
+        s.reads += r.op == SCARP_OP_READ;
+        s.read_bytes += r.op == SCARP_OP_READ ? r.length_bytes : 0;
+        for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+            s.hash = (s.hash ^ words[i]) * 1099511628211u;
+        }
+    }
+    g_assert_no_error(error);
+    workload->free(workload);
+    return s;
+}
+
+/* Row 1g: the write ratio within 1 point, the mean write size within 3 %. */
+static void test_hpdc18(void)
+{
+    static const struct {
+        const char *name;
+        double ratio, kib; /* Table 2 */
+    } rows[] = {
+        { "hm_0", 64.5, 7.4 },   { "prxy_0", 96.9, 8.3 },
+        { "mds_0", 88.1, 23.7 }, { "src2_0", 88.7, 8.1 },
+        { "stg_0", 84.8, 24.9 }, { "ts_0", 82.4, 8.4 },
+        { "wdev_0", 79.9, 12.6 }, { "rsrch_0", 90.7, 10.9 },
+        { "prn_0", 89.2, 22.8 }, { "proj_0", 87.5, 17.8 },
+        { "src1_2", 74.6, 19.1 }, { "usr_0", 59.6, 40.9 },
+        { "web_0", 70.1, 29.9 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            Sums s = draw(rows[i].name, seed);
+            double ratio = 100.0 * s.writes / s.n;
+            double kib = s.write_bytes / 1024.0 / s.writes;
+
+            g_test_message("%s: %.2f %%, %.2f KiB", rows[i].name, ratio, kib);
+            g_assert_cmpfloat(ABS(ratio - rows[i].ratio), <, 1);
+            g_assert_cmpfloat(ABS(kib / rows[i].kib - 1), <, 0.03);
+        }
+    }
+}
+
+/* Table 2 of the PreGC paper: reads, writes, and the mean interval. */
+static void test_pregc(void)
+{
+    static const struct {
+        const char *name;
+        double reads, writes, interval_ns;
+    } rows[] = {
+        { "pregc-src0", 176729, 1381085, 44862657 },
+        { "pregc-ts0", 316689, 1484799, 38800309 },
+        { "pregc-rsrch0", 133625, 1300030, 42185614 },
+        { "pregc-fiu_web", 78613, 5604382, 105356789 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Sums s = draw(rows[i].name, 1);
+        double wanted = rows[i].writes / (rows[i].reads + rows[i].writes);
+
+        g_test_message("%s: %.4f, %.0f ns", rows[i].name,
+                       s.writes * 1.0 / s.n, s.last_ns * 1.0 / s.n);
+        g_assert_cmpfloat(ABS(s.writes * 1.0 / s.n - wanted), <, 0.01);
+        g_assert_cmpfloat(ABS(s.last_ns / (s.n * rows[i].interval_ns) - 1), <,
+                          0.1);
+    }
+}
+
+static void test_seeds(void)
+{
+    static const char *const names[] = {
+        "uniform", "zipf", "hot-cold", "sequential", "mixed", "bursty", "hm_0",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        Sums a = draw(names[i], 5), b = draw(names[i], 5);
+        Sums other = draw(names[i], 6);
+
+        g_assert_cmpuint(a.hash, ==, b.hash);
+        /* Sequential writes of one size have nothing to draw but sizes. */
+        g_assert_cmpuint(a.hash, !=, other.hash);
+    }
+    /* On every host: the numbers of this one, once and for all. */
+    g_assert_cmphex(draw("zipf,requests=10000", 1).hash, ==,
+                    0x4e78c234f38c6ba5);
+}
+
+static void test_bad_generators(void)
+{
+    static const char *const texts[] = {
+        "nonsense", "uniform,size", "uniform,size=1", "uniform,colour=1",
+        "uniform,align=513", "uniform,requests=0", "mixed,trim=900,flush=900",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autoptr(GError) error = NULL;
+
+        g_assert_null(gen_new(texts[i], DRIVE_BYTES, 1, &error));
+        g_assert_nonnull(error);
+        g_assert_null(strchr(error->message, '\n'));
+    }
+}
+
+static ReplayResult replay(const char *generator, const char *trace,
+                           ReplayOptions options, const char *rows)
+{
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = new_drive();
+    Workload *workload =
+        trace ? trace_open(trace, NULL, &error)
+              : gen_new(generator, scarp_drive_logical_bytes(drive), 1, &error);
+    ReplayResult result;
+    bool ok;
+
+    g_assert_no_error(error);
+    options.speed_permille = options.speed_permille ? options.speed_permille
+                                                    : 1000;
+    options.depth = MAX(options.depth, 1);
+    options.rows = rows ? fopen(rows, "wb") : NULL;
+    ok = replay_run(drive, workload, &options, &result, &error);
+    g_assert_no_error(error);
+    g_assert_true(ok);
+    g_assert_cmpuint(scarp_stats(drive)->cmds_accepted, ==,
+                     scarp_stats(drive)->cmds_completed);
+    g_assert_cmpuint(scarp_stats(drive)->gc_runs, >, 0);
+    if (rows) {
+        fclose(options.rows);
+    }
+    hist_clear(&result.read);
+    hist_clear(&result.write);
+    workload->free(workload);
+    scarp_drive_free(drive);
+    return result;
+}
+
+static void test_modes(void)
+{
+    const char *text = "bursty,requests=2000,iops=500,burst=0,footprint=1000";
+    ReplayResult open = replay(text, NULL, (ReplayOptions) { 0 }, NULL);
+    ReplayResult fast = replay(text, NULL, (ReplayOptions) {
+        .speed_permille = 2000 }, NULL);
+    ReplayResult closed = replay(text, NULL, (ReplayOptions) {
+        .mode = REPLAY_CLOSED, .depth = 8, .warmup_requests = 500 }, NULL);
+    ReplayResult think = replay(text, NULL, (ReplayOptions) {
+        .mode = REPLAY_THINK }, NULL);
+    ReplayResult few = replay(text, NULL, (ReplayOptions) {
+        .max_requests = 700 }, NULL);
+    ReplayResult brief = replay(text, NULL, (ReplayOptions) {
+        .max_ns = open.span_ns / 2 }, NULL);
+
+    g_assert_cmpint(open.end_ns, >=, open.span_ns);
+    g_assert_cmpint(fast.end_ns, >=, fast.span_ns / 2);
+    g_assert_cmpint(fast.end_ns, <, open.end_ns * 6 / 10);
+    g_assert_cmpuint(closed.peak_in_flight, ==, 8);
+    g_assert_cmpuint(closed.measured, ==, 1500);
+    g_assert_cmpuint(closed.read.n + closed.write.n, ==, 1500);
+    g_assert_cmpint(closed.begin_ns, >, 0);
+    g_assert_cmpuint(think.peak_in_flight, ==, 1);
+    /* Gaps and latencies, one after the other. */
+    g_assert_cmpint(think.end_ns, >=, think.span_ns +
+                    (int64_t)(think.read.sum_ns + think.write.sum_ns) * 99 / 100);
+    g_assert_cmpuint(few.requests, ==, 700);
+    g_assert_cmpuint(brief.requests, >, 800);
+    g_assert_cmpuint(brief.requests, <, 1200);
+}
+
+/* A recording replayed gives the same times, to the byte of its own log. */
+static void test_recording(void)
+{
+    static const ReplayOptions ways[] = {
+        { .mode = REPLAY_OPEN }, { .mode = REPLAY_CLOSED, .depth = 16 },
+        { .mode = REPLAY_THINK },
+    };
+    g_autofree char *folder = g_dir_make_tmp("scarp-replay-XXXXXX", NULL);
+    g_autofree char *a = g_build_filename(folder, "a", NULL);
+    g_autofree char *b = g_build_filename(folder, "b", NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        g_autofree char *first = NULL, *second = NULL;
+        size_t n, m;
+
+        replay("mixed,requests=3000,iops=1500", NULL, ways[i], a);
+        replay(NULL, a, (ReplayOptions) { 0 }, b);
+        g_assert_true(g_file_get_contents(a, &first, &n, NULL));
+        g_assert_true(g_file_get_contents(b, &second, &m, NULL));
+        g_assert_cmpuint(n, ==, 32 + 3000 * (40 + 8 * SCARP_CAUSE__COUNT));
+        g_assert_cmpmem(first, n, second, m);
+    }
+    g_unlink(a);
+    g_unlink(b);
+    g_rmdir(folder);
+}
+
+/* Addresses, lengths and times far beyond the drive; every request lands. */
+static void test_far_requests(void)
+{
+    static const char text[] =
+        "0 0 18014398509481983 1 0\n1 4294967295 18014398509481982 8 1\n"
+        "9223372036854775807 7 5 4194303 0\n2 7 0 0 1\n3 1 999999999 9 0\n";
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-far", NULL);
+    g_autoptr(GError) error = NULL;
+
+    g_assert_true(g_file_set_contents(path, text, -1, NULL));
+    for (int scale = 0; scale < 2; scale++) {
+        ScarpDrive *drive = new_drive();
+        Workload *workload = trace_open(path, "mqsim", &error);
+        ReplayOptions o = { .speed_permille = 1, .scale = scale, .depth = 1,
+                            .scale_bytes = 1ull << 60, .align_bytes = 4096 };
+        ReplayResult result;
+
+        g_assert_true(replay_run(drive, workload, &o, &result, &error));
+        g_assert_no_error(error);
+        g_assert_cmpuint(result.requests, ==, 5);
+        hist_clear(&result.read);
+        hist_clear(&result.write);
+        workload->free(workload);
+        scarp_drive_free(drive);
+    }
+    g_unlink(path);
+}
+
+/* Peer defect 3: a run that serviced nothing must not end as a success. */
+static void test_no_requests(void)
+{
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = new_drive();
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-none", NULL);
+    Workload *workload;
+    ReplayOptions o = { .speed_permille = 1000, .depth = 1 };
+    ReplayResult result;
+
+    g_assert_true(g_file_set_contents(path, "fio version 2 iolog\n", -1, NULL));
+    workload = trace_open(path, "fio2", &error);
+    g_assert_no_error(error);
+    g_assert_false(replay_run(drive, workload, &o, &result, &error));
+    g_assert_nonnull(error);
+    hist_clear(&result.read);
+    hist_clear(&result.write);
+    workload->free(workload);
+    scarp_drive_free(drive);
+    g_unlink(path);
+}
+
+/* Buckets are at most 1/128 wide; quantiles are by nearest rank. */
+static void test_histogram(void)
+{
+    Hist hist;
+
+    hist_init(&hist);
+    for (int64_t i = 1; i <= 100000; i++) {
+        hist_add(&hist, &(ScarpCmd) { .complete_ns = i * 1000 });
+    }
+    for (uint64_t p = 10000; p <= 1000000; p += 10000) {
+        uint64_t exact = p / 10 * 1000, got = hist_quantile(&hist, p);
+
+        g_assert_cmpuint(got, >=, exact);
+        g_assert_cmpuint(got, <=, exact + exact / 64);
+    }
+    g_assert_cmpuint(hist_quantile(&hist, 1000000), ==, 100000000);
+    hist_clear(&hist);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/generators/hpdc18-table-2", test_hpdc18);
+    g_test_add_func("/generators/pregc-table-2", test_pregc);
+    g_test_add_func("/generators/seeds", test_seeds);
+    g_test_add_func("/generators/bad", test_bad_generators);
+    g_test_add_func("/replay/modes", test_modes);
+    g_test_add_func("/replay/recording", test_recording);
+    g_test_add_func("/replay/far-requests", test_far_requests);
+    g_test_add_func("/replay/peer-defect-3-no-requests", test_no_requests);
+    g_test_add_func("/replay/histogram", test_histogram);
+    return g_test_run();
+}
