@@ -30,7 +30,7 @@ _BASE = ("usr/bin/fio", "usr/sbin/nvme")
 _TOOLS = {
     "ext4": ("usr/sbin/mkfs.ext4", "usr/sbin/fsck.ext4"),
     "xfs": ("usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair"),
-    "btrfs": ("usr/bin/mkfs.btrfs", "usr/bin/btrfs"),
+    "btrfs": ("usr/sbin/mkfs.btrfs", "usr/bin/btrfs"),
     "f2fs": ("usr/sbin/mkfs.f2fs", "usr/sbin/fsck.f2fs"),
 }
 _LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -154,16 +154,18 @@ def _modules(root: Path, wanted: str) -> list[tuple[str, bytes]]:
     ordered: list[Path] = []
 
     def visit(name: str) -> None:
-        path = found.get(name)
+        name = name.replace("-", "_").removeprefix("crypto_")
+        # A soft dependency is on an algorithm; the plain C version of it runs on every CPU.
+        path = found.get(name) or found.get(f"{name}_generic")
         if path is None or path in ordered:
             return
         raw = _module_bytes(path)
-        for field in re.findall(rb"\0depends=([^\0]*)\0", raw):
+        for field in re.findall(rb"(?:^|\0)depends=([^\0]*)\0", raw):
             for dependency in filter(None, field.decode().split(",")):
-                visit(dependency.replace("-", "_"))
-        for field in re.findall(rb"\0softdep=pre: ([^\0]*)\0", raw):
+                visit(dependency)
+        for field in re.findall(rb"(?:^|\0)softdep=pre: ([^\0]*)\0", raw):
             for dependency in field.decode().split():
-                visit(dependency.replace("-", "_"))
+                visit(dependency)
         ordered.append(path)
 
     visit(wanted)

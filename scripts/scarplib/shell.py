@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 from . import guest_image, guestjob, qemu_build, replay, run, vm
-from .errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,13 +22,11 @@ _MKFS = {
 
 def task_text(file_system: str | None, cpu_shift: int) -> str:
     """Make, mount and hand over; the prompt's end is the guest's end."""
-    lines = [guestjob.set_speed(cpu_shift)]
+    lines = [guestjob.set_speed(cpu_shift) + " || exit 1"]
     if file_system:
         lines += [
             "set -e",
             "mkdir -p /mnt",
-            # Absent in kernels that have it built in, which is no error.
-            f"modprobe {file_system} 2>/dev/null || true",
             f"{_MKFS[file_system]} $SCARP_DEV",
             f"mount -t {file_system} $SCARP_DEV /mnt",
             f'echo "{file_system} on $SCARP_DEV, mounted on /mnt"',
@@ -41,6 +38,8 @@ def task_text(file_system: str | None, cpu_shift: int) -> str:
     lines += ['echo "exit ends the guest"', "setsid -c sh -i </dev/console >/dev/console 2>&1"]
     if file_system:
         lines += ["cd /", "umount /mnt"]
+    # The last command at the prompt is not the guest's own status.
+    lines.append("exit 0")
     return "\n".join(lines) + "\n"
 
 

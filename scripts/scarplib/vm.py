@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
+import signal
 import struct
 import subprocess
 import time
@@ -11,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .cache import unpack_tar
+from .errors import UserError
 from .guest_image import Cpio, GuestImage
 from .qemu_build import QemuBuild
 
@@ -26,6 +30,7 @@ KERNEL_ARGUMENTS = (
 RESULT_BYTES = 1 << 28
 _RESULT_HEADER = struct.Struct("<8sQ")
 _PANIC = re.compile(rb"Kernel panic - not syncing|BUG: unable to handle|Oops: ")
+_END = re.compile(rb"^scarp: end (.*?)\r?$", re.MULTILINE)
 _CONSOLE_TAIL = 4000
 
 
@@ -86,6 +91,8 @@ class GuestRun:
     # Without: the guest sees the host's time, and nothing is repeatable.
     icount: bool = True
     wall_limit: float = 240
+    # A guest that prints without end must not fill the host's disk before its wall limit.
+    console_limit: int = 16 << 20
     extra_args: list[str] = field(default_factory=list)
 
 
@@ -136,82 +143,170 @@ def _unpack(shared: Path, folder: Path) -> str | None:
     return None
 
 
-def _tail(console: Path) -> str:
-    try:
-        data = console.read_bytes()[-_CONSOLE_TAIL:]
-    except OSError:
-        return ""
-    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", data.decode(errors="replace"))
+class _Console:
+    """A console's file as it grows; each look reads only what is new."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self.panic = False
+        self.ready = False
+        self._last = b""
+
+    def look(self) -> None:
+        with self.path.open("rb") as stream:
+            stream.seek(self.size)
+            new = stream.read()
+        self.size += len(new)
+        # What is sought may have come in two parts.
+        text = self._last + new
+        self.panic = self.panic or bool(_PANIC.search(text))
+        self.ready = self.ready or b"scarp: ready" in text
+        self._last = text[-100:]
+
+    def end(self) -> str | None:
+        """What the guest's init said last: "status N", or what kept it from that."""
+        ended = _END.findall(self.path.read_bytes())
+        return ended[-1].decode(errors="replace").strip() if ended else None
+
+    def tail(self) -> str:
+        with self.path.open("rb") as stream:
+            stream.seek(max(0, self.path.stat().st_size - _CONSOLE_TAIL))
+            text = stream.read().decode(errors="replace")
+        return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", text)
+
+
+def _tied(command: list[str]) -> list[str]:
+    """The command, to be killed with us: a guest that nobody waits for runs on for ever."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", *command] if setpriv else command
+
+
+def _watch(process: subprocess.Popen[bytes], console: _Console, run: GuestRun) -> tuple[str, float]:
+    """Wait for QEMU's end; why it was cut short, if it was, and the seconds it took to boot."""
+    began = time.monotonic()
+    boot = 0.0
+    while True:
+        running = process.poll() is None
+        console.look()
+        seconds = time.monotonic() - began
+        if not boot and console.ready:
+            boot = seconds
+        if console.panic:
+            # The rest of the kernel's report; it ends QEMU by itself (panic=-1).
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+            return "panic", boot
+        if not running:
+            return "", boot
+        if console.size > run.console_limit:
+            return "console", boot
+        if seconds > run.wall_limit:
+            return "hang", boot
+        time.sleep(0.05)
+
+
+def _exit_text(status: int) -> str:
+    if status < 0:
+        return f"qemu was killed by {signal.Signals(-status).name}"
+    return f"qemu ended with status {status}"
 
 
 def run_guest(run: GuestRun) -> GuestResult:
     """Boot, wait for the end within wall_limit, unpack the results into out/results."""
     run.out.mkdir(parents=True, exist_ok=True)
     out = run.out.resolve()
-    console, initrd, shared = out / "console.log", out / "initrd.tmp", out / "results.tmp"
-    initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, False))
-    with shared.open("wb") as stream:
-        stream.truncate(RESULT_BYTES)
-    console.write_bytes(b"")
-    command = command_line(run, initrd, f"file:{console}")
+    initrd, shared = out / "initrd.tmp", out / "results.tmp"
+    console = _Console(out / "console.log")
+    console.path.write_bytes(b"")
+    command = command_line(run, initrd, f"file:{console.path}")
     command += [
         "-object",
         f"memory-backend-file,id=results,share=on,mem-path={shared},size={RESULT_BYTES}",
         "-device",
         "ivshmem-plain,memdev=results",
     ]
-    began = time.monotonic()
-    boot = 0.0
-    reason = ""
-    with (out / "qemu.log").open("wb") as errors:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=errors, stderr=subprocess.STDOUT
-        )
-        try:
-            while process.poll() is None:
-                time.sleep(0.05)
-                # A console is short: reading it whole costs less than a mistake.
-                text = console.read_bytes()
-                if not boot and b"scarp: ready" in text:
-                    boot = time.monotonic() - began
-                if _PANIC.search(text):
-                    reason = "panic"
-                    time.sleep(0.5)
-                    break
-                if time.monotonic() - began > run.wall_limit:
-                    reason = "hang"
-                    break
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-    wall = time.monotonic() - began
-    tail = _tail(console)
-    ended = re.findall(r"^scarp: end (.*)$", tail, re.MULTILINE)
+    try:
+        initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, False))
+        with shared.open("wb") as stream:
+            stream.truncate(RESULT_BYTES)
+        began = time.monotonic()
+        with (out / "qemu.log").open("wb") as errors:
+            process = subprocess.Popen(
+                _tied(command), stdin=subprocess.DEVNULL, stdout=errors, stderr=subprocess.STDOUT
+            )
+            try:
+                cut, boot = _watch(process, console, run)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                process.wait()
+        wall = time.monotonic() - began
+        return _result(run, console, shared, process.returncode, cut, wall, boot)
+    finally:
+        initrd.unlink(missing_ok=True)
+        shared.unlink(missing_ok=True)
+
+
+def _result(
+    run: GuestRun,
+    console: _Console,
+    shared: Path,
+    status: int,
+    cut: str,
+    wall: float,
+    boot: float,
+) -> GuestResult:
+    tail = console.tail()
+    end = console.end()
     results: Path | None = None
-    if not reason:
-        if process.returncode:
-            reason = "qemu died"
-            errors_text = (out / "qemu.log").read_text(errors="replace")
-            tail += f"\nqemu ended with status {process.returncode}:\n{errors_text[-1500:]}"
-        elif not ended:
-            reason = "panic" if "panic" in tail else "qemu died"
-        elif ended[-1].strip() == "status 0":
-            problem = _unpack(shared, out / "results")
-            reason, results = ("task failed", None) if problem else ("ok", out / "results")
-            tail += f"\n{problem}" if problem else ""
-        else:
-            reason = "task failed"
-    elif reason == "hang":
+    if cut == "panic":
+        reason = "panic"
+    elif cut == "hang":
+        reason = "hang"
         tail += f"\nstopped after {run.wall_limit:.0f} s of wall time"
-    initrd.unlink(missing_ok=True)
-    shared.unlink(missing_ok=True)
+    elif cut == "console":
+        reason = "task failed"
+        tail += f"\nstopped: more than {run.console_limit >> 10} KiB on the console"
+    elif status:
+        reason = "qemu died"
+        errors_text = (run.out / "qemu.log").read_text(errors="replace")
+        tail += f"\n{_exit_text(status)}:\n{errors_text[-1500:]}"
+    elif end is None:
+        reason = "qemu died"
+        tail += "\nqemu ended, the guest's task had not"
+    elif end != "status 0":
+        reason = "task failed"
+    elif problem := _unpack(shared, run.out / "results"):
+        reason = "task failed"
+        tail += f"\n{problem}"
+    else:
+        reason, results = "ok", run.out.resolve() / "results"
     return GuestResult(reason, results, tail, wall, boot)
 
 
 def interactive(run: GuestRun) -> int:
     """The same guest with its console on this terminal."""
     initrd = run.out / "initrd.tmp"
+    console = _Console(run.out / "console.log")
+    console.path.write_bytes(b"")
     initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, True))
-    done = subprocess.run(command_line(run, initrd, "mon:stdio"), check=False)
-    return done.returncode
+    command = command_line(run, initrd, "chardev:console")
+    # As mon:stdio, with a copy from which the guest's end is known.
+    command += [
+        "-chardev",
+        f"stdio,id=console,mux=on,signal=off,logfile={console.path}",
+        "-mon",
+        "chardev=console",
+    ]
+    status = subprocess.run(_tied(command), check=False).returncode
+    console.look()
+    if status:
+        raise UserError(_exit_text(status))
+    if console.panic:
+        raise UserError("the guest's kernel panicked; its report is above")
+    # Without an end it was left by the monitor's own key, which is no error.
+    end = console.end()
+    if end not in (None, "status 0"):
+        raise UserError(f"the guest ended early ({end}); its console is above")
+    return 0

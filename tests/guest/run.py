@@ -2,14 +2,23 @@
 """Guests under test: the suite under each scheme, a broken mapping, and guests that end badly.
 
 Each guest is one test with its own subtests (KTAP); they run on as many cores as there are.
+With SCARP_TEST_ALL=1 in the environment also the prompt on xfs, btrfs and f2fs, which cost a
+download of Debian's full kernel.
 """
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import json
 import os
+import select
 import shutil
+import signal
+import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,8 +34,17 @@ DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
 SMALL = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=500"
 SCHEMES = ("baseline", "ideal")
+SHELLS = ("ext4", "xfs", "btrfs", "f2fs")
 
 Outcome = tuple[bool, str]
+
+
+binary: Path | None = None
+
+
+def _qemu(variant: str) -> qemu_build.QemuBuild:
+    built = qemu_build.ensure_qemu(variant)
+    return dataclasses.replace(built, binary=binary) if binary and not variant else built
 
 
 def _run(name: str, task: str, variant: str = "", **options: object) -> vm.GuestResult:
@@ -39,7 +57,7 @@ def _run(name: str, task: str, variant: str = "", **options: object) -> vm.Guest
     }
     return vm.run_guest(
         vm.GuestRun(
-            qemu=qemu_build.ensure_qemu(variant),
+            qemu=_qemu(variant),
             image=guest_image.ensure_image(tests=True),
             task=task,
             files={"suite.sh": HERE / "suite.sh"},
@@ -85,12 +103,6 @@ def broken_mapping() -> Outcome:
     return status != "0" and "verify" in said and "bad" in said.lower(), f"# {said[-300:]!r}\n"
 
 
-def _ends(name: str, task: str, reason: str, says: str, **options: object) -> Outcome:
-    result = _run(name, task, **options)
-    good = result.reason == reason and result.results is None and says in result.console_tail
-    return good, f"# reason {result.reason}\n" + _console(result)
-
-
 def realtime() -> Outcome:
     """The engine in a thread, on the host's clock; the controller is reset with I/O in flight."""
     fio = (
@@ -112,6 +124,120 @@ def realtime() -> Outcome:
     return result.reason == "ok" and result.results is not None, _console(result)
 
 
+def _ends(
+    name: str, task: str, reason: str, says: str, within: float = 60, **options: object
+) -> Outcome:
+    result = _run(name, task, **options)
+    good = result.reason == reason and result.results is None and says in result.console_tail
+    good = good and result.wall_seconds < within
+    said = f"# reason {result.reason} after {result.wall_seconds:.0f} s\n"
+    return good, said + _console(result)
+
+
+SPIN = "echo spinning\nwhile :; do :; done\n"
+
+
+def _pid_of(name: str, seconds: float) -> int:
+    """QEMU's process, once its guest runs the task."""
+    out = ROOT / "out" / "test-guest" / name
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if "spinning" in (out / "console.log").read_text(errors="replace"):
+                return int((out / "pid").read_text())
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.2)
+    raise TimeoutError(f"{name}: the guest did not start")
+
+
+def _pid_file(name: str) -> list[str]:
+    return ["-pidfile", str(ROOT / "out" / "test-guest" / name / "pid")]
+
+
+def killed_qemu() -> Outcome:
+    shutil.rmtree(ROOT / "out" / "test-guest" / "killed", ignore_errors=True)
+    killer = threading.Thread(target=lambda: os.kill(_pid_of("killed", 60), signal.SIGKILL))
+    killer.start()
+    outcome = _ends(
+        "killed",
+        SPIN,
+        "qemu died",
+        "qemu was killed by SIGKILL",
+        wall_limit=90,
+        extra_args=_pid_file("killed"),
+    )
+    killer.join()
+    return outcome
+
+
+def _running(pid: int) -> bool:
+    try:
+        # The name in parentheses may itself hold any character.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def killed_runner() -> Outcome:
+    """A run that is killed leaves no QEMU behind."""
+    shutil.rmtree(ROOT / "out" / "test-guest" / "orphan", ignore_errors=True)
+    runner = subprocess.Popen([sys.executable, __file__, "--spin"])
+    try:
+        pid = _pid_of("orphan", 60)
+    finally:
+        runner.kill()
+        runner.wait()
+    for _ in range(50):
+        if not _running(pid):
+            return True, ""
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    return False, f"# QEMU {pid} outlived its runner\n"
+
+
+def _shell(options: list[str], typed: str) -> tuple[int, str]:
+    """`scarp shell` with something typed at its prompt; its status and all that it printed."""
+    command = [sys.executable, str(ROOT / "scripts" / "scarp"), "shell", *options]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert process.stdin and process.stdout
+    said = b""
+    asked = False
+    deadline = time.monotonic() + 600
+    while time.monotonic() < deadline:
+        if select.select([process.stdout], [], [], 1)[0]:
+            data = os.read(process.stdout.fileno(), 65536)
+            if not data:
+                break
+            said += data
+        if not asked and b"# " in said.partition(b"exit ends the guest")[2]:
+            asked = True
+            process.stdin.write(typed.encode())
+            process.stdin.flush()
+    else:
+        process.kill()
+    return process.wait(), said.decode(errors="replace").replace("\r", "")
+
+
+def prompt(file_system: str) -> Outcome:
+    # The quotes keep the echo of what is typed from passing for its output.
+    status, said = _shell(
+        ["--mkfs", file_system],
+        "grep ' /mnt ' /proc/mounts; echo kept by''tes >f; sync; cat f; false; exit\n",
+    )
+    good = f"/dev/nvme0n1 /mnt {file_system} rw" in said and "\nkept bytes\n" in said
+    return status == 0 and good, "".join(f"# {line}\n" for line in said.splitlines()[-12:])
+
+
+def refused_prompt() -> Outcome:
+    """What a file system's maker refuses ends with an error, not with a prompt."""
+    status, said = _shell(["--mkfs", "xfs", "--set", SMALL], "exit\n")
+    good = status != 0 and "scarp: error: the guest ended early (status " in said
+    return good, "".join(f"# {line}\n" for line in said.splitlines()[-8:])
+
+
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("a broken mapping is caught by fio --verify", broken_mapping),
@@ -123,7 +249,28 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     (
         # A guest that sleeps is skipped forward; one that spins is not.
         "a hang ends the run within its limit",
-        lambda: _ends("hang", "while :; do :; done\n", "hang", "stopped after", wall_limit=20),
+        lambda: _ends("hang", SPIN, "hang", "stopped after 20 s", within=30, wall_limit=20),
+    ),
+    (
+        "a task that sleeps for ever ends the run within its limit",
+        lambda: _ends(
+            "sleep",
+            "while :; do sleep 1000000; done\n",
+            "hang",
+            "stopped after 20 s",
+            within=30,
+            wall_limit=20,
+        ),
+    ),
+    (
+        "a console that fills the host's disk ends the run",
+        lambda: _ends(
+            "flood",
+            "yes\n",
+            "task failed",
+            "more than 64 KiB on the console",
+            console_limit=64 << 10,
+        ),
     ),
     (
         "a full disk ends the run",
@@ -134,10 +281,36 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
             "No space left on device",
         ),
     ),
+    (
+        "results larger than their way out end the run",
+        lambda: _ends(
+            "large",
+            # A file without blocks is as long in the archive.
+            "truncate -s 300M /results/x\n",
+            "task failed",
+            "scarp: end ship failed",
+        ),
+    ),
+    ("a killed QEMU ends the run", killed_qemu),
+    ("a killed run leaves no QEMU behind", killed_runner),
+    *(
+        (f"scarp shell --mkfs {name}", lambda name=name: prompt(name))
+        for name in (SHELLS if os.environ.get("SCARP_TEST_ALL") else SHELLS[:1])
+    ),
+    ("scarp shell --mkfs on a drive that is too small", refused_prompt),
 ]
 
 
 def main() -> int:
+    global binary
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--qemu", type=Path, help="the plain build (default: the cached one)")
+    parser.add_argument("--spin", action="store_true", help="a guest without end, to be killed")
+    arguments = parser.parse_args()
+    binary = arguments.qemu
+    if arguments.spin:
+        _run("orphan", SPIN, wall_limit=90, extra_args=_pid_file("orphan"))
+        return 0
     print("KTAP version 1")
     print(f"1..{len(TESTS)}", flush=True)
     for variant in ("", "broken-mapping"):
