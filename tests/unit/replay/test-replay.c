@@ -20,7 +20,7 @@ static ScarpDrive *new_drive(void)
         "page_bytes=4096\n[timing]\nread_ns=75000\nprogram_ns=750000\n"
         "erase_ns=3800000\ncommand_ns=200\nchannel_mts=400\n"
         "[controller]\nfirmware_ns=5000\nlink_mbs=3200\n"
-        "[ftl]\nover_provisioning_permille=300\n"
+        "[ftl]\nover_provisioning_permille=500\n"
         "[gc]\ntrigger_free_blocks=3\n";
     g_autofree char *path = NULL;
     g_autoptr(GError) error = NULL;
