@@ -1,0 +1,105 @@
+/*
+ * For compilers without libFuzzer: mutates the files of a folder for a while.
+ *
+ * It knows -max_total_time=SECONDS and the folder; the seed is fixed, so that
+ * a crash comes again, and the input at hand is written before it is tried.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BYTES 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t mutate(GRand *rand, uint8_t *data, size_t size)
+{
+    static const char *const words[] = {
+        "0", "-1", "18446744073709551615", "9223372036854775807", "\n", ",",
+        " ", "\r\n", ".", "R", "W", "4294967296", "\t", "=",
+    };
+
+    for (int n = g_rand_int_range(rand, 1, 8); n; n--) {
+        size_t at = size ? g_rand_int_range(rand, 0, size) : 0;
+        const char *word = words[g_rand_int_range(rand, 0,
+                                                  G_N_ELEMENTS(words))];
+        size_t length = strlen(word);
+
+        switch (g_rand_int_range(rand, 0, 4)) {
+        case 0:
+            if (size) {
+                data[at] = g_rand_int(rand);
+            }
+            break;
+        case 1:
+            size = at;
+            break;
+        case 2:
+            if (size + length <= MAX_BYTES) {
+                memmove(data + at + length, data + at, size - at);
+                memcpy(data + at, word, length);
+                size += length;
+            }
+            break;
+        default:
+            if (size && 2 * size - at <= MAX_BYTES) {
+                memmove(data + size, data + at, size - at);
+                size += size - at;
+            }
+            break;
+        }
+    }
+    return size;
+}
+
+int main(int argc, char **argv)
+{
+    GRand *rand = g_rand_new_with_seed(1);
+    GPtrArray *seeds = g_ptr_array_new();
+    const char *prefix = "";
+    uint8_t data[MAX_BYTES + 64];
+    uint64_t runs = 0;
+    gint64 end_us = g_get_monotonic_time();
+
+    for (int i = 1; i < argc; i++) {
+        GDir *dir;
+
+        if (g_str_has_prefix(argv[i], "-max_total_time=")) {
+            end_us += atoll(argv[i] + 16) * 1000000;
+        } else if (g_str_has_prefix(argv[i], "-artifact_prefix=")) {
+            prefix = argv[i] + 17;
+        } else if (*argv[i] != '-' && (dir = g_dir_open(argv[i], 0, NULL))) {
+            for (const char *name; (name = g_dir_read_name(dir));) {
+                char *path = g_build_filename(argv[i], name, NULL), *text;
+                gsize size;
+
+                if (g_file_get_contents(path, &text, &size, NULL)) {
+                    g_ptr_array_add(seeds, g_bytes_new_take(text, size));
+                }
+                g_free(path);
+            }
+            g_dir_close(dir);
+        }
+    }
+    if (!seeds->len) {
+        fprintf(stderr, "no seeds\n");
+        return 1;
+    }
+    while (g_get_monotonic_time() < end_us) {
+        gsize size;
+        const void *seed = g_bytes_get_data(
+            seeds->pdata[g_rand_int_range(rand, 0, seeds->len)], &size);
+        g_autofree char *path = g_strconcat(prefix, "input", NULL);
+
+        memcpy(data, seed, MIN(size, MAX_BYTES));
+        size = mutate(rand, data, MIN(size, MAX_BYTES));
+        g_file_set_contents(path, (char *)data, size, NULL);
+        LLVMFuzzerTestOneInput(data, size);
+        runs++;
+    }
+    fprintf(stderr, "Done %" G_GUINT64_FORMAT " runs\n", runs);
+    return 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * libFuzzer: any text as a generator: an error of one line, or requests that
+ * lie on the drive.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "trace.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_autofree char *text = g_strndup((const char *)data, size);
+    g_autoptr(GError) error = NULL;
+    Workload *workload = gen_new(text, 1 << 28, 1, &error);
+    TraceRecord record;
+
+    g_assert_true(!workload == !!error);
+    g_assert_true(!error || g_utf8_validate(text, -1, NULL) == false ||
+                  strchr(text, '\n') || !strchr(error->message, '\n'));
+    for (int i = 0; workload && i < 100; i++) {
+        if (!workload->next(workload, &record, NULL)) {
+            break;
+        }
+        g_assert_cmpuint(record.offset_bytes + record.length_bytes, <=,
+                         1 << 28);
+    }
+    if (workload) {
+        workload->free(workload);
+    }
+    return 0;
+}
