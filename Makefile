@@ -4,11 +4,12 @@
 SCARP := scripts/scarp
 N ?= 50
 ROUNDS ?= 5
+PAPER ?= hpdc18
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e \
-	test-tsan test-determinism determinism bench bench-guest lint clean
+	test-tsan test-determinism determinism bench bench-guest reproduce lint clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
@@ -53,6 +54,9 @@ test-determinism: ## 12 runs, half on a busy host, compared byte for byte
 
 determinism: ## the same N times (N=50) and how many results are distinct
 	@$(SCARP) determinism -n $(N)
+
+reproduce: ## a paper's experiments and their verdicts, into docs/results (PAPER=hpdc18)
+	@$(SCARP) reproduce $(PAPER)
 
 bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3)
 	@$(SCARP) bench --rounds $(ROUNDS)

@@ -130,6 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     engine = commands.add_parser("bench", help="the engine's speed and memory on one core")
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
 
+    reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
+    reproduce.add_argument("paper", choices=("hpdc18",))
+
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
         ("test", "every suite, in parallel where they do not disturb each other"),
@@ -190,6 +193,21 @@ def _run(arguments: argparse.Namespace) -> int:
         from . import determinism
 
         return determinism.main(arguments.n, negative=not arguments.skip_negative)
+    if command == "reproduce":
+        import subprocess
+
+        from . import cache
+
+        # It counts with numpy, which the system's Python need not have.
+        return subprocess.run(
+            [
+                str(cache.ensure_venv()),
+                "-c",
+                f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
+                f"from scarplib import reproduce; sys.exit(reproduce.main({arguments.paper!r}))",
+            ],
+            check=False,
+        ).returncode
     if command == "bench":
         from . import bench_engine
 
