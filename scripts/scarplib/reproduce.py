@@ -125,8 +125,11 @@ def change(results: list[dict[str, Any]], scheme: str, key: str) -> float:
     return 100 * (sum(ratios) / len(ratios) - 1)
 
 
-def _verdict(good: bool) -> str:
-    return "holds" if good else "**does not hold**"
+def _verdict(good: bool, seeds: int = 1) -> str:
+    """An order needs ten seeds and an interval to be said to hold; one shows its direction."""
+    if not good:
+        return "**does not hold**"
+    return "holds" if seeds != 1 else "direction only: one seed"
 
 
 def page(results: list[dict[str, Any]]) -> str:
@@ -147,7 +150,7 @@ def page(results: list[dict[str, Any]]) -> str:
     good = all(abs(u - 0.5) < 1e-9 for u in base) and par >= 65 and abs(par - vic) <= 3
     lines.append(
         f"| 1a | plane utilisation during GC | 50 %, 74.4 % | {100 * sum(base) / len(base):.1f} %,"
-        f" {par:.1f} %, {vic:.1f} % | {_verdict(good)} |"
+        f" {par:.1f} %, {vic:.1f} % | {_verdict(good, 0)} |"
     )
     for row, metric, paper, key, bound in (
         ("1b", "affected reads, mean response time", "-71 %, -83 %", "read_affected", 0.0),
@@ -177,7 +180,7 @@ def page(results: list[dict[str, Any]]) -> str:
     )
     lines.append(
         f"| 1g | generators against Table 2 | 1 point, 3 % | {ratio:.2f} points, {100 * size:.1f} %"
-        f" | {_verdict(ratio <= 1 and size <= 0.03)} |"
+        f" | {_verdict(ratio <= 1 and size <= 0.03, 0)} |"
     )
     lines += [
         "", "1a: a sibling plane is used while there are commands for it. At this rate a collection meets "
