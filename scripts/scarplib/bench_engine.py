@@ -24,11 +24,17 @@ GOALS = {
 }
 # The same work per die and plane, on more of them; 1 GiB to 1 TiB.
 SCALES = (
-    ("1 die, 1 GiB", "geometry.channels=1,geometry.chips_per_channel=1,"
-     "geometry.planes_per_die=1,geometry.blocks_per_plane=1024"),
+    (
+        "1 die, 1 GiB",
+        "geometry.channels=1,geometry.chips_per_channel=1,"
+        "geometry.planes_per_die=1,geometry.blocks_per_plane=1024",
+    ),
     ("32 dies, 16 GiB", ""),
-    ("1,024 dies, 64 GiB", "geometry.channels=32,geometry.chips_per_channel=32,"
-     "geometry.planes_per_die=1,geometry.blocks_per_plane=64,ftl.over_provisioning_permille=200"),
+    (
+        "1,024 dies, 64 GiB",
+        "geometry.channels=32,geometry.chips_per_channel=32,"
+        "geometry.planes_per_die=1,geometry.blocks_per_plane=64,ftl.over_provisioning_permille=200",
+    ),
 )
 
 

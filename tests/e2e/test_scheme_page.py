@@ -34,23 +34,55 @@ class SchemePage(unittest.TestCase):
             scheme.write_text(scheme.read_text().replace(mark, mark + entry))
             flags = subprocess.run(
                 ["pkg-config", "--cflags", "--libs", "glib-2.0", "zlib", "libzstd"],
-                capture_output=True, text=True, check=True,
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout.split()
             program = Path(folder) / "scarp-replay"
             sources = [str(path) for path in sorted(ftl.rglob("*.c"))]
             built = subprocess.run(
-                ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-DSCARP_CHECKED",
-                 f"-I{ftl}", "-o", str(program), *sources, *flags],
-                capture_output=True, text=True, check=False,
+                [
+                    "cc",
+                    "-std=gnu11",
+                    "-O1",
+                    "-Wall",
+                    "-Wextra",
+                    "-Werror",
+                    "-DSCARP_CHECKED",
+                    f"-I{ftl}",
+                    "-o",
+                    str(program),
+                    *sources,
+                    *flags,
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
             )
             self.assertEqual(built.returncode, 0, built.stderr)
             listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True)
             self.assertIn("windowed-greedy", listed.stdout)
             done = subprocess.run(
-                [program, "--quiet", "-d", ROOT / "tests" / "qtest" / "tiny.ini", "--age", "900",
-                 "-s", "windowed-greedy+pgc", "--params", "window=8", "-m", "closed", "-q", "8",
-                 "gen:mixed,requests=3000"],
-                capture_output=True, text=True, check=False,
+                [
+                    program,
+                    "--quiet",
+                    "-d",
+                    ROOT / "tests" / "qtest" / "tiny.ini",
+                    "--age",
+                    "900",
+                    "-s",
+                    "windowed-greedy+pgc",
+                    "--params",
+                    "window=8",
+                    "-m",
+                    "closed",
+                    "-q",
+                    "8",
+                    "gen:mixed,requests=3000",
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
             )
             self.assertEqual(done.returncode, 0, done.stderr)
             stats = json.loads(done.stdout)["stats"]
