@@ -8,7 +8,7 @@ PAPER ?= hpdc18
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e \
+.PHONY: fuzz help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e \
 	test-tsan test-determinism determinism bench bench-guest reproduce lint clean
 
 help: ## this list
@@ -63,6 +63,9 @@ bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
+
+fuzz: ## the parsers, SECONDS each (default 60), by libFuzzer where clang has it
+	@sh tests/fuzz/run.sh $(or $(SECONDS),60)
 
 lint: ## ruff, and QEMU's checkpatch on C files and patches
 	@$(SCARP) lint

@@ -281,8 +281,8 @@ Workload *trace_open(const char *path, const char *format, GError **error)
     trace->path = g_strdup(path);
     trace->buffer = g_malloc(BUFFER_BYTES + 1);
     trace->text = g_string_new(NULL);
-    if ((format && !(trace->format = trace_format_find(format, error))) ||
-        !open_file(trace, error) || !refill(trace, error)) {
+    trace->format = format ? trace_format_find(format, error) : NULL;
+    if ((format && !trace->format) || !open_file(trace, error) || !refill(trace, error)) {
         trace_free(&trace->base);
         return NULL;
     }

@@ -281,8 +281,11 @@ static bool run(GError **error)
     gint64 began_us;
     bool ok;
 
-    if (!options_from_arguments(&options, error) ||
-        !(drive = make_drive(error))) {
+    if (!options_from_arguments(&options, error)) {
+        return false;
+    }
+    drive = make_drive(error);
+    if (!drive) {
         return false;
     }
     workload = make_workload(drive, error);
@@ -290,7 +293,8 @@ static bool run(GError **error)
         scarp_drive_free(drive);
         return false;
     }
-    if (rows_path && !(options.rows = fopen(rows_path, "wb"))) {
+    options.rows = rows_path ? fopen(rows_path, "wb") : NULL;
+    if (rows_path && !options.rows) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--cmd-log=%s: %s",
                     rows_path, g_strerror(errno));
         return false;

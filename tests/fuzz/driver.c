@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +60,8 @@ static size_t mutate(GRand *rand, uint8_t *data, size_t size)
 int main(int argc, char **argv)
 {
     GRand *rand = g_rand_new_with_seed(1);
-    GPtrArray *seeds = g_ptr_array_new();
+    GPtrArray *seeds =
+        g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
     const char *prefix = "";
     uint8_t data[MAX_BYTES + 64];
     uint64_t runs = 0;
@@ -100,6 +103,8 @@ int main(int argc, char **argv)
         LLVMFuzzerTestOneInput(data, size);
         runs++;
     }
+    g_ptr_array_free(seeds, true);
+    g_rand_free(rand);
     fprintf(stderr, "Done %" G_GUINT64_FORMAT " runs\n", runs);
     return 0;
 }
