@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Addresses drawn ahead, so that the table's entry is near when it is needed. */
+/* Addresses drawn ahead, so that the table's entry is near when needed. */
 #define AHEAD 16
 
 /* The pages that units of host data are put into, one a plane. */
@@ -23,7 +23,10 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
     uint32_t *ppn = &open[p].next_ppn;
 
     if (*ppn == SCARP_NONE) {
-        while (scarp_gc_due(drive, p) && scarp_gc_collect_now(drive, p)) {
+        while (scarp_gc_due(drive, p)) {
+            if (!scarp_gc_collect_now(drive, p)) {
+                break;
+            }
         }
         *ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, 0);
         drive->block[scarp_ppn_block(drive, *ppn)].programmed++;

@@ -43,7 +43,8 @@ static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
         uint32_t found = count_valid(drive, b);
 
         if (found != block->valid) {
-            return broken(error, "valid units of block", b, block->valid, found);
+            return broken(error, "valid units of block", b, block->valid,
+                          found);
         }
         if (block->state == BLOCK_FREE && block->written) {
             return broken(error, "pages in free block", b, block->written, 0);

@@ -18,7 +18,8 @@ typedef struct {
 } Key;
 
 #define KEY(group, name, min, max, fallback) \
-    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, false }
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
+      false }
 #define LIST(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, name), min, max, fallback, true }
 
@@ -152,7 +153,8 @@ static bool unknown_key(const char *where, const char *group, const char *name,
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                 "%s: unknown key %s.%s; allowed are%s", where, group, name,
                 allowed->len ? allowed->str
-                             : " the groups geometry timing nand controller ftl gc");
+                             : " the groups geometry timing nand controller "
+                               "ftl gc");
     return false;
 }
 
@@ -256,7 +258,8 @@ static bool check(const ScarpDescription *d, GError **error)
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
                       d->planes_per_die;
     uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
-    uint64_t logical = plane_pages * 1000 / (1000 + d->over_provisioning_permille);
+    uint64_t logical = plane_pages * 1000 /
+                       (1000 + d->over_provisioning_permille);
     /* One active block for the host, one for GC, and the GC's own reserve. */
     uint64_t needed = d->trigger_free_blocks + 3;
     uint64_t unusable, least_buffer = 2 * d->page_bytes;
@@ -311,7 +314,7 @@ static bool check(const ScarpDescription *d, GError **error)
                     "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
-    /* A block with less than a page of invalid units is not worth collecting. */
+    /* A block with less than a page of invalid units is not collected. */
     unusable = d->blocks_per_plane * (units - 1) / units;
     if (needed >= d->blocks_per_plane ||
         logical + needed * d->pages_per_block + unusable > plane_pages) {

@@ -218,7 +218,7 @@ struct ScarpDrive {
     ScarpEvents events;
     ScarpChannel *channel;
     ScarpDie *die;
-    uint32_t *kicked; /* [n_dies] ring: dies to look for work after this event */
+    uint32_t *kicked; /* [n_dies] ring: dies to look for work afterwards */
     uint32_t first_kicked, n_kicked;
     ScarpPlane *plane;
     ScarpBlock *block; /* [plane][block] */
@@ -311,7 +311,8 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
 /* gc/pacing_*.c: what pacing policies have in common */
 /* Lets a collection that was left alone move so many pages more. */
-static inline void scarp_gc_allow(ScarpDrive *drive, ScarpGc *gc, uint32_t pages)
+static inline void scarp_gc_allow(ScarpDrive *drive, ScarpGc *gc,
+                                  uint32_t pages)
 {
     gc->moves_left = pages;
     scarp_gc_advance(drive, gc);

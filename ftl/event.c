@@ -28,7 +28,8 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_sources)
     }
     for (uint32_t i = n - 1; i >= 1; i--) {
         /* All keys are equal now, and the left child is as good as any. */
-        events->winner[i] = i >= n / 2 ? (i - n / 2) * 2 : events->winner[2 * i];
+        events->winner[i] = i >= n / 2 ? (i - n / 2) * 2
+                                       : events->winner[2 * i];
     }
 }
 

@@ -139,7 +139,8 @@ extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
     scarp_victim_read_match;
 extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
     scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc;
-extern const ScarpMergeOps scarp_merge_none, scarp_merge_host, scarp_merge_gc_par;
+extern const ScarpMergeOps scarp_merge_none, scarp_merge_host,
+    scarp_merge_gc_par;
 extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_global,
     scarp_place_gc_z, scarp_place_paragc;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,

@@ -39,8 +39,8 @@ typedef enum {
     SCARP_OP_WRITE,
     SCARP_OP_WRITE_ZEROES, /* whole units are unmapped, the rest written */
     SCARP_OP_DEALLOCATE,   /* whole units are unmapped, the rest ignored */
-    SCARP_OP_FLUSH,        /* done when every write whose data had arrived,
-                              completed or not, is on flash */
+    /* Done when every write whose data had arrived is on flash. */
+    SCARP_OP_FLUSH,
     SCARP_OP__COUNT
 } ScarpOp;
 
@@ -137,7 +137,7 @@ typedef struct {
     const char *description_path;
     /* "baseline", "ideal", …; choices joined by '+' once axes combine */
     const char *scheme;
-    /* Parameters of the scheme, "key=value,…", or NULL; scarp_schemes_text() */
+    /* The scheme's parameters, "key=value,…", or NULL */
     const char *params;
     /*
      * Overrides of single keys of the description, "group.key=value" joined
@@ -192,7 +192,7 @@ ScarpCmd *scarp_reap(ScarpDrive *drive);
 
 /*
  * Bring the drive to steady state without simulating time: write utilisation
- * (0 … 1000, in thousandths of the logical units) sequentially, then overwrite at
+ * (0 … 1000, thousandths of the logical units) sequentially, then overwrite at
  * random (pattern "random"), in Zipf order ("zipf") or not at all
  * ("sequential") overwrite_permille thousandths of the logical units.
  * Only on a drive that has processed nothing yet.
@@ -239,7 +239,7 @@ typedef struct {
     uint64_t flushes;
     uint64_t read_bytes;
     uint64_t write_bytes;
-    uint64_t unmapped_read_units;   /* reads of units never written or trimmed */
+    uint64_t unmapped_read_units;   /* never written, or trimmed */
     uint64_t deallocated_units;     /* mapped units that became unmapped */
     uint64_t rmw_reads;             /* flash reads forced by partial writes */
     uint64_t host_written_units;    /* units written by the host */
@@ -250,7 +250,7 @@ typedef struct {
     uint64_t erases;
     uint64_t gc_runs;               /* victims collected */
     uint64_t gc_moved_units;        /* valid units relocated */
-    uint64_t gc_busy_ns;            /* plane time from a GC's first command to its last */
+    uint64_t gc_busy_ns;            /* planes, first command to last */
     uint64_t padded_units;          /* units programmed without data */
     uint64_t read_latency_sum_ns;
     uint64_t write_latency_sum_ns;
@@ -260,10 +260,10 @@ typedef struct {
     uint64_t oob_mismatches;        /* must be 0 */
     uint64_t cause_ns[SCARP_CAUSE__COUNT]; /* all commands */
     uint64_t buffer_read_units;     /* units read from the write buffer */
-    uint64_t buffer_coalesced_units; /* overwritten before they were programmed */
+    uint64_t buffer_coalesced_units; /* overwritten in the buffer */
     uint64_t multiplane_groups;     /* flash commands of more than one plane */
     uint64_t suspends;              /* programs and erases suspended */
-    uint64_t copybacks;             /* pages moved without leaving their plane */
+    uint64_t copybacks;             /* pages moved inside their plane */
     uint64_t premigrated_units;     /* relocated ahead of a collection */
     uint64_t wear_runs;             /* victims taken to level wear */
     uint64_t bad_blocks;            /* set aside, now */
@@ -281,8 +281,8 @@ typedef struct {
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
-void scarp_stats_reset(ScarpDrive *drive); /* in-flight commands stay counted
-                                              as accepted */
+/* Commands in flight stay counted as accepted. */
+void scarp_stats_reset(ScarpDrive *drive);
 /*
  * {"schema": "scarp-stats-1", "scheme": …, "logical_bytes": …,
  *  "write_amplification_milli": …, <every field by name>}, one line.

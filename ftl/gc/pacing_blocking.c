@@ -27,7 +27,8 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
         return;
     }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (scarp_gc_due(drive, p) && scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+        if (scarp_gc_due(drive, p) &&
+            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
             return;
         }
     }

@@ -10,7 +10,10 @@ static void check(ScarpDrive *drive, uint32_t die)
     uint32_t n = drive->d.planes_per_die;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        while (scarp_gc_due(drive, p) && scarp_gc_collect_now(drive, p)) {
+        while (scarp_gc_due(drive, p)) {
+            if (!scarp_gc_collect_now(drive, p)) {
+                break;
+            }
         }
     }
 }

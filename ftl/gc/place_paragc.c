@@ -40,7 +40,8 @@ static uint32_t channel_of_plane(const ScarpDrive *drive, uint32_t p)
 static uint32_t bucket(const ScarpDrive *drive, uint32_t lpn, uint32_t row)
 {
     uint64_t width = drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH];
-    uint64_t hash = (lpn + 1) * 0x9e3779b97f4a7c15ull + row * 0xd1b54a32d192ed03ull;
+    uint64_t hash = (lpn + 1) * 0x9e3779b97f4a7c15ull +
+                    row * 0xd1b54a32d192ed03ull;
 
     hash ^= hash >> 32;
     hash *= 0xbf58476d1ce4e5b9ull;

@@ -94,7 +94,8 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t p)
     /* Most blocks of a drive that needs GC are full: few tries. */
     for (;;) {
         uint32_t b = p * blocks +
-                     (uint32_t)((scarp_random(&drive->random) >> 32) * blocks >> 32);
+                     (uint32_t)((scarp_random(&drive->random) >> 32) * blocks
+                                >> 32);
 
         if (drive->block[b].state == BLOCK_FULL) {
             return b;

@@ -409,7 +409,8 @@ void scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd)
 /* There is room: let in who waits. */
 void scarp_buffer_admit(ScarpDrive *drive)
 {
-    while (drive->buffer_wait.head && write_units(drive, drive->buffer_wait.head)) {
+    while (drive->buffer_wait.head &&
+           write_units(drive, drive->buffer_wait.head)) {
         written(drive, scarp_cmd_pop(&drive->buffer_wait));
     }
     if (drive->buffer_wait.head) {

@@ -1,6 +1,6 @@
 /*
- * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a GC read takes along a host read of
- * the same page offset, a GC program a host program, from the planes of the
+ * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a GC read takes along a host read
+ * of the same page offset, a GC program a host program, from the planes of the
  * die that do not collect.
  *
  * Algorithm 2 as printed never resets "moved"; here every page starts anew, as
@@ -36,7 +36,8 @@ static void gc_start(ScarpDrive *drive, const ScarpGc *gc)
                    scarp_alloc_offset(drive, p, SCARP_ORIGIN_HOST) == offset;
     }
     if (aligned ||
-        (offset && !scarp_active_set_aside(drive, gc->plane, SCARP_ORIGIN_GC))) {
+        (offset &&
+         !scarp_active_set_aside(drive, gc->plane, SCARP_ORIGIN_GC))) {
         return;
     }
     for (uint32_t p = first; p < first + n; p++) {

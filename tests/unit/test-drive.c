@@ -239,7 +239,8 @@ static char *random_overrides(GRand *rand)
     g_string_append(text, ONE_OF(rand, "", ",nand.copyback=1"));
     g_string_append(text, ONE_OF(rand, "", ",nand.suspend_program=1",
                                  ",nand.suspend_erase=1,nand.suspend_limit=1",
-                                 ",nand.suspend_program=1,nand.suspend_erase=1"));
+                                 ",nand.suspend_program=1,"
+                                 "nand.suspend_erase=1"));
     g_string_append(text, ONE_OF(rand, "", ",nand.cell_bits=3,nand.layers=4,"
                                  "nand.layer_fastest_permille=667,"
                                  "nand.layer_slowest_permille=1333"));
