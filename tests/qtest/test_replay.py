@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the device recorded, replayed without QEMU, ends at the same nanoseconds."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from fixture import DESCRIPTION, KIB, DriveTest
+from logs import Command, read_commands
+from nvme import FUA, Op
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from scarplib import replay  # noqa: E402
+
+COMMANDS = 1500
+DEPTH = 16
+
+
+class Replay(DriveTest):
+    def recorded(self, scheme: str) -> tuple[list[Command], Path]:
+        """Reads, writes and trims with many in flight, on an aged drive that collects."""
+        machine, _, ns = self.drive(more=",age=900,age-seed=5", scheme=scheme)
+        pick = random.Random(scheme)
+        units = machine.stats()["logical_bytes"] // (4 * KIB) - 8
+        slots = [ns.buffer(16 * KIB)[1] for _ in range(DEPTH)]
+        waiting: list[int] = []
+        for number in range(COMMANDS):
+            prp = slots[number % DEPTH]
+            at, size = pick.randrange(units) * 4 * KIB, pick.choice((4, 4, 8, 16)) * KIB
+            kind = pick.random()
+            if kind < 0.4:
+                cid = ns.start(Op.READ, at, size, prp)
+            elif kind < 0.95:
+                cid = ns.start(Op.WRITE, at, size, prp, FUA if kind < 0.5 else 0)
+            else:
+                cid = ns.start(Op.WRITE_ZEROES, at, size)
+            waiting.append(cid)
+            if len(waiting) == DEPTH:
+                ns.queue.wait(waiting.pop(0))
+        for cid in waiting:
+            ns.queue.wait(cid)
+        self.assertGreater(machine.stats()["gc_runs"], 0)
+        commands = self.finish(machine)
+        self.assertEqual(len(commands), COMMANDS)
+        return commands, machine.dir / "f0.cmd"
+
+    def test_identical_times(self) -> None:
+        program = replay.ensure_replay()
+        for scheme in ("baseline", "pgc"):
+            with self.subTest(scheme):
+                before, log = self.recorded(scheme)
+                again = log.with_name("again.cmd")
+                done = subprocess.run(
+                    [program, "--quiet", "-d", DESCRIPTION, "-s", scheme, "--age", "900",
+                     "--age-seed", "5", "--cmd-log", again, log],
+                    capture_output=True, text=True, check=False,
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["stats"]["cmds_completed"], COMMANDS)
+                after = read_commands(again)
+                self.assertEqual(len(after), COMMANDS)
+                shift = min(c.submit_ns for c in before) - min(c.submit_ns for c in after)
+                # In the order of completion, as both logs are.
+                self.assertEqual(
+                    [(c.submit_ns, c.complete_ns, c.offset, c.length, c.op, c.causes)
+                     for c in before],
+                    [(c.submit_ns + shift, c.complete_ns + shift, c.offset, c.length, c.op,
+                      c.causes) for c in after],
+                )
