@@ -36,6 +36,7 @@ def _suites(qemu: qemu_build.QemuBuild, python: Path) -> list[Suite]:
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
         Suite("upstream", [scarp, "test-upstream"], 2),
+        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
     ]

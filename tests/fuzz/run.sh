@@ -37,6 +37,7 @@ seed cmdlog ';SCARPCM1\0050\000\000\000\000\000\000\000'
 seed generator 'mixed,requests=100,size=8192,theta=900,hot=100,hot_share=900,burst=3,idle_us=7'
 printf '80 1 2 3 0\n' | gzip >"$work/gz" && { printf '0'; cat "$work/gz"; } >"$work/seeds/gzip"
 
+done=0
 for target in "$top"/tests/fuzz/fuzz-*.c; do
     name=$(basename "$target" .c)
     # shellcheck disable=SC2046,SC2086
@@ -52,9 +53,11 @@ for target in "$top"/tests/fuzz/fuzz-*.c; do
         for file in "$work"/crash-*; do
             [ -e "$file" ] && od -An -c "$file" | head -n 40
         done
-        echo "$name: failed"
+        echo "not ok $((done + 1)) $name"
         exit 1
     fi
-    echo "$name: $(tail -n 1 "$work/log")"
+    done=$((done + 1))
+    echo "ok $done $name: $(tail -n 1 "$work/log")"
     rm -rf "$work/corpus"
 done
+echo "1..$done"
