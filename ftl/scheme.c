@@ -263,6 +263,14 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     }
     scarp_scheme_clear(&drive->scheme, drive);
     drive->scheme = scheme;
+    /* Who left a collection alone will not come back to it. */
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        ScarpGc *gc = &drive->plane[p].gc;
+
+        if (gc->running && gc->origin == SCARP_ORIGIN_GC) {
+            scarp_gc_allow(drive, gc, UINT32_MAX);
+        }
+    }
     return true;
 }
 

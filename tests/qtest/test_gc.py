@@ -129,3 +129,31 @@ class GarbageCollection(DriveTest):
             self.assertEqual(ns.read(unit * UNIT, UNIT), shadow._data(unit))
         self.assertGreater(machine.stats()["gc_runs"], 0)
         self.finish(machine)
+
+    def test_schemes_take_turns(self) -> None:
+        """Another scheme on the running drive: data holds, collections go on, errors change nothing."""
+        machine, _, ns = self.drive(scheme="baseline")
+        flash = "/machine/peripheral/f0"
+        shadow = Shadow(machine, ns, seed=3)
+        for scheme in ("baseline", "pgc:pgc_floor=1", "gc-par", "gftl", "paragc+pregc", "ideal"):
+            machine.qmp("qom-set", path=flash, property="running-scheme", value=scheme)
+            name = machine.qmp("qom-get", path=flash, property="running-scheme")
+            self.assertEqual(name, scheme.partition(":")[0])
+            until = shadow.written_units + 2 * shadow.units
+            before = machine.stats()["gc_runs"]
+            while shadow.written_units < until:
+                shadow.round(trim=True)
+            self.assertGreater(machine.stats()["gc_runs"], before, scheme)
+        for bad, says in (
+            ("nonsense", "unknown"),
+            ("gftl+pgc", "both choices of one axis"),
+            ("d-choices:d=0", "from 1 to 1024"),
+            ("dynamic", "write allocation"),
+        ):
+            with self.assertRaisesRegex(Exception, says):
+                machine.qmp("qom-set", path=flash, property="running-scheme", value=bad)
+        name = machine.qmp("qom-get", path=flash, property="running-scheme")
+        self.assertEqual(name, "ideal")
+        shadow.verify()
+        self.assertEqual(machine.stats()["oob_mismatches"], 0)
+        self.finish(machine)
