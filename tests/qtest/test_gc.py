@@ -131,7 +131,7 @@ class GarbageCollection(DriveTest):
         self.finish(machine)
 
     def test_schemes_take_turns(self) -> None:
-        """Another scheme on the running drive: data holds, collections go on, errors change nothing."""
+        """Another scheme on the running drive: data holds, errors change nothing."""
         machine, _, ns = self.drive(scheme="baseline")
         flash = "/machine/peripheral/f0"
         shadow = Shadow(machine, ns, seed=3)

@@ -15,7 +15,7 @@ from nvme import FUA, Op
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib import replay  # noqa: E402
+from scarplib import replay
 
 COMMANDS = 1500
 DEPTH = 16
