@@ -5,6 +5,8 @@
  */
 #include "drive.h"
 
+#include <unistd.h>
+
 G_DEFINE_QUARK(scarp-error-quark, scarp_error)
 
 static void store_free(ScarpDrive *drive)
@@ -121,6 +123,30 @@ static void init_sizes(ScarpDrive *drive)
     drive->hash_mask = hash_size(drive) - 1;
 }
 
+/*
+ * A host that overcommits gives any address space, and kills who fills it: ask
+ * how much there is before.
+ */
+static bool memory_suffices(const ScarpDrive *drive, GError **error)
+{
+    uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+                        (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t units = (uint64_t)drive->units_per_plane * drive->n_planes;
+    uint64_t needed = 4 * ((uint64_t)drive->logical_units + units) + units / 8 +
+                      (uint64_t)drive->n_blocks * sizeof(ScarpBlock);
+
+    if (needed < physical) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                "geometry.blocks_per_plane=%" G_GUINT64_FORMAT
+                ": the mapping of %" G_GUINT64_FORMAT " units needs %"
+                G_GUINT64_FORMAT " MiB; this host has %" G_GUINT64_FORMAT
+                " MiB, so fewer blocks, or larger units, are allowed",
+                drive->d.blocks_per_plane, units, needed >> 20, physical >> 20);
+    return false;
+}
+
 ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 {
     ScarpDescription d;
@@ -136,6 +162,10 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
     drive->random = config->seed * 2 + 1;
     drive->store_data = config->store_data;
     init_sizes(drive);
+    if (!memory_suffices(drive, error)) {
+        g_free(drive);
+        return NULL;
+    }
     scarp_timing_init(drive);
     init_resources(drive);
     scarp_blocks_init(drive);

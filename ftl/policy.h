@@ -76,7 +76,6 @@ typedef enum {
 
 typedef struct {
     ScarpPolicy policy;
-    bool zero_time; /* scarp_gc_collect_now() in place of commands */
     /* The die is about to choose: start what is due. */
     void (*check)(ScarpDrive *drive, uint32_t die);
     /* Asked while a collection of this die runs. */

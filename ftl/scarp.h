@@ -193,8 +193,8 @@ ScarpCmd *scarp_reap(ScarpDrive *drive);
 /*
  * Bring the drive to steady state without simulating time: write utilisation
  * (0 … 1000, thousandths of the logical units) sequentially, then overwrite at
- * random (pattern "random"), in Zipf order ("zipf") or not at all
- * ("sequential") overwrite_permille thousandths of the logical units.
+ * random (pattern "random") or not at all ("sequential") overwrite_permille
+ * thousandths of the logical units.
  * Only on a drive that has processed nothing yet.
  */
 typedef struct {

@@ -31,7 +31,6 @@ const ScarpPacingOps scarp_pacing_ideal = {
         .help = "garbage collection that costs no time",
         .source = "hpdc18 §5, Ideal-No-GC",
     },
-    .zero_time = true,
     .check = check,
     .turn = turn,
 };

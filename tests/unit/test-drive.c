@@ -6,6 +6,7 @@
 #include "scarp.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE 4096u
 
@@ -307,6 +308,27 @@ static void test_bad_input(void)
     }
 }
 
+/* Without the check the host's killer of processes would answer. */
+static void test_more_than_memory(void)
+{
+    ScarpConfig config = {
+        .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
+        .scheme = "baseline",
+        .overrides = "geometry.channels=256,geometry.chips_per_channel=8,"
+                     "geometry.blocks_per_plane=4096,"
+                     "geometry.pages_per_block=255",
+    };
+    g_autoptr(GError) error = NULL;
+
+    if ((uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >
+        24ull << 30) {
+        g_test_skip("this host has memory enough for the largest mapping");
+        return;
+    }
+    g_assert_null(scarp_drive_new(&config, &error));
+    g_assert_nonnull(strstr(error->message, "this host has"));
+}
+
 static const char *const schemes[] = {
     "baseline", "ideal", "pgc", "fifo", "random+pgc", "d-choices",
     "cost-benefit", "gc-par", "gc-vic+pgc", "global", "gc-par+global",
@@ -323,5 +345,6 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, schemes[i], test_random);
     }
     g_test_add_func("/drive/bad-input", test_bad_input);
+    g_test_add_func("/drive/more-than-memory", test_more_than_memory);
     return g_test_run();
 }
