@@ -52,7 +52,9 @@ static const Key keys[] = {
     KEY("nand", bad_blocks_permille, 0, 500, "0"),
     KEY("nand", endurance_erases, 0, 1u << 30, "0"),
     KEY("controller", firmware_ns, 0, 100000000, NULL),
-    KEY("controller", link_mbs, 1, 1000000, NULL),
+    KEY("controller", link_mbs, 0, 1000000, "0"),
+    KEY("controller", pcie_generation, 0, 5, "0"),
+    KEY("controller", pcie_lanes, 0, 32, "0"),
     KEY("controller", slots, 1, 65536, "1024"),
     KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
     KEY("ftl", unit_bytes, 0, 32768, "0"),
@@ -253,6 +255,38 @@ static bool check_list(const char *name, const uint64_t *values,
     return false;
 }
 
+/*
+ * The link's rate, given as such or as PCIe generation and lanes (PCI Express
+ * base specification: a lane's transfers, and what its line code leaves).
+ */
+static bool set_link(ScarpDescription *d, GError **error)
+{
+    static const struct {
+        uint64_t mts, data_bits, line_bits;
+    } lane[] = {
+        { 2500, 8, 10 }, { 5000, 8, 10 }, { 8000, 128, 130 },
+        { 16000, 128, 130 }, { 32000, 128, 130 },
+    };
+    bool pcie = d->pcie_generation && d->pcie_lanes;
+
+    if (d->link_mbs ? d->pcie_generation || d->pcie_lanes : !pcie) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.link_mbs=%" G_GUINT64_FORMAT
+                    ", pcie_generation=%" G_GUINT64_FORMAT ", pcie_lanes=%"
+                    G_GUINT64_FORMAT ": either link_mbs, or pcie_generation "
+                    "and pcie_lanes must be given, and the others be 0",
+                    d->link_mbs, d->pcie_generation, d->pcie_lanes);
+        return false;
+    }
+    if (pcie) {
+        size_t i = d->pcie_generation - 1;
+
+        d->link_mbs = d->pcie_lanes * lane[i].mts * lane[i].data_bits /
+                      (lane[i].line_bits * 8);
+    }
+    return true;
+}
+
 static bool check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
@@ -347,5 +381,5 @@ bool scarp_description_load(ScarpDescription *desc, const char *path,
     return load_file(desc, file, path, error) &&
            (!overrides || !*overrides ||
             apply_overrides(desc, overrides, error)) &&
-           check(desc, error);
+           set_link(desc, error) && check(desc, error);
 }

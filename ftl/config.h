@@ -49,6 +49,8 @@ typedef struct {
     /* [controller] */
     uint64_t firmware_ns;  /* per command, pipelined */
     uint64_t link_mbs;     /* host link, 10^6 bytes a second, each direction */
+    uint64_t pcie_generation; /* link_mbs follows from these, where given */
+    uint64_t pcie_lanes;
     uint64_t slots;        /* commands in the device at once */
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
     /* [ftl] */

@@ -39,7 +39,15 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 static int64_t link_ns(GKeyFile *file, int64_t bytes)
 {
-    return ceil_div(bytes * 1000, value(file, "controller", "link_mbs", 0));
+    /* A lane's MB/s, as published: the format's table, rounded down. */
+    static const double lane[] = { 0, 250, 500, 984.615, 1969.23, 3938.46 };
+    int64_t mbs = value(file, "controller", "link_mbs", 0);
+
+    if (!mbs) {
+        mbs = lane[value(file, "controller", "pcie_generation", 0)] *
+              value(file, "controller", "pcie_lanes", 0);
+    }
+    return ceil_div(bytes * 1000, mbs);
 }
 
 static int64_t bus_ns(GKeyFile *file, int64_t bytes)
@@ -107,6 +115,57 @@ static void test_latencies(gconstpointer path)
     scarp_drive_free(drive);
 }
 
+static ScarpDescription link_of(const char *overrides, char **message)
+{
+    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "tiny.ini",
+                                                  NULL);
+    g_autoptr(GError) error = NULL;
+    ScarpDescription d;
+
+    *message = NULL;
+    if (!scarp_description_load(&d, path, overrides, &error)) {
+        *message = g_strdup(error->message);
+    }
+    return d;
+}
+
+#define PCIE(generation, lanes) \
+    "controller.link_mbs=0,controller.pcie_generation=" #generation \
+    ",controller.pcie_lanes=" #lanes
+
+/* docs/model.md's table; the link is one or the other, never both or none. */
+static void test_pcie(void)
+{
+    static const struct {
+        const char *overrides;
+        uint64_t mbs;
+    } good[] = {
+        { PCIE(1, 1), 250 }, { PCIE(2, 4), 2000 }, { PCIE(3, 1), 984 },
+        { PCIE(3, 4), 3938 }, { PCIE(4, 4), 7876 }, { PCIE(5, 4), 15753 },
+        { "", 3200 },
+    };
+    static const char *const bad[] = {
+        "controller.pcie_generation=4", "controller.pcie_lanes=4",
+        "controller.pcie_generation=4,controller.pcie_lanes=4",
+        "controller.link_mbs=0", PCIE(4, 0), PCIE(0, 4), PCIE(6, 4),
+    };
+    char *message;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+        ScarpDescription d = link_of(good[i].overrides, &message);
+
+        g_assert_cmpstr(message, ==, NULL);
+        g_assert_cmpuint(d.link_mbs, ==, good[i].mbs);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        link_of(bad[i], &message);
+        g_assert_nonnull(message);
+        g_assert_nonnull(strstr(message, "controller."));
+        g_assert_null(strchr(message, '\n'));
+        g_free(message);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -129,6 +188,7 @@ int main(int argc, char **argv)
         }
     }
     g_dir_close(dir);
+    g_test_add_func("/devices/pcie", test_pcie);
     result = g_test_run();
     return result;
 }
