@@ -51,7 +51,8 @@ struct ScarpUnit {
     ScarpUnit *dependent; /* a partial write of the same unit that waits */
     ScarpCmd *cmd;        /* ends when this is programmed; or NULL */
     ScarpGc *gc;          /* the collection that moves it, or NULL */
-    uint64_t seq;         /* of the command; for flush */
+    uint64_t seq;         /* in the order of arrival; for flush */
+    uint64_t cmd_seq;     /* of the command that wrote it; for observers */
     uint32_t lpn;
     uint32_t source_ppn;  /* GC: where it came from */
     uint32_t plane;       /* it is meant for; SCARP_NONE: not yet decided */
@@ -334,6 +335,11 @@ ScarpTx *scarp_sched_pick(ScarpDrive *drive, uint32_t die, PickFilter filter);
 void scarp_sched_join(ScarpDrive *drive, uint32_t die, ScarpTx *lead);
 /* Removes *link from queue; the die's counts follow. */
 ScarpTx *scarp_sched_dequeue(ScarpDrive *drive, TxQueue *queue, ScarpTx **link);
+
+/* nand/observe.c: calls observer.flash_phase, which is set; tx is of group */
+void scarp_observe(const ScarpDrive *drive, const ScarpTx *group,
+                   const ScarpTx *tx, ScarpFlashPhase phase, int64_t begin_ns,
+                   int64_t end_ns);
 
 /* nand/die.c, nand/channel.c, nand/timing.c */
 void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx);

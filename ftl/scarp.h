@@ -309,6 +309,7 @@ typedef struct {
     uint32_t plane; /* drive-wide index */
     uint32_t victim_block; /* in the plane */
     uint32_t moved_units;
+    ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
 } ScarpGcRun;
 
 typedef enum {
@@ -318,17 +319,27 @@ typedef enum {
     SCARP_FLASH_COPYBACK,
 } ScarpFlashKind;
 
-/* One flash command on one plane, from its start on the die to its end. */
+/* What a flash command occupies, one after the other. */
+typedef enum {
+    SCARP_PHASE_IN,    /* the channel: command and address, data of a program */
+    SCARP_PHASE_ARRAY, /* the plane's cells; once more after each suspension */
+    SCARP_PHASE_OUT,   /* the channel: data of a read */
+} ScarpFlashPhase;
+
+/* One phase of a flash command on one plane, reported when it has ended. */
 typedef struct {
     int64_t begin_ns;
-    int64_t end_ns;
-    uint64_t cmd_seq;  /* ScarpCmd.seq of a host command, else UINT64_MAX */
+    int64_t end_ns;    /* IN and OUT: not before now, the channel is granted */
+    /* ScarpCmd.seq of the host commands it serves; valid during the call */
+    const uint64_t *cmd_seqs;
+    uint32_t n_cmds;   /* 0: garbage collection */
     uint32_t die;      /* drive-wide index */
     uint32_t plane;    /* drive-wide index */
     uint32_t channel;
     uint32_t block;    /* drive-wide index */
     uint32_t page;     /* in the block */
     ScarpFlashKind kind;
+    ScarpFlashPhase phase;
     ScarpOrigin origin;
     bool multiplane;
 } ScarpFlashOp;
@@ -336,7 +347,7 @@ typedef struct {
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
     void (*gc_done)(void *opaque, const ScarpGcRun *run);
-    void (*flash_done)(void *opaque, const ScarpFlashOp *op);
+    void (*flash_phase)(void *opaque, const ScarpFlashOp *op);
     void *opaque;
 } ScarpObserver;
 

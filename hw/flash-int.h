@@ -41,6 +41,9 @@ struct NvmeFlash {
     char *cmd_log;
     char *gc_log;
     char *progress;
+    char *trace;
+    uint64_t trace_from_ns;
+    uint64_t trace_for_ns;
     uint64_t seed;
     uint64_t age_seed;
     uint32_t age;

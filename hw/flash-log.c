@@ -1,5 +1,5 @@
 /*
- * Scarp: command log, GC log and progress file
+ * Scarp: command log, GC log, timeline and progress file
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "qapi/error.h"
 #include "flash-log.h"
+#include "../ftl/timeline.h"
 
 #define FILE_BUFFER_BYTES (1024 * 1024)
 
@@ -58,6 +59,9 @@ struct FlashLog {
     FILE *gc;
     char *cmd_buffer;
     char *gc_buffer;
+    FILE *trace;
+    ScarpTimeline *timeline;
+    ScarpObserver shown; /* the timeline's, or nothing */
     uint64_t *progress;
     bool stopped;
 };
@@ -140,6 +144,28 @@ fail:
     return NULL;
 }
 
+static void trace_write(void *file, const void *bytes, size_t n)
+{
+    /* as below: ferror() */
+    fwrite(bytes, 1, n, file);
+}
+
+bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
+                     int64_t from_ns, int64_t for_ns, Error **errp)
+{
+    log->trace = fopen(path, "wbe");
+    if (!log->trace) {
+        error_setg_errno(errp, errno, "trace: cannot create '%s'", path);
+        return false;
+    }
+    log->timeline = scarp_timeline_new(drive, from_ns,
+                                       for_ns ? from_ns + for_ns
+                                              : SCARP_TIME_NEVER,
+                                       trace_write, log->trace);
+    log->shown = scarp_timeline_observer(log->timeline);
+    return true;
+}
+
 static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
 {
     FlashLog *log = opaque;
@@ -157,6 +183,12 @@ static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
         .order = cpu_to_le32(order),
     };
 
+    if (log->shown.cmd_done) {
+        log->shown.cmd_done(log->shown.opaque, cmd);
+    }
+    if (!log->cmd) {
+        return;
+    }
     assert(cmd->length_bytes <= UINT32_MAX);
     for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
         row.cause_ns[i] = cpu_to_le64(cmd->cause_ns[i]);
@@ -177,16 +209,27 @@ static void log_gc_done(void *opaque, const ScarpGcRun *run)
         .moved_units = cpu_to_le32(run->moved_units),
     };
 
-    if (!log->stopped) {
+    if (log->shown.gc_done) {
+        log->shown.gc_done(log->shown.opaque, run);
+    }
+    if (log->gc && !log->stopped) {
         fwrite(&row, sizeof(row), 1, log->gc);
     }
+}
+
+static void log_flash_phase(void *opaque, const ScarpFlashOp *op)
+{
+    FlashLog *log = opaque;
+
+    log->shown.flash_phase(log->shown.opaque, op);
 }
 
 ScarpObserver flash_log_observer(FlashLog *log)
 {
     return (ScarpObserver) {
-        .cmd_done = log->cmd ? log_cmd_done : NULL,
-        .gc_done = log->gc ? log_gc_done : NULL,
+        .cmd_done = log->cmd || log->timeline ? log_cmd_done : NULL,
+        .gc_done = log->gc || log->timeline ? log_gc_done : NULL,
+        .flash_phase = log->timeline ? log_flash_phase : NULL,
         .opaque = log,
     };
 }
@@ -215,6 +258,13 @@ bool flash_log_flush(FlashLog *log, Error **errp)
         error_setg(errp, "gc-log: could not be written completely");
         return false;
     }
+    if (log->timeline) {
+        scarp_timeline_flush(log->timeline);
+    }
+    if (log->trace && (fflush(log->trace) || ferror(log->trace))) {
+        error_setg(errp, "trace: could not be written completely");
+        return false;
+    }
     return true;
 }
 
@@ -225,6 +275,12 @@ void flash_log_close(FlashLog *log)
     }
     if (log->gc) {
         fclose(log->gc);
+    }
+    if (log->timeline) {
+        scarp_timeline_free(log->timeline);
+    }
+    if (log->trace) {
+        fclose(log->trace);
     }
     if (log->progress) {
         munmap(log->progress, PROGRESS_COUNT * sizeof(uint64_t));

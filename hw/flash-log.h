@@ -1,5 +1,5 @@
 /*
- * Scarp: command log, GC log and progress file
+ * Scarp: command log, GC log, timeline and progress file
  *
  * Written on the host only; nothing here is visible to the guest or takes
  * virtual time.
@@ -16,6 +16,13 @@ typedef struct FlashLog FlashLog;
 /* Any path may be NULL. */
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
                          const char *progress_path, Error **errp);
+
+/*
+ * Also write a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from
+ * from_ns on.  Before flash_log_observer() is asked.
+ */
+bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
+                     int64_t from_ns, int64_t for_ns, Error **errp);
 
 /* The observer to give to the engine. */
 ScarpObserver flash_log_observer(FlashLog *log);

@@ -218,6 +218,26 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
     return true;
 }
 
+static bool flash_trace(NvmeFlash *flash, Error **errp)
+{
+    if (!flash->trace) {
+        if (flash->trace_from_ns || flash->trace_for_ns) {
+            error_setg(errp, "trace-from-ns, trace-for-ns: need 'trace', the "
+                       "timeline's path");
+            return false;
+        }
+        return true;
+    }
+    if (flash->trace_from_ns > INT64_MAX / 4 ||
+        flash->trace_for_ns > INT64_MAX / 4) {
+        error_setg(errp, "trace-from-ns, trace-for-ns: allowed are 0 to %"
+                   PRId64, INT64_MAX / 4);
+        return false;
+    }
+    return flash_log_trace(flash->log, flash->drive, flash->trace,
+                           flash->trace_from_ns, flash->trace_for_ns, errp);
+}
+
 static void nvme_flash_realize(DeviceState *dev, Error **errp)
 {
     NvmeFlash *flash = NVME_FLASH(dev);
@@ -268,6 +288,10 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     flash->log = flash_log_open(flash->cmd_log, flash->gc_log,
                                 flash->progress, errp);
     if (!flash->log) {
+        goto fail;
+    }
+    if (!flash_trace(flash, errp)) {
+        flash_log_close(flash->log);
         goto fail;
     }
     flash->observer = flash_log_observer(flash->log);
@@ -387,6 +411,9 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("cmd-log", NvmeFlash, cmd_log),
     DEFINE_PROP_STRING("gc-log", NvmeFlash, gc_log),
     DEFINE_PROP_STRING("progress", NvmeFlash, progress),
+    DEFINE_PROP_STRING("trace", NvmeFlash, trace),
+    DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, trace_from_ns, 0),
+    DEFINE_PROP_UINT64("trace-for-ns", NvmeFlash, trace_for_ns, 0),
     DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),
 };
 

@@ -16,7 +16,7 @@ static void report(ScarpDrive *drive, const ScarpGc *gc)
             .begin_ns = gc->begin_ns, .end_ns = drive->now_ns,
             .die = scarp_plane_die(drive, gc->plane), .plane = gc->plane,
             .victim_block = gc->victim % drive->d.blocks_per_plane,
-            .moved_units = gc->moved,
+            .moved_units = gc->moved, .origin = gc->origin,
         };
 
         drive->observer.gc_done(drive->observer.opaque, &run);
@@ -406,7 +406,8 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     drive->stats.wear_runs += levelling;
     scarp_block_erase(drive, victim);
     if (drive->observer.gc_done) {
-        ScarpGc gc = { .plane = p, .victim = victim, .moved = moved,
+        ScarpGc gc = { .origin = SCARP_ORIGIN_GC, .plane = p,
+                       .victim = victim, .moved = moved,
                        .begin_ns = drive->now_ns };
 
         report(drive, &gc);

@@ -282,6 +282,7 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     }
     unit = scarp_unit_new(drive, lpn);
     unit->seq = drive->next_seq++;
+    unit->cmd_seq = cmd->seq;
     unit->stream = cmd->stream;
     unit->created_ns = drive->now_ns;
     unit->first_byte = first_byte;

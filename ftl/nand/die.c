@@ -200,9 +200,15 @@ static void grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
     int64_t ns = array_ns(drive, group), end_ns;
 
     for (ScarpTx *tx = group; tx; tx = tx->mate) {
+        int64_t begin_ns = bus_end_ns;
+
         bus_end_ns += drive->d.command_ns;
         if (tx->kind == TX_PROGRAM) {
             bus_end_ns += drive->page_transfer_ns;
+        }
+        if (drive->observer.flash_phase) {
+            scarp_observe(drive, group, tx, SCARP_PHASE_IN, begin_ns,
+                          bus_end_ns);
         }
     }
     drive->channel[scarp_die_channel(drive, index)].free_ns = bus_end_ns;
@@ -234,6 +240,10 @@ static void grant_out(ScarpDrive *drive, uint32_t index)
         account(drive, tx, SCARP_CAUSE_CHANNEL, at_ns);
         at_ns += transfer_ns(drive, tx->bytes);
         account(drive, tx, SCARP_CAUSE_TRANSFER, at_ns);
+        if (drive->observer.flash_phase) {
+            scarp_observe(drive, die->current, tx, SCARP_PHASE_OUT,
+                          at_ns - transfer_ns(drive, tx->bytes), at_ns);
+        }
     }
     drive->channel[scarp_die_channel(drive, index)].free_ns = at_ns;
     die->phase = PHASE_OUT;
@@ -252,6 +262,18 @@ void scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
         grant_out(drive, waiter / 2);
     } else {
         grant_command(drive, waiter / 2, false);
+    }
+}
+
+/* The array time of current, or so much of it as has gone by. */
+static void observe_array(ScarpDrive *drive, const ScarpDie *die)
+{
+    if (drive->observer.flash_phase) {
+        for (const ScarpTx *tx = die->current; tx; tx = tx->mate) {
+            scarp_observe(drive, die->current, tx, SCARP_PHASE_ARRAY,
+                          die->array_begin_ns,
+                          MIN(die->array_end_ns, drive->now_ns));
+        }
     }
 }
 
@@ -275,6 +297,7 @@ static void suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->die[index];
 
+    observe_array(drive, die);
     die->suspended = die->current;
     die->suspended_left_ns = die->array_end_ns - drive->now_ns;
     die->current = NULL;
@@ -338,33 +361,10 @@ void scarp_die_work(ScarpDrive *drive, uint32_t index)
 
 /* ---- Ending ----------------------------------------------------------- */
 
-static void observe(ScarpDrive *drive, const ScarpTx *tx, uint32_t index,
-                    bool multiplane)
-{
-    uint32_t block = tx->kind == TX_ERASE ? tx->block
-                                          : scarp_ppn_block(drive, tx->ppn);
-    ScarpFlashOp op = {
-        .begin_ns = tx->begin_ns, .end_ns = drive->now_ns,
-        .cmd_seq = tx->cmd ? tx->cmd->seq
-                   : is_host(tx) && tx->units && tx->units->cmd
-                       ? tx->units->cmd->seq : UINT64_MAX,
-        .die = index, .plane = tx->plane,
-        .channel = scarp_die_channel(drive, index), .block = block,
-        .page = tx->kind == TX_ERASE ? 0 : scarp_ppn_page(drive, tx->ppn),
-        .kind = tx->kind, .origin = tx->origin, .multiplane = multiplane,
-    };
-
-    drive->observer.flash_done(drive->observer.opaque, &op);
-}
-
-static void end_tx(ScarpDrive *drive, ScarpTx *tx, uint32_t index,
-                   bool multiplane)
+static void end_tx(ScarpDrive *drive, ScarpTx *tx, uint32_t index)
 {
     ScarpDie *die = &drive->die[index];
 
-    if (drive->observer.flash_done) {
-        observe(drive, tx, index, multiplane);
-    }
     if (drive->scheme.place->flash_done) {
         drive->scheme.place->flash_done(drive, tx);
     }
@@ -389,6 +389,7 @@ static void end_tx(ScarpDrive *drive, ScarpTx *tx, uint32_t index,
 
 static void sensed(ScarpDrive *drive, uint32_t index)
 {
+    observe_array(drive, &drive->die[index]);
     /* The next command goes first, or the array would stand still. */
     try_ahead(drive, index);
     drive->die[index].phase = PHASE_OUT_WAIT;
@@ -416,10 +417,11 @@ static void promote(ScarpDrive *drive, uint32_t index)
         }
     }
     if (group->kind == TX_READ) {
+        die->array_begin_ns = ready_ns - array_ns(drive, group);
         if (ready_ns > drive->now_ns) {
-            die->array_begin_ns = drive->now_ns;
             array_until(drive, index, ready_ns);
         } else {
+            die->array_end_ns = ready_ns;
             sensed(drive, index);
         }
         return;
@@ -467,16 +469,19 @@ void scarp_die_event(ScarpDrive *drive, uint32_t index)
         die->current = tx->mate;
         scarp_events_set(&drive->events, scarp_die_source(drive, index),
                          die->current->mark_ns);
-        end_tx(drive, tx, index, true);
+        end_tx(drive, tx, index);
         return;
     }
     if (!die->suspended) {
         die->suspends = 0;
     }
+    if (die->phase == PHASE_ARRAY) {
+        observe_array(drive, die);
+    }
     die->current = NULL;
     for (; tx; tx = mate) {
         mate = tx->mate;
-        end_tx(drive, tx, index, multiplane);
+        end_tx(drive, tx, index);
     }
     all_ended(drive, index);
 }

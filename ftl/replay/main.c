@@ -4,18 +4,20 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "replay.h"
+#include "../timeline.h"
 
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
 #include <unistd.h>
 
-static char *description, *scheme, *params, *format, *json_path, *rows_path;
+static char *description, *scheme, *params, *format, *json_path, *rows_path,
+            *trace_path;
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, max_requests, warmup, align, scale_bytes,
-               runtime_us;
+               runtime_us, trace_from_us, trace_for_us;
 static gboolean list, quiet;
 
 static const GOptionEntry entries[] = {
@@ -58,6 +60,12 @@ static const GOptionEntry entries[] = {
       "where the results go (standard output)", "FILE" },
     { "cmd-log", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
       "one binary row per request", "FILE" },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
+      "timeline for ui.perfetto.dev: commands, channels, planes, GC", "FILE" },
+    { "trace-from", 0, 0, G_OPTION_ARG_INT64, &trace_from_us,
+      "it begins so many microseconds of drive time after the run (0)", "N" },
+    { "trace-for", 0, 0, G_OPTION_ARG_INT64, &trace_for_us,
+      "and shows what begins in so many (0: all)", "N" },
     { "quiet", 0, 0, G_OPTION_ARG_NONE, &quiet, "no progress", NULL },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list,
       "schemes, generators and formats", NULL },
@@ -96,12 +104,19 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         !in_range("requests", max_requests, 0, G_MAXINT64, error) ||
         !in_range("warmup", warmup, 0, G_MAXINT64, error) ||
         !in_range("runtime", runtime_us, 0, G_MAXINT64 / 4000, error) ||
+        !in_range("trace-from", trace_from_us, 0, G_MAXINT64 / 4000, error) ||
+        !in_range("trace-for", trace_for_us, 0, G_MAXINT64 / 4000, error) ||
         !in_range("scale", scale_bytes, 0, G_MAXINT64, error) ||
         !in_range("age", age, 0, 1000, error) ||
         !in_range("age-overwrite", age_overwrite, -1, G_MAXUINT32 - 1, error) ||
         !in_range("seed", seed, 0, G_MAXINT64 / 4, error) ||
         !in_range("age-seed", age_seed, 0, G_MAXINT64 / 4, error) ||
         !in_range("align", align, 0, 1 << 20, error)) {
+        return false;
+    }
+    if (!trace_path && (trace_from_us || trace_for_us)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--trace-from, --trace-for: need --trace=FILE");
         return false;
     }
     if (align % 512) {
@@ -272,14 +287,100 @@ static bool write_json(const ScarpDrive *drive, const Workload *workload,
     return true;
 }
 
+/* ---- Files written while it runs ---------------------------------------- */
+
+static bool open_output(FILE **file, const char *option, const char *path,
+                        GError **error)
+{
+    *file = path ? fopen(path, "wb") : NULL;
+    if (path && !*file) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--%s=%s: %s",
+                    option, path, g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool close_output(FILE *file, const char *option, const char *path,
+                         GError **error)
+{
+    bool bad = file && ferror(file);
+
+    if (file && (fclose(file) || bad)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "--%s=%s: could not be written: %s", option, path,
+                    g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* The stream keeps an error until it is closed. */
+static void trace_sink(void *file, const void *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, file);
+}
+
+static bool replay_into(ScarpDrive *drive, Workload *workload,
+                        ReplayOptions *options, ReplayResult *result,
+                        FILE *trace, GError **error)
+{
+    int64_t from_ns = scarp_now_ns(drive) + trace_from_us * 1000;
+    ScarpTimeline *timeline = NULL;
+    bool ok;
+
+    if (trace) {
+        ScarpObserver observer;
+
+        timeline = scarp_timeline_new(drive, from_ns,
+                                      trace_for_us ? from_ns +
+                                                     trace_for_us * 1000
+                                                   : SCARP_TIME_NEVER,
+                                      trace_sink, trace);
+        observer = scarp_timeline_observer(timeline);
+        scarp_set_observer(drive, &observer);
+    }
+    ok = replay_run(drive, workload, options, result, error);
+    if (timeline) {
+        scarp_set_observer(drive, &(ScarpObserver) { 0 });
+        scarp_timeline_free(timeline);
+    }
+    return ok;
+}
+
+static bool run_on(ScarpDrive *drive, Workload *workload,
+                   ReplayOptions *options, GError **error)
+{
+    ReplayResult result;
+    gint64 began_us;
+    FILE *trace;
+    bool ok;
+
+    if (!open_output(&options->rows, "cmd-log", rows_path, error)) {
+        return false;
+    }
+    if (!open_output(&trace, "trace", trace_path, error)) {
+        close_output(options->rows, "cmd-log", rows_path, NULL);
+        return false;
+    }
+    began_us = g_get_monotonic_time();
+    ok = replay_into(drive, workload, options, &result, trace, error);
+    ok = close_output(options->rows, "cmd-log", rows_path, ok ? error : NULL) &&
+         ok;
+    ok = close_output(trace, "trace", trace_path, ok ? error : NULL) && ok;
+    ok = ok && write_json(drive, workload, &result,
+                          (g_get_monotonic_time() - began_us) / 1e6, error);
+    hist_clear(&result.read);
+    hist_clear(&result.write);
+    return ok;
+}
+
 static bool run(GError **error)
 {
     ReplayOptions options;
-    ReplayResult result;
     ScarpDrive *drive;
     Workload *workload;
-    gint64 began_us;
-    bool ok;
+    bool ok = false;
 
     if (!options_from_arguments(&options, error)) {
         return false;
@@ -289,28 +390,10 @@ static bool run(GError **error)
         return false;
     }
     workload = make_workload(drive, error);
-    if (!workload) {
-        scarp_drive_free(drive);
-        return false;
+    if (workload) {
+        ok = run_on(drive, workload, &options, error);
+        workload->free(workload);
     }
-    options.rows = rows_path ? fopen(rows_path, "wb") : NULL;
-    if (rows_path && !options.rows) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--cmd-log=%s: %s",
-                    rows_path, g_strerror(errno));
-        return false;
-    }
-    began_us = g_get_monotonic_time();
-    ok = replay_run(drive, workload, &options, &result, error);
-    if (options.rows && (ferror(options.rows) || fclose(options.rows)) && ok) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--cmd-log=%s: %s",
-                    rows_path, g_strerror(errno));
-        ok = false;
-    }
-    ok = ok && write_json(drive, workload, &result,
-                          (g_get_monotonic_time() - began_us) / 1e6, error);
-    hist_clear(&result.read);
-    hist_clear(&result.write);
-    workload->free(workload);
     scarp_drive_free(drive);
     return ok;
 }

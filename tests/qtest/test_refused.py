@@ -47,8 +47,13 @@ class Refused(DriveTest):
         self.refuse(self.flash(",age=-1"), "age")
 
     def test_log_that_cannot_be_written(self) -> None:
-        for key in ("cmd-log", "gc-log", "progress"):
+        for key in ("cmd-log", "gc-log", "progress", "trace"):
             self.refuse(self.flash(f",{key}=/nonexistent/log"), key, "/nonexistent/log")
+
+    def test_window_without_a_trace(self) -> None:
+        self.refuse(self.flash(",trace-from-ns=5"), "trace-from-ns", "need")
+        self.refuse(self.flash(",trace={dir}/t,trace-for-ns=9223372036854775807"),
+                    "trace-for-ns", "allowed")
 
     def test_two_devices_with_one_id(self) -> None:
         self.refuse(self.flash() + self.flash(), "f0")
