@@ -81,8 +81,8 @@ static void init_resources(ScarpDrive *drive)
 {
     const ScarpDescription *d = &drive->d;
 
-    scarp_events_init(&drive->events,
-                      d->channels + drive->n_dies + STAGE__COUNT);
+    G_STATIC_ASSERT(STAGE__COUNT == SCARP_EVENTS_NEAR);
+    scarp_events_init(&drive->events, scarp_timer_source(drive) + 1);
     drive->channel = g_new0(ScarpChannel, d->channels);
     for (uint32_t c = 0; c < d->channels; c++) {
         drive->channel[c].wait_head = SCARP_NONE;
@@ -225,21 +225,34 @@ static void work(ScarpDrive *drive)
     }
 }
 
+static void run_one(ScarpDrive *drive, uint32_t source)
+{
+    uint32_t timer = scarp_timer_source(drive);
+
+    if (source > timer) {
+        scarp_stage_event(drive, source - timer - 1);
+    } else if (source == timer) {
+        scarp_timer_event(drive);
+    } else if (source >= drive->d.channels) {
+        scarp_die_event(drive, source - drive->d.channels);
+    } else {
+        scarp_channel_event(drive, source);
+    }
+    work(drive);
+}
+
 void scarp_run(ScarpDrive *drive, int64_t now_ns)
 {
     while (scarp_events_next_ns(&drive->events) <= now_ns) {
-        uint32_t source = scarp_events_first(&drive->events);
+        ScarpEventKey key = drive->events.first_key;
+        uint32_t source = drive->events.first;
 
         drive->now_ns = scarp_events_next_ns(&drive->events);
-        if (source < drive->d.channels) {
-            scarp_channel_event(drive, source);
-        } else if (source < drive->d.channels + drive->n_dies) {
-            scarp_die_event(drive, source - drive->d.channels);
-        } else {
-            scarp_stage_event(drive,
-                              source - drive->d.channels - drive->n_dies);
+        run_one(drive, source);
+        /* Cleared last: mostly the source has its next event by now. */
+        if (drive->events.first_key == key) {
+            scarp_events_set(&drive->events, source, SCARP_TIME_NEVER);
         }
-        work(drive);
 #ifdef SCARP_CHECKED
         {
             g_autoptr(GError) error = NULL;

@@ -200,10 +200,8 @@ typedef struct {
 
 #include "policy.h"
 
-/* SOURCE order: channels, dies, then these */
-enum {
-    STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE_TIMER, STAGE__COUNT
-};
+/* Event sources: channels, dies, the timer, then these. */
+enum { STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE__COUNT };
 
 struct ScarpDrive {
     ScarpDescription d;
@@ -360,6 +358,7 @@ void scarp_cmd_put(ScarpDrive *drive, ScarpCmd *cmd);
 void scarp_flushes_done(ScarpDrive *drive);
 /* Calls back ahead->timer at time_ns, once. */
 void scarp_timer_set(ScarpDrive *drive, int64_t time_ns);
+void scarp_timer_event(ScarpDrive *drive);
 
 /* hil/read.c */
 void scarp_read_split(ScarpDrive *drive, ScarpCmd *cmd);
@@ -448,10 +447,9 @@ static inline uint32_t scarp_die_source(const ScarpDrive *drive, uint32_t die)
     return drive->d.channels + die;
 }
 
-static inline uint32_t scarp_stage_source(const ScarpDrive *drive,
-                                          uint32_t stage)
+static inline uint32_t scarp_timer_source(const ScarpDrive *drive)
 {
-    return drive->d.channels + drive->n_dies + stage;
+    return drive->d.channels + drive->n_dies;
 }
 
 static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)

@@ -21,8 +21,7 @@ static void stage_push(ScarpDrive *drive, uint32_t stage, ScarpCmd *cmd,
     cmd->due_ns = due_ns;
     scarp_cmd_push(&drive->stage[stage], cmd);
     if (first) {
-        scarp_events_set(&drive->events, scarp_stage_source(drive, stage),
-                         due_ns);
+        scarp_events_set_near(&drive->events, stage, due_ns);
     }
 }
 
@@ -153,25 +152,24 @@ static void dispatch(ScarpDrive *drive)
 
 void scarp_timer_set(ScarpDrive *drive, int64_t time_ns)
 {
-    scarp_events_set(&drive->events, scarp_stage_source(drive, STAGE_TIMER),
-                     time_ns);
+    scarp_events_set(&drive->events, scarp_timer_source(drive), time_ns);
+}
+
+void scarp_timer_event(ScarpDrive *drive)
+{
+    if (drive->scheme.ahead->timer) {
+        drive->scheme.ahead->timer(drive);
+    }
 }
 
 void scarp_stage_event(ScarpDrive *drive, uint32_t stage)
 {
     CmdQueue *queue = &drive->stage[stage];
-    ScarpCmd *cmd;
+    ScarpCmd *cmd = scarp_cmd_pop(queue);
 
-    if (stage == STAGE_TIMER) {
-        scarp_timer_set(drive, SCARP_TIME_NEVER);
-        if (drive->scheme.ahead->timer) {
-            drive->scheme.ahead->timer(drive);
-        }
-        return;
-    }
-    cmd = scarp_cmd_pop(queue);
-    scarp_events_set(&drive->events, scarp_stage_source(drive, stage),
-                     queue->head ? queue->head->due_ns : SCARP_TIME_NEVER);
+    scarp_events_set_near(&drive->events, stage,
+                          queue->head ? queue->head->due_ns
+                                      : SCARP_TIME_NEVER);
     switch (stage) {
     case STAGE_FIRMWARE:
         close_interval(drive, cmd, SCARP_CAUSE_CONTROLLER);

@@ -454,8 +454,6 @@ void scarp_die_event(ScarpDrive *drive, uint32_t index)
     ScarpTx *tx = die->current, *mate;
     bool multiplane = tx && tx->mate;
 
-    scarp_events_set(&drive->events, scarp_die_source(drive, index),
-                     SCARP_TIME_NEVER);
     if (die->phase == PHASE_SUSPEND) {
         die->phase = PHASE_IDLE;
         scarp_die_kick(drive, index);
