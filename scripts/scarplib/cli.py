@@ -127,6 +127,10 @@ def _parser() -> argparse.ArgumentParser:
     # For the list only: main() hands its arguments to the program untouched.
     commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
 
+    rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
+    rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")
+    rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
+
     engine = commands.add_parser("bench", help="the engine's speed and memory on one core")
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
 
@@ -216,6 +220,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from . import bench
 
         return bench.main(arguments.rounds)
+    if command == "rows":
+        from . import rows
+
+        return rows.main(arguments.log, arguments.out)
     if command == "schemes":
         from . import shell
 

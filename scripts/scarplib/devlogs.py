@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+# What a log begins with.
+COMMANDS, GC_RUNS = b"SCARPCM1", b"SCARPGC1"
 
 OPS = ("read", "write", "write_zeroes", "deallocate", "flush")
 READ, WRITE = 0, 1
@@ -86,14 +90,15 @@ LATER_STATS = (
 )
 
 _LOG_HEADER = struct.Struct("<8sIIQ8x")
-_CMD_FIXED = "qqQIBBHII"
+_FIXED = 9  # fields of a command before its causes
+_CMD_ROW = struct.Struct(f"<qqQIBBHII{len(CAUSES)}q")
 _CMD_VERSION = 2
 _GC_VERSION = 0
 # Of a command's last fixed field.
-_ORDER_SEQ = (1 << 30) - 1
-_ORDER_FUA = 1 << 31
+ORDER_SEQ = (1 << 30) - 1
+ORDER_FUA = 1 << 31
 # Of its status: the guest ended before the command did.
-_UNSEEN = 0x80
+UNSEEN = 0x80
 _GC_ROW = struct.Struct("<qqIIII")
 _PAGE_HEADER = struct.Struct("<8sIIQQ32s")
 
@@ -147,71 +152,97 @@ class StatsPage:
     values: dict[str, int]
 
 
-def _read(path: Path, magic: bytes, version: int) -> tuple[bytes, int, int]:
+def _records(
+    path: Path, magic: bytes, version: int, expected: struct.Struct, causes: int
+) -> Iterator[tuple]:
+    """A log's rows one by one, in little memory."""
     try:
-        data = path.read_bytes()
+        stream = path.open("rb")
     except OSError as error:
         raise LogError(f"{path}: {error.strerror}") from error
-    if len(data) < _LOG_HEADER.size:
-        raise LogError(f"{path}: {len(data)} bytes are too few for a header")
-    found, row, count, layout = _LOG_HEADER.unpack_from(data)
-    if found != magic:
-        raise LogError(f"{path}: begins with {found!r}, expected {magic!r}")
-    if layout != version:
-        raise LogError(f"{path}: layout version {layout}; this version reads {version}")
-    rest = len(data) - _LOG_HEADER.size
-    if row == 0 or rest % row:
-        raise LogError(f"{path}: {rest} bytes are no whole number of {row}-byte rows")
-    return data, row, count
+    with stream:
+        head = stream.read(_LOG_HEADER.size)
+        if len(head) < _LOG_HEADER.size:
+            raise LogError(f"{path}: {len(head)} bytes are too few for a header")
+        found, row, count, layout = _LOG_HEADER.unpack(head)
+        if found != magic:
+            raise LogError(f"{path}: begins with {found!r}, expected {magic!r}")
+        if layout != version:
+            raise LogError(f"{path}: layout version {layout}; this version reads {version}")
+        rest = path.stat().st_size - _LOG_HEADER.size
+        if row == 0 or rest % row:
+            raise LogError(f"{path}: {rest} bytes are no whole number of {row}-byte rows")
+        if (row, count) != (expected.size, causes):
+            raise LogError(
+                f"{path}: rows of {row} bytes with {count} causes; this version reads "
+                f"{expected.size} bytes with {causes}"
+            )
+        while chunk := stream.read(row * 4096):
+            yield from expected.iter_unpack(chunk)
+
+
+def kind_of(path: Path) -> bytes:
+    """The magic that a log begins with: COMMANDS, GC_RUNS or another."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(8)
+    except OSError as error:
+        raise LogError(f"{path}: {error.strerror}") from error
+
+
+def command_rows(path: Path) -> Iterator[tuple]:
+    """Rows of a command log as stored, in the order of completion: see docs/model.md.
+
+    Checked: the causes add up to the latency.
+    """
+    rows = _records(path, COMMANDS, _CMD_VERSION, _CMD_ROW, len(CAUSES))
+    for number, row in enumerate(rows):
+        submit, complete = row[:2]
+        if sum(row[_FIXED:]) != complete - submit:
+            raise LogError(
+                f"{path}: row {number}: causes add up to {sum(row[_FIXED:])} ns, "
+                f"the latency is {complete - submit} ns"
+            )
+        yield row
+
+
+def gc_rows(path: Path) -> Iterator[tuple]:
+    """Rows of a GC log as stored, in the order of their end."""
+    return _records(path, GC_RUNS, _GC_VERSION, _GC_ROW, 0)
 
 
 def read_commands(
     path: Path, begin: int | None = None, end: int | None = None, unseen: bool = False
 ) -> Commands:
-    """The commands submitted in [begin, end], checked: causes add up to the latency.
+    """The commands submitted in [begin, end].
 
     With `unseen`, also those that ended after the guest: a replay needs them.
     """
-    data, row, cause_count = _read(path, b"SCARPCM1", _CMD_VERSION)
-    layout = struct.Struct(f"<{_CMD_FIXED}{cause_count}q")
-    if layout.size != row or cause_count != len(CAUSES):
-        raise LogError(
-            f"{path}: rows of {row} bytes with {cause_count} causes; this version reads "
-            f"{struct.calcsize('<' + _CMD_FIXED) + 8 * len(CAUSES)} bytes with {len(CAUSES)}"
-        )
     out = Commands(causes=[array("q") for _ in CAUSES])
-    for number, fields in enumerate(layout.iter_unpack(memoryview(data)[_LOG_HEADER.size :])):
-        submit, complete, offset, length, op, status, stream, nsid, order = fields[:9]
-        if status & _UNSEEN and not unseen:
+    for fields in command_rows(path):
+        submit, complete, offset, length, op, status, stream, nsid, order = fields[:_FIXED]
+        if status & UNSEEN and not unseen:
             continue
         if (begin is not None and submit < begin) or (end is not None and submit > end):
             continue
-        if sum(fields[9:]) != complete - submit:
-            raise LogError(
-                f"{path}: row {number}: causes add up to {sum(fields[9:])} ns, "
-                f"the latency is {complete - submit} ns"
-            )
         out.submit.append(submit)
         out.complete.append(complete)
         out.op.append(op)
-        out.status.append(status & ~_UNSEEN)
+        out.status.append(status & ~UNSEEN)
         out.nsid.append(nsid)
         out.offset.append(offset)
         out.length.append(length)
         out.stream.append(stream)
-        out.fua.append(bool(order & _ORDER_FUA))
-        out.order.append(order & _ORDER_SEQ)
-        for column, value in zip(out.causes, fields[9:], strict=True):
+        out.fua.append(bool(order & ORDER_FUA))
+        out.order.append(order & ORDER_SEQ)
+        for column, value in zip(out.causes, fields[_FIXED:], strict=True):
             column.append(value)
     return out
 
 
 def read_gc_runs(path: Path, begin: int | None = None, end: int | None = None) -> list[GcRun]:
     """GC runs that overlap [begin, end], in the order of their begin."""
-    data, row, _ = _read(path, b"SCARPGC1", _GC_VERSION)
-    if row != _GC_ROW.size:
-        raise LogError(f"{path}: rows of {row} bytes; this version reads {_GC_ROW.size}")
-    runs = [GcRun(*fields) for fields in _GC_ROW.iter_unpack(memoryview(data)[_LOG_HEADER.size :])]
+    runs = [GcRun(*fields) for fields in gc_rows(path)]
     runs = [
         run
         for run in runs

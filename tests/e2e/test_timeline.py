@@ -48,8 +48,10 @@ class Timeline(unittest.TestCase):
     def check_commands(self, slices: list[timeline.Slice], rows: devlogs.Commands) -> None:
         shown = [s for s in slices if s.track == "commands"]
         self.assertEqual(
-            sorted((s.begin_ns, s.end_ns, s.args["offset_bytes"], s.args["length_bytes"])
-                   for s in shown),
+            sorted(
+                (s.begin_ns, s.end_ns, s.args["offset_bytes"], s.args["length_bytes"])
+                for s in shown
+            ),
             sorted(zip(rows.submit, rows.complete, rows.offset, rows.length, strict=True)),
         )
         for s in shown:
@@ -129,16 +131,22 @@ class Timeline(unittest.TestCase):
         whole = stats["host_page_programs"] + stats["gc_page_programs"] + stats["erases"]
         shown = pieces["host program"] + pieces["GC program"] + pieces["GC erase"]
         self.assertGreater(shown, whole)
-        ns = sum(s.ns for s in slices
-                 if s.track.startswith("plane") and s.name == "GC erase")
+        ns = sum(s.ns for s in slices if s.track.startswith("plane") and s.name == "GC erase")
         self.assertEqual(ns, ERASE_NS * stats["erases"])
 
     def test_window(self) -> None:
         every, *_ = self.traced("-m", "closed", "-q", "4", "gen:mixed,requests=1000")
         begin, end = 20_000_000, 60_000_000
         part, *_ = self.traced(
-            "--trace-from", "20000", "--trace-for", "40000",
-            "-m", "closed", "-q", "4", "gen:mixed,requests=1000",
+            "--trace-from",
+            "20000",
+            "--trace-for",
+            "40000",
+            "-m",
+            "closed",
+            "-q",
+            "4",
+            "gen:mixed,requests=1000",
         )
 
         def key(s: timeline.Slice) -> tuple:

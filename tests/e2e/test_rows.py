@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp rows`: every field of a log's rows comes out, and the log could be made again from it."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
+
+import synthetic  # noqa: E402
+from scarplib import cli, replay  # noqa: E402
+from scarplib.devlogs import CAUSES, OPS  # noqa: E402
+
+
+def back(row: dict[str, str]) -> bytes:
+    """The binary row of docs/model.md, from what the CSV says."""
+    number = {key: int(value) for key, value in row.items() if key != "op"}
+    assert number["latency_ns"] == number["complete_ns"] - number["submit_ns"]
+    return struct.pack(
+        f"<qqQIBBHII{len(CAUSES)}q",
+        number["submit_ns"],
+        number["complete_ns"],
+        number["offset_bytes"],
+        number["length_bytes"],
+        OPS.index(row["op"]),
+        number["status"] | number["unseen"] << 7,
+        number["stream"],
+        number["nsid"],
+        number["order"] | 1 << 30 | number["fua"] << 31,
+        *(number[f"{name}_ns"] for name in CAUSES),
+    )
+
+
+class Rows(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def rows(self, log: Path) -> list[dict[str, str]]:
+        out = self.folder / "out.csv"
+        self.assertEqual(cli.main(["rows", str(log), "-o", str(out)]), 0)
+        with out.open(newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    def test_round_trip_of_a_replay(self) -> None:
+        log = self.folder / "cmd.bin"
+        done = subprocess.run(
+            [replay.ensure_replay(), "--quiet", "-d", ROOT / "tests" / "qtest" / "tiny.ini",
+             "--age", "900", "-m", "closed", "-q", "8", "--cmd-log", log,
+             "gen:mixed,requests=6000"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = self.rows(log)
+        self.assertEqual({row["op"] for row in rows}, {"read", "write", "deallocate", "flush"})
+        data = log.read_bytes()
+        self.assertEqual(data[:32] + b"".join(map(back, rows)), data)
+
+    def test_round_trip_of_a_guest(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=400)
+        data = (self.folder / "cmd.bin").read_bytes()
+        rows = self.rows(self.folder / "cmd.bin")
+        self.assertIn("1", {row["unseen"] for row in rows})
+        self.assertEqual(data[:32] + b"".join(map(back, rows)), data)
+        data = (self.folder / "gc.bin").read_bytes()
+        runs = [[int(value) for value in row.values()] for row in self.rows(self.folder / "gc.bin")]
+        self.assertEqual(data[32:], b"".join(struct.pack("<qqIIII", *run) for run in runs))
+
+    def test_standard_output_may_close_early(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=4000)
+        command = f"'{ROOT}/scripts/scarp' rows '{self.folder}/cmd.bin' | head -n 1"
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+        self.assertTrue(done.stdout.startswith("submit_ns,complete_ns,latency_ns,op,"))
+        self.assertEqual(done.stderr, "")
+
+    def test_bad_files(self) -> None:
+        other = self.folder / "other"
+        other.write_bytes(b"SCARPXX1" + bytes(100))
+        synthetic.write_scheme(self.folder, "baseline", count=30)
+        whole = self.folder / "cmd.bin"
+        cut = self.folder / "cut"
+        cut.write_bytes(whole.read_bytes()[:-1])
+        for arguments, *words in (
+            ([str(other)], "SCARPXX1"),
+            ([str(cut)], "no whole number"),
+            ([str(self.folder / "none")], "No such file"),
+            ([str(whole), "-o", "/nonexistent/x.csv"], "/nonexistent/x.csv"),
+            ([str(whole), "-o", "/dev/full"], "/dev/full"),
+        ):
+            stream = io.StringIO()
+            with self.subTest(arguments), contextlib.redirect_stderr(stream):
+                self.assertEqual(cli.main(["rows", *arguments]), 1)
+                self.assertEqual(len(stream.getvalue().splitlines()), 1)
+                for word in words:
+                    self.assertIn(word, stream.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
