@@ -293,6 +293,8 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
 
 /* gc/job.c: one collection */
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
+/* One page of a full block moves; the plane has no collection running. */
+void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
 /* Goes on with a collection that was left alone (moves_left was 0). */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc);
@@ -304,6 +306,12 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
 /* Up to max full blocks of the least valid units; none when all are valid. */
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);
+/*
+ * The full block with the least valid units of those with more than least;
+ * *n_below: how many have no more.  Walks those.  SCARP_NONE: there is none.
+ */
+uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
+                            uint32_t least, uint32_t *n_below);
 /* block if it has something to gain, else one of the least, or SCARP_NONE. */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
                                uint32_t block);

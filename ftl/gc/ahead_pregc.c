@@ -1,12 +1,17 @@
 /*
  * PreGC (pregc §4): while the system is idle and few blocks are free, valid
- * pages of the next victim move one at a time, before it must be collected.
+ * pages of the next victims move one at a time, before they must be collected.
  *
- * T_block is a share of the whole drive's blocks.  The paper says both that
- * migration proceeds while the victim's share of valid pages is below T_page
- * and that it is to leave a few pages behind; with its 10 % and victims of a
- * third valid (its Table 4) the first would never migrate, so here it proceeds
- * while the share is above T_page and stops below.
+ * Where the paper is open:
+ * - It says both that migration proceeds while the victim's share of valid
+ *   pages is below T_page and that it is to leave a few pages behind; with its
+ *   10 % and victims of a third valid (its Table 4) the first would never
+ *   migrate, so here it proceeds while the share is above T_page.
+ * - T_block is a share of the blocks, here of each plane, as the GC threshold
+ *   is.  In steady state the free ones stay near that threshold whatever T_block
+ *   is, and it would not matter (its Figure 12 says that it does); so a full
+ *   block that has no more than T_page valid counts as free, and T_block says
+ *   how far ahead PreGC works.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,41 +20,61 @@
 typedef struct {
     uint32_t next_die; /* whose turn it is */
     uint32_t tried;    /* dies that had nothing, since the last command */
-    uint64_t steps;    /* in this idle time: at most a victim for each plane */
+    uint64_t steps;    /* in this idle time */
     uint32_t plane;    /* of the last step */
     bool began;
 } PreGc;
 
+/*
+ * Units smaller than a page move in pages half full and may free nothing: an
+ * idle time has no more steps than the blocks of T_block have pages.
+ */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
 
     return !drive->slots_used &&
-           pregc->steps < drive->n_planes * drive->d.pages_per_block &&
-           (uint64_t)drive->n_free * 1000 < t_block * drive->n_blocks &&
+           pregc->steps * 1000 <
+               t_block * drive->n_blocks * drive->d.pages_per_block &&
            !(pregc->began && drive->plane[pregc->plane].gc.running);
 }
 
-/* The plane of the die with fewest free blocks; its victim must be worth it. */
+/* Its next victim and how many blocks are free or nearly; or SCARP_NONE. */
+static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
+{
+    uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
+    uint64_t t_page = drive->scheme.param[AXIS_AHEAD][1];
+    uint32_t victim = scarp_victim_above(
+        drive, p, t_page * drive->units_per_block / 1000, ready);
+
+    *ready += drive->plane[p].n_free;
+    if ((uint64_t)*ready * 1000 >= t_block * drive->d.blocks_per_plane ||
+        drive->plane[p].n_free < 2 || drive->plane[p].gc.running) {
+        return SCARP_NONE;
+    }
+    return victim;
+}
+
+/* A page of the plane of the die that is furthest behind. */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {
-    uint64_t t_page = drive->scheme.param[AXIS_AHEAD][1];
-    uint32_t n = drive->d.planes_per_die, best = die * n, victim;
-    bool levelling;
+    uint32_t n = drive->d.planes_per_die, least = UINT32_MAX;
+    uint32_t plane = 0, victim = SCARP_NONE;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (drive->plane[p].n_free < drive->plane[best].n_free) {
-            best = p;
+        uint32_t ready, v = look(drive, p, &ready);
+
+        if (v != SCARP_NONE && ready < least) {
+            plane = p;
+            victim = v;
+            least = ready;
         }
     }
-    victim = scarp_gc_choose_victim(drive, best, &levelling);
-    if (victim == SCARP_NONE || drive->plane[best].n_free < 2 ||
-        (uint64_t)drive->block[victim].valid * 1000 <=
-            t_page * drive->units_per_block ||
-        !scarp_gc_start(drive, best, SCARP_ORIGIN_PREMIGRATE)) {
+    if (victim == SCARP_NONE) {
         return false;
     }
-    pregc->plane = best;
+    scarp_gc_premigrate(drive, plane, victim);
+    pregc->plane = plane;
     pregc->began = true;
     pregc->steps++;
     return true;
@@ -85,8 +110,8 @@ static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
 }
 
 static const ScarpParam params[] = {
-    { "t_block", "permille of blocks", "migrate when fewer are free", 1, 1000,
-      110 },
+    { "t_block", "permille of blocks",
+      "migrate when fewer are free, or nearly: within t_page", 1, 1000, 110 },
     { "t_page", "permille of a block", "valid units to leave in the victim", 0,
       1000, 100 },
 };

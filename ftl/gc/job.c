@@ -229,19 +229,11 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc)
     }
 }
 
-bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
+                  ScarpOrigin origin, bool levelling)
 {
     ScarpGc *gc = &drive->plane[p].gc;
-    bool levelling = false;
-    uint32_t victim;
 
-    if (gc->running) {
-        return false;
-    }
-    victim = scarp_gc_choose_victim(drive, p, &levelling);
-    if (victim == SCARP_NONE) {
-        return false;
-    }
     scarp_block_take(drive, victim);
     memset(gc, 0, sizeof(*gc));
     gc->origin = origin;
@@ -263,7 +255,27 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
         drive->scheme.pacing->gc_start(drive, gc);
     }
     scarp_gc_advance(drive, gc);
+}
+
+bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+{
+    bool levelling = false;
+    uint32_t victim;
+
+    if (drive->plane[p].gc.running) {
+        return false;
+    }
+    victim = scarp_gc_choose_victim(drive, p, &levelling);
+    if (victim == SCARP_NONE) {
+        return false;
+    }
+    start(drive, p, victim, origin, levelling);
     return true;
+}
+
+void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
+{
+    start(drive, p, victim, SCARP_ORIGIN_PREMIGRATE, false);
 }
 
 void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx)

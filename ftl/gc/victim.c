@@ -71,6 +71,30 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
     return 0;
 }
 
+uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
+                            uint32_t least, uint32_t *n_below)
+{
+    const ScarpPlane *plane = &drive->plane[p];
+
+    *n_below = 0;
+    for (uint32_t w = 0; w <= drive->units_per_block / 64; w++) {
+        uint64_t filled = plane->bucket_filled[w];
+
+        for (; filled; filled &= filled - 1) {
+            uint32_t valid = w * 64 + __builtin_ctzll(filled);
+            uint32_t b = plane->bucket[valid];
+
+            if (valid > least) {
+                return worth(drive, valid) ? b : SCARP_NONE;
+            }
+            for (; b != SCARP_NONE; b = drive->block[b].next) {
+                ++*n_below;
+            }
+        }
+    }
+    return SCARP_NONE;
+}
+
 /* What a policy may not choose, greedy decides: progress is never at risk. */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
                                uint32_t block)

@@ -1,0 +1,136 @@
+/*
+ * PreGC: what idle time does to the collections after it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "scarp.h"
+
+#define OVERRIDES "geometry.blocks_per_plane=40," \
+                  "geometry.pages_per_block=64,gc.trigger_free_blocks=4," \
+                  "ftl.over_provisioning_permille=300"
+#define PAGE 4096u
+
+typedef struct {
+    uint64_t runs, moved;
+} Seen;
+
+static void gc_done(void *opaque, const ScarpGcRun *run)
+{
+    Seen *seen = opaque;
+
+    seen->runs++;
+    seen->moved += run->moved_units;
+}
+
+static ScarpDrive *aged(const char *params)
+{
+    ScarpConfig config = {
+        .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
+        .scheme = params ? "pregc" : "baseline", .params = params,
+        .overrides = OVERRIDES, .seed = 1,
+    };
+    ScarpAge age = { .utilisation_permille = 800,
+                     .overwrite_permille = UINT32_MAX, .pattern = "random",
+                     .seed = 1 };
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = scarp_drive_new(&config, &error);
+
+    g_assert_no_error(error);
+    g_assert_true(scarp_age(drive, &age, &error));
+    scarp_stats_reset(drive);
+    return drive;
+}
+
+static void settle(ScarpDrive *drive)
+{
+    while (scarp_next_event_ns(drive) != SCARP_TIME_NEVER) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+}
+
+/* One write, and then all the time that PreGC wants. */
+static void write_one(ScarpDrive *drive, uint64_t page)
+{
+    ScarpCmd cmd = { .op = SCARP_OP_WRITE, .offset_bytes = page * PAGE,
+                     .length_bytes = PAGE, .deadline_ns = SCARP_TIME_NEVER };
+
+    scarp_submit(drive, &cmd, scarp_now_ns(drive) + 1000);
+    settle(drive);
+    g_assert_true(scarp_reap(drive) == &cmd);
+}
+
+/* Pages that a collection moves, a thousand times their mean. */
+static uint64_t mean_moved(ScarpDrive *drive, unsigned writes)
+{
+    ScarpObserver observer = { .gc_done = gc_done };
+    uint64_t pages = scarp_drive_logical_bytes(drive) / PAGE * 8 / 10;
+    Seen seen = { 0 };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(3);
+    g_autoptr(GError) error = NULL;
+
+    observer.opaque = &seen;
+    scarp_set_observer(drive, &observer);
+    for (unsigned i = 0; i < writes; i++) {
+        write_one(drive, g_rand_int_range(rand, 0, pages));
+        if (i < 100) { /* the aged drive's first collections had no idle time */
+            seen = (Seen) { 0 };
+        }
+    }
+    g_assert_true(scarp_quiescent(drive, &error));
+    g_assert_true(scarp_check(drive, &error));
+    g_assert_cmpuint(seen.runs, >, 20);
+    return seen.moved * 1000 / seen.runs;
+}
+
+/*
+ * With idle time after each write, collections have about T_page left: one that
+ * PreGC's own programs bring on in the middle of its work has more.
+ */
+static void test_leaves_t_page(void)
+{
+    ScarpDrive *base = aged(NULL), *drive = aged("t_block=150,t_page=100");
+    uint64_t base_mean = mean_moved(base, 2000);
+    uint64_t mean = mean_moved(drive, 2000);
+
+    g_assert_cmpuint(mean * 2, <, base_mean);
+    g_assert_cmpuint(scarp_stats(drive)->premigrated_units, >, 0);
+    scarp_drive_free(base);
+    scarp_drive_free(drive);
+}
+
+/* At or under the GC threshold T_block asks for nothing. */
+static void test_t_block_below_gc(void)
+{
+    ScarpDrive *drive = aged("t_block=90");
+
+    mean_moved(drive, 1500);
+    g_assert_cmpuint(scarp_stats(drive)->premigrated_units, ==, 0);
+    scarp_drive_free(drive);
+}
+
+/* The higher, the further ahead; each stops by itself. */
+static void test_t_block_says_how_far(void)
+{
+    uint64_t before = 0;
+
+    for (unsigned t_block = 150; t_block <= 300; t_block += 50) {
+        g_autofree char *params = g_strdup_printf("t_block=%u", t_block);
+        ScarpDrive *drive = aged(params);
+        uint64_t moved;
+
+        write_one(drive, 0);
+        moved = scarp_stats(drive)->premigrated_units;
+        g_assert_cmpuint(moved, >, before);
+        before = moved;
+        scarp_drive_free(drive);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/pregc/leaves-t-page", test_leaves_t_page);
+    g_test_add_func("/pregc/t-block-below-gc", test_t_block_below_gc);
+    g_test_add_func("/pregc/t-block-says-how-far", test_t_block_says_how_far);
+    return g_test_run();
+}
