@@ -18,7 +18,7 @@ typedef struct {
 static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
     uint32_t p = drive->scheme.alloc->early
-                     ? drive->scheme.alloc->plane(drive, lpn)
+                     ? drive->scheme.alloc->plane(drive, lpn, 0)
                      : lpn / drive->units_per_page % drive->n_planes;
     uint32_t *ppn = &open[p].next_ppn;
 

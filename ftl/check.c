@@ -32,6 +32,37 @@ static uint32_t count_valid(const ScarpDrive *drive, uint32_t block)
     return valid;
 }
 
+/* Open blocks are those that the plane's write points name, each once. */
+static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpPlane *plane = &drive->plane[p];
+    uint32_t first = p * drive->d.blocks_per_plane, open = 0, named = 0;
+
+    for (uint32_t b = 0; b < drive->d.blocks_per_plane; b++) {
+        open += drive->block[first + b].state == BLOCK_ACTIVE;
+    }
+    for (int i = 0; i < ACTIVE__COUNT; i++) {
+        uint32_t b = plane->active[i];
+
+        if (b == SCARP_NONE) {
+            continue;
+        }
+        named++;
+        if (i >= ACTIVE_HOST + (int)drive->d.streams ||
+            scarp_block_plane(drive, b) != p ||
+            drive->block[b].state != BLOCK_ACTIVE) {
+            return broken(error, "open block", b, drive->block[b].state,
+                          BLOCK_ACTIVE);
+        }
+        if (i >= ACTIVE_HOST && drive->block[b].stream != i - ACTIVE_HOST) {
+            return broken(error, "stream of block", b, drive->block[b].stream,
+                          i - ACTIVE_HOST);
+        }
+    }
+    return open == named || broken(error, "open blocks of plane", p, open,
+                                   named);
+}
+
 static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpPlane *plane = &drive->plane[p];
@@ -97,7 +128,7 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
     uint64_t valid = 0, mapped = 0;
 
     for (uint32_t p = 0; p < drive->n_planes; p++) {
-        if (!check_plane(drive, p, error)) {
+        if (!check_plane(drive, p, error) || !check_active(drive, p, error)) {
             return false;
         }
         valid += drive->plane[p].valid;

@@ -59,6 +59,7 @@ static const Key keys[] = {
     KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
+    KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
     KEY("gc", separate_active_block, 0, 1, "1"),
     KEY("gc", victim_candidates, 1, 64, "8"),
@@ -294,8 +295,7 @@ static bool check(const ScarpDescription *d, GError **error)
     uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
     uint64_t logical = plane_pages * 1000 /
                        (1000 + d->over_provisioning_permille);
-    /* One active block for the host, one for GC, and the GC's own reserve. */
-    uint64_t needed = d->trigger_free_blocks + 3;
+    uint64_t needed = scarp_reserved_blocks(d);
     uint64_t unusable, least_buffer = 2 * d->page_bytes;
     uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
 
@@ -355,8 +355,8 @@ static bool check(const ScarpDescription *d, GError **error)
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                     ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                    "more than gc.trigger_free_blocks + 3, and room for units "
-                    "that share a page, = %" G_GUINT64_FORMAT " are needed",
+                    "more than gc.trigger_free_blocks + ftl.streams + 2, and "
+                    "room for units that share a page, = %" G_GUINT64_FORMAT " are needed",
                     d->over_provisioning_permille,
                     (plane_pages - logical) / d->pages_per_block,
                     needed + unusable / d->pages_per_block);

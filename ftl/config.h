@@ -9,6 +9,7 @@
 #include "scarp.h"
 
 #define SCARP_MAX_UNITS 64 /* in a page */
+#define SCARP_MAX_STREAMS 8
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
@@ -56,6 +57,7 @@ typedef struct {
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
+    uint64_t streams;   /* of the host, each with blocks of its own */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
     uint64_t trigger_free_blocks; /* per plane: collect at or below it */
@@ -64,6 +66,15 @@ typedef struct {
     uint64_t background_free_blocks; /* collect when idle below it; 0: off */
     uint64_t wear_spread_erases;  /* static levelling above it; 0: off */
 } ScarpDescription;
+
+/*
+ * Blocks of a plane that need not hold data: free ones, and the open ones of
+ * GC, of each stream, and of a policy that puts one aside.
+ */
+static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
+{
+    return d->trigger_free_blocks + 2 + d->streams;
+}
 
 /*
  * Read path, then apply overrides ("group.key=value,…" or NULL), then check

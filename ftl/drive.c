@@ -43,6 +43,7 @@ void scarp_drive_free(ScarpDrive *drive)
     g_free(drive->plane);
     g_free(drive->block);
     g_free(drive->hash);
+    g_free(drive->packer);
     g_free(drive->l2p);
     g_free(drive->p2l);
     g_free(drive->valid);
@@ -172,6 +173,8 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
     drive->chunks = g_ptr_array_new_with_free_func(g_free);
     drive->free_data = g_ptr_array_new_with_free_func(g_free);
     drive->hash = g_new0(ScarpUnit *, drive->hash_mask + 1);
+    drive->packer = g_new0(ScarpPacker, (drive->n_planes + 1) *
+                                            (uint32_t)d.streams);
     drive->l2p = new_table(drive->logical_units, error);
     drive->p2l = drive->l2p ? new_table((uint64_t)drive->units_per_plane *
                                         drive->n_planes, error) : NULL;

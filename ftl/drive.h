@@ -57,7 +57,7 @@ struct ScarpUnit {
     uint32_t source_ppn;  /* GC: where it came from */
     uint32_t plane;       /* it is meant for; SCARP_NONE: not yet decided */
     uint32_t first_byte, bytes; /* what the host wrote of it */
-    uint16_t stream;
+    uint16_t stream; /* < ftl.streams */
     bool rmw;        /* waits for the rest of its bytes */
     bool packing;    /* may still be overwritten in place */
     bool until_ready; /* cmd ends when rmw does */
@@ -110,10 +110,15 @@ typedef struct {
     uint64_t seq;        /* of the drive's block openings: age, recovery */
     uint8_t state;
     uint8_t origin;      /* that opened it */
+    uint8_t stream;      /* ditto; GC's copies: 0 */
     void **data; /* [units_per_block], NULL until something is stored */
 } ScarpBlock;
 
-enum { ACTIVE_HOST, ACTIVE_GC, ACTIVE_EXTRA, ACTIVE__COUNT };
+/* From ACTIVE_HOST on: one for each stream of the host. */
+enum {
+    ACTIVE_GC, ACTIVE_EXTRA, ACTIVE_HOST,
+    ACTIVE__COUNT = ACTIVE_HOST + SCARP_MAX_STREAMS
+};
 
 /* Units that wait until they fill a page. */
 typedef struct {
@@ -155,7 +160,6 @@ typedef struct {
     uint32_t programs_units; /* host units assigned to it, not yet on flash */
     uint32_t full_head, full_tail; /* filled longest ago first */
     uint32_t n_full;
-    ScarpPacker packer;      /* host units for this plane */
     ScarpPacker gc_packer;   /* relocated units for this plane */
     ScarpGc gc;
 } ScarpPlane;
@@ -242,7 +246,7 @@ struct ScarpDrive {
     uint64_t buffer_units; /* 0: no buffer */
     uint64_t buffer_used, buffer_packing;
     CmdQueue buffer_wait;
-    ScarpPacker dynamic_packer;
+    ScarpPacker *packer; /* [plane, or n_planes: not yet decided][stream] */
     uint32_t next_plane; /* dynamic allocation's turn */
     /* pools */
     ScarpTx *free_tx;
@@ -264,13 +268,13 @@ void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
 void scarp_block_erase(ScarpDrive *drive, uint32_t block);
 /* Whether a page can be allocated now; GC may use the last free block. */
 bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t plane,
-                          ScarpOrigin origin);
+                          ScarpOrigin origin, uint16_t stream);
 /* Offset in its block of the page that would be allocated next. */
 uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t plane,
-                            ScarpOrigin origin);
+                            ScarpOrigin origin, uint16_t stream);
 /*
- * The plane's active block becomes its extra one, so that the next page is a
- * block's first; false: it has an extra one, or too few free blocks.
+ * The plane's active block (of the host: stream 0's) becomes its extra one, so
+ * that the next page is a block's first; false: it has an extra one, or too few free blocks.
  */
 bool scarp_active_set_aside(ScarpDrive *drive, uint32_t plane,
                             ScarpOrigin origin);

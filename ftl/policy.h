@@ -59,7 +59,7 @@ typedef struct {
      * is ready to go, with SCARP_NONE.
      */
     bool early;
-    uint32_t (*plane)(ScarpDrive *drive, uint32_t lpn);
+    uint32_t (*plane)(ScarpDrive *drive, uint32_t lpn, uint16_t stream);
 } ScarpAllocOps;
 
 typedef struct {

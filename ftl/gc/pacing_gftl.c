@@ -51,8 +51,9 @@ static void check(ScarpDrive *drive, uint32_t die)
     bool short_of_blocks = false;
 
     scarp_gc_check_one(drive, die);
+    /* A sibling's, too: its own collection can start only after this one. */
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        short_of_blocks |= drive->plane[p].gc.running && urgent(drive, p);
+        short_of_blocks |= urgent(drive, p);
     }
     if (short_of_blocks ||
         !(drive->die[die].n_reads + drive->die[die].n_programs)) {

@@ -11,7 +11,7 @@ bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpPlane *plane = &drive->plane[p];
     /* Active blocks, the reserve, and what its own collection may need. */
-    uint32_t spare = drive->d.trigger_free_blocks + 3 + plane->n_bad;
+    uint32_t spare = scarp_reserved_blocks(&drive->d) + plane->n_bad;
     uint32_t ceiling = (drive->d.blocks_per_plane - spare) *
                        drive->units_per_block;
 

@@ -67,8 +67,9 @@ static void unit_release(ScarpDrive *drive, ScarpUnit *unit)
 
 static ScarpPacker *packer_of(ScarpDrive *drive, const ScarpUnit *unit)
 {
-    return drive->scheme.alloc->early ? &drive->plane[unit->plane].packer
-                                      : &drive->dynamic_packer;
+    uint32_t p = drive->scheme.alloc->early ? unit->plane : drive->n_planes;
+
+    return &drive->packer[p * (uint32_t)drive->d.streams + unit->stream];
 }
 
 /* The packer's units become a page that waits for its die. */
@@ -84,7 +85,8 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer)
     packer->n = 0;
     packer->head = NULL;
     if (tx->plane == SCARP_NONE) {
-        tx->plane = drive->scheme.alloc->plane(drive, SCARP_NONE);
+        tx->plane = drive->scheme.alloc->plane(drive, SCARP_NONE,
+                                               tx->units->stream);
         for (ScarpUnit *unit = tx->units; unit; unit = unit->next) {
             unit->plane = tx->plane;
         }
@@ -269,13 +271,16 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 {
     ScarpUnit *older = scarp_buffer_find(drive, lpn);
     bool through = !drive->buffer_units || cmd->fua;
+    /* What has no blocks of its own goes with what names no stream. */
+    uint16_t stream = cmd->stream < drive->d.streams ? cmd->stream : 0;
     ScarpUnit *unit;
 
     drive->stats.host_written_units++;
     if (drive->scheme.place->host_write) {
         drive->scheme.place->host_write(drive, lpn);
     }
-    if (older && older->packing && !older->cmd && !through) {
+    if (older && older->packing && !older->cmd && !through &&
+        older->stream == stream) {
         drive->stats.buffer_coalesced_units++;
         fill(older, first_byte, bytes, from);
         return;
@@ -283,7 +288,7 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     unit = scarp_unit_new(drive, lpn);
     unit->seq = drive->next_seq++;
     unit->cmd_seq = cmd->seq;
-    unit->stream = cmd->stream;
+    unit->stream = stream;
     unit->created_ns = drive->now_ns;
     unit->first_byte = first_byte;
     unit->bytes = bytes;
@@ -292,7 +297,7 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
         take_cmd(unit, cmd);
     }
     if (drive->scheme.alloc->early) {
-        unit->plane = drive->scheme.alloc->plane(drive, lpn);
+        unit->plane = drive->scheme.alloc->plane(drive, lpn, stream);
         drive->plane[unit->plane].programs_units++;
     }
     if (drive->store_data) {

@@ -9,14 +9,14 @@
 #include "drive.h"
 
 /* Less is better. */
-static uint32_t load(const ScarpDrive *drive, uint32_t p)
+static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
 {
     const ScarpDie *die = &drive->die[scarp_plane_die(drive, p)];
     const ScarpPlane *plane = &drive->plane[p];
     uint32_t waiting = MIN(die->n_reads + die->n_programs + die->n_gc +
                            !!die->current, 0xffff);
 
-    if (!scarp_alloc_possible(drive, p, SCARP_ORIGIN_HOST)) {
+    if (!scarp_alloc_possible(drive, p, SCARP_ORIGIN_HOST, stream)) {
         return UINT32_MAX;
     }
     return (die->gc_jobs ? 1u << 20 : 0) +
@@ -28,13 +28,14 @@ static uint32_t load(const ScarpDrive *drive, uint32_t p)
 static bool below_ceiling(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpPlane *plane = &drive->plane[p];
-    uint32_t spare = drive->d.trigger_free_blocks + 3 + plane->n_bad;
+    uint32_t spare = scarp_reserved_blocks(&drive->d) + plane->n_bad;
 
     return plane->valid + plane->programs_units <
            (drive->d.blocks_per_plane - spare) * drive->units_per_block;
 }
 
-static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED)
+static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
+                              uint16_t stream)
 {
     uint32_t n = drive->n_planes, best = SCARP_NONE, least = UINT32_MAX;
 
@@ -43,7 +44,8 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED)
         uint32_t turn = (drive->next_plane + i) % n;
         uint32_t p = turn % drive->n_dies * (uint32_t)drive->d.planes_per_die +
                      turn / drive->n_dies;
-        uint32_t now = below_ceiling(drive, p) ? load(drive, p) : UINT32_MAX;
+        uint32_t now = below_ceiling(drive, p) ? load(drive, p, stream)
+                                               : UINT32_MAX;
 
         if (now < least) {
             least = now;

@@ -7,7 +7,8 @@
  */
 #include "drive.h"
 
-static uint32_t static_plane(ScarpDrive *drive, uint32_t lpn)
+static uint32_t static_plane(ScarpDrive *drive, uint32_t lpn,
+                             uint16_t stream G_GNUC_UNUSED)
 {
     const ScarpDescription *d = &drive->d;
     uint32_t channel = 0, way = 0, die = 0, plane = 0;

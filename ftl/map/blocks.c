@@ -129,7 +129,7 @@ static void set_bad(ScarpDrive *drive, uint32_t index)
 /* Blocks that a plane needs beyond what the host may fill. */
 static uint32_t spare_needed(const ScarpDrive *drive)
 {
-    return drive->d.trigger_free_blocks + 3;
+    return scarp_reserved_blocks(&drive->d);
 }
 
 static uint32_t spare(const ScarpDrive *drive, const ScarpPlane *plane)
@@ -205,16 +205,17 @@ void scarp_blocks_init(ScarpDrive *drive)
  * While its die collects nothing, the host fills a plane's extra active block
  * first, so that there are never more than two that it writes to.
  */
-static int active_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+static int active_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                      uint16_t stream)
 {
     const ScarpPlane *plane = &drive->plane[p];
 
     if (origin != SCARP_ORIGIN_HOST && drive->d.separate_active_block) {
         return ACTIVE_GC;
     }
-    return plane->active[ACTIVE_EXTRA] != SCARP_NONE &&
+    return plane->active[ACTIVE_EXTRA] != SCARP_NONE && !stream &&
                    !drive->die[scarp_plane_die(drive, p)].gc_jobs
-               ? ACTIVE_EXTRA : ACTIVE_HOST;
+               ? ACTIVE_EXTRA : ACTIVE_HOST + stream;
 }
 
 bool scarp_active_set_aside(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
@@ -235,10 +236,11 @@ bool scarp_active_set_aside(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
 }
 
 bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t p,
-                          ScarpOrigin origin)
+                          ScarpOrigin origin, uint16_t stream)
 {
     const ScarpPlane *plane = &drive->plane[p];
-    bool room = plane->active[active_for(drive, p, origin)] != SCARP_NONE;
+    bool room = plane->active[active_for(drive, p, origin, stream)] !=
+                SCARP_NONE;
 
     if (origin != SCARP_ORIGIN_HOST) {
         return room || plane->n_free > 0;
@@ -251,18 +253,19 @@ bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t p,
 }
 
 uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t p,
-                            ScarpOrigin origin)
+                            ScarpOrigin origin, uint16_t stream)
 {
-    uint32_t active = drive->plane[p].active[active_for(drive, p, origin)];
+    uint32_t active =
+        drive->plane[p].active[active_for(drive, p, origin, stream)];
 
     return active == SCARP_NONE ? 0 : drive->block[active].written;
 }
 
 uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
-                          uint16_t stream G_GNUC_UNUSED)
+                          uint16_t stream)
 {
     ScarpPlane *plane = &drive->plane[p];
-    uint32_t *active = &plane->active[active_for(drive, p, origin)];
+    uint32_t *active = &plane->active[active_for(drive, p, origin, stream)];
     ScarpBlock *block;
     uint32_t ppn;
 
@@ -271,6 +274,7 @@ uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
         block = &drive->block[*active];
         block->state = BLOCK_ACTIVE;
         block->origin = origin;
+        block->stream = stream;
         block->seq = drive->next_block_seq++;
     }
     block = &drive->block[*active];

@@ -48,10 +48,11 @@ static ScarpTx *take_program(ScarpDrive *drive, TxQueue *queue,
 {
     uint32_t page = scarp_ppn_page(drive, lead->ppn);
     ScarpTx *tx = queue->head;
+    uint16_t stream = tx && tx->units ? tx->units->stream : 0;
 
     if (!tx || !fits(drive, lead, tx) ||
-        !scarp_alloc_possible(drive, p, tx->origin) ||
-        scarp_alloc_offset(drive, p, tx->origin) != page) {
+        !scarp_alloc_possible(drive, p, tx->origin, stream) ||
+        scarp_alloc_offset(drive, p, tx->origin, stream) != page) {
         return NULL;
     }
     scarp_sched_dequeue(drive, queue, &queue->head);
@@ -59,8 +60,7 @@ static ScarpTx *take_program(ScarpDrive *drive, TxQueue *queue,
         scarp_gc_tx_started(drive, tx);
     } else {
         scarp_tx_account(drive, tx);
-        tx->ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST,
-                                   tx->units->stream);
+        tx->ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, stream);
     }
     return tx;
 }

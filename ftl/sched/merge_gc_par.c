@@ -25,7 +25,8 @@ static void gc_start(ScarpDrive *drive, const ScarpGc *gc)
 {
     uint32_t n = drive->d.planes_per_die;
     uint32_t first = gc->plane / n * n;
-    uint32_t offset = scarp_alloc_offset(drive, gc->plane, SCARP_ORIGIN_GC);
+    uint32_t offset = scarp_alloc_offset(drive, gc->plane, SCARP_ORIGIN_GC,
+                                         0);
     bool aligned = true;
 
     if (!drive->scheme.param[AXIS_MERGE][0]) {
@@ -33,7 +34,8 @@ static void gc_start(ScarpDrive *drive, const ScarpGc *gc)
     }
     for (uint32_t p = first; p < first + n; p++) {
         aligned &= p == gc->plane ||
-                   scarp_alloc_offset(drive, p, SCARP_ORIGIN_HOST) == offset;
+                   scarp_alloc_offset(drive, p, SCARP_ORIGIN_HOST, 0) ==
+                       offset;
     }
     if (aligned ||
         (offset &&

@@ -76,7 +76,8 @@ static ScarpTx *pick_program(ScarpDrive *drive, uint32_t die)
         TxQueue *queue = &drive->plane[p].programs;
 
         if (queue->head && (!best || queue->head->seq < best->head->seq) &&
-            scarp_alloc_possible(drive, p, SCARP_ORIGIN_HOST)) {
+            scarp_alloc_possible(drive, p, SCARP_ORIGIN_HOST,
+                                 queue->head->units->stream)) {
             best = queue;
         }
     }
@@ -101,7 +102,7 @@ static ScarpTx *pick_gc(ScarpDrive *drive, uint32_t die, PickFilter filter)
         if (queue->head && (!best || queue->head->seq < best->head->seq) &&
             ((queue->head->kind != TX_PROGRAM &&
               queue->head->kind != TX_COPYBACK) ||
-             scarp_alloc_possible(drive, p, SCARP_ORIGIN_GC))) {
+             scarp_alloc_possible(drive, p, SCARP_ORIGIN_GC, 0))) {
             best = queue;
         }
     }

@@ -136,6 +136,7 @@ static void random_workload(const char *scheme, const char *overrides,
                     slot->cmd.deadline_ns = SCARP_TIME_NEVER;
                     slot->cmd.data = slot->data;
                     slot->cmd.fua = g_rand_int_range(rand, 0, 4) == 0;
+                    slot->cmd.stream = g_rand_int_range(rand, 0, 9);
                     slot->cmd.opaque = slot;
                     for (uint64_t i = 0; i < length; i++) {
                         slot->data[i] = g_rand_int(rand);
@@ -245,6 +246,8 @@ static char *random_overrides(GRand *rand)
     g_string_append(text, ONE_OF(rand, "", ",nand.cell_bits=3,nand.layers=4,"
                                  "nand.layer_fastest_permille=667,"
                                  "nand.layer_slowest_permille=1333"));
+    g_string_append(text, ONE_OF(rand, "", "", ",ftl.streams=3",
+                                 ",ftl.streams=8"));
     g_string_append(text, ONE_OF(rand, "", ",gc.separate_active_block=0"));
     g_string_append(text, ONE_OF(rand, "", ",gc.background_free_blocks=5"));
     g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=1"));
