@@ -26,18 +26,26 @@ enum {
 #define MAX_OPS 65536
 
 typedef struct {
+    ScarpFlashOp f;   /* but for cmd_seqs */
+    uint64_t cmd_seq; /* the first; UINT64_MAX: none */
+} RigOp;
+
+typedef struct {
     ScarpDrive *drive;
-    ScarpFlashOp op[MAX_OPS]; /* in the order of their ends */
+    RigOp op[MAX_OPS]; /* phases, as reported */
     ScarpGcRun run[MAX_OPS];
     unsigned n_ops, n_runs;
 } Rig;
 
-static inline void rig_flash_done(void *opaque, const ScarpFlashOp *op)
+static inline void rig_flash_phase(void *opaque, const ScarpFlashOp *op)
 {
     Rig *rig = opaque;
 
     if (rig->n_ops < MAX_OPS) {
-        rig->op[rig->n_ops++] = *op;
+        RigOp *to = &rig->op[rig->n_ops++];
+
+        to->f = *op;
+        to->cmd_seq = op->n_cmds ? op->cmd_seqs[0] : UINT64_MAX;
     }
 }
 
@@ -60,7 +68,7 @@ static inline Rig *rig_new(const char *scheme, const char *params,
                            .seed = 1, .store_data = true };
     g_autoptr(GError) error = NULL;
     Rig *rig = g_new0(Rig, 1);
-    ScarpObserver observer = { .flash_done = rig_flash_done,
+    ScarpObserver observer = { .flash_phase = rig_flash_phase,
                                .gc_done = rig_gc_done, .opaque = rig };
 
     rig->drive = scarp_drive_new(&config, &error);
@@ -159,13 +167,16 @@ static inline void rig_age(Rig *rig, unsigned utilisation_permille)
     g_assert_true(scarp_age(rig->drive, &age, &error));
 }
 
-/* The n-th (from 0) flash command of a kind and origin that has ended. */
+/* The n-th (from 0) array phase of a kind and origin. */
 static inline const ScarpFlashOp *rig_op(const Rig *rig, ScarpFlashKind kind,
                                          ScarpOrigin origin, unsigned n)
 {
     for (unsigned i = 0; i < rig->n_ops; i++) {
-        if (rig->op[i].kind == kind && rig->op[i].origin == origin && !n--) {
-            return &rig->op[i];
+        const ScarpFlashOp *op = &rig->op[i].f;
+
+        if (op->kind == kind && op->origin == origin &&
+            op->phase == SCARP_PHASE_ARRAY && !n--) {
+            return op;
         }
     }
     g_assert_not_reached();

@@ -61,9 +61,12 @@ static void isolated(const char *scheme, const char *overrides,
             ((Slot *)done->opaque)->busy = false;
         }
         for (unsigned i = 0; i < rig->n_ops; i++) {
-            const ScarpFlashOp *op = &rig->op[i];
+            const ScarpFlashOp *op = &rig->op[i].f;
             uint8_t stream;
 
+            if (op->phase != SCARP_PHASE_ARRAY) {
+                continue;
+            }
             if (op->kind == SCARP_FLASH_ERASE) {
                 of_block[op->block] = NO_STREAM;
             }
@@ -72,7 +75,7 @@ static void isolated(const char *scheme, const char *overrides,
                 continue;
             }
             stream = g_array_index(stream_of, uint8_t,
-                                   op->cmd_seq - first_seq);
+                                   rig->op[i].cmd_seq - first_seq);
             g_assert_cmpuint(stream, <, 8);
             stream = stream < streams ? stream : 0;
             if (of_block[op->block] == NO_STREAM) {
