@@ -215,7 +215,7 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive)
 }
 
 /* Dies that something happened to look for work, in the order it happened. */
-static void work(ScarpDrive *drive)
+void scarp_work(ScarpDrive *drive)
 {
     while (drive->n_kicked) {
         uint32_t die = drive->kicked[drive->first_kicked];
@@ -241,7 +241,7 @@ static void run_one(ScarpDrive *drive, uint32_t source)
     } else {
         scarp_channel_event(drive, source);
     }
-    work(drive);
+    scarp_work(drive);
 }
 
 void scarp_run(ScarpDrive *drive, int64_t now_ns)

@@ -356,6 +356,7 @@ void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx);
 /* The die looks for work when the event that runs now has been handled. */
 static inline void scarp_die_kick(ScarpDrive *drive, uint32_t die);
 void scarp_die_work(ScarpDrive *drive, uint32_t die);
+void scarp_work(ScarpDrive *drive); /* drive.c: every kicked die's */
 void scarp_die_event(ScarpDrive *drive, uint32_t die);
 void scarp_channel_event(ScarpDrive *drive, uint32_t channel);
 void scarp_timing_init(ScarpDrive *drive);

@@ -271,6 +271,11 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
             scarp_gc_allow(drive, gc, UINT32_MAX);
         }
     }
+    /* The next event may be far: let the new scheme have a first look. */
+    for (uint32_t die = 0; die < drive->n_dies; die++) {
+        scarp_die_kick(drive, die);
+    }
+    scarp_work(drive);
     return true;
 }
 

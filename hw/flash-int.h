@@ -30,6 +30,11 @@ struct NvmeFlash {
     uint64_t in_flight;     /* commands that the engine has */
     uint64_t ns_bytes;      /* given to namespaces so far */
     bool stopped;           /* the guest is gone */
+    char *running;          /* the scheme, as it was asked for */
+    char *refusal;          /* why the last switch was refused, or NULL */
+    int64_t switched_ns;
+    uint32_t switches_accepted;
+    uint32_t switches_refused;
     Notifier shutdown;
 
     char *description;
@@ -66,6 +71,11 @@ int64_t nvme_flash_now_ns(NvmeFlash *flash);
  */
 void nvme_flash_lock(NvmeFlash *flash);
 void nvme_flash_unlock(NvmeFlash *flash);
+
+/* flash-scheme.c */
+char *flash_scheme_text(const char *scheme, const char *params);
+bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
+size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
 
 /* flash-realtime.c */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);

@@ -94,8 +94,12 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     return true;
 }
 
-size_t nvme_flash_log_page(NvmeFlash *flash, void *buf, size_t size)
+size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
+                           size_t size)
 {
+    if (lid == NVME_FLASH_LOG_SCHEME) {
+        return flash_scheme_page(flash, buf, size);
+    }
     nvme_flash_lock(flash);
     size = scarp_stats_log_page(flash->drive, nvme_flash_now_ns(flash), buf,
                                 size);
@@ -311,6 +315,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         flash->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, nvme_flash_timer_cb,
                                     flash);
     }
+    flash->running = flash_scheme_text(config.scheme, config.params);
     flash->shutdown.notify = flash_shutdown;
     qemu_register_shutdown_notifier(&flash->shutdown);
     return;
@@ -340,6 +345,8 @@ static void nvme_flash_unrealize(DeviceState *dev)
     flash_port_free(flash->port);
     scarp_drive_free(flash->drive);
     flash->drive = NULL;
+    g_clear_pointer(&flash->running, g_free);
+    g_clear_pointer(&flash->refusal, g_free);
 }
 
 static char *nvme_flash_get_stats(Object *obj, Error **errp)
@@ -359,41 +366,22 @@ static char *nvme_flash_get_stats(Object *obj, Error **errp)
 
 static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
 {
-    NvmeFlash *flash = NVME_FLASH(obj);
-    char *scheme;
-
-    if (!flash->drive) {
-        return g_strdup("");
-    }
-    nvme_flash_lock(flash);
-    scheme = g_strdup(scarp_drive_scheme(flash->drive));
-    nvme_flash_unlock(flash);
-    return scheme;
+    return g_strdup(NVME_FLASH(obj)->running ?: "");
 }
 
 /* "NAME" or "NAME:KEY=VALUE;...": from the next GC decision on */
 static void nvme_flash_set_running_scheme(Object *obj, const char *value,
                                           Error **errp)
 {
+    ERRP_GUARD();
     NvmeFlash *flash = NVME_FLASH(obj);
-    g_auto(GStrv) part = g_strsplit(value, ":", 2);
-    g_autoptr(GError) error = NULL;
 
     if (!flash->drive) {
         error_setg(errp, "running-scheme: the device is not realized");
         return;
     }
-    if (part[0] && part[1]) {
-        g_strdelimit(part[1], ";", ',');
-    }
-    nvme_flash_lock(flash);
-    if (!scarp_drive_set_scheme(flash->drive, part[0] ?: "",
-                                part[0] ? part[1] : NULL, &error)) {
-        error_setg(errp, "running-scheme: %s", error->message);
-    }
-    nvme_flash_unlock(flash);
-    if (flash->realtime) {
-        flash_realtime_kick(flash->realtime);
+    if (!flash_scheme_switch(flash, value, errp)) {
+        error_prepend(errp, "running-scheme: ");
     }
 }
 

@@ -15,8 +15,19 @@ typedef struct NvmeNamespace NvmeNamespace;
 
 enum {
     NVME_FLASH_LOG_STATS = 0xca,   /* log page: see ftl/scarp.h */
+    NVME_FLASH_LOG_SCHEME = 0xcb,  /* log page: see flash-scheme.c */
     NVME_FLASH_ADM_CONTROL = 0xc0, /* admin opcode, without data */
+    /*
+     * Admin opcode, with data to the device: the scheme from the next GC
+     * decision on, "NAME" or "NAME:KEY=VALUE,...", padded with zeroes.
+     * cdw10: the data's length in dwords.  Refused with Invalid Field; why
+     * is in NVME_FLASH_LOG_SCHEME.
+     */
+    NVME_FLASH_ADM_SCHEME = 0xc1,
 };
+
+#define NVME_FLASH_SCHEME_DWORDS 256
+#define NVME_FLASH_SCHEME_BYTES (4 * NVME_FLASH_SCHEME_DWORDS)
 
 /* cdw10 of NVME_FLASH_ADM_CONTROL */
 enum {
@@ -30,10 +41,17 @@ enum {
  */
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
 
-/* Fill at most size bytes and return the full length. */
-size_t nvme_flash_log_page(NvmeFlash *flash, void *buf, size_t size);
+/* Fill at most size bytes of one of our pages and return its full length. */
+size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
+                           size_t size);
 
 /* False if the command or its argument is not known. */
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
+
+/*
+ * NVME_FLASH_ADM_SCHEME.  False if refused.  Data of more than
+ * NVME_FLASH_SCHEME_BYTES is not looked at, and may be NULL.
+ */
+bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 
 #endif /* SCARP_NVME_FLASH_H */

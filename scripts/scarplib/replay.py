@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -56,6 +57,13 @@ def ensure_replay() -> Path:
             # A name appears only with the whole program behind it.
             shutil.move(made, binary)
     return binary
+
+
+def scheme_names() -> list[str]:
+    """Every scheme and choice that the engine knows, in its own order."""
+    done = subprocess.run([ensure_replay(), "--list"], capture_output=True, text=True, check=True)
+    listed = done.stdout.split("\n\n")[0]
+    return re.findall(r"^(\S+): ", listed, re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:

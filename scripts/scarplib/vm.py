@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,7 +47,8 @@ class FlashDrive:
     gc_log: Path | None = None
     progress: Path | None = None
     virtual_queues: bool = True
-    namespaces: int = 1
+    # Their sizes in bytes; 0: all that is left of the drive.
+    namespaces: Sequence[int] = (0,)
     clock: str | None = None
 
     def arguments(self, number: int) -> list[str]:
@@ -72,8 +74,9 @@ class FlashDrive:
         )
         arguments = ["-device", f"nvme-flash{text}"]
         arguments += ["-device", f"nvme,id=nvme{number},serial=scarp{number}"]
-        for _ in range(self.namespaces):
-            arguments += ["-device", f"nvme-ns,bus=nvme{number},flash=f{number}"]
+        for size in self.namespaces:
+            text = f"nvme-ns,bus=nvme{number},flash=f{number}"
+            arguments += ["-device", f"{text},size={size}" if size else text]
         return arguments
 
 

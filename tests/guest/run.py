@@ -28,12 +28,25 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import guest_image, qemu_build, vm  # noqa: E402
+from scarplib import guest_image, qemu_build, replay, vm  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
 SMALL = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=500"
+# For the schemes in turn: two planes a die and programs that are suspended; and pages of four
+# units behind a write buffer.  16 MiB each, half of it for the host.
+TURNS = (
+    "geometry.planes_per_die=2,geometry.blocks_per_plane=16,geometry.pages_per_block=16,"
+    "ftl.over_provisioning_permille=1000,nand.multiplane=1,nand.suspend_program=1,"
+    "nand.suspend_erase=1"
+)
+PACKED = (
+    "geometry.blocks_per_plane=16,geometry.pages_per_block=8,geometry.page_bytes=16384,"
+    "ftl.unit_bytes=4096,ftl.over_provisioning_permille=1000,controller.buffer_bytes=262144"
+)
+HALVES = (4 << 20, 0)
+COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc")
 SCHEMES = ("baseline", "ideal")
 SHELLS = ("ext4", "xfs", "btrfs", "f2fs")
 
@@ -61,7 +74,7 @@ def _run(name: str, task: str, variant: str = "", **options: object) -> vm.Guest
             qemu=_qemu(variant),
             image=guest_image.ensure_image(tests=True),
             task=task,
-            files={"suite.sh": HERE / "suite.sh"},
+            files={path.name: path for path in HERE.glob("*.sh")},
             out=out,
             **settings,  # type: ignore[arg-type]
         )
@@ -93,6 +106,31 @@ def suite(scheme: str) -> Outcome:
     good = 0 < now_ns < 3600 * 10**9 and commands > 0 and gc_runs > 0
     text += f"# progress: {now_ns} ns, {commands} commands, {gc_runs} runs of GC\n"
     return good and "not ok" not in text, text
+
+
+def every_scheme() -> Outcome:
+    """One boot: the schemes take turns on running drives of two namespaces each."""
+    names = [*replay.scheme_names(), *COMBINATIONS]
+    result = _run(
+        "schemes",
+        f"export SCARP_SCHEMES='{' '.join(names)}'\nsh /scarp/schemes.sh\n",
+        drives=[
+            # Aged, so that the first scheme has to collect, too.
+            vm.FlashDrive(description=DEVICE, overrides=TURNS, namespaces=HALVES, age=900),
+            vm.FlashDrive(
+                description=DEVICE,
+                scheme="dynamic",
+                overrides=PACKED,
+                namespaces=HALVES,
+                age=900,
+            ),
+        ],
+        wall_limit=600,
+    )
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    text = (result.results / "ktap").read_text()
+    return "not ok" not in text, text
 
 
 def broken_mapping() -> Outcome:
@@ -247,6 +285,7 @@ def refused_prompt() -> Outcome:
 
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
+    ("every scheme in turn on running drives", every_scheme),
     ("a broken mapping is caught by fio --verify", broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
     (
@@ -312,21 +351,25 @@ def main() -> int:
     global binary
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--qemu", type=Path, help="the plain build (default: the cached one)")
+    parser.add_argument("only", nargs="*", help="tests whose name contains one of these")
     parser.add_argument("--spin", action="store_true", help="a guest without end, to be killed")
     arguments = parser.parse_args()
     binary = arguments.qemu
     if arguments.spin:
         _run("orphan", SPIN, wall_limit=90, extra_args=_pid_file("orphan"))
         return 0
+    tests = [t for t in TESTS if not arguments.only or any(x in t[0] for x in arguments.only)]
+    if not tests:
+        parser.error(f"no test's name contains {' or '.join(arguments.only)}")
     print("KTAP version 1")
-    print(f"1..{len(TESTS)}", flush=True)
+    print(f"1..{len(tests)}", flush=True)
     for variant in ("", "broken-mapping"):
         qemu_build.ensure_qemu(variant)
     guest_image.ensure_image(tests=True)
     bad = 0
     with ThreadPoolExecutor(min(3, os.cpu_count() or 1)) as pool:
-        outcomes = pool.map(lambda test: test[1](), TESTS)
-        for number, ((name, _), (good, text)) in enumerate(zip(TESTS, outcomes, strict=True), 1):
+        outcomes = pool.map(lambda test: test[1](), tests)
+        for number, ((name, _), (good, text)) in enumerate(zip(tests, outcomes, strict=True), 1):
             for line in text.splitlines():
                 print(f"    {line}")
             bad += not good

@@ -1,34 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests that need a real kernel on the drive.  KTAP in /results/ktap: kselftest's habits, no
-# framework.  SCARP_DEV is a small drive, to be overwritten; SCARP_DEV1 takes file systems.
+# Tests that need a real kernel on the drive.  SCARP_DEV is a small drive, to be overwritten;
+# SCARP_DEV1 takes file systems.
 
-number=0
-log=/results/ktap
-: >$log
-
-check() { # NAME COMMAND…: one test
-    number=$((number + 1))
-    name=$1
-    shift
-    if "$@" >/tmp/out 2>&1; then
-        echo "ok $number $name" >>$log
-    else
-        echo "not ok $number $name" >>$log
-        { head -n 5 /tmp/out; echo ...; tail -n 12 /tmp/out; } | sed 's/^/# /' >>$log
-    fi
-    echo "test $number: $name"
-}
+. /scarp/ktap.sh
 
 field() { # FILE NAME: a value of nvme-cli's plain output
     sed -n "s/^$2[[:space:]]*:[[:space:]]*//p" "$1" | head -n 1
-}
-
-stat_of() { # NAME [CONTROLLER]: a statistic of the drive
-    scarp-stats "${2:-$SCARP_CTRL}" "$1" | sed 's/.* //'
-}
-
-bytes_of() {
-    echo $(($(cat /sys/class/block/${1#/dev/}/size) * 512))
 }
 
 identify() {
@@ -131,7 +108,6 @@ try_file_system() {
         (cd /mnt && sha256sum -c /tmp/sums) && umount /mnt
 }
 
-echo "KTAP version 1" >>$log
 check "identify" identify
 check "smart log" smart
 check "unknown vendor commands are refused" bad_admin_command
@@ -145,4 +121,4 @@ check "ext4: mkfs, files, trim, fsck, files again" \
 check "xfs: mkfs, files, trim, fsck, files again" \
     file_system xfs "mkfs.xfs -q -f" "xfs_repair -n"
 check "statistics: accepted = completed, by nvme-cli and by name" statistics
-echo "1..$number" >>$log
+plan

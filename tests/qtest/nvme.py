@@ -39,6 +39,7 @@ class Admin(IntEnum):
     SET_FEATURES = 0x09
     FORMAT = 0x80
     FLASH = 0xC0
+    FLASH_SCHEME = 0xC1
 
 
 class Status(IntEnum):

@@ -147,7 +147,7 @@ class Statistics(DriveTest):
 
     def test_unknown_log_page(self) -> None:
         machine, ctrl, _ = self.drive()
-        self.assertNotEqual(ctrl.get_log(0xCB, 512)[0], 0)
+        self.assertNotEqual(ctrl.get_log(0xCC, 512)[0], 0)
         self.finish(machine)
 
     def test_reset_of_the_statistics(self) -> None:

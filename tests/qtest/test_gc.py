@@ -138,7 +138,7 @@ class GarbageCollection(DriveTest):
         for scheme in ("baseline", "pgc:pgc_floor=1", "gc-par", "gftl", "paragc+pregc", "ideal"):
             machine.qmp("qom-set", path=flash, property="running-scheme", value=scheme)
             name = machine.qmp("qom-get", path=flash, property="running-scheme")
-            self.assertEqual(name, scheme.partition(":")[0])
+            self.assertEqual(name, scheme)
             until = shadow.written_units + 2 * shadow.units
             before = machine.stats()["gc_runs"]
             while shadow.written_units < until:

@@ -1,0 +1,133 @@
+/*
+ * Scarp: another scheme on the running drive, by QMP or by a vendor command
+ *
+ * The text is "NAME" or "NAME:KEY=VALUE,..." (";" will do for ",").  Whoever
+ * asked and was refused finds the reason in vendor log page 0xCB.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/cutils.h"
+#include "qapi/error.h"
+#include "flash-int.h"
+
+enum { SCHEME_PAGE_VERSION = 1 };
+
+/* Vendor log page 0xCB, little endian; text is padded with zeroes */
+typedef struct QEMU_PACKED {
+    char magic[8];         /* "SCARPSC1" */
+    uint32_t version;
+    uint32_t accepted;     /* switches since power-on */
+    uint32_t refused;
+    uint32_t reserved;
+    uint64_t switched_ns;  /* time of the last accepted one, or 0 */
+    char scheme[1024];     /* that runs, as it was asked for */
+    char reason[3040];     /* why the last switch was refused, or "" */
+} SchemePage;
+
+QEMU_BUILD_BUG_ON(sizeof(SchemePage) != 4096);
+QEMU_BUILD_BUG_ON(NVME_FLASH_SCHEME_BYTES !=
+                  sizeof(((SchemePage *)NULL)->scheme));
+
+char *flash_scheme_text(const char *scheme, const char *params)
+{
+    return params ? g_strdup_printf("%s:%s", scheme, params)
+                  : g_strdup(scheme);
+}
+
+static bool switch_scheme(NvmeFlash *flash, const char *text, GError **error)
+{
+    g_auto(GStrv) part = g_strsplit(text, ":", 2);
+    const char *params = part[0] ? part[1] : NULL;
+    int64_t now_ns;
+    bool ok;
+
+    if (params) {
+        g_strdelimit(part[1], ";", ',');
+    }
+    nvme_flash_lock(flash);
+    now_ns = nvme_flash_now_ns(flash);
+    scarp_run(flash->drive, now_ns);
+    ok = scarp_drive_set_scheme(flash->drive, part[0] ?: "", params, error);
+    nvme_flash_unlock(flash);
+    if (ok) {
+        g_free(flash->running);
+        flash->running = flash_scheme_text(part[0], params);
+        flash->switched_ns = now_ns;
+    }
+    /* the new scheme may have something to do before the next command */
+    if (flash->realtime) {
+        flash_realtime_kick(flash->realtime);
+    } else {
+        timer_mod_anticipate_ns(flash->timer, now_ns);
+    }
+    return ok;
+}
+
+bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp)
+{
+    g_autoptr(GError) error = NULL;
+
+    g_clear_pointer(&flash->refusal, g_free);
+    if (flash->stopped) {
+        flash->refusal = g_strdup("the drive is shut down");
+    } else if (strlen(text) > NVME_FLASH_SCHEME_BYTES) {
+        flash->refusal = g_strdup_printf("a scheme has at most %d characters",
+                                         NVME_FLASH_SCHEME_BYTES);
+    } else if (!switch_scheme(flash, text, &error)) {
+        flash->refusal = g_strdup(error->message);
+    }
+    if (flash->refusal) {
+        flash->switches_refused++;
+        error_setg(errp, "%s", flash->refusal);
+        return false;
+    }
+    flash->switches_accepted++;
+    return true;
+}
+
+static bool refuse(NvmeFlash *flash, const char *reason)
+{
+    g_free(flash->refusal);
+    flash->refusal = g_strdup(reason);
+    flash->switches_refused++;
+    return false;
+}
+
+bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes)
+{
+    g_autofree char *text = NULL;
+
+    if (!bytes || bytes > NVME_FLASH_SCHEME_BYTES) {
+        return refuse(flash, "cdw10: the data's length in dwords must be from "
+                      "1 to " stringify(NVME_FLASH_SCHEME_DWORDS));
+    }
+    text = g_strchomp(g_strndup(data, bytes));
+    for (const char *c = text; *c; c++) {
+        if (!g_ascii_isprint(*c)) {
+            return refuse(flash, "the scheme's name must be of printable "
+                          "ASCII characters");
+        }
+    }
+    return flash_scheme_switch(flash, text, NULL);
+}
+
+size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size)
+{
+    SchemePage page = {
+        .version = cpu_to_le32(SCHEME_PAGE_VERSION),
+        .accepted = cpu_to_le32(flash->switches_accepted),
+        .refused = cpu_to_le32(flash->switches_refused),
+        .switched_ns = cpu_to_le64(flash->switched_ns),
+    };
+
+    memcpy(page.magic, "SCARPSC1", sizeof(page.magic));
+    strpadcpy(page.scheme, sizeof(page.scheme), flash->running, '\0');
+    strpadcpy(page.reason, sizeof(page.reason) - 1, flash->refusal ?: "",
+              '\0');
+    if (size) {
+        memcpy(buf, &page, MIN(size, sizeof(page)));
+    }
+    return sizeof(page);
+}

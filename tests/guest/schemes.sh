@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every scheme in turn on running drives, two namespaces each: what fio wrote and trimmed must be
+# there.  SCARP_SCHEMES: their names.  A drive may refuse one of another layout class; the next
+# drive then takes it.
+
+. /scarp/ktap.sh
+
+# The first namespace whole and most of the second, while the rest of that is trimmed and written.
+verify() { # CONTROLLER
+    rest=$(($(bytes_of "${1}n2") / 8))
+    set -- --direct=1 --ioengine=io_uring --thread --bs=4k --randseed=$((number * 7919)) \
+        --verify_header_seed=1 --verify_fatal=1 \
+        --name=first --filename="${1}n1" --rw=randrw --rwmixread=20 --iodepth=16 --verify=crc32c \
+        --name=second --filename="${1}n2" --rw=randwrite --iodepth=16 --verify=crc32c \
+        --offset=$rest \
+        --name=trim --filename="${1}n2" --rw=randtrimwrite --iodepth=4 --size=$rest
+    fio "$@"
+}
+
+# Trimmed at last, it reads as zeroes.
+trimmed() { # CONTROLLER
+    nvme dsm "${1}n2" --ad --slbs=0 --blocks=1024 &&
+        dd if="${1}n2" of=/tmp/zero bs=64k count=8 iflag=direct &&
+        [ "$(tr -d '\000' </tmp/zero | wc -c)" = 0 ]
+}
+
+try() { # SCHEME
+    for controller in $SCARP_CTRL0 $SCARP_CTRL1; do
+        scarp-scheme "$controller" "$1" || continue
+        [ "$(scarp-scheme "$controller")" = "$1" ] || return 1
+        collected=$(stat_of gc_runs "$controller")
+        freed=$(stat_of deallocated_units "$controller")
+        verify "$controller" && trimmed "$controller" &&
+            [ "$(stat_of gc_runs "$controller")" -gt "$collected" ] &&
+            [ "$(stat_of deallocated_units "$controller")" -gt "$freed" ] &&
+            [ "$(stat_of oob_mismatches "$controller")" = 0 ]
+        return
+    done
+    return 1
+}
+
+passthru() { # SCHEME: by nvme-cli, as any host could
+    printf %-64s "$1" | nvme admin-passthru $SCARP_CTRL --opcode=0xc1 --write --data-len=64 \
+        --cdw10=16
+}
+
+# By our own program and by nvme-cli; with the reason of a refusal.
+switch() {
+    passthru gc-vic+pgc && [ "$(scarp-scheme $SCARP_CTRL)" = gc-vic+pgc ] &&
+        scarp-scheme $SCARP_CTRL "d-choices:d=4,iterations=3" 2>/tmp/reason
+    [ $? = 1 ] && grep -q "no parameter 'iterations'" /tmp/reason &&
+        [ "$(scarp-scheme $SCARP_CTRL)" = gc-vic+pgc ] &&
+        ! passthru nonsense && ! scarp-scheme $SCARP_CTRL "gftl+pgc" 2>/tmp/reason &&
+        grep -q "one axis, pacing" /tmp/reason && ! scarp-scheme /dev/null pgc
+}
+
+check "a scheme is switched from the guest, and refused with the reason" switch
+for scheme in $SCARP_SCHEMES; do
+    check "fio verify and trim under $scheme" try "$scheme"
+done
+plan
