@@ -33,6 +33,7 @@ void scarp_drive_free(ScarpDrive *drive)
     }
     store_free(drive);
     scarp_scheme_clear(&drive->scheme, drive);
+    scarp_latency_clear(drive);
     scarp_events_clear(&drive->events);
     g_ptr_array_free(drive->chunks, true);
     g_free(drive->read_ns_of);
@@ -168,6 +169,7 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
         return NULL;
     }
     scarp_timing_init(drive);
+    scarp_latency_init(drive);
     init_resources(drive);
     scarp_blocks_init(drive);
     drive->chunks = g_ptr_array_new_with_free_func(g_free);

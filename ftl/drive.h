@@ -12,6 +12,7 @@
 
 #include "config.h"
 #include "event.h"
+#include "latency.h"
 #include "scarp.h"
 
 #define SCARP_NONE UINT32_MAX
@@ -256,6 +257,8 @@ struct ScarpDrive {
     bool broken;          /* a law was broken */
     ScarpObserver observer;
     ScarpStats stats;
+    ScarpLatency *latency[SCARP_LATENCY_OPS]; /* reads, writes */
+    uint64_t first_counted_seq; /* commands before it: before the reset */
 };
 
 /* map/blocks.c */

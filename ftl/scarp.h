@@ -282,11 +282,48 @@ typedef struct {
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
-/* Commands in flight stay counted as accepted. */
+/*
+ * Commands in flight stay counted as accepted; their latencies and causes are
+ * of the time before, and not counted.
+ */
 void scarp_stats_reset(ScarpDrive *drive);
 /*
+ * Latencies of reads (SCARP_OP_READ) and writes (SCARP_OP_WRITE) submitted
+ * since the last reset, and what the slowest of them waited for.  Quantiles
+ * are by nearest rank, rounded up within a bucket at most 1/128 wide.
+ */
+uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op);
+/* Reached by permillion of a million of them; 0 when there are none. */
+uint64_t scarp_latency_ns(const ScarpDrive *drive, ScarpOp op,
+                          uint32_t permillion);
+
+typedef struct {
+    uint64_t n;           /* commands: at least one, if there is any */
+    uint64_t at_least_ns; /* their latency, to within 1/128 */
+    /*
+     * Sums to their latencies.  Of the bucket (1/16 wide) that the boundary
+     * falls into, its share.
+     */
+    uint64_t cause_ns[SCARP_CAUSE__COUNT];
+} ScarpTail;
+void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
+                        uint32_t permillion, ScarpTail *tail);
+
+/* What the log page and JSON say of each: permillions from the fast end … */
+#define SCARP_LATENCY_POINTS { 500000, 900000, 950000, 990000, 999000, 999900 }
+#define SCARP_LATENCY_POINT_COUNT 6
+/* … and from the slow one. */
+#define SCARP_LATENCY_TAILS { 10000, 1000, 100 }
+#define SCARP_LATENCY_TAIL_COUNT 3
+
+/*
  * {"schema": "scarp-stats-1", "scheme": …, "logical_bytes": …,
- *  "write_amplification_milli": …, <every field by name>}, one line.
+ *  "write_amplification_milli": …, <every field by name>,
+ *  "read_latency": {"n": …, "mean_ns": …, "p50_ns": …, "p90_ns", "p95_ns",
+ *   "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns",
+ *   "slowest_1_percent": {"n": …, "at_least_ns": …, "cause_ns": {<name>: …}},
+ *   "slowest_0_1_percent", "slowest_0_01_percent"},
+ *  "write_latency": …}, one line.
  * Freed by the caller with g_free().
  */
 char *scarp_stats_json(const ScarpDrive *drive);
@@ -294,7 +331,9 @@ char *scarp_stats_json(const ScarpDrive *drive);
 /*
  * Vendor log page 0xCA, all little endian: char magic[8] "SCARPST1",
  * uint32 version, uint32 field count N, uint64 now_ns, uint64 reserved,
- * char scheme[32], then N × uint64 in the order of ScarpStats.
+ * char scheme[32], then N × uint64: ScarpStats in its order; for reads, then
+ * for writes: count, the latencies of SCARP_LATENCY_POINTS, and for each of
+ * SCARP_LATENCY_TAILS a ScarpTail.
  * Writes at most size bytes to buf and returns the full length.
  */
 size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,

@@ -38,24 +38,34 @@ static void link_push(ScarpDrive *drive, uint32_t stage, ScarpCmd *cmd)
 
 static void dispatch(ScarpDrive *drive);
 
-static void complete(ScarpDrive *drive, ScarpCmd *cmd)
+static void count(ScarpDrive *drive, const ScarpCmd *cmd)
 {
     ScarpStats *stats = &drive->stats;
-    uint64_t latency = drive->now_ns - cmd->submit_ns;
+    uint64_t latency = cmd->complete_ns - cmd->submit_ns;
 
-    cmd->complete_ns = drive->now_ns;
-    cmd->status = drive->broken ? SCARP_STATUS_INTERNAL : SCARP_STATUS_OK;
     stats->cmds_completed++;
+    if (cmd->seq < drive->first_counted_seq) {
+        return;
+    }
     for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
         stats->cause_ns[i] += cmd->cause_ns[i];
     }
     if (cmd->op == SCARP_OP_READ) {
         stats->read_latency_sum_ns += latency;
         stats->read_latency_max_ns = MAX(stats->read_latency_max_ns, latency);
+        scarp_latency_add(drive, cmd);
     } else if (cmd->op == SCARP_OP_WRITE) {
         stats->write_latency_sum_ns += latency;
         stats->write_latency_max_ns = MAX(stats->write_latency_max_ns, latency);
+        scarp_latency_add(drive, cmd);
     }
+}
+
+static void complete(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    cmd->complete_ns = drive->now_ns;
+    cmd->status = drive->broken ? SCARP_STATUS_INTERNAL : SCARP_STATUS_OK;
+    count(drive, cmd);
     drive->slots_used--;
     if (drive->scheme.ahead->host_cmd) {
         drive->scheme.ahead->host_cmd(drive, cmd);

@@ -177,46 +177,6 @@ static Workload *make_workload(const ScarpDrive *drive, GError **error)
     return trace_open(workloads[0], format, error);
 }
 
-static void print_latency(FILE *out, const char *name, const Hist *hist)
-{
-    static const struct {
-        const char *name;
-        uint64_t permillion;
-    } points[] = {
-        { "p50", 500000 }, { "p90", 900000 }, { "p95", 950000 },
-        { "p99", 990000 }, { "p99_9", 999000 }, { "p99_99", 999900 },
-    }, tails[] = {
-        { "slowest_1_percent", 10000 }, { "slowest_0_1_percent", 1000 },
-        { "slowest_0_01_percent", 100 },
-    };
-
-    fprintf(out, "  \"%s\": {\"n\": %" G_GUINT64_FORMAT ", \"mean_ns\": %"
-            G_GUINT64_FORMAT, name, hist->n,
-            hist->n ? hist->sum_ns / hist->n : 0);
-    for (size_t i = 0; i < G_N_ELEMENTS(points); i++) {
-        fprintf(out, ", \"%s_ns\": %" G_GUINT64_FORMAT, points[i].name,
-                hist_quantile(hist, points[i].permillion));
-    }
-    fprintf(out, ", \"max_ns\": %" G_GUINT64_FORMAT, hist->max_ns);
-    for (size_t i = 0; i < G_N_ELEMENTS(tails); i++) {
-        uint64_t n, cause_ns[SCARP_CAUSE__COUNT];
-        bool first = true;
-
-        hist_tail(hist, tails[i].permillion, &n, cause_ns);
-        fprintf(out, ",\n    \"%s\": {\"n\": %" G_GUINT64_FORMAT
-                ", \"cause_ns\": {", tails[i].name, n);
-        for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
-            if (cause_ns[c]) {
-                fprintf(out, "%s\"%s\": %" G_GUINT64_FORMAT,
-                        first ? "" : ", ", scarp_cause_name(c), cause_ns[c]);
-                first = false;
-            }
-        }
-        fprintf(out, "}}");
-    }
-    fprintf(out, "},\n");
-}
-
 /* What the workload was like, after it was fitted to the drive. */
 static void print_workload(FILE *out, const Workload *workload,
                            const ReplayResult *r)
@@ -265,8 +225,6 @@ static void print_json(FILE *out, const ScarpDrive *drive,
             ", \"requests_per_s\": %.3f,\n  \"wall_s\": %.3f,\n", r->measured,
             r->measured_bytes, ns, r->measured * 1e9 / ns, wall_s);
     print_workload(out, workload, r);
-    print_latency(out, "read_latency", &r->read);
-    print_latency(out, "write_latency", &r->write);
     fprintf(out, "  \"stats\": %s\n}\n", stats);
 }
 
@@ -370,8 +328,6 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
     ok = close_output(trace, "trace", trace_path, ok ? error : NULL) && ok;
     ok = ok && write_json(drive, workload, &result,
                           (g_get_monotonic_time() - began_us) / 1e6, error);
-    hist_clear(&result.read);
-    hist_clear(&result.write);
     return ok;
 }
 

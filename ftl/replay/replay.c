@@ -209,11 +209,6 @@ static void reap(Replay *r)
         if (slot->number >= r->o->warmup_requests) {
             r->result->measured++;
             r->result->measured_bytes += cmd->length_bytes;
-            if (cmd->op == SCARP_OP_READ) {
-                hist_add(&r->result->read, cmd);
-            } else if (cmd->op == SCARP_OP_WRITE) {
-                hist_add(&r->result->write, cmd);
-            }
         }
         if (r->o->rows) {
             cmdlog_write(r->o->rows, cmd, slot->number);
@@ -335,8 +330,6 @@ bool replay_run(ScarpDrive *drive, Workload *workload,
     memset(result, 0, sizeof(*result));
     r.touched = g_new0(uint64_t, words);
     r.written = g_new0(uint64_t, words);
-    hist_init(&result->read);
-    hist_init(&result->write);
     if (options->rows) {
         cmdlog_write_header(options->rows);
     }

@@ -44,7 +44,6 @@ typedef struct {
     int64_t first_ns;     /* the drive's time when it began */
     int64_t begin_ns;     /* of what is measured */
     int64_t end_ns;       /* last completion */
-    Hist read, write;
 } ReplayResult;
 
 /* False and *error set when the workload is bad or the drive is not quiet. */

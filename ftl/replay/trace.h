@@ -78,25 +78,4 @@ void zipf_init(Zipf *zipf, uint32_t n, uint32_t theta_permille);
 void zipf_clear(Zipf *zipf);
 uint32_t zipf_rank(const Zipf *zipf, uint64_t random);
 
-/* ---- Latencies ---------------------------------------------------------- */
-
-enum { HIST_SUB_BITS = 7, HIST_SUB = 1 << HIST_SUB_BITS,
-       HIST_BUCKETS = (64 - HIST_SUB_BITS) * HIST_SUB };
-
-/* Log-linear: a bucket is at most 1/128 wide, relative to its value. */
-typedef struct {
-    uint64_t n, sum_ns, max_ns;
-    uint64_t count[HIST_BUCKETS];
-    uint64_t (*cause_ns)[SCARP_CAUSE__COUNT]; /* [HIST_BUCKETS] */
-} Hist;
-
-void hist_init(Hist *hist);
-void hist_clear(Hist *hist);
-void hist_add(Hist *hist, const ScarpCmd *cmd);
-/* The greatest value of the bucket where the share permillion is reached. */
-uint64_t hist_quantile(const Hist *hist, uint64_t permillion);
-/* What the slowest permillion of the commands spent on each cause. */
-void hist_tail(const Hist *hist, uint64_t permillion, uint64_t *n,
-               uint64_t cause_ns[SCARP_CAUSE__COUNT]);
-
 #endif /* SCARP_TRACE_H */

@@ -102,6 +102,9 @@ void scarp_stats_reset(ScarpDrive *drive)
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
     drive->stats.bad_blocks = bad_blocks;
+    drive->first_counted_seq = drive->next_seq;
+    scarp_latency_clear(drive);
+    scarp_latency_init(drive);
 }
 
 char *scarp_stats_json(const ScarpDrive *drive)
@@ -122,6 +125,7 @@ char *scarp_stats_json(const ScarpDrive *drive)
         g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
                                fields[i].name, value[i]);
     }
+    scarp_latency_json(drive, json);
     g_string_append_c(json, '}');
     return g_string_free(json, false);
 }
@@ -137,9 +141,10 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
         uint64_t reserved;
         char scheme[32];
         uint64_t value[SCARP_STAT_COUNT];
+        uint64_t latency[SCARP_LATENCY_PAGE_WORDS];
     } page = {
         .magic = "SCARPST", .version = GUINT32_TO_LE(1),
-        .count = GUINT32_TO_LE(SCARP_STAT_COUNT),
+        .count = GUINT32_TO_LE(SCARP_STAT_COUNT + SCARP_LATENCY_PAGE_WORDS),
         .now_ns = GUINT64_TO_LE(now_ns),
     };
 
@@ -148,6 +153,9 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         page.value[i] = GUINT64_TO_LE(((const uint64_t *)&drive->stats)[i]);
     }
-    memcpy(buf, &page, MIN(size, sizeof(page)));
+    scarp_latency_page(drive, page.latency);
+    if (size) {
+        memcpy(buf, &page, MIN(size, sizeof(page)));
+    }
     return sizeof(page);
 }

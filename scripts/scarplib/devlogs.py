@@ -89,6 +89,10 @@ LATER_STATS = (
     "gc_fallback_units",
 )
 
+# What ftl/stat/latency.c adds to the page, for reads, then for writes.
+_POINTS = ("p50", "p90", "p95", "p99", "p99_9", "p99_99")
+_TAILS = ("slowest_1_percent", "slowest_0_1_percent", "slowest_0_01_percent")
+
 _LOG_HEADER = struct.Struct("<8sIIQ8x")
 _FIXED = 9  # fields of a command before its causes
 _CMD_ROW = struct.Struct(f"<qqQIBBHII{len(CAUSES)}q")
@@ -253,7 +257,18 @@ def read_gc_runs(path: Path, begin: int | None = None, end: int | None = None) -
 
 def page_fields() -> list[str]:
     """The statistics page's values, in order."""
-    return [*STATS, *(f"cause_{name}_ns" for name in CAUSES), *LATER_STATS]
+    return [*STATS, *(f"cause_{name}_ns" for name in CAUSES), *LATER_STATS, *latency_fields()]
+
+
+def latency_fields() -> list[str]:
+    """read_latency_n, read_latency_p50_ns, …, write_slowest_0_01_percent_die_suspend_ns."""
+    names = []
+    for op in ("read", "write"):
+        names += [f"{op}_latency_n", *(f"{op}_latency_{point}_ns" for point in _POINTS)]
+        for tail in _TAILS:
+            names += [f"{op}_{tail}_n", f"{op}_{tail}_at_least_ns"]
+            names += [f"{op}_{tail}_{cause}_ns" for cause in CAUSES]
+    return names
 
 
 def read_stats_page(path: Path) -> StatsPage:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .apt import Apt
 from .cache import cache_dir, locked, step, tree_hash
+from .devlogs import latency_fields
 from .errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +129,8 @@ def _stat_names() -> str:
     table = (ROOT / "ftl" / "stat" / "stats.c").read_text()
     body = re.search(r"fields\[\] = \{\n(.*?)\n\};", table, re.DOTALL)
     assert body, "ftl/stat/stats.c has no table of fields"
-    return "".join(f'"{name}",\n' for name in re.findall(r'^    \{ "(\w+)"', body[1], re.MULTILINE))
+    names = re.findall(r'^    \{ "(\w+)"', body[1], re.MULTILINE)
+    return "".join(f'"{name}",\n' for name in [*names, *latency_fields()])
 
 
 def _compile_tool(root: Path, source: Path, folder: Path) -> bytes:

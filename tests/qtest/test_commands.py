@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from fixture import KIB, DriveTest, controller, flash, namespace, pattern
 from logs import parse_stats_page
 from nvme import FUA, Admin, Controller, Namespace, Op, Status
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from scarplib import devlogs
 
 
 class Commands(DriveTest):
@@ -134,7 +141,7 @@ class Statistics(DriveTest):
         machine, ctrl, ns = self.drive()
         for index in range(10):
             ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
-        status, data = ctrl.get_log(0xCA, 1024)
+        status, data = ctrl.get_log(0xCA, devlogs.STATS_PAGE_BYTES)
         self.assertEqual(status, 0)
         page = parse_stats_page(data)
         self.assertEqual((page.version, page.scheme), (1, "baseline"))
@@ -144,6 +151,33 @@ class Statistics(DriveTest):
         self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
         self.assertEqual(stats["write_bytes"], 40 * KIB)
         self.finish(machine)
+
+    def test_latencies_of_the_log_page(self) -> None:
+        machine, ctrl, ns = self.drive(more=",age=900")
+        for index in range(200):
+            ns.write(index * 7919 % 2000 * 4 * KIB, pattern(index, 4 * KIB))
+            ns.read(index * 31 % 2000 * 4 * KIB, 4 * KIB)
+        names = devlogs.page_fields()
+        status, data = ctrl.get_log(0xCA, devlogs.STATS_PAGE_BYTES)
+        self.assertEqual(status, 0)
+        fields = dict(zip(names, parse_stats_page(data).fields, strict=True))
+        stats = machine.stats()
+        commands = self.finish(machine)
+        for op, name in enumerate(("read", "write")):
+            ordered = sorted(c.latency_ns for c in commands if c.op == op)
+            self.assertEqual(fields[f"{name}_latency_n"], len(ordered))
+            latency = stats[f"{name}_latency"]
+            self.assertEqual(latency["max_ns"], ordered[-1])
+            self.assertAlmostEqual(latency["p90_ns"], ordered[179], delta=ordered[179] / 128)
+            for point in ("p50", "p99_99"):
+                self.assertEqual(fields[f"{name}_latency_{point}_ns"], latency[f"{point}_ns"])
+            tail = latency["slowest_1_percent"]
+            self.assertEqual(fields[f"{name}_slowest_1_percent_n"], tail["n"])
+            self.assertEqual(tail["n"], 2)
+            self.assertAlmostEqual(sum(tail["cause_ns"].values()), sum(ordered[-2:]),
+                                   delta=sum(ordered[-2:]) / 16)
+            for cause, value in tail["cause_ns"].items():
+                self.assertEqual(fields[f"{name}_slowest_1_percent_{cause}_ns"], value)
 
     def test_unknown_log_page(self) -> None:
         machine, ctrl, _ = self.drive()

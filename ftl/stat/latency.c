@@ -1,0 +1,227 @@
+/*
+ * Latencies in log-linear buckets: fine ones that count, for quantiles, and
+ * wider ones with what their commands waited for.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+#include <string.h>
+
+enum {
+    FINE_BITS = 7, FINE = (64 - FINE_BITS) << FINE_BITS,
+    WIDE_BITS = 4, WIDE = (64 - WIDE_BITS) << WIDE_BITS,
+};
+
+typedef struct {
+    uint64_t n;
+    uint64_t cause_ns[SCARP_CAUSE__COUNT];
+} Bucket;
+
+/* 211 KiB, of which only what latencies fall into is ever touched. */
+struct ScarpLatency {
+    uint64_t n;
+    uint64_t count[FINE];
+    Bucket bucket[WIDE];
+};
+
+/* Each power of two has 1 << bits buckets. */
+static uint32_t bucket_of(uint64_t ns, int bits)
+{
+    int shift;
+
+    if (ns >> bits == 0) {
+        return ns;
+    }
+    shift = 63 - __builtin_clzll(ns) - bits;
+    return (shift << bits) + (ns >> shift);
+}
+
+static uint64_t last_of(uint32_t bucket, int bits)
+{
+    uint32_t shift = bucket >> bits;
+
+    if (!shift) {
+        return bucket;
+    }
+    return ((uint64_t)((bucket & ((1u << bits) - 1)) + (1u << bits) + 1)
+            << (shift - 1)) - 1;
+}
+
+static const ScarpLatency *latency_of(const ScarpDrive *drive, ScarpOp op)
+{
+    g_assert(op == SCARP_OP_READ || op == SCARP_OP_WRITE);
+    return drive->latency[op];
+}
+
+static uint64_t max_of(const ScarpDrive *drive, ScarpOp op)
+{
+    return op == SCARP_OP_READ ? drive->stats.read_latency_max_ns
+                               : drive->stats.write_latency_max_ns;
+}
+
+void scarp_latency_init(ScarpDrive *drive)
+{
+    for (int op = 0; op < SCARP_LATENCY_OPS; op++) {
+        drive->latency[op] = g_new0(ScarpLatency, 1);
+    }
+}
+
+void scarp_latency_clear(ScarpDrive *drive)
+{
+    for (int op = 0; op < SCARP_LATENCY_OPS; op++) {
+        g_clear_pointer(&drive->latency[op], g_free);
+    }
+}
+
+void scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
+{
+    ScarpLatency *latency = drive->latency[cmd->op];
+    uint64_t ns = cmd->complete_ns - cmd->submit_ns;
+    Bucket *bucket = &latency->bucket[bucket_of(ns, WIDE_BITS)];
+
+    latency->n++;
+    latency->count[bucket_of(ns, FINE_BITS)]++;
+    bucket->n++;
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        bucket->cause_ns[i] += cmd->cause_ns[i];
+    }
+}
+
+uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op)
+{
+    return latency_of(drive, op)->n;
+}
+
+static uint64_t share(uint64_t n, uint64_t permillion)
+{
+    return ((unsigned __int128)n * permillion + 999999) / 1000000;
+}
+
+/* Of the command that so many are not slower than. */
+static uint64_t ranked_ns(const ScarpDrive *drive, ScarpOp op, uint64_t rank)
+{
+    const ScarpLatency *latency = latency_of(drive, op);
+    uint64_t seen = 0;
+
+    for (uint32_t i = 0; i < FINE && rank; i++) {
+        seen += latency->count[i];
+        if (seen >= rank) {
+            return MIN(last_of(i, FINE_BITS), max_of(drive, op));
+        }
+    }
+    return 0;
+}
+
+uint64_t scarp_latency_ns(const ScarpDrive *drive, ScarpOp op,
+                          uint32_t permillion)
+{
+    uint64_t n = latency_of(drive, op)->n;
+
+    return ranked_ns(drive, op, MIN(n, MAX(share(n, permillion), 1)));
+}
+
+void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
+                        uint32_t permillion, ScarpTail *tail)
+{
+    const ScarpLatency *latency = latency_of(drive, op);
+    uint64_t left = share(latency->n, permillion);
+
+    memset(tail, 0, sizeof(*tail));
+    tail->n = left;
+    tail->at_least_ns = ranked_ns(drive, op, left ? latency->n - left + 1 : 0);
+    for (uint32_t i = WIDE; left && i-- > 0;) {
+        const Bucket *bucket = &latency->bucket[i];
+        uint64_t part = MIN(left, bucket->n);
+
+        for (int c = 0; part && c < SCARP_CAUSE__COUNT; c++) {
+            tail->cause_ns[c] += (unsigned __int128)bucket->cause_ns[c] *
+                                 part / bucket->n;
+        }
+        left -= part;
+    }
+}
+
+/* ---- As JSON and in the log page ---------------------------------------- */
+
+static const uint32_t points[] = SCARP_LATENCY_POINTS;
+static const char *const point_names[] = {
+    "p50", "p90", "p95", "p99", "p99_9", "p99_99",
+};
+static const uint32_t tails[] = SCARP_LATENCY_TAILS;
+static const char *const tail_names[] = {
+    "slowest_1_percent", "slowest_0_1_percent", "slowest_0_01_percent",
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(points) == SCARP_LATENCY_POINT_COUNT);
+G_STATIC_ASSERT(G_N_ELEMENTS(point_names) == SCARP_LATENCY_POINT_COUNT);
+G_STATIC_ASSERT(G_N_ELEMENTS(tails) == SCARP_LATENCY_TAIL_COUNT);
+G_STATIC_ASSERT(G_N_ELEMENTS(tail_names) == SCARP_LATENCY_TAIL_COUNT);
+
+static void tail_json(const ScarpDrive *drive, ScarpOp op, int i,
+                      GString *json)
+{
+    const char *comma = "";
+    ScarpTail tail;
+
+    scarp_latency_tail(drive, op, tails[i], &tail);
+    g_string_append_printf(json, ", \"%s\": {\"n\": %" G_GUINT64_FORMAT
+                           ", \"at_least_ns\": %" G_GUINT64_FORMAT
+                           ", \"cause_ns\": {", tail_names[i], tail.n,
+                           tail.at_least_ns);
+    for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
+        if (tail.cause_ns[c]) {
+            g_string_append_printf(json, "%s\"%s\": %" G_GUINT64_FORMAT,
+                                   comma, scarp_cause_name(c),
+                                   tail.cause_ns[c]);
+            comma = ", ";
+        }
+    }
+    g_string_append(json, "}}");
+}
+
+void scarp_latency_json(const ScarpDrive *drive, GString *json)
+{
+    for (int op = 0; op < SCARP_LATENCY_OPS; op++) {
+        uint64_t n = scarp_latency_count(drive, op);
+        uint64_t sum = op == SCARP_OP_READ ? drive->stats.read_latency_sum_ns
+                                           : drive->stats.write_latency_sum_ns;
+
+        g_string_append_printf(json, ", \"%s_latency\": {\"n\": %"
+                               G_GUINT64_FORMAT ", \"mean_ns\": %"
+                               G_GUINT64_FORMAT,
+                               op == SCARP_OP_READ ? "read" : "write", n,
+                               n ? sum / n : 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(points); i++) {
+            g_string_append_printf(json, ", \"%s_ns\": %" G_GUINT64_FORMAT,
+                                   point_names[i],
+                                   scarp_latency_ns(drive, op, points[i]));
+        }
+        g_string_append_printf(json, ", \"max_ns\": %" G_GUINT64_FORMAT,
+                               max_of(drive, op));
+        for (size_t i = 0; i < G_N_ELEMENTS(tails); i++) {
+            tail_json(drive, op, i, json);
+        }
+        g_string_append_c(json, '}');
+    }
+}
+
+void scarp_latency_page(const ScarpDrive *drive,
+                        uint64_t page[SCARP_LATENCY_PAGE_WORDS])
+{
+    for (int op = 0; op < SCARP_LATENCY_OPS; op++) {
+        *page++ = GUINT64_TO_LE(scarp_latency_count(drive, op));
+        for (size_t i = 0; i < G_N_ELEMENTS(points); i++) {
+            *page++ = GUINT64_TO_LE(scarp_latency_ns(drive, op, points[i]));
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(tails); i++) {
+            ScarpTail tail;
+
+            scarp_latency_tail(drive, op, tails[i], &tail);
+            *page++ = GUINT64_TO_LE(tail.n);
+            *page++ = GUINT64_TO_LE(tail.at_least_ns);
+            for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
+                *page++ = GUINT64_TO_LE(tail.cause_ns[c]);
+            }
+        }
+    }
+}
