@@ -39,12 +39,15 @@ typedef struct {
     GenParams p;
 } Preset;
 
-#define COMMON .requests = 100000, .footprint = 900
-#define DEFAULTS COMMON, .align = 4096
-/* hpdc18 Table 2 gives ratio and mean write size; the rest is open there. */
+#define DEFAULTS .requests = 100000, .footprint = 900, .align = 4096
+/*
+ * hpdc18 Table 2 gives ratio and mean write size; the rest is open there.  Of
+ * a sample of hm_0, 89 % of the reads and 80 % of the writes are whole 4 KiB
+ * blocks (93 % begin on one), as file systems make them: so are all of these.
+ */
 #define HPDC18(name, ratio, bytes) \
     { name, "stand-in of MSR " name ", hpdc18 Table 2", \
-      { COMMON, .align = 512, .write = ratio, .size = bytes, \
+      { DEFAULTS, .write = ratio, .size = bytes, \
         .read_size = 8192, .iops = 2000, .theta = 900 } }
 /*
  * pregc Table 2 gives reads, writes and the mean interval; bursts with idle
@@ -54,14 +57,14 @@ typedef struct {
  */
 #define PREGC(name, ratio, bytes, interval_us) \
     { "pregc-" name, "stand-in of " name ", pregc Table 2", \
-      { COMMON, .align = 512, .write = ratio, .size = bytes, \
+      { DEFAULTS, .write = ratio, .size = bytes, \
         .read_size = 8192, .iops = 4000, .theta = 900, .burst = 200, \
         .idle_us = 200ull * (interval_us - 250) } }
 
 #define PARAGC(name, ratio, bytes) \
     { "paragc-" name, "for " name " of paragc, which prints no figures: all " \
       "are chosen", \
-      { COMMON, .align = 4096, .write = ratio, .size = bytes, \
+      { DEFAULTS, .write = ratio, .size = bytes, \
         .read_size = 32768, .iops = 2000, .theta = 900, .sequential = 200 } }
 
 static const Preset presets[] = {
