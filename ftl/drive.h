@@ -15,20 +15,30 @@
 #include "latency.h"
 #include "scarp.h"
 
+#include <string.h>
+
 #define SCARP_NONE UINT32_MAX
 
-/* What a die does, as a command that waits for it sees it. */
+/*
+ * What a die does, as a command that waits for it sees it; in the order of the
+ * causes from SCARP_CAUSE_DIE_HOST_READ, but for the last.
+ */
 typedef enum {
     DIE_HOST_READ,
     DIE_HOST_PROGRAM,
     DIE_GC_READ,
     DIE_GC_PROGRAM,
     DIE_ERASE,
-    DIE_SUSPEND,
     DIE_GC_HELD,
     DIE_IDLE, /* a command that waits for an idle die waits for space */
+    DIE_SUSPEND,
     DIE_ACTIVITY__COUNT
 } DieActivity;
+
+/* What a flash command itself spends its time on. */
+typedef enum {
+    OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT
+} OwnCause;
 
 typedef ScarpFlashKind TxKind;
 #define TX_READ SCARP_FLASH_READ
@@ -88,8 +98,8 @@ struct ScarpTx {
     ScarpOrigin origin;
     int64_t begin_ns; /* on the die */
     int64_t mark_ns;  /* end of what is accounted */
-    int64_t waited[DIE_ACTIVITY__COUNT]; /* die's clock when queued */
-    int64_t cause_ns[SCARP_CAUSE__COUNT];
+    int64_t own_ns[OWN__COUNT];
+    int64_t waited_ns[DIE_ACTIVITY__COUNT]; /* queued: less the die's spent */
 };
 
 typedef struct {
@@ -175,23 +185,23 @@ typedef enum {
 } DiePhase;
 
 typedef struct {
+    int64_t spent_ns[DIE_ACTIVITY__COUNT]; /* all of the past */
     ScarpTx *current; /* and its mates */
-    ScarpTx *ahead;   /* nand.cache: loads or senses behind current */
-    int64_t ahead_ready_ns; /* NEVER until the channel is granted */
-    ScarpTx *suspended;
-    int64_t suspended_left_ns;
-    uint32_t suspends;      /* of the operation */
     DiePhase phase;
-    bool kicked;            /* in the drive's list */
+    DieActivity activity;
+    int64_t since_ns;       /* of activity */
     uint32_t n_reads, n_programs, n_gc; /* queued, all planes */
     uint32_t gc_jobs;       /* collections that run in its planes */
     uint32_t gc_begun;      /* of them, begun */
+    bool kicked;            /* in the drive's list */
+    ScarpTx *suspended;
+    ScarpTx *ahead;         /* nand.cache: loads or senses behind current */
     int64_t window_ns;      /* since when gc_begun > 0 */
     int64_t array_begin_ns, array_end_ns; /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
-    DieActivity activity;
-    int64_t since_ns;
-    int64_t spent[DIE_ACTIVITY__COUNT]; /* all of the past, by activity */
+    int64_t ahead_ready_ns; /* NEVER until the channel is granted */
+    int64_t suspended_left_ns;
+    uint32_t suspends;      /* of the operation */
 } ScarpDie;
 
 typedef struct {
@@ -364,6 +374,8 @@ void scarp_die_event(ScarpDrive *drive, uint32_t die);
 void scarp_channel_event(ScarpDrive *drive, uint32_t channel);
 void scarp_timing_init(ScarpDrive *drive);
 void scarp_tx_account(ScarpDrive *drive, ScarpTx *tx);
+/* Adds what tx spent its life on, and returns the sum. */
+int64_t scarp_tx_explain(const ScarpTx *tx, ScarpCmd *cmd);
 /* A waiter is die * 2, or die * 2 + 1 for its command behind the current. */
 void scarp_channel_request(ScarpDrive *drive, uint32_t waiter);
 void scarp_channel_granted(ScarpDrive *drive, uint32_t waiter);
@@ -411,6 +423,20 @@ void *scarp_store_take(ScarpDrive *drive, uint32_t ppn);
 
 /* Checks the spare area's LPN and says so in the statistics. */
 void scarp_check_oob(ScarpDrive *drive, uint32_t ppn, uint32_t lpn);
+
+/*
+ * Zeroes in steps that become plain stores: what compilers make of a longer
+ * memset() (rep stos) takes some 30 cycles to start.
+ */
+static inline void scarp_clear(void *what, size_t bytes)
+{
+    char *at = what;
+
+    for (; bytes >= 64; bytes -= 64, at += 64) {
+        memset(at, 0, 64);
+    }
+    memset(at, 0, bytes);
+}
 
 /* xorshift64* (Vigna 2016): small, fast, and the same on every host. */
 static inline uint64_t scarp_random(uint64_t *state)

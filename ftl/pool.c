@@ -6,8 +6,6 @@
  */
 #include "drive.h"
 
-#include <string.h>
-
 #define CHUNK 256
 
 ScarpTx *scarp_tx_new(ScarpDrive *drive, TxKind kind, ScarpOrigin origin)
@@ -25,9 +23,11 @@ ScarpTx *scarp_tx_new(ScarpDrive *drive, TxKind kind, ScarpOrigin origin)
         tx = drive->free_tx;
     }
     drive->free_tx = tx->next;
-    /* Nobody asks what GC's commands waited for. */
-    memset(tx, 0, origin == SCARP_ORIGIN_HOST ? sizeof(*tx)
-                                              : offsetof(ScarpTx, waited));
+    scarp_clear(tx, offsetof(ScarpTx, waited_ns));
+    if (origin == SCARP_ORIGIN_HOST) {
+        /* Nobody asks what GC's commands waited for. */
+        scarp_clear(tx->waited_ns, sizeof(tx->waited_ns));
+    }
     tx->kind = kind;
     tx->origin = origin;
     tx->seq = drive->next_seq++;
@@ -55,7 +55,7 @@ ScarpUnit *scarp_unit_new(ScarpDrive *drive, uint32_t lpn)
         unit = drive->free_unit;
     }
     drive->free_unit = unit->next;
-    memset(unit, 0, sizeof(*unit));
+    scarp_clear(unit, sizeof(*unit));
     unit->lpn = lpn;
     return unit;
 }

@@ -428,14 +428,10 @@ void scarp_buffer_admit(ScarpDrive *drive)
 static void explain(ScarpDrive *drive, ScarpCmd *cmd, const ScarpUnit *unit,
                     const ScarpTx *tx)
 {
-    int64_t sum = unit->rmw_ns;
+    int64_t sum = unit->rmw_ns + scarp_tx_explain(tx, cmd);
 
     cmd->cause_ns[SCARP_CAUSE_BUFFER_FULL] += unit->created_ns - cmd->mark_ns;
     cmd->cause_ns[SCARP_CAUSE_RMW] += unit->rmw_ns;
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        cmd->cause_ns[i] += tx->cause_ns[i];
-        sum += tx->cause_ns[i];
-    }
     /* Between: it waited for other units to fill its page. */
     cmd->cause_ns[SCARP_CAUSE_ORDER] += drive->now_ns - unit->created_ns - sum;
     cmd->mark_ns = drive->now_ns;

@@ -210,7 +210,7 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
              cmd->offset_bytes + cmd->length_bytes <=
                  scarp_drive_logical_bytes(drive));
     scarp_run(drive, now_ns);
-    memset(cmd->cause_ns, 0, sizeof(cmd->cause_ns));
+    scarp_clear(cmd->cause_ns, sizeof(cmd->cause_ns));
     cmd->submit_ns = cmd->mark_ns = now_ns;
     cmd->seq = drive->next_seq++;
     stats->cmds_accepted++;

@@ -105,9 +105,7 @@ static void end_for_cmd(ScarpDrive *drive, ScarpTx *tx)
 
     /* The explanation of a command is that of the part that ended last. */
     if (cmd->units_left == 1) {
-        for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-            cmd->cause_ns[i] += tx->cause_ns[i];
-        }
+        scarp_tx_explain(tx, cmd);
         cmd->mark_ns = drive->now_ns;
     }
     scarp_tx_free(drive, tx);

@@ -23,7 +23,7 @@ static int64_t transfer_ns(const ScarpDrive *drive, uint64_t bytes)
 
 static void set_activity(ScarpDrive *drive, ScarpDie *die, DieActivity now)
 {
-    die->spent[die->activity] += drive->now_ns - die->since_ns;
+    die->spent_ns[die->activity] += drive->now_ns - die->since_ns;
     die->since_ns = drive->now_ns;
     die->activity = now;
 }
@@ -40,38 +40,44 @@ static DieActivity activity_of(const ScarpTx *tx)
     }
 }
 
-static const ScarpCause cause_of[DIE_ACTIVITY__COUNT] = {
-    [DIE_HOST_READ] = SCARP_CAUSE_DIE_HOST_READ,
-    [DIE_HOST_PROGRAM] = SCARP_CAUSE_DIE_HOST_PROGRAM,
-    [DIE_GC_READ] = SCARP_CAUSE_DIE_GC_READ,
-    [DIE_GC_PROGRAM] = SCARP_CAUSE_DIE_GC_PROGRAM,
-    [DIE_ERASE] = SCARP_CAUSE_DIE_ERASE,
-    [DIE_SUSPEND] = SCARP_CAUSE_DIE_SUSPEND,
-    [DIE_GC_HELD] = SCARP_CAUSE_DIE_GC_HELD,
-    [DIE_IDLE] = SCARP_CAUSE_NO_SPACE,
-};
+G_STATIC_ASSERT(SCARP_CAUSE_DIE_HOST_READ + DIE_IDLE == SCARP_CAUSE_NO_SPACE);
+G_STATIC_ASSERT(SCARP_CAUSE_CHANNEL + OWN_TRANSFER == SCARP_CAUSE_TRANSFER);
 
-/* What the die did since the last call is what tx waited for. */
+/* What the die did since tx was queued is what it waited for. */
 void scarp_tx_account(ScarpDrive *drive, ScarpTx *tx)
 {
     ScarpDie *die = &drive->die[scarp_plane_die(drive, tx->plane)];
 
     set_activity(drive, die, die->activity);
     for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
-        tx->cause_ns[cause_of[i]] += die->spent[i] - tx->waited[i];
-        tx->waited[i] = die->spent[i];
+        tx->waited_ns[i] += die->spent_ns[i];
     }
     tx->mark_ns = drive->now_ns;
 }
 
-static void account(ScarpDrive *drive, ScarpTx *tx, ScarpCause cause,
-                    int64_t until_ns)
+int64_t scarp_tx_explain(const ScarpTx *tx, ScarpCmd *cmd)
 {
-    if (is_host(tx)) {
-        tx->cause_ns[cause] += until_ns - tx->mark_ns;
+    int64_t *waited_ns = &cmd->cause_ns[SCARP_CAUSE_DIE_HOST_READ];
+    int64_t *own_ns = &cmd->cause_ns[SCARP_CAUSE_CHANNEL];
+    int64_t sum = tx->waited_ns[DIE_SUSPEND] + tx->own_ns[OWN_SUSPENDED];
+
+    cmd->cause_ns[SCARP_CAUSE_DIE_SUSPEND] += tx->waited_ns[DIE_SUSPEND];
+    cmd->cause_ns[SCARP_CAUSE_SUSPENDED] += tx->own_ns[OWN_SUSPENDED];
+    for (int i = 0; i < DIE_SUSPEND; i++) {
+        waited_ns[i] += tx->waited_ns[i];
+        sum += tx->waited_ns[i];
     }
+    for (int i = 0; i < OWN_SUSPENDED; i++) {
+        own_ns[i] += tx->own_ns[i];
+        sum += tx->own_ns[i];
+    }
+    return sum;
+}
+
+static void account(ScarpTx *tx, OwnCause cause, int64_t until_ns)
+{
+    tx->own_ns[cause] += until_ns - tx->mark_ns;
     tx->mark_ns = until_ns;
-    (void)drive;
 }
 
 static void rest(ScarpDrive *drive, uint32_t index)
@@ -105,7 +111,7 @@ void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx)
         }
         set_activity(drive, die, die->activity);
         for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
-            tx->waited[i] = die->spent[i];
+            tx->waited_ns[i] -= die->spent_ns[i];
         }
     }
     tx->mark_ns = drive->now_ns;
@@ -147,9 +153,7 @@ static int64_t array_ns(const ScarpDrive *drive, const ScarpTx *group)
 /* Chosen, and with its mates: from now on they share their times. */
 static void begin(ScarpDrive *drive, uint32_t index, ScarpTx *lead)
 {
-    if (is_host(lead)) {
-        scarp_tx_account(drive, lead);
-    } else {
+    if (!is_host(lead)) {
         scarp_gc_tx_started(drive, lead);
     }
     if (drive->scheme.merge->may) {
@@ -214,10 +218,10 @@ static void grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
     drive->channel[scarp_die_channel(drive, index)].free_ns = bus_end_ns;
     end_ns = bus_end_ns + ns;
     for (ScarpTx *tx = group; tx; tx = tx->mate) {
-        account(drive, tx, SCARP_CAUSE_CHANNEL, drive->now_ns);
-        account(drive, tx, SCARP_CAUSE_TRANSFER, bus_end_ns);
+        account(tx, OWN_CHANNEL, drive->now_ns);
+        account(tx, OWN_TRANSFER, bus_end_ns);
         if (!ahead || tx->kind == TX_READ) {
-            account(drive, tx, SCARP_CAUSE_ARRAY, end_ns);
+            account(tx, OWN_ARRAY, end_ns);
         }
     }
     if (ahead) {
@@ -237,9 +241,9 @@ static void grant_out(ScarpDrive *drive, uint32_t index)
     int64_t at_ns = drive->now_ns;
 
     for (ScarpTx *tx = die->current; tx; tx = tx->mate) {
-        account(drive, tx, SCARP_CAUSE_CHANNEL, at_ns);
+        account(tx, OWN_CHANNEL, at_ns);
         at_ns += transfer_ns(drive, tx->bytes);
-        account(drive, tx, SCARP_CAUSE_TRANSFER, at_ns);
+        account(tx, OWN_TRANSFER, at_ns);
         if (drive->observer.flash_phase) {
             scarp_observe(drive, die->current, tx, SCARP_PHASE_OUT,
                           at_ns - transfer_ns(drive, tx->bytes), at_ns);
@@ -304,7 +308,7 @@ static void suspend(ScarpDrive *drive, uint32_t index)
     die->suspends++;
     drive->stats.suspends++;
     for (ScarpTx *tx = die->suspended; tx; tx = tx->mate) {
-        account(drive, tx, SCARP_CAUSE_ARRAY, drive->now_ns);
+        account(tx, OWN_ARRAY, drive->now_ns);
     }
     set_activity(drive, die, DIE_SUSPEND);
     die->phase = PHASE_SUSPEND;
@@ -321,8 +325,8 @@ static void resume(ScarpDrive *drive, uint32_t index)
     die->array_begin_ns = drive->now_ns + drive->d.resume_ns;
     set_activity(drive, die, activity_of(die->current));
     for (ScarpTx *tx = die->current; tx; tx = tx->mate) {
-        account(drive, tx, SCARP_CAUSE_SUSPENDED, die->array_begin_ns);
-        account(drive, tx, SCARP_CAUSE_ARRAY,
+        account(tx, OWN_SUSPENDED, die->array_begin_ns);
+        account(tx, OWN_ARRAY,
                 die->array_begin_ns + die->suspended_left_ns);
     }
     array_until(drive, index, die->array_begin_ns + die->suspended_left_ns);
@@ -413,7 +417,8 @@ static void promote(ScarpDrive *drive, uint32_t index)
     }
     if (ready_ns < drive->now_ns) {
         for (ScarpTx *tx = group; tx; tx = tx->mate) {
-            account(drive, tx, cause_of[before], drive->now_ns);
+            tx->waited_ns[before] += drive->now_ns - tx->mark_ns;
+            tx->mark_ns = drive->now_ns;
         }
     }
     if (group->kind == TX_READ) {
@@ -428,7 +433,7 @@ static void promote(ScarpDrive *drive, uint32_t index)
     }
     die->array_begin_ns = MAX(ready_ns, drive->now_ns);
     for (ScarpTx *tx = group; tx; tx = tx->mate) {
-        account(drive, tx, SCARP_CAUSE_ARRAY,
+        account(tx, OWN_ARRAY,
                 die->array_begin_ns + array_ns(drive, group));
     }
     array_until(drive, index, die->array_begin_ns + array_ns(drive, group));

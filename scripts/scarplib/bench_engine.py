@@ -13,6 +13,7 @@ from pathlib import Path
 from . import host
 from .cache import cache_dir, locked, step, tree_hash
 from .errors import UserError
+from .replay import CFLAGS
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVE = ROOT / "devices" / "bench-16g.ini"
@@ -60,7 +61,7 @@ def ensure_program() -> Path:
                 ["pkg-config", "--cflags", "--libs", "glib-2.0"],
                 capture_output=True, text=True, check=True,
             ).stdout  # fmt: skip
-            command = ["cc", "-std=gnu11", "-O2", "-g", f"-I{ROOT / 'ftl'}", "-o", str(program)]
+            command = ["cc", *CFLAGS, f"-I{ROOT / 'ftl'}", "-o", str(program)]
             with step("bench-engine"):
                 done = subprocess.run(
                     [*command, *map(str, sources), *shlex.split(flags)],
