@@ -365,21 +365,70 @@ static bool check(const ScarpDescription *d, GError **error)
     return true;
 }
 
+static bool load(ScarpDescription *desc, GKeyFile *file, const char *name,
+                 const char *overrides, GError **error)
+{
+    memset(desc, 0, sizeof(*desc));
+    g_strlcpy(desc->allocation, "cwdp", sizeof(desc->allocation));
+    return load_file(desc, file, name, error) &&
+           (!overrides || !*overrides ||
+            apply_overrides(desc, overrides, error)) &&
+           set_link(desc, error) && check(desc, error);
+}
+
 bool scarp_description_load(ScarpDescription *desc, const char *path,
                             const char *overrides, GError **error)
 {
     g_autoptr(GKeyFile) file = g_key_file_new();
     g_autoptr(GError) cause = NULL;
 
-    memset(desc, 0, sizeof(*desc));
-    g_strlcpy(desc->allocation, "cwdp", sizeof(desc->allocation));
     if (!g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, &cause)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
                     "description=%s: %s", path, cause->message);
         return false;
     }
-    return load_file(desc, file, path, error) &&
-           (!overrides || !*overrides ||
-            apply_overrides(desc, overrides, error)) &&
-           set_link(desc, error) && check(desc, error);
+    return load(desc, file, path, overrides, error);
+}
+
+bool scarp_description_parse(ScarpDescription *desc, const char *text,
+                             const char *name, const char *overrides,
+                             GError **error)
+{
+    g_autoptr(GKeyFile) file = g_key_file_new();
+    g_autoptr(GError) cause = NULL;
+
+    if (!g_key_file_load_from_data(file, text, strlen(text), G_KEY_FILE_NONE,
+                                   &cause)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "%s: its description: %s", name, cause->message);
+        return false;
+    }
+    return load(desc, file, name, overrides, error);
+}
+
+char *scarp_description_text(const ScarpDescription *desc)
+{
+    GString *text = g_string_new(NULL);
+    ScarpDescription d = *desc;
+
+    if (d.pcie_lanes) {
+        d.link_mbs = 0; /* it follows from them */
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        const uint64_t *value =
+            (const uint64_t *)((const char *)&d + keys[i].offset);
+        uint64_t n = keys[i].list ? value[SCARP_LIST_COUNT] : 1;
+
+        if (!i || strcmp(keys[i].group, keys[i - 1].group)) {
+            g_string_append_printf(text, "[%s]\n", keys[i].group);
+        }
+        g_string_append_printf(text, "%s=", keys[i].name);
+        for (uint64_t j = 0; j < n; j++) {
+            g_string_append_printf(text, "%s%" G_GUINT64_FORMAT, j ? ";" : "",
+                                   value[j]);
+        }
+        g_string_append_c(text, '\n');
+    }
+    g_string_append_printf(text, "[ftl]\nallocation=%s\n", d.allocation);
+    return g_string_free(text, false);
 }

@@ -82,5 +82,11 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
  */
 bool scarp_description_load(ScarpDescription *desc, const char *path,
                             const char *overrides, GError **error);
+/* The same for a text; name is what errors call it. */
+bool scarp_description_parse(ScarpDescription *desc, const char *text,
+                             const char *name, const char *overrides,
+                             GError **error);
+/* Every key with its value, as a description; g_free() it. */
+char *scarp_description_text(const ScarpDescription *desc);
 
 #endif /* SCARP_CONFIG_H */

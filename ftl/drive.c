@@ -149,13 +149,47 @@ static bool memory_suffices(const ScarpDrive *drive, GError **error)
     return false;
 }
 
-ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
+static bool describe(ScarpDescription *d, const ScarpConfig *config,
+                     ScarpImage *image, GError **error)
+{
+    g_autofree char *text = NULL;
+
+    if (image) {
+        /* Read even when it is not asked for: the whole file must be whole. */
+        text = scarp_image_description(image, error);
+        if (!text) {
+            return false;
+        }
+    }
+    return config->description_path || !image
+               ? scarp_description_load(d, config->description_path,
+                                        config->overrides, error)
+               : scarp_description_parse(d, text, config->image_path,
+                                         config->overrides, error);
+}
+
+/* The tables of a new drive, or the image's. */
+static bool init_tables(ScarpDrive *drive, ScarpImage *image, GError **error)
+{
+    uint64_t units = (uint64_t)drive->units_per_plane * drive->n_planes;
+
+    drive->hash = g_new0(ScarpUnit *, drive->hash_mask + 1);
+    drive->packer = g_new0(ScarpPacker, (drive->n_planes + 1) *
+                                            (uint32_t)drive->d.streams);
+    drive->valid = g_new0(uint64_t, units / 64 + 1);
+    drive->l2p = new_table(drive->logical_units, error);
+    drive->p2l = drive->l2p ? new_table(units, error) : NULL;
+    return drive->p2l && (image ? scarp_image_load(image, drive, error)
+                                : scarp_blocks_set_bad(drive, error));
+}
+
+static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
+                             GError **error)
 {
     ScarpDescription d;
     ScarpDrive *drive;
 
-    if (!scarp_description_load(&d, config->description_path,
-                                config->overrides, error)) {
+    if (!describe(&d, config, image, error)) {
         return NULL;
     }
     drive = g_new0(ScarpDrive, 1);
@@ -164,7 +198,8 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
     drive->random = config->seed * 2 + 1;
     drive->store_data = config->store_data;
     init_sizes(drive);
-    if (!memory_suffices(drive, error)) {
+    if ((image && !scarp_image_fits(image, drive, error)) ||
+        !memory_suffices(drive, error)) {
         g_free(drive);
         return NULL;
     }
@@ -174,20 +209,29 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
     scarp_blocks_init(drive);
     drive->chunks = g_ptr_array_new_with_free_func(g_free);
     drive->free_data = g_ptr_array_new_with_free_func(g_free);
-    drive->hash = g_new0(ScarpUnit *, drive->hash_mask + 1);
-    drive->packer = g_new0(ScarpPacker, (drive->n_planes + 1) *
-                                            (uint32_t)d.streams);
-    drive->l2p = new_table(drive->logical_units, error);
-    drive->p2l = drive->l2p ? new_table((uint64_t)drive->units_per_plane *
-                                        drive->n_planes, error) : NULL;
-    drive->valid = g_new0(uint64_t, (uint64_t)drive->units_per_plane *
-                                        drive->n_planes / 64 + 1);
-    if (!drive->p2l || !scarp_blocks_set_bad(drive, error) ||
+    if (!init_tables(drive, image, error) ||
         !scarp_scheme_init(&drive->scheme, drive, config->scheme,
-                           config->params, error)) {
+                           config->params, error) ||
+        (image && !scarp_image_load_scheme(image, drive, error))) {
         scarp_drive_free(drive);
         return NULL;
     }
+    return drive;
+}
+
+ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
+{
+    ScarpImage *image = NULL;
+    ScarpDrive *drive;
+
+    if (config->image_path) {
+        image = scarp_image_open(config->image_path, error);
+        if (!image) {
+            return NULL;
+        }
+    }
+    drive = drive_new(config, image, error);
+    scarp_image_close(image);
     return drive;
 }
 
@@ -314,5 +358,55 @@ bool scarp_quiescent(const ScarpDrive *drive, GError **error)
                 "accepted %" G_GUINT64_FORMAT " commands, completed %"
                 G_GUINT64_FORMAT ", %u dies busy", stats->cmds_accepted,
                 stats->cmds_completed, busy);
+    return false;
+}
+
+static void run_all(ScarpDrive *drive)
+{
+    work(drive); /* the caller changed something between events */
+    while (scarp_events_next_ns(&drive->events) != SCARP_TIME_NEVER) {
+        scarp_run(drive, scarp_events_next_ns(&drive->events));
+    }
+}
+
+static bool collects(const ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        if (drive->plane[p].gc.running) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool scarp_drain(ScarpDrive *drive, GError **error)
+{
+    run_all(drive);
+    /* Twice: the first may leave a page open that the second fills. */
+    for (int i = 0; i < 2 && (drive->dirty_head || collects(drive)); i++) {
+        scarp_buffer_drain(drive, UINT64_MAX);
+        for (uint32_t p = 0; p < drive->n_planes; p++) {
+            if (drive->plane[p].gc.running) {
+                scarp_gc_allow(drive, &drive->plane[p].gc, UINT32_MAX);
+            }
+        }
+        run_all(drive);
+    }
+    return scarp_at_rest(drive, error);
+}
+
+bool scarp_at_rest(const ScarpDrive *drive, GError **error)
+{
+    if (!scarp_quiescent(drive, error)) {
+        return false;
+    }
+    if (!drive->dirty_head && !collects(drive) && !drive->n_kicked &&
+        scarp_events_next_ns(&drive->events) == SCARP_TIME_NEVER) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "the drive is not at rest: %s", drive->dirty_head
+                    ? "its write buffer is not empty"
+                    : "it collects, or has work to do");
     return false;
 }

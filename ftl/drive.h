@@ -229,6 +229,7 @@ struct ScarpDrive {
     int64_t page_transfer_ns;
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
     int64_t now_ns;
+    int64_t past_ns; /* lived before its clock began: an image's */
     ScarpEvents events;
     ScarpChannel *channel;
     ScarpDie *die;
@@ -274,6 +275,20 @@ struct ScarpDrive {
 /* map/blocks.c */
 void scarp_blocks_init(ScarpDrive *drive);
 bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error);
+/* Whether a plane has the blocks that it needs besides what the host fills. */
+bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
+/*
+ * The lists of an image: forget a new drive's free blocks, then add each block
+ * in the order of its list.  A full one is added twice, first in the order of
+ * filling, then, its valid units being known, among the candidates.
+ */
+void scarp_blocks_forget(ScarpDrive *drive, uint32_t plane);
+void scarp_blocks_add_free(ScarpDrive *drive, uint32_t block);
+void scarp_blocks_add_full(ScarpDrive *drive, uint32_t block);
+void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t block);
+void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
+/* Active blocks that this drive's settings would never fill count as full. */
+void scarp_blocks_close_unused(ScarpDrive *drive);
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
 void scarp_block_take(ScarpDrive *drive, uint32_t block);
 /* Back among the candidates, not erased (PREMIGRATE ends so). */
@@ -421,6 +436,26 @@ void *scarp_store_get(const ScarpDrive *drive, uint32_t ppn);
 void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *data);
 void *scarp_store_take(ScarpDrive *drive, uint32_t ppn);
 
+/* drive.c: quiescent, and nothing is buffered or still to happen */
+bool scarp_at_rest(const ScarpDrive *drive, GError **error);
+
+/* image/ */
+typedef struct ScarpImage ScarpImage;
+ScarpImage *scarp_image_open(const char *path, GError **error);
+void scarp_image_close(ScarpImage *image);
+/* The description of the drive that was saved; g_free() it. */
+char *scarp_image_description(ScarpImage *image, GError **error);
+/*
+ * Whether drive, whose sizes are known and nothing else, is of the image's
+ * layout class, and the file holds tables of its size.
+ */
+bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
+                      GError **error);
+/* Into a new drive; the scheme's own state is another matter. */
+bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error);
+bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
+                             GError **error);
+
 /* Checks the spare area's LPN and says so in the statistics. */
 void scarp_check_oob(ScarpDrive *drive, uint32_t ppn, uint32_t lpn);
 
@@ -445,6 +480,12 @@ static inline uint64_t scarp_random(uint64_t *state)
     *state ^= *state << 25;
     *state ^= *state >> 27;
     return *state * 2685821657736338717ull;
+}
+
+/* Since it was new; its clock begins again when it starts from an image. */
+static inline int64_t scarp_life_ns(const ScarpDrive *drive)
+{
+    return drive->past_ns + drive->now_ns;
 }
 
 static inline void scarp_die_kick(ScarpDrive *drive, uint32_t die)

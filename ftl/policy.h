@@ -11,6 +11,7 @@
 #define SCARP_POLICY_H
 
 typedef struct ScarpScheme ScarpScheme;
+typedef struct ScarpVisit ScarpVisit;
 
 typedef enum {
     AXIS_HIL,        /* host queue */
@@ -44,6 +45,12 @@ typedef struct {
      */
     bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
     void (*clear)(ScarpDrive *drive, void *state);
+    /*
+     * Visits (image/visit.h) what the state holds while the drive is at rest,
+     * so that a drive that starts from an image, with the same policy and
+     * parameters, goes on as the saved one would.  NULL: it starts afresh.
+     */
+    void (*persist)(ScarpDrive *drive, void *state, ScarpVisit *visit);
 } ScarpPolicy;
 
 typedef struct {
@@ -149,5 +156,8 @@ extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
                        const char *name, const char *params, GError **error);
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive);
+/* policy[AXIS__COUNT]: the choice on each axis */
+void scarp_scheme_policies(const ScarpScheme *scheme,
+                           const ScarpPolicy **policy);
 
 #endif /* SCARP_POLICY_H */

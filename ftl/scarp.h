@@ -132,7 +132,8 @@ struct ScarpCmd {
 typedef struct {
     /*
      * Path of a drive description (GKeyFile; see devices/ and
-     * docs/model.md).  Unknown groups and keys are errors.
+     * docs/model.md).  Unknown groups and keys are errors.  May be NULL when
+     * there is an image: the drive is then described as the saved one was.
      */
     const char *description_path;
     /* "baseline", "ideal", …; choices joined by '+' once axes combine */
@@ -147,6 +148,14 @@ typedef struct {
     const char *overrides;
     uint64_t seed;
     bool store_data; /* keep what is written (false: replay) */
+    /*
+     * An image (scarp_save()) that the drive starts from, or NULL.  The drive
+     * must be of the image's layout class: geometry, mapping unit, reserve
+     * and bad blocks; timing, GC's keys and the scheme are free.  Its clock
+     * begins at 0 and its statistics are zero.  With the image's seed its
+     * generator goes on, with another one it starts afresh.
+     */
+    const char *image_path;
 } ScarpConfig;
 
 /* NULL and *error set (one line that names the key and what is allowed). */
@@ -211,6 +220,21 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error);
  * GC.  On false *error says what is outstanding.
  */
 bool scarp_quiescent(const ScarpDrive *drive, GError **error);
+
+/*
+ * Bring the drive to rest: what is buffered is written, collections that have
+ * begun end, and every event happens, however late: scarp_now_ns() moves on.
+ * False and *error set when something never ends.
+ */
+bool scarp_drain(ScarpDrive *drive, GError **error);
+
+/*
+ * Write the state of a drive at rest (scarp_drain()) to a file that a drive
+ * can start from (ScarpConfig.image_path); docs/images.md has its layout.  The
+ * drive goes on unchanged.  On false *error is set, and what was at path is as
+ * it was.
+ */
+bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
 /*
  * Check every invariant of the tables (linear in the drive's size): valid +

@@ -223,17 +223,26 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
     return ok;
 }
 
+void scarp_scheme_policies(const ScarpScheme *scheme,
+                           const ScarpPolicy **policy)
+{
+    policy[AXIS_HIL] = &scheme->hil->policy;
+    policy[AXIS_ALLOCATION] = &scheme->alloc->policy;
+    policy[AXIS_VICTIM] = &scheme->victim->policy;
+    policy[AXIS_PACING] = &scheme->pacing->policy;
+    policy[AXIS_MERGE] = &scheme->merge->policy;
+    policy[AXIS_PLACEMENT] = &scheme->place->policy;
+    policy[AXIS_AHEAD] = &scheme->ahead->policy;
+}
+
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)
 {
-    const ScarpPolicy *chosen[AXIS__COUNT] = {
-        &scheme->hil->policy, &scheme->alloc->policy, &scheme->victim->policy,
-        &scheme->pacing->policy, &scheme->merge->policy,
-        &scheme->place->policy, &scheme->ahead->policy,
-    };
+    const ScarpPolicy *chosen[AXIS__COUNT];
 
     if (!scheme->name) {
         return;
     }
+    scarp_scheme_policies(scheme, chosen);
     for (int axis = 0; axis < AXIS__COUNT; axis++) {
         if (chosen[axis]->clear) {
             chosen[axis]->clear(drive, scheme->state[axis]);

@@ -38,6 +38,7 @@ struct NvmeFlash {
     Notifier shutdown;
 
     char *description;
+    char *image;
     char *scheme;
     char *params;
     char *overrides;

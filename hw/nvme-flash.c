@@ -254,11 +254,16 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         .scheme = flash->scheme ?: "baseline",
         .seed = flash->seed,
         .store_data = true,
+        .image_path = flash->image,
     };
 
-    if (!flash->description) {
+    if (!flash->description && !flash->image) {
         error_setg(errp, "description: missing; it is the path of a drive "
                    "description");
+        return;
+    }
+    if (flash->image && flash->age) {
+        error_setg(errp, "age: excludes 'image': an image has been aged");
         return;
     }
     if (!g_strcmp0(flash->clock, "realtime")) {
@@ -387,6 +392,7 @@ static void nvme_flash_set_running_scheme(Object *obj, const char *value,
 
 static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("description", NvmeFlash, description),
+    DEFINE_PROP_STRING("image", NvmeFlash, image),
     DEFINE_PROP_STRING("scheme", NvmeFlash, scheme),
     DEFINE_PROP_STRING("params", NvmeFlash, params),
     DEFINE_PROP_STRING("overrides", NvmeFlash, overrides),

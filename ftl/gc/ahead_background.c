@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
+#include "image/visit.h"
 
 static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 {
@@ -41,6 +42,16 @@ static void collect(ScarpDrive *drive, uint32_t die)
     }
 }
 
+static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
+{
+    Background *background = state;
+
+    scarp_visit_u32(visit, "most_free", &background->most_free, 0,
+                    drive->n_blocks);
+    scarp_visit_u32(visit, "fruitless", &background->fruitless, 0,
+                    UINT32_MAX - 1);
+}
+
 const ScarpAheadOps scarp_ahead_none = {
     .policy = {
         .axis = AXIS_AHEAD,
@@ -58,6 +69,7 @@ const ScarpAheadOps scarp_ahead_background = {
         .help = "an idle die collects up to gc.background_free_blocks",
         .source = "common practice",
         .state_size = sizeof(Background),
+        .persist = persist,
     },
     .idle = collect,
     .host_cmd = host_cmd,

@@ -16,6 +16,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
+#include "image/visit.h"
 
 typedef struct {
     uint32_t next_die; /* whose turn it is */
@@ -109,6 +110,17 @@ static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
     }
 }
 
+static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
+{
+    PreGc *pregc = state;
+
+    scarp_visit_u32(visit, "next_die", &pregc->next_die, 0, drive->n_dies - 1);
+    scarp_visit_u32(visit, "tried", &pregc->tried, 0, drive->n_dies);
+    scarp_visit_u64(visit, "steps", &pregc->steps, 0, INT64_MAX);
+    scarp_visit_u32(visit, "plane", &pregc->plane, 0, drive->n_planes - 1);
+    scarp_visit_bool(visit, "began", &pregc->began);
+}
+
 static const ScarpParam params[] = {
     { "t_block", "permille of blocks",
       "migrate when fewer are free, or nearly: within t_page", 1, 1000, 110 },
@@ -125,6 +137,7 @@ const ScarpAheadOps scarp_ahead_pregc = {
         .params = params,
         .n_params = G_N_ELEMENTS(params),
         .state_size = sizeof(PreGc),
+        .persist = persist,
     },
     .idle = idle,
     .host_cmd = host_cmd,

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
+#include "image/visit.h"
 
 #define MAX_CHANNELS 64
 
@@ -56,6 +57,16 @@ static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
     return scarp_place_or_next(drive, gc, c * per_channel + z->next[c]);
 }
 
+static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
+{
+    GcZ *z = state;
+    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+
+    for (uint32_t c = 0; c < drive->d.channels; c++) {
+        scarp_visit_u32(visit, "next", &z->next[c], 0, per_channel - 1);
+    }
+}
+
 const ScarpPlaceOps scarp_place_gc_z = {
     .policy = {
         .axis = AXIS_PLACEMENT,
@@ -64,6 +75,7 @@ const ScarpPlaceOps scarp_place_gc_z = {
         .source = "paragc §IV",
         .state_size = sizeof(GcZ),
         .init = init,
+        .persist = persist,
     },
     .window = 32,
     .plane = plane,

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
+#include "image/visit.h"
 
 typedef struct {
     uint32_t next_plane;
@@ -24,6 +25,15 @@ static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
     return scarp_place_or_next(drive, gc, global->next_plane);
 }
 
+static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
+{
+    Global *global = state;
+
+    scarp_visit_u32(visit, "next_plane", &global->next_plane, 0,
+                    drive->n_planes - 1);
+    scarp_visit_u32(visit, "units", &global->units, 0, drive->units_per_page);
+}
+
 const ScarpPlaceOps scarp_place_global = {
     .policy = {
         .axis = AXIS_PLACEMENT,
@@ -31,6 +41,7 @@ const ScarpPlaceOps scarp_place_global = {
         .help = "relocated pages go round all planes of the drive",
         .source = "hpdc18 §4.4",
         .state_size = sizeof(Global),
+        .persist = persist,
     },
     .window = 4,
     .plane = plane,

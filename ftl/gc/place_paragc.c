@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
+#include "image/visit.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ static void count_read(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
 
 static int64_t slot_now(const ScarpDrive *drive)
 {
-    return drive->now_ns /
+    return scarp_life_ns(drive) /
            (int64_t)(drive->scheme.param[AXIS_PLACEMENT][PARAM_SLOT_US] * 1000);
 }
 
@@ -254,6 +255,24 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(s->channel_of);
 }
 
+/* channel_of is of a victim, and at rest there is none. */
+static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
+{
+    ParaGc *s = state;
+    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+
+    for (uint32_t c = 0; c < drive->d.channels; c++) {
+        scarp_visit_u64s(visit, "bytes", s->ring[c].bytes, RING_SLOTS);
+        scarp_visit_u64s(visit, "slot", (uint64_t *)s->ring[c].slot,
+                         RING_SLOTS);
+        scarp_visit_u32(visit, "next", &s->next[c], 0, per_channel - 1);
+    }
+    scarp_visit_u64(visit, "reads", &s->reads, 0, INT64_MAX);
+    scarp_visit_u16s(visit, "sketch", s->sketch,
+                     SKETCH_ROWS *
+                         drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH]);
+}
+
 static const ScarpParam params[] = {
     [PARAM_ITERATIONS] = { "iterations", "rounds",
                            "limit of Algorithm 1 (λ)", 0, 100000, 256 },
@@ -278,6 +297,7 @@ const ScarpPlaceOps scarp_place_paragc = {
         .state_size = sizeof(ParaGc),
         .init = init,
         .clear = clear,
+        .persist = persist,
     },
     .window = 32,
     .plane = plane,

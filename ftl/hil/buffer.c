@@ -130,7 +130,7 @@ static void unpack(ScarpDrive *drive, ScarpUnit *unit)
 
 static bool is_late(const ScarpDrive *drive, const ScarpUnit *unit)
 {
-    return unit->cmd || (drive->flushes.tail &&
+    return unit->cmd || (drive->flushes.head &&
                          drive->flushes.tail->order > unit->seq);
 }
 

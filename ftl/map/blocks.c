@@ -51,7 +51,7 @@ static void bucket_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
     }
 }
 
-static void full_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+static void full_append(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
     ScarpBlock *block = &drive->block[index];
 
@@ -65,6 +65,11 @@ static void full_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
     plane->full_tail = index;
     plane->n_full++;
     block->state = BLOCK_FULL;
+}
+
+static void full_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
+{
+    full_append(drive, plane, index);
     bucket_insert(drive, plane, index);
 }
 
@@ -141,6 +146,58 @@ static uint32_t spare(const ScarpDrive *drive, const ScarpPlane *plane)
     return drive->d.blocks_per_plane - plane->n_bad - used;
 }
 
+bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t p)
+{
+    return spare(drive, &drive->plane[p]) >= spare_needed(drive);
+}
+
+void scarp_blocks_forget(ScarpDrive *drive, uint32_t p)
+{
+    ScarpPlane *plane = &drive->plane[p];
+
+    plane->free_head = SCARP_NONE;
+    drive->n_free -= plane->n_free;
+    plane->n_free = 0;
+}
+
+void scarp_blocks_add_free(ScarpDrive *drive, uint32_t index)
+{
+    free_push(drive, plane_of(drive, index), index);
+}
+
+void scarp_blocks_add_full(ScarpDrive *drive, uint32_t index)
+{
+    full_append(drive, plane_of(drive, index), index);
+}
+
+void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t index)
+{
+    bucket_insert(drive, plane_of(drive, index), index);
+}
+
+void scarp_blocks_close_unused(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        ScarpPlane *plane = &drive->plane[p];
+
+        for (int i = 0; i < ACTIVE__COUNT; i++) {
+            bool unused = i == ACTIVE_GC
+                ? !drive->d.separate_active_block
+                : i >= ACTIVE_HOST + (int)drive->d.streams;
+
+            if (unused && plane->active[i] != SCARP_NONE) {
+                full_insert(drive, plane, plane->active[i]);
+                plane->active[i] = SCARP_NONE;
+            }
+        }
+    }
+}
+
+void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t index)
+{
+    set_bad(drive, index);
+}
+
 bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error)
 {
     uint32_t blocks = drive->d.blocks_per_plane;
@@ -159,15 +216,13 @@ bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error)
                 set_bad(drive, index);
             }
         }
-        plane->free_head = SCARP_NONE;
-        drive->n_free -= plane->n_free;
-        plane->n_free = 0;
+        scarp_blocks_forget(drive, p);
         for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
             if (drive->block[b].state != BLOCK_BAD) {
                 free_push(drive, plane, b);
             }
         }
-        if (spare(drive, plane) < spare_needed(drive)) {
+        if (!scarp_blocks_suffice(drive, p)) {
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                         "nand.bad_blocks_permille=%" G_GUINT64_FORMAT
                         ": leaves %u spare blocks of a plane; %u are needed",

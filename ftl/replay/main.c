@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
-            *trace_path;
+            *trace_path, *image_path, *save_path;
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
@@ -38,6 +38,11 @@ static const GOptionEntry entries[] = {
     { "age-pattern", 0, 0, G_OPTION_ARG_STRING, &age_pattern,
       "random, zipf or sequential (random)", "NAME" },
     { "age-seed", 0, 0, G_OPTION_ARG_INT64, &age_seed, "(1)", "N" },
+    { "image", 'i', 0, G_OPTION_ARG_FILENAME, &image_path,
+      "an image that the drive starts from; then -d may be left out", "FILE" },
+    { "save", 0, 0, G_OPTION_ARG_FILENAME, &save_path,
+      "an image of the drive at the end; then there may be no workload",
+      "FILE" },
     { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
       "of the trace (sniffed)", "NAME" },
     { "mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
@@ -141,7 +146,7 @@ static ScarpDrive *make_drive(GError **error)
     ScarpConfig config = {
         .description_path = description,
         .scheme = scheme ? scheme : "baseline", .params = params,
-        .overrides = joined, .seed = seed,
+        .overrides = joined, .seed = seed, .image_path = image_path,
     };
     ScarpAge aged = {
         .utilisation_permille = age,
@@ -150,9 +155,15 @@ static ScarpDrive *make_drive(GError **error)
     };
     ScarpDrive *drive;
 
-    if (!description) {
+    if (!description && !image_path) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--description is missing: a file of devices/");
+        return NULL;
+    }
+    if (image_path && age) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--age and --image exclude each other: an image has been "
+                    "aged");
         return NULL;
     }
     drive = scarp_drive_new(&config, error);
@@ -331,12 +342,23 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
     return ok;
 }
 
+static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
+                         GError **error)
+{
+    Workload *workload = make_workload(drive, error);
+    bool ok = workload && run_on(drive, workload, options, error);
+
+    if (workload) {
+        workload->free(workload);
+    }
+    return ok;
+}
+
 static bool run(GError **error)
 {
     ReplayOptions options;
     ScarpDrive *drive;
-    Workload *workload;
-    bool ok = false;
+    bool ok;
 
     if (!options_from_arguments(&options, error)) {
         return false;
@@ -345,11 +367,9 @@ static bool run(GError **error)
     if (!drive) {
         return false;
     }
-    workload = make_workload(drive, error);
-    if (workload) {
-        ok = run_on(drive, workload, &options, error);
-        workload->free(workload);
-    }
+    ok = (save_path && !workloads) || run_workload(drive, &options, error);
+    ok = ok && (!save_path || (scarp_drain(drive, error) &&
+                               scarp_save(drive, save_path, error)));
     scarp_drive_free(drive);
     return ok;
 }

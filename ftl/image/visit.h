@@ -1,0 +1,40 @@
+/*
+ * State that an image keeps, value by value: one function describes it, and
+ * serves saving and loading, so that the two cannot differ.
+ *
+ * Little endian, without padding.  A value that is out of range while loading
+ * fails the visit; it, and every later one, becomes its least value, so that
+ * callers need not look before the end.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_VISIT_H
+#define SCARP_VISIT_H
+
+#include "scarp.h"
+
+typedef struct ScarpVisit {
+    bool loading;
+    GByteArray *out;     /* saving */
+    const uint8_t *in;   /* loading: not owned */
+    size_t left;
+    char *problem;       /* the first, or NULL; owned */
+} ScarpVisit;
+
+void scarp_visit_u64(ScarpVisit *visit, const char *name, uint64_t *value,
+                     uint64_t min, uint64_t max);
+void scarp_visit_u32(ScarpVisit *visit, const char *name, uint32_t *value,
+                     uint32_t min, uint32_t max);
+void scarp_visit_u8(ScarpVisit *visit, const char *name, uint8_t *value,
+                    uint8_t min, uint8_t max);
+void scarp_visit_bool(ScarpVisit *visit, const char *name, bool *value);
+/* n values, any of them allowed */
+void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
+                      size_t n);
+void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
+                      size_t n);
+/* For what a value's range cannot say. */
+void scarp_visit_fail(ScarpVisit *visit, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
+
+#endif /* SCARP_VISIT_H */

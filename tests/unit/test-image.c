@@ -1,0 +1,338 @@
+/*
+ * Images: a drive that starts from one goes on as the saved one does; a file
+ * that is not whole is refused.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "scarp.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNIT 4096u
+#define DEPTH 16
+/* Small, as checked builds look at all of it after every event. */
+#define SMALL "geometry.blocks_per_plane=40,geometry.pages_per_block=8," \
+              "ftl.over_provisioning_permille=400,"
+#define TINY SMALL "controller.buffer_bytes=65536"
+
+static ScarpDrive *try_new(const char *scheme, const char *overrides,
+                           const char *image, bool data, GError **error)
+{
+    ScarpConfig config = {
+        .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
+        .scheme = scheme, .overrides = overrides, .seed = 1,
+        .store_data = data, .image_path = image,
+    };
+
+    return scarp_drive_new(&config, error);
+}
+
+static ScarpDrive *drive_new(const char *scheme, const char *overrides,
+                             const char *image)
+{
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = try_new(scheme, overrides, image, true, &error);
+
+    g_assert_no_error(error);
+    return drive;
+}
+
+static void refused(const char *overrides, const char *image,
+                    const char *because)
+{
+    g_autoptr(GError) error = NULL;
+
+    g_assert_null(try_new("baseline", overrides, image, true, &error));
+    g_assert_error(error, SCARP_ERROR, SCARP_ERROR_FILE);
+    g_assert_null(strchr(error->message, '\n'));
+    g_assert_nonnull(strstr(error->message, because));
+}
+
+/* A path that nothing has. */
+static char *new_path(void)
+{
+    char *path = NULL;
+    g_autoptr(GError) error = NULL;
+    int fd = g_file_open_tmp("scarp-XXXXXX", &path, &error);
+
+    g_assert_no_error(error);
+    close(fd);
+    g_unlink(path);
+    return path;
+}
+
+static void save(ScarpDrive *drive, const char *path)
+{
+    g_autoptr(GError) error = NULL;
+
+    g_assert_true(scarp_drain(drive, &error));
+    g_assert_no_error(error);
+    scarp_save(drive, path, &error);
+    g_assert_no_error(error);
+}
+
+/* Without fsync(), of which a test needs none. */
+static void put(const char *path, const char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+
+    g_assert_nonnull(file);
+    g_assert_cmpuint(fwrite(bytes, 1, n, file), ==, n);
+    g_assert_false(fclose(file));
+}
+
+/* ---- A workload, and what came of it ------------------------------------ */
+
+typedef struct {
+    ScarpCmd cmd;
+    uint8_t data[4 * UNIT];
+    bool busy;
+} Slot;
+
+/* One number for each command's times, causes and data, in order. */
+static void digest(GChecksum *sum, const ScarpCmd *cmd, int64_t begin_ns)
+{
+    int64_t times[] = { cmd->submit_ns - begin_ns,
+                        cmd->complete_ns - begin_ns };
+
+    g_checksum_update(sum, (const guchar *)times, sizeof(times));
+    g_checksum_update(sum, (const guchar *)cmd->cause_ns,
+                      sizeof(cmd->cause_ns));
+    if (cmd->op == SCARP_OP_READ) {
+        g_checksum_update(sum, cmd->data, cmd->length_bytes);
+    }
+}
+
+static void reap(ScarpDrive *drive, GChecksum *sum, int64_t begin_ns)
+{
+    ScarpCmd *cmd;
+
+    while ((cmd = scarp_reap(drive))) {
+        digest(sum, cmd, begin_ns);
+        ((Slot *)cmd->opaque)->busy = false;
+    }
+}
+
+static char *run(ScarpDrive *drive, uint32_t seed, int n)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autofree Slot *slot = g_new0(Slot, DEPTH);
+    uint64_t sectors = scarp_drive_logical_bytes(drive) / SCARP_SECTOR_BYTES;
+    int64_t begin_ns = scarp_now_ns(drive);
+    GRand *rand = g_rand_new_with_seed(seed);
+    g_autofree char *json = NULL;
+
+    for (int i = 0; i < n; i++) {
+        Slot *s = &slot[i % DEPTH];
+        uint32_t kind = g_rand_int_range(rand, 0, 100);
+        uint32_t align = kind % 2 ? 1 : UNIT / SCARP_SECTOR_BYTES;
+        uint32_t length = g_rand_int_range(rand, 1, 4) * align;
+
+        while (s->busy) {
+            scarp_run(drive, scarp_next_event_ns(drive));
+            reap(drive, sum, begin_ns);
+        }
+        memset(&s->cmd, 0, sizeof(s->cmd));
+        s->cmd.op = kind < 30 ? SCARP_OP_READ : kind < 92 ? SCARP_OP_WRITE
+                  : kind < 96 ? SCARP_OP_DEALLOCATE : SCARP_OP_FLUSH;
+        s->cmd.fua = kind == 50;
+        s->cmd.stream = kind % 3;
+        s->cmd.deadline_ns = SCARP_TIME_NEVER;
+        s->cmd.data = s->data;
+        s->cmd.opaque = s;
+        if (s->cmd.op != SCARP_OP_FLUSH) {
+            s->cmd.length_bytes = length * SCARP_SECTOR_BYTES;
+            s->cmd.offset_bytes = g_rand_int_range(rand, 0, sectors - 32) /
+                                  align * align *
+                                  (uint64_t)SCARP_SECTOR_BYTES;
+        }
+        if (s->cmd.op == SCARP_OP_WRITE) {
+            memset(s->data, i, sizeof(s->data));
+        }
+        s->busy = true;
+        scarp_submit(drive, &s->cmd,
+                     scarp_now_ns(drive) + g_rand_int_range(rand, 0, 20000));
+        reap(drive, sum, begin_ns);
+    }
+    while (scarp_next_event_ns(drive) != SCARP_TIME_NEVER) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    reap(drive, sum, begin_ns);
+    g_rand_free(rand);
+    json = scarp_stats_json(drive);
+    g_checksum_update(sum, (const guchar *)json, -1);
+    return g_strdup(g_checksum_get_string(sum));
+}
+
+static void age(ScarpDrive *drive)
+{
+    ScarpAge settings = { .utilisation_permille = 900, .pattern = "random",
+                          .overwrite_permille = UINT32_MAX, .seed = 3 };
+    g_autoptr(GError) error = NULL;
+
+    scarp_age(drive, &settings, &error);
+    g_assert_no_error(error);
+}
+
+/* ---- Tests ---------------------------------------------------------------- */
+
+static const char *const schemes[] = {
+    "baseline", "ideal", "pgc", "gftl", "gc-vic", "gc-z", "paragc", "global",
+    "pregc+gftl", "dynamic", "fifo", "random", "d-choices", "cost-benefit",
+    "background", "pagc",
+};
+
+/* Saved in the middle of a life: both go on alike, to the nanosecond. */
+static void test_same_future(const void *scheme)
+{
+    static const char *const drives[] = {
+        TINY, SMALL "gc.wear_spread_erases=3,"
+        "nand.bad_blocks_permille=30,nand.endurance_erases=40",
+        TINY ",ftl.unit_bytes=1024,gc.separate_active_block=0,ftl.streams=3",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
+        g_autofree char *path = new_path();
+        ScarpDrive *a = drive_new(scheme, drives[i], NULL), *b;
+
+        age(a);
+        g_free(run(a, 7, 700));
+        save(a, path);
+        b = drive_new(scheme, drives[i], path);
+        g_unlink(path);
+        g_assert_cmpint(scarp_now_ns(b), ==, 0);
+        g_assert_true(scarp_check(b, NULL));
+        scarp_stats_reset(a);
+        for (int part = 0; part < 2; part++) {
+            g_autofree char *of_a = run(a, part, 600);
+            g_autofree char *of_b = run(b, part, 600);
+
+            g_assert_cmpstr(of_a, ==, of_b);
+        }
+        g_assert_cmpuint(scarp_stats(a)->gc_runs, >, 0);
+        scarp_drive_free(a);
+        scarp_drive_free(b);
+    }
+}
+
+/* An aged drive with data, saved. */
+static char *saved(const char *overrides)
+{
+    char *path = new_path();
+    ScarpDrive *drive = drive_new("baseline", overrides, NULL);
+
+    age(drive);
+    g_free(run(drive, 1, 500));
+    save(drive, path);
+    scarp_drive_free(drive);
+    return path;
+}
+
+static void test_other_class(void)
+{
+    g_autofree char *path = saved(NULL);
+
+    refused("geometry.channels=1", path,
+            "it has geometry.channels=2, the drive geometry.channels=1");
+    refused("geometry.pages_per_block=32", path, "geometry.pages_per_block=16");
+    refused("ftl.unit_bytes=2048", path, "ftl.unit_bytes=4096");
+    refused("ftl.over_provisioning_permille=400", path,
+            "ftl.over_provisioning_permille=300");
+    refused("nand.bad_blocks_permille=1", path, "nand.bad_blocks_permille=0");
+    /* Of the same class: other timing, other GC, another controller. */
+    scarp_drive_free(drive_new("gc-par", "timing.program_ns=1,"
+                               "gc.trigger_free_blocks=4,nand.multiplane=1,"
+                               "gc.separate_active_block=0,"
+                               "controller.buffer_bytes=16384,"
+                               "ftl.allocation=dpwc", path));
+    g_unlink(path);
+}
+
+static void test_file_errors(void)
+{
+    g_autofree char *path = new_path();
+    g_autofree char *under = g_build_filename(path, "image", NULL);
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = drive_new("baseline", NULL, NULL);
+
+    refused(NULL, path, "No such file");
+    refused(NULL, g_get_tmp_dir(), "not a file");
+    put(path, "", 0);
+    refused(NULL, path, "not a drive image");
+    put(path, "[geometry]\nchannels=8\nand all the other keys of a drive\n",
+        50);
+    refused(NULL, path, "not a drive image");
+    /* The file that was there stays when the image cannot be written. */
+    g_assert_false(scarp_save(drive, under, &error));
+    g_assert_error(error, SCARP_ERROR, SCARP_ERROR_FILE);
+    refused(NULL, path, "not a drive image");
+    g_unlink(path);
+    scarp_drive_free(drive);
+}
+
+static void test_not_at_rest(void)
+{
+    ScarpDrive *drive = drive_new("baseline", TINY ",ftl.unit_bytes=1024", NULL);
+    ScarpCmd cmd = { .op = SCARP_OP_WRITE, .length_bytes = 512,
+                     .deadline_ns = SCARP_TIME_NEVER };
+    g_autofree char *path = new_path();
+    g_autoptr(GError) error = NULL;
+
+    scarp_submit(drive, &cmd, 5);
+    g_assert_false(scarp_save(drive, path, &error));
+    g_assert_nonnull(strstr(error->message, "accepted 1 commands"));
+    g_clear_error(&error);
+    while (!scarp_reap(drive)) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    g_assert_false(scarp_save(drive, path, &error));
+    g_assert_nonnull(strstr(error->message, "write buffer is not empty"));
+    g_clear_error(&error);
+    g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+    save(drive, path);
+    g_unlink(path);
+    scarp_drive_free(drive);
+}
+
+/* Each bit of the file matters, and each byte. */
+static void test_damage(void)
+{
+    g_autofree char *path = saved("geometry.blocks_per_plane=32,"
+                                  "geometry.page_bytes=512");
+    g_autofree char *bytes = NULL;
+    gsize n;
+
+    g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
+    for (gsize i = 0; i < n; i += i < 600 ? 1 : g_test_rand_int_range(1, 400)) {
+        bytes[i] ^= 1 << i % 8;
+        put(path, bytes, n);
+        refused("geometry.blocks_per_plane=32,geometry.page_bytes=512", path,
+                i < 8 ? "not a drive image" : i < 12 ? "has version"
+                                                     : "damaged");
+        bytes[i] ^= 1 << i % 8;
+    }
+    for (gsize i = 0; i < n; i += i < 600 ? 1 : g_test_rand_int_range(1, 900)) {
+        put(path, bytes, i);
+        refused("geometry.blocks_per_plane=32,geometry.page_bytes=512", path,
+                i < 40 ? "not a drive image" : "damaged: has");
+    }
+    g_unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        g_autofree char *path = g_strconcat("/image/same-future/", schemes[i],
+                                            NULL);
+
+        g_test_add_data_func(path, schemes[i], test_same_future);
+    }
+    g_test_add_func("/image/other-class", test_other_class);
+    g_test_add_func("/image/file-errors", test_file_errors);
+    g_test_add_func("/image/not-at-rest", test_not_at_rest);
+    g_test_add_func("/image/damage", test_damage);
+    return g_test_run();
+}
