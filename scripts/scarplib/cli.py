@@ -113,6 +113,36 @@ def _parser() -> argparse.ArgumentParser:
     shell.add_argument("--scheme", default="baseline", metavar="NAME")
     _add_drive_options(shell)
 
+    age = commands.add_parser("age", help="an aged drive in a file, for runs and replays to start")
+    age.add_argument("description", type=Path, metavar="DESCRIPTION", help="a file of devices/")
+    age.add_argument("-o", "--output", type=Path, required=True, metavar="IMAGE")
+    age.add_argument(
+        "--fill",
+        type=integer("--fill", 1, 1000),
+        default=900,
+        metavar="N",
+        help="how much of it is written, in thousandths (default: 900)",
+    )
+    age.add_argument(
+        "--overwrite",
+        type=integer("--overwrite", 0, 2**32 - 2),
+        metavar="N",
+        help="how much is overwritten then, in thousandths of it (default: until steady)",
+    )
+    age.add_argument(
+        "--pattern",
+        choices=("random", "sequential"),
+        default="random",
+        help="how it is overwritten (default: random)",
+    )
+    age.add_argument("--scheme", default="baseline", metavar="NAME", help="(default: baseline)")
+    age.add_argument(
+        "--seed", type=integer("--seed", 0, 2**61 - 1), default=1, metavar="N", help="(default: 1)"
+    )
+    age.add_argument(
+        "--set", type=_overrides, metavar="GROUP.KEY=VALUE,…", help="keys of the description"
+    )
+
     commands.add_parser("schemes", help="list schemes, their parameters, workloads and formats")
 
     determinism = commands.add_parser("determinism", help="run one job often, compare every byte")
@@ -193,6 +223,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from . import shell
 
         return shell.shell(arguments)
+    if command == "age":
+        from . import age
+
+        return age.age(arguments)
     if command == "determinism":
         from . import determinism
 

@@ -46,6 +46,11 @@ class Refused(DriveTest):
         self.refuse(self.flash(",age-seed=3"), "age-seed", "need")
         self.refuse(self.flash(",age=-1"), "age")
 
+    def test_image(self) -> None:
+        self.refuse(self.flash(",image=/nonexistent/aged.img"), "image=/nonexistent", "No such")
+        self.refuse(self.flash(f",image={DESCRIPTION}"), "image=", "not a drive image")
+        self.refuse(self.flash(f",age=900,image={DESCRIPTION}"), "age", "image")
+
     def test_log_that_cannot_be_written(self) -> None:
         for key in ("cmd-log", "gc-log", "progress", "trace"):
             self.refuse(self.flash(f",{key}=/nonexistent/log"), key, "/nonexistent/log")

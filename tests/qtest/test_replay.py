@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from fixture import DESCRIPTION, KIB, DriveTest
@@ -22,9 +23,9 @@ DEPTH = 16
 
 
 class Replay(DriveTest):
-    def recorded(self, scheme: str) -> tuple[list[Command], Path]:
+    def recorded(self, scheme: str, more: str) -> tuple[list[Command], Path]:
         """Reads, writes and trims with many in flight, on an aged drive that collects."""
-        machine, _, ns = self.drive(more=",age=900,age-seed=5", scheme=scheme)
+        machine, _, ns = self.drive(more=more, scheme=scheme)
         pick = random.Random(scheme)
         units = machine.stats()["logical_bytes"] // (4 * KIB) - 8
         slots = [ns.buffer(16 * KIB)[1] for _ in range(DEPTH)]
@@ -49,26 +50,41 @@ class Replay(DriveTest):
         self.assertEqual(len(commands), COMMANDS)
         return commands, machine.dir / "f0.cmd"
 
+    def replayed(self, *arguments: str | Path) -> str:
+        done = subprocess.run(
+            [replay.ensure_replay(), "--quiet", *arguments],
+            capture_output=True, text=True, check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def compare(self, scheme: str, more: str, *start: str | Path) -> None:
+        """The device's times and the replayer's are the same, both starting so."""
+        before, log = self.recorded(scheme, more)
+        again = log.with_name("again.cmd")
+        result = self.replayed("-d", DESCRIPTION, "-s", scheme, *start, "--cmd-log", again, log)
+        self.assertEqual(json.loads(result)["stats"]["cmds_completed"], COMMANDS)
+        after = read_commands(again)
+        self.assertEqual(len(after), COMMANDS)
+        shift = min(c.submit_ns for c in before) - min(c.submit_ns for c in after)
+        # In the order of completion, as both logs are.
+        self.assertEqual(
+            [(c.submit_ns, c.complete_ns, c.offset, c.length, c.op, c.causes) for c in before],
+            [(c.submit_ns + shift, c.complete_ns + shift, c.offset, c.length, c.op, c.causes)
+             for c in after],
+        )
+
     def test_identical_times(self) -> None:
-        program = replay.ensure_replay()
         for scheme in ("baseline", "pgc"):
             with self.subTest(scheme):
-                before, log = self.recorded(scheme)
-                again = log.with_name("again.cmd")
-                done = subprocess.run(
-                    [program, "--quiet", "-d", DESCRIPTION, "-s", scheme, "--age", "900",
-                     "--age-seed", "5", "--cmd-log", again, log],
-                    capture_output=True, text=True, check=False,
-                )
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(json.loads(done.stdout)["stats"]["cmds_completed"], COMMANDS)
-                after = read_commands(again)
-                self.assertEqual(len(after), COMMANDS)
-                shift = min(c.submit_ns for c in before) - min(c.submit_ns for c in after)
-                # In the order of completion, as both logs are.
-                self.assertEqual(
-                    [(c.submit_ns, c.complete_ns, c.offset, c.length, c.op, c.causes)
-                     for c in before],
-                    [(c.submit_ns + shift, c.complete_ns + shift, c.offset, c.length, c.op,
-                      c.causes) for c in after],
-                )
+                self.compare(scheme, ",age=900,age-seed=5", "--age", "900", "--age-seed", "5")
+
+    def test_identical_from_an_image(self) -> None:
+        """Saved after a workload under another scheme, the image is both drives' beginning."""
+        with tempfile.TemporaryDirectory() as folder:
+            image = Path(folder) / "aged.img"
+            self.replayed("-d", DESCRIPTION, "-s", "cost-benefit", "--age", "900",
+                          "--save", image, "-m", "closed", "-q", "4", "gen:mixed,requests=500")
+            for scheme in ("baseline", "gc-par"):
+                with self.subTest(scheme):
+                    self.compare(scheme, f",image={image}", "--image", image)
