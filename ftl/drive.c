@@ -363,7 +363,7 @@ bool scarp_quiescent(const ScarpDrive *drive, GError **error)
 
 static void run_all(ScarpDrive *drive)
 {
-    work(drive); /* the caller changed something between events */
+    scarp_work(drive); /* the caller changed something between events */
     while (scarp_events_next_ns(&drive->events) != SCARP_TIME_NEVER) {
         scarp_run(drive, scarp_events_next_ns(&drive->events));
     }

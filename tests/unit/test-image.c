@@ -14,7 +14,7 @@
 #define DEPTH 16
 /* Small, as checked builds look at all of it after every event. */
 #define SMALL "geometry.blocks_per_plane=40,geometry.pages_per_block=8," \
-              "ftl.over_provisioning_permille=400,"
+              "ftl.over_provisioning_permille=500,"
 #define TINY SMALL "controller.buffer_bytes=65536"
 
 static ScarpDrive *try_new(const char *scheme, const char *overrides,
