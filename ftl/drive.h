@@ -348,6 +348,12 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
                                uint32_t block);
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
+/*
+ * gc/cost.c: how long a collection of the plane's least valid block takes, if
+ * its die does nothing else, and each page stays in its plane; 0: none is
+ * worth it.  Linear in a block's pages.
+ */
+int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
 /* gc/pacing_*.c: what pacing policies have in common */
 /* Lets a collection that was left alone move so many pages more. */
 static inline void scarp_gc_allow(ScarpDrive *drive, ScarpGc *gc,
@@ -541,35 +547,6 @@ static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
                             drive->d.dies_per_chip);
 }
 
-static inline void scarp_cmd_push(CmdQueue *queue, ScarpCmd *cmd)
-{
-    cmd->next = NULL;
-    if (queue->head) {
-        queue->tail->next = cmd;
-    } else {
-        queue->head = cmd;
-    }
-    queue->tail = cmd;
-}
-
-static inline ScarpCmd *scarp_cmd_pop(CmdQueue *queue)
-{
-    ScarpCmd *cmd = queue->head;
-
-    if (cmd) {
-        queue->head = cmd->next;
-    }
-    return cmd;
-}
-
-static inline void scarp_packer_push(ScarpPacker *packer, ScarpUnit *unit)
-{
-    unit->next = NULL;
-    if (!packer->n++) {
-        packer->tail = &packer->head;
-    }
-    *packer->tail = unit;
-    packer->tail = &unit->next;
-}
+#include "queue.h"
 
 #endif /* SCARP_DRIVE_H */

@@ -55,7 +55,13 @@ typedef struct {
 
 typedef struct {
     ScarpPolicy policy;
-    ScarpCmd *(*pick)(ScarpDrive *drive, CmdQueue *waiting); /* removes it */
+    /*
+     * A device slot is free: removes one of waiting, which has at least one,
+     * oldest first (scarp_cmd_take()).  Op, address, deadline, stream and
+     * arrival are the command's; scarp_gc_cost_ns() says what a plane's next
+     * collection would cost.  Linear in waiting at most up to a bound.
+     */
+    ScarpCmd *(*pick)(ScarpDrive *drive, CmdQueue *waiting);
 } ScarpHilOps;
 
 typedef struct {
@@ -138,7 +144,7 @@ struct ScarpScheme {
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
 };
 
-extern const ScarpHilOps scarp_hil_fifo;
+extern const ScarpHilOps scarp_hil_fifo, scarp_hil_deadline;
 extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic;
 extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
     scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit,

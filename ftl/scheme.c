@@ -10,6 +10,7 @@
 /* Every policy.  A new one is added here, and nowhere else in the core. */
 static const ScarpPolicy *const policies[] = {
     &scarp_hil_fifo.policy,
+    &scarp_hil_deadline.policy,
     &scarp_alloc_static.policy,
     &scarp_alloc_dynamic.policy,
     &scarp_victim_greedy.policy,

@@ -333,7 +333,7 @@ static void test_more_than_memory(void)
 }
 
 static const char *const schemes[] = {
-    "baseline", "ideal", "pgc", "fifo", "random+pgc", "d-choices",
+    "baseline", "ideal", "pgc", "fifo", "random+pgc+deadline", "d-choices",
     "cost-benefit", "gc-par", "gc-vic+pgc", "global", "gc-par+global",
     "gftl", "pagc", "pregc", "pregc+gftl", "gc-z", "paragc", "paragc+pregc",
 };

@@ -1,0 +1,130 @@
+/*
+ * Host queue policy: deadline (hios-isca14 §6.1, after Linux's
+ * block/mq-deadline.c and its defaults).
+ *
+ * Reads before writes, each kind in batches of ascending addresses; a batch
+ * that begins takes the oldest command when that is late, and writes have been
+ * passed over at most writes_starved times.  Late is past the command's
+ * deadline or, if it has none, past its kind's.  A flush orders nothing that is
+ * not yet in the device, so it goes at once.
+ *
+ * The policy sees the oldest `queue` commands, as a controller would.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+enum { READ_US, WRITE_US, STARVED, BATCH, QUEUE };
+enum { READING, WRITING };
+
+typedef struct {
+    uint64_t next_byte[2]; /* where the last command of a kind ended */
+    uint64_t in_batch;
+    uint64_t starved;      /* batches of reads while writes waited */
+    int kind;
+} Deadline;
+
+static int kind_of(const ScarpCmd *cmd)
+{
+    return cmd->op == SCARP_OP_READ ? READING : WRITING;
+}
+
+/* What is to be known of the waiting commands of one kind. */
+typedef struct {
+    ScarpCmd *oldest, *next; /* next: the lowest address from next_byte on */
+} Seen;
+
+static ScarpCmd *look(const ScarpDrive *drive, const Deadline *state,
+                      const CmdQueue *waiting, Seen seen[2])
+{
+    uint64_t n = drive->scheme.param[AXIS_HIL][QUEUE];
+
+    for (ScarpCmd *cmd = waiting->head; cmd && n--; cmd = cmd->next) {
+        int kind = kind_of(cmd);
+        Seen *s = &seen[kind];
+
+        if (cmd->op == SCARP_OP_FLUSH) {
+            return cmd;
+        }
+        s->oldest = s->oldest ? s->oldest : cmd;
+        if (cmd->offset_bytes >= state->next_byte[kind] &&
+            (!s->next || cmd->offset_bytes < s->next->offset_bytes)) {
+            s->next = cmd;
+        }
+    }
+    return NULL;
+}
+
+static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
+{
+    int64_t us = drive->scheme.param[AXIS_HIL][kind_of(cmd) == READING
+                                                   ? READ_US : WRITE_US];
+    int64_t deadline_ns = cmd->deadline_ns != SCARP_TIME_NEVER
+                              ? cmd->deadline_ns : cmd->submit_ns + us * 1000;
+
+    return drive->now_ns >= deadline_ns;
+}
+
+/* The kind of the next batch. */
+static int turn(const ScarpDrive *drive, Deadline *state, const Seen seen[2])
+{
+    if (!seen[WRITING].oldest || !seen[READING].oldest) {
+        state->starved = 0;
+        return seen[READING].oldest ? READING : WRITING;
+    }
+    if (state->starved++ < drive->scheme.param[AXIS_HIL][STARVED]) {
+        return READING;
+    }
+    state->starved = 0;
+    return WRITING;
+}
+
+static ScarpCmd *pick(ScarpDrive *drive, CmdQueue *waiting)
+{
+    Deadline *state = drive->scheme.state[AXIS_HIL];
+    Seen seen[2] = { { NULL, NULL }, { NULL, NULL } };
+    ScarpCmd *cmd = look(drive, state, waiting, seen);
+
+    if (cmd) {
+        return scarp_cmd_take(waiting, cmd);
+    }
+    if (seen[state->kind].next &&
+        state->in_batch < drive->scheme.param[AXIS_HIL][BATCH]) {
+        cmd = seen[state->kind].next;
+    } else {
+        const Seen *s;
+
+        state->kind = turn(drive, state, seen);
+        state->in_batch = 0;
+        s = &seen[state->kind];
+        cmd = s->next && !late(drive, s->oldest) ? s->next : s->oldest;
+    }
+    state->in_batch++;
+    state->next_byte[state->kind] = cmd->offset_bytes + cmd->length_bytes;
+    return scarp_cmd_take(waiting, cmd);
+}
+
+static const ScarpParam params[] = {
+    [READ_US] = { "read_deadline_us", "us", "a read is late after this", 0,
+                  1000000000, 500000 },
+    [WRITE_US] = { "write_deadline_us", "us", "any other command is", 0,
+                   1000000000, 5000000 },
+    [STARVED] = { "writes_starved", "batches",
+                  "of reads that may pass waiting writes", 0, 1000, 2 },
+    [BATCH] = { "fifo_batch", "commands", "of a kind in a row", 1, 1000, 16 },
+    [QUEUE] = { "queue", "commands", "that the policy sees, the oldest", 1,
+                65536, 32 },
+};
+
+const ScarpHilOps scarp_hil_deadline = {
+    .policy = {
+        .axis = AXIS_HIL,
+        .name = "deadline",
+        .help = "reads first, by address, in batches; late commands before",
+        .source = "hios-isca14 §6.1; Linux block/mq-deadline.c",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+        .state_size = sizeof(Deadline),
+    },
+    .pick = pick,
+};
