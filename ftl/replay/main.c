@@ -16,8 +16,8 @@ static char *description, *scheme, *params, *format, *json_path, *rows_path,
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
-               speed = 1000, max_requests, warmup, align, scale_bytes,
-               runtime_us, trace_from_us, trace_for_us;
+               speed = 1000, backlog = 1000000, max_requests, warmup, align,
+               scale_bytes, runtime_us, trace_from_us, trace_for_us;
 static gboolean list, quiet;
 
 static const GOptionEntry entries[] = {
@@ -53,6 +53,9 @@ static const GOptionEntry entries[] = {
       "permille of the workload's rate (1000)", "N" },
     { "requests", 'n', 0, G_OPTION_ARG_INT64, &max_requests,
       "at most so many (0: all)", "N" },
+    { "backlog", 0, 0, G_OPTION_ARG_INT64, &backlog,
+      "open loop fails at so many requests outstanding (1000000; 0: never)",
+      "N" },
     { "warmup", 0, 0, G_OPTION_ARG_INT64, &warmup,
       "first requests that are not measured (0)", "N" },
     { "runtime", 't', 0, G_OPTION_ARG_INT64, &runtime_us,
@@ -107,6 +110,7 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     if (!in_range("depth", depth, 1, 65536, error) ||
         !in_range("speed", speed, 1, 1000000000, error) ||
         !in_range("requests", max_requests, 0, G_MAXINT64, error) ||
+        !in_range("backlog", backlog, 0, G_MAXINT32, error) ||
         !in_range("warmup", warmup, 0, G_MAXINT64, error) ||
         !in_range("runtime", runtime_us, 0, G_MAXINT64 / 4000, error) ||
         !in_range("trace-from", trace_from_us, 0, G_MAXINT64 / 4000, error) ||
@@ -132,7 +136,8 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     }
     *o = (ReplayOptions) {
         .mode = i, .depth = depth, .speed_permille = speed,
-        .max_requests = max_requests, .warmup_requests = warmup,
+        .max_requests = max_requests, .max_in_flight = backlog,
+        .warmup_requests = warmup,
         .align_bytes = align, .scale = scale_bytes != 0,
         .scale_bytes = scale_bytes, .max_ns = runtime_us * 1000,
         .progress = !quiet && isatty(STDERR_FILENO),

@@ -304,6 +304,16 @@ static bool loop(Replay *r, GError **error)
             reap(r);
             continue;
         }
+        if (r->o->mode == REPLAY_OPEN && r->o->max_in_flight &&
+            r->in_flight >= r->o->max_in_flight) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "--backlog=%" G_GUINT64_FORMAT ": the drive does not "
+                        "keep up, so many requests are outstanding after %"
+                        G_GUINT64_FORMAT " in all; a lower --speed, another --mode, "
+                        "or more are allowed (0: no limit)",
+                        r->o->max_in_flight, r->result->requests);
+            return false;
+        }
         submit(r, next_ns);
         reap(r);
         r->last_time_ns = r->next.time_ns;

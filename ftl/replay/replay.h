@@ -21,6 +21,7 @@ typedef struct {
     uint32_t depth;
     uint64_t speed_permille;  /* of the workload's rate */
     uint64_t max_requests;    /* 0: all */
+    uint64_t max_in_flight;   /* open loop: an error; 0: no limit */
     uint64_t warmup_requests; /* first ones, not in the results */
     uint64_t align_bytes;     /* requests are rounded out to it; 0: sectors */
     bool scale;               /* addresses scaled, not folded, onto the drive */

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scarp-replay as its users see it: formats, options, results, exit status, progress, memory."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import gzip
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from scarplib import replay  # noqa: E402
+
+DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
+
+# Four requests of each format, made up; the last field is bytes read and written by them.
+FORMATS = {
+    "msr": (
+        "128166385295514663,hm,0,Write,905601433600,2048,2833\n"
+        "128166385295514878,hm,1,Read,512,4096,2617\n"
+        "128166385295524878,hm,1,Read,8192,4096,2617\n"
+        "128166385295534878,hm,0,Write,0,4096,2617\n"
+    ),
+    "systor17": (
+        "Timestamp,Response,IOType,LUN,Offset,Size\n"
+        "1456095145.133076000,0.000806000,R,2,4096,131072\n"
+        "1456095145.133077001,,W,2,8192,512\n"
+        "1456095145.143077001,0.1,R,0,90000384,512\n"
+        "1456095145.153077001,,W,1,8192,4096\n"
+    ),
+    "spc": "0,20,8192,W,0.551706\n1,21,512,r,0.651706,x\n0,99999999,512,R,0.7\n2,8,4096,w,0.8\n",
+    "fiu": (
+        "garbage at its head\n100 4270 nfsd 16 8 W 6 0 d6c75b\n160 1 a 8 8 R 6 1 0\n"
+        "170 1 a 8 8 R 6 1 0\n9000 1 a 80000000 8 W 6 1 0\n"
+    ),
+    "blkparse": (
+        "  8,16   3        4     0.000000001  3645  I   R 8 + 8 [a]\n"
+        "  8,16   3        5     0.000000010  3645  D   R 8 + 8 [a]\n"
+        "  8,16   3        6     0.000000030  3645  D   WS 16 + 1 [b]\n"
+        "  8,16   3        7     0.000100030  3645  D   DS 16 + 16 [b]\n"
+        "  8,16   3        8     0.000200030  3645  D   W 900000000 + 8 [b]\n"
+        "CPU0 (8,16):\n Reads Queued:   0,        0KiB\n"
+    ),
+    "fio2": (
+        "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 4096 512\n"
+        "/dev/a write 0 8192\n/dev/a sync 0 0\n/dev/a trim 0 4096\n/dev/a close\n"
+    ),
+    "fio3": (
+        "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n5 /dev/a read 4096 512\n"
+        "7 /dev/a write 0 8192\n8 /dev/a datasync 0 0\n9 /dev/a read 0 4096\n9 /dev/a close\n"
+    ),
+    "mqsim": "938513000 4 100 16 0\n938513007 3 8 1 1\n938513107 3 8 1 1\n938519000 4 100 16 0\n",
+    "ssdsim": "0 0 303567 7 0\n26214000 1 8 6 1\n26215000 1 8 6 1\n26216000 1 8 6 0\n",
+    "heimdall": "0.000 0 8192 4096 1\n22.810 1 512 512 0\n23.000 0 0 512 1\n24.5 1 0 1024 0\n",
+    "disksim": "26.214\t0\t16\t1\t0\n78.643\t0\t8\t1\t1\n79.000\t0\t8\t1\t1\n80.1\t0\t9\t9\t0\n",
+}  # fmt: skip
+
+
+def zstd(data: bytes) -> bytes:
+    """By the library that the replayer itself is linked with."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
+    room = library.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+    out = ctypes.create_string_buffer(room)
+    size = library.ZSTD_compress(
+        out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), ctypes.c_int(1)
+    )
+    assert size <= room
+    return out.raw[:size]
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.program = replay.ensure_replay()
+
+    def run_replay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [str(self.program), "-d", str(DRIVE), *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def result(self, *arguments: object) -> dict:
+        done = self.run_replay(*arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        out = json.loads(done.stdout)
+        stats = out["stats"]
+        self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
+        self.assertEqual(stats["oob_mismatches"], 0)
+        return out
+
+    def fails(self, *arguments: object, words: tuple[str, ...], status: int = 1) -> None:
+        done = self.run_replay(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("scarp-replay: "))
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+
+class Formats(Case):
+    def test_the_list_is_complete(self) -> None:
+        done = self.run_replay("--list")
+        listed = {line.split(":")[0] for line in done.stdout.split("\n\n")[-1].splitlines()}
+        self.assertLessEqual({*FORMATS, "cmdlog"}, listed)
+        known = {name for name in listed if f"{name}: " in done.stdout} & {*FORMATS, "cmdlog"}
+        self.assertEqual(known, {*FORMATS, "cmdlog"})
+
+    def test_every_format_is_replayed(self) -> None:
+        for name, text in FORMATS.items():
+            for suffix, pack in ((".txt", bytes), (".gz", gzip.compress), (".zst", zstd)):
+                with self.subTest(name + suffix):
+                    path = self.folder / (name + suffix)
+                    path.write_bytes(pack(text.encode()))
+                    # Two formats look alike: one has to be named.
+                    named = ("-f", name) if name == "ssdsim" else ()
+                    out = self.result("--age", 900, *named, path)
+                    self.assertEqual(out["trace"]["format"], name)
+                    self.assertEqual((out["requests"], out["measured"]), (4, 4))
+                    self.assertEqual(out["stats"]["cmds_completed"], 4)
+                    self.assertEqual(
+                        out["reads"] + out["writes"] + out["deallocates"] + out["flushes"], 4
+                    )
+
+    def test_a_command_log_is_replayed(self) -> None:
+        log, again = self.folder / "a.bin", self.folder / "b.bin"
+        workload = "gen:mixed,requests=2000,iops=1500"
+        self.result("--age", 900, "--cmd-log", log, workload)
+        out = self.result("--age", 900, "--cmd-log", again, log)
+        self.assertEqual((out["trace"]["format"], out["requests"]), ("cmdlog", 2000))
+        self.assertEqual(log.read_bytes(), again.read_bytes())
+
+    def test_a_bad_line_is_named(self) -> None:
+        path = self.folder / "bad"
+        path.write_text(FORMATS["mqsim"] + "938513000 4 100 16 7\n")
+        self.fails("-f", "mqsim", path, words=(f"{path}:5: ", "mqsim"))
+        path.write_bytes(gzip.compress(FORMATS["mqsim"].encode() * 4000)[:-100])
+        self.fails("-f", "mqsim", path, words=(str(path), "gzip"))
+        path.write_bytes(zstd(FORMATS["mqsim"].encode() * 4000)[:-10])
+        self.fails("-f", "mqsim", path, words=(str(path), "zstd"))
+        path.write_text("what is this\n" * 9)
+        self.fails(path, words=(str(path), "--format"))
+
+
+class Options(Case):
+    def test_results(self) -> None:
+        out = self.result("--age", 900, "-m", "closed", "-q", 8, "gen:mixed,requests=3000")
+        self.assertEqual(out["schema"], "scarp-replay-1")
+        self.assertEqual((out["mode"], out["depth"], out["peak_in_flight"]), ("closed", 8, 8))
+        self.assertEqual(out["requests"], 3000)
+        self.assertGreater(out["stats"]["gc_runs"], 0)
+        for op in ("read", "write"):
+            latency = out["stats"][f"{op}_latency"]
+            points = [latency[f"p{p}_ns"] for p in ("50", "90", "95", "99", "99_9", "99_99")]
+            self.assertEqual([*points, latency["max_ns"]], sorted([*points, latency["max_ns"]]))
+            self.assertEqual(latency["n"], out[f"{op}s"])
+            tail = latency["slowest_1_percent"]
+            self.assertEqual(tail["n"], -(-latency["n"] // 100))
+            self.assertGreater(sum(tail["cause_ns"].values()), 0)
+
+    def test_the_same_seed_gives_the_same_bytes(self) -> None:
+        arguments = ("--age", 900, "-m", "closed", "-q", 8, "-s", "random+pgc")
+        workload = "gen:mixed,requests=2000"
+        texts = []
+        for seed in (3, 3, 4):
+            out = self.result(*arguments, "--seed", seed, workload)
+            del out["wall_s"]
+            texts.append(json.dumps(out))
+        self.assertEqual(texts[0], texts[1])
+        self.assertNotEqual(texts[0], texts[2])
+
+    def test_warmup(self) -> None:
+        arguments = ("--age", 900, "-m", "closed", "-q", 8, "gen:mixed,requests=3000")
+        whole, part = self.result(*arguments), self.result("--warmup", 2000, *arguments)
+        self.assertEqual((part["requests"], part["measured"]), (3000, 1000))
+        stats = part["stats"]
+        ops = ("reads", "writes", "deallocates", "flushes", "write_zeroes")
+        self.assertEqual(sum(stats[op] for op in ops), 1000)
+        self.assertEqual(stats["read_latency"]["n"], stats["reads"])
+        self.assertEqual(stats["write_latency"]["n"], stats["writes"])
+        # The drive did the same in both.
+        self.assertLess(part["drive_ns"], whole["drive_ns"] / 2)
+        self.assertLess(stats["gc_runs"], whole["stats"]["gc_runs"])
+        self.fails("--warmup", 3000, *arguments, words=("--warmup=3000", "3000 requests"))
+
+    def test_speed_runtime_requests(self) -> None:
+        workload = "gen:bursty,requests=2000,iops=1000,burst=0"
+        normal = self.result(workload)
+        fast = self.result("--speed", 4000, workload)
+        self.assertAlmostEqual(fast["drive_ns"] * 4 / normal["drive_ns"], 1, delta=0.05)
+        self.assertEqual(self.result("-n", 300, workload)["requests"], 300)
+        brief = self.result("--runtime", 1_000_000, workload)
+        self.assertAlmostEqual(brief["requests"], 1000, delta=100)
+
+    def test_addresses(self) -> None:
+        path = self.folder / "far"
+        path.write_text("0 0 0 1 0\n1 0 2000000 1 0\n2 0 3999999 1 0\n")
+        folded = self.result("-f", "mqsim", path)
+        self.assertEqual(folded["folded"], 2)
+        scaled = self.result("-f", "mqsim", "--scale", 4_000_000 * 512, path)
+        self.assertEqual(scaled["folded"], 0)
+        aligned = self.result("-f", "mqsim", "--align", 8192, path)
+        self.assertEqual(aligned["write_bytes"], 3 * 8192)
+
+    def test_bad_options(self) -> None:
+        workload = "gen:uniform,requests=10"
+        for arguments, *words in (
+            (("-m", "sideways", workload), "--mode=sideways", "open, closed, think"),
+            (("-q", "0", workload), "--depth=0", "from 1 to 65536"),
+            (("--speed", "0", workload), "--speed=0"),
+            (("--align", "1000", workload), "--align=1000", "512"),
+            (("--age", "1001", workload), "--age=1001", "0 to 1000"),
+            (("-s", "basline", workload), "basline", "baseline"),
+            (("-o", "gc.nothing=1", workload), "gc.nothing"),
+            (("-p", "d=4", workload), "'d'"),
+            (("-f", "nonsense", DRIVE), "--format=nonsense", "msr", "cmdlog"),
+            (("gen:nonsense",), "nonsense", "uniform"),
+            (("gen:uniform,colour=1",), "colour"),
+            ((self.folder / "absent",), "absent", "No such file"),
+            ((), "workload"),
+            (("--json", "/nonexistent/x", workload), "--json=/nonexistent/x"),
+            (("--json", "/dev/full", workload), "--json=/dev/full"),
+            (("--cmd-log", "/dev/full", workload), "--cmd-log=/dev/full"),
+        ):
+            with self.subTest(arguments):
+                self.fails(*arguments, words=tuple(words))
+        self.fails("--nonsense", workload, words=("--nonsense",), status=2)
+
+    def test_a_drive_that_does_not_keep_up(self) -> None:
+        workload = "gen:uniform,requests=3000"
+        self.fails("--backlog", 1000, workload, words=("--backlog=1000", "does not keep up"))
+        self.assertEqual(self.result("--backlog", 3000, workload)["peak_in_flight"], 3000)
+        # Other modes bound what is outstanding by themselves.
+        closed = self.result("--backlog", 10, "-m", "closed", "-q", 32, workload)
+        self.assertEqual(closed["peak_in_flight"], 32)
+
+    def test_through_the_script(self) -> None:
+        script = str(ROOT / "scripts" / "scarp")
+        for arguments, status in ((["gen:uniform,requests=10"], 0), (["gen:x"], 1), (["-z"], 2)):
+            done = subprocess.run(
+                [script, "replay", "-d", str(DRIVE), *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(bool(done.stdout), status == 0)
+
+
+class Progress(Case):
+    # More than a second: a line every half of one.
+    LOAD = ("-m", "closed", "-q", "8", "gen:uniform,requests=1500000")
+
+    def on_a_terminal(self, *arguments: str) -> str:
+        ours, theirs = pty.openpty()
+        command = [str(self.program), "-d", str(DRIVE), *arguments]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            text = b""
+            # Linux: EIO when the other side is closed.
+            try:
+                while chunk := os.read(ours, 4096):
+                    text += chunk
+            except OSError:
+                pass
+        os.close(ours)
+        self.assertEqual(process.returncode, 0, text)
+        return text.decode()
+
+    def test_only_on_a_terminal(self) -> None:
+        text = self.on_a_terminal(*self.LOAD)
+        self.assertRegex(text, r"\r[0-9]+ requests \[[=> ]{20}\] [0-9]+ %")
+        self.assertEqual(self.on_a_terminal("--quiet", *self.LOAD), "")
+        self.assertEqual(self.run_replay(*self.LOAD).stderr, "")
+
+
+class Memory(Case):
+    """Peak memory depends on the drive, not on the trace's length."""
+
+    LINE = "{} 0 {} 8 {}\n"
+
+    def peak_kib(self, path: Path, *arguments: str) -> int:
+        # Through a small process: a child's peak begins with its parent's.
+        code = (
+            "import resource, subprocess, sys; "
+            "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        command = [str(self.program), "-d", str(DRIVE), "-f", "mqsim", *arguments, str(path)]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
+        )
+        return int(done.stdout)
+
+    def test_streamed(self) -> None:
+        for suffix, pack in ((".txt", bytes), (".gz", lambda d: gzip.compress(d, 1)),
+                             (".zst", zstd)):  # fmt: skip
+            peaks = []
+            for n in (20_000, 600_000):
+                text = "".join(
+                    self.LINE.format(i * 1_000_000, i * 7919 % 25000 // 8 * 8, int(i % 4 > 0))
+                    for i in range(n)
+                )
+                path = self.folder / f"{n}{suffix}"
+                path.write_bytes(pack(text.encode()))
+                peaks.append(self.peak_kib(path))
+                path.unlink()
+            with self.subTest(suffix, peaks=peaks):
+                self.assertLess(peaks[1], peaks[0] + 1024)
+
+
+if __name__ == "__main__":
+    unittest.main()
