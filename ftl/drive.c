@@ -117,6 +117,15 @@ static void init_sizes(ScarpDrive *drive)
     drive->n_dies = d->channels * d->chips_per_channel * d->dies_per_chip;
     drive->n_planes = drive->n_dies * d->planes_per_die;
     drive->n_blocks = drive->n_planes * d->blocks_per_plane;
+    drive->unit_shift = __builtin_ctz(drive->unit_bytes);
+    drive->page_shift = __builtin_ctz(drive->units_per_page);
+    drive->by_units_per_block = scarp_divisor(drive->units_per_block);
+    drive->by_units_per_plane = scarp_divisor(drive->units_per_plane);
+    drive->by_blocks_per_plane = scarp_divisor(d->blocks_per_plane);
+    drive->by_planes_per_die = scarp_divisor(d->planes_per_die);
+    drive->by_dies_per_channel = scarp_divisor(d->chips_per_channel *
+                                               d->dies_per_chip);
+    drive->by_planes = scarp_divisor(drive->n_planes);
     /* The same number for each plane, so that striping fills them evenly. */
     drive->logical_units = d->blocks_per_plane * d->pages_per_block * 1000 /
                            (1000 + d->over_provisioning_permille) *

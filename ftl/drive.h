@@ -11,6 +11,7 @@
 #define SCARP_DRIVE_H
 
 #include "config.h"
+#include "divisor.h"
 #include "event.h"
 #include "latency.h"
 #include "scarp.h"
@@ -226,6 +227,9 @@ struct ScarpDrive {
     uint32_t n_free; /* blocks, in all planes */
     uint32_t units_per_page, units_per_block, unit_bytes;
     uint32_t logical_units, units_per_plane;
+    uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
+    ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
+        by_planes_per_die, by_dies_per_channel, by_planes;
     int64_t page_transfer_ns;
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
     int64_t now_ns;
@@ -504,31 +508,39 @@ static inline void scarp_die_kick(ScarpDrive *drive, uint32_t die)
     }
 }
 
+static inline uint32_t scarp_bytes_lpn(const ScarpDrive *drive,
+                                       uint64_t offset_bytes)
+{
+    return offset_bytes >> drive->unit_shift;
+}
+
 static inline uint32_t scarp_ppn_block(const ScarpDrive *drive, uint32_t ppn)
 {
-    return ppn / drive->units_per_block; /* drive-wide */
+    return scarp_divide(ppn, drive->by_units_per_block); /* drive-wide */
 }
 
 static inline uint32_t scarp_ppn_plane(const ScarpDrive *drive, uint32_t ppn)
 {
-    return ppn / drive->units_per_plane;
+    return scarp_divide(ppn, drive->by_units_per_plane);
 }
 
 static inline uint32_t scarp_block_plane(const ScarpDrive *drive,
                                          uint32_t block)
 {
-    return block / drive->d.blocks_per_plane;
+    return scarp_divide(block, drive->by_blocks_per_plane);
 }
 
 static inline uint32_t scarp_plane_die(const ScarpDrive *drive, uint32_t plane)
 {
-    return plane / (uint32_t)drive->d.planes_per_die;
+    return scarp_divide(plane, drive->by_planes_per_die);
 }
 
 /* Page offset in its block: what the planes of a die must have in common. */
 static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
 {
-    return ppn % drive->units_per_block / drive->units_per_page;
+    uint32_t first = scarp_ppn_block(drive, ppn) * drive->units_per_block;
+
+    return (ppn - first) >> drive->page_shift;
 }
 
 static inline uint32_t scarp_die_source(const ScarpDrive *drive, uint32_t die)
@@ -543,8 +555,7 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive)
 
 static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
 {
-    return die / (uint32_t)(drive->d.chips_per_channel *
-                            drive->d.dies_per_chip);
+    return scarp_divide(die, drive->by_dies_per_channel);
 }
 
 #include "queue.h"

@@ -348,9 +348,9 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 /* Units of cmd that still wait for company go now. */
 static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
 {
-    uint32_t first = cmd->offset_bytes / drive->unit_bytes;
-    uint32_t last = (cmd->offset_bytes + cmd->length_bytes - 1) /
-                    drive->unit_bytes;
+    uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);
+    uint32_t last = scarp_bytes_lpn(drive, cmd->offset_bytes +
+                                               cmd->length_bytes - 1);
 
     for (uint32_t lpn = first; lpn <= last; lpn++) {
         ScarpUnit *unit = scarp_buffer_find(drive, lpn);
@@ -368,8 +368,8 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 
     while (cmd->next_byte < cmd->length_bytes) {
         uint64_t at = cmd->offset_bytes + cmd->next_byte;
-        uint32_t lpn = at / drive->unit_bytes;
-        uint32_t first_byte = at % drive->unit_bytes;
+        uint32_t lpn = scarp_bytes_lpn(drive, at);
+        uint32_t first_byte = at & (drive->unit_bytes - 1);
         uint32_t bytes = MIN(drive->unit_bytes - first_byte,
                              cmd->length_bytes - cmd->next_byte);
         bool whole = bytes == drive->unit_bytes;

@@ -104,8 +104,8 @@ void scarp_flushes_done(ScarpDrive *drive)
 static void deallocate(ScarpDrive *drive, ScarpCmd *cmd)
 {
     uint64_t end = cmd->offset_bytes + cmd->length_bytes;
-    uint32_t lpn = (cmd->offset_bytes + drive->unit_bytes - 1) /
-                   drive->unit_bytes;
+    uint32_t lpn = scarp_bytes_lpn(drive, cmd->offset_bytes +
+                                              drive->unit_bytes - 1);
 
     /* Only whole units: the rest keeps its data, as NVMe allows. */
     for (; (uint64_t)(lpn + 1) * drive->unit_bytes <= end; lpn++) {
@@ -218,7 +218,7 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
     stats->read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
     stats->write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
     if (cmd->op == SCARP_OP_READ) {
-        __builtin_prefetch(&drive->l2p[cmd->offset_bytes / drive->unit_bytes]);
+        __builtin_prefetch(&drive->l2p[scarp_bytes_lpn(drive, cmd->offset_bytes)]);
     }
     stage_push(drive, STAGE_FIRMWARE, cmd, now_ns + drive->d.firmware_ns);
 }

@@ -61,14 +61,14 @@ void scarp_read_for_rmw(ScarpDrive *drive, ScarpUnit *unit)
 /* Units that lie one after the other, in one page, are one flash read. */
 static bool extend(const ScarpDrive *drive, const ScarpTx *tx, uint32_t ppn)
 {
-    return tx && ppn == tx->ppn + tx->n_units && ppn % drive->units_per_page;
+    return tx && ppn == tx->ppn + tx->n_units && ppn & (drive->units_per_page - 1);
 }
 
 void scarp_read_split(ScarpDrive *drive, ScarpCmd *cmd)
 {
-    uint32_t first = cmd->offset_bytes / drive->unit_bytes;
-    uint32_t last = (cmd->offset_bytes + cmd->length_bytes - 1) /
-                    drive->unit_bytes;
+    uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);
+    uint32_t last = scarp_bytes_lpn(drive, cmd->offset_bytes +
+                                               cmd->length_bytes - 1);
     ScarpTx *tx = NULL;
 
     for (uint32_t lpn = first; cmd->length_bytes && lpn <= last; lpn++) {

@@ -7,30 +7,32 @@
  */
 #include "drive.h"
 
-static uint32_t static_plane(ScarpDrive *drive, uint32_t lpn,
-                             uint16_t stream G_GNUC_UNUSED)
+typedef struct {
+    uint32_t *plane_of; /* [n_planes]: of the groups of each round */
+} Static;
+
+static uint32_t in_order(const ScarpDescription *d, const char *order,
+                         uint32_t group)
 {
-    const ScarpDescription *d = &drive->d;
     uint32_t channel = 0, way = 0, die = 0, plane = 0;
 
-    lpn /= drive->units_per_page;
     for (int i = 0; i < 4; i++) {
-        switch (d->allocation[i]) {
+        switch (order[i]) {
         case 'c':
-            channel = lpn % (uint32_t)d->channels;
-            lpn /= (uint32_t)d->channels;
+            channel = group % (uint32_t)d->channels;
+            group /= (uint32_t)d->channels;
             break;
         case 'w':
-            way = lpn % (uint32_t)d->chips_per_channel;
-            lpn /= (uint32_t)d->chips_per_channel;
+            way = group % (uint32_t)d->chips_per_channel;
+            group /= (uint32_t)d->chips_per_channel;
             break;
         case 'd':
-            die = lpn % (uint32_t)d->dies_per_chip;
-            lpn /= (uint32_t)d->dies_per_chip;
+            die = group % (uint32_t)d->dies_per_chip;
+            group /= (uint32_t)d->dies_per_chip;
             break;
         default:
-            plane = lpn % (uint32_t)d->planes_per_die;
-            lpn /= (uint32_t)d->planes_per_die;
+            plane = group % (uint32_t)d->planes_per_die;
+            group /= (uint32_t)d->planes_per_die;
             break;
         }
     }
@@ -39,12 +41,44 @@ static uint32_t static_plane(ScarpDrive *drive, uint32_t lpn,
                (uint32_t)d->planes_per_die + plane;
 }
 
+static bool init(ScarpDrive *drive, ScarpScheme *scheme,
+                 GError **error G_GNUC_UNUSED)
+{
+    Static *state = scheme->state[AXIS_ALLOCATION];
+    const char *order = drive->d.allocation;
+
+    state->plane_of = g_new(uint32_t, drive->n_planes);
+    for (uint32_t i = 0; i < drive->n_planes; i++) {
+        state->plane_of[i] = in_order(&drive->d, strcmp(order, "dynamic")
+                                                     ? order : "cwdp", i);
+    }
+    return true;
+}
+
+static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
+{
+    g_free(((Static *)state)->plane_of);
+}
+
+static uint32_t static_plane(ScarpDrive *drive, uint32_t lpn,
+                             uint16_t stream G_GNUC_UNUSED)
+{
+    const Static *state = drive->scheme.state[AXIS_ALLOCATION];
+    uint32_t group = lpn >> drive->page_shift;
+    uint32_t round = scarp_divide(group, drive->by_planes);
+
+    return state->plane_of[group - round * drive->n_planes];
+}
+
 const ScarpAllocOps scarp_alloc_static = {
     .policy = {
         .axis = AXIS_ALLOCATION,
         .name = "static",
         .help = "by logical address, in the order of ftl.allocation",
         .source = "hpdc18 §2",
+        .state_size = sizeof(Static),
+        .init = init,
+        .clear = clear,
     },
     .early = true,
     .plane = static_plane,
