@@ -31,8 +31,22 @@ typedef struct {
     uint64_t min, max, fallback;
 } ScarpParam;
 
+/*
+ * What a policy cannot do without, bits of ScarpPolicy.needs: scheme.c refuses
+ * a choice whose needs the drive, or the choices on the other axes, do not
+ * meet, and says why.
+ */
+typedef enum {
+    NEEDS_PLANES = 1 << 0,   /* dies of two or more planes */
+    NEEDS_CHANNELS = 1 << 1, /* two or more channels */
+    NEEDS_ORDER = 1 << 2,    /* an order of resources in ftl.allocation */
+    NEEDS_TIME = 1 << 3,     /* collections that take time */
+    NEEDS_JOINED = 1 << 4,   /* merging of host commands with GC's */
+} ScarpNeeds;
+
 typedef struct {
     ScarpAxis axis;
+    uint32_t needs; /* ScarpNeeds */
     const char *name;
     const char *help;
     const char *source; /* paper, section, algorithm */
@@ -89,6 +103,7 @@ typedef enum {
 
 typedef struct {
     ScarpPolicy policy;
+    bool instant; /* its collections take no time */
     /* The die is about to choose: start what is due. */
     void (*check)(ScarpDrive *drive, uint32_t die);
     /* Asked while a collection of this die runs. */
@@ -102,6 +117,7 @@ typedef struct {
 
 typedef struct {
     ScarpPolicy policy;
+    bool joins_gc; /* a host command and one of GC's may run together */
     /*
      * May mate, of another plane of the die and with the same page offset and
      * kind, run together with lead?
@@ -116,6 +132,7 @@ typedef struct {
     ScarpPolicy policy;
     /* Pages of a victim on their way at once. */
     uint32_t window;
+    bool copyback; /* a page whose units are all valid crosses no channel */
     /* The plane that a relocated unit goes to; NULL: stays in its plane. */
     uint32_t (*plane)(ScarpDrive *drive, const ScarpGc *gc, uint32_t lpn);
     void (*host_write)(ScarpDrive *drive, uint32_t lpn); /* may be NULL */
@@ -153,8 +170,8 @@ extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
     scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc;
 extern const ScarpMergeOps scarp_merge_none, scarp_merge_host,
     scarp_merge_gc_par;
-extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_global,
-    scarp_place_gc_z, scarp_place_paragc;
+extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_copyback,
+    scarp_place_global, scarp_place_gc_z, scarp_place_paragc;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
     scarp_ahead_pregc;
 

@@ -28,6 +28,7 @@ static const ScarpPolicy *const policies[] = {
     &scarp_merge_host.policy,
     &scarp_merge_gc_par.policy,
     &scarp_place_in_plane.policy,
+    &scarp_place_copyback.policy,
     &scarp_place_global.policy,
     &scarp_place_gc_z.policy,
     &scarp_place_paragc.policy,
@@ -164,11 +165,76 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
         return drive->d.multiplane ? &scarp_merge_host.policy
                                    : &scarp_merge_none.policy;
     case AXIS_PLACEMENT:
-        return &scarp_place_in_plane.policy;
+        return drive->d.copyback ? &scarp_place_copyback.policy
+                                 : &scarp_place_in_plane.policy;
     default:
         return drive->d.background_free_blocks ? &scarp_ahead_background.policy
                                                : &scarp_ahead_none.policy;
     }
+}
+
+/* ---- What policies cannot do without ----------------------------------- */
+
+static bool has_planes(const ScarpDrive *drive,
+                       const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return drive->d.planes_per_die > 1;
+}
+
+static bool has_channels(const ScarpDrive *drive,
+                         const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return drive->d.channels > 1;
+}
+
+static bool has_order(const ScarpDrive *drive,
+                      const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return strcmp(drive->d.allocation, "dynamic");
+}
+
+static bool takes_time(const ScarpDrive *drive G_GNUC_UNUSED,
+                       const ScarpScheme *scheme)
+{
+    return !scheme->pacing->instant;
+}
+
+static bool joins_gc(const ScarpDrive *drive G_GNUC_UNUSED,
+                     const ScarpScheme *scheme)
+{
+    return scheme->merge->joins_gc;
+}
+
+static const struct {
+    ScarpNeeds bit;
+    const char *what;
+    bool (*met)(const ScarpDrive *drive, const ScarpScheme *scheme);
+} needs[] = {
+    { NEEDS_PLANES, "dies of two or more planes (geometry.planes_per_die)",
+      has_planes },
+    { NEEDS_CHANNELS, "two or more channels (geometry.channels)",
+      has_channels },
+    { NEEDS_ORDER, "an order of c, w, d, p in ftl.allocation, not dynamic",
+      has_order },
+    { NEEDS_TIME, "collections that take time, and those of this pacing take "
+      "none", takes_time },
+    { NEEDS_JOINED, "merging that lets host commands join GC's (gc-par)",
+      joins_gc },
+};
+
+/* Defaults are the description's business; what was asked for must work. */
+static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
+                      const ScarpPolicy *asked, GError **error)
+{
+    for (size_t i = 0; asked && i < G_N_ELEMENTS(needs); i++) {
+        if (asked->needs & needs[i].bit && !needs[i].met(drive, scheme)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "scheme=%s: '%s' needs %s", scheme->name, asked->name,
+                        needs[i].what);
+            return false;
+        }
+    }
+    return true;
 }
 
 #define POLICY_OPS(type, chosen_policy) \
@@ -178,7 +244,7 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
                        const char *name, const char *params, GError **error)
 {
-    const ScarpPolicy *chosen[AXIS__COUNT] = { NULL };
+    const ScarpPolicy *chosen[AXIS__COUNT] = { NULL }, *asked[AXIS__COUNT];
     g_auto(GStrv) terms = g_strsplit(name ? name : "", "+", -1);
     g_auto(GStrv) items = g_strsplit(params ? params : "", ",", -1);
     bool ok = true;
@@ -194,6 +260,7 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
         }
     }
     scheme->name = g_strdup(name);
+    memcpy(asked, chosen, sizeof(asked));
     for (int axis = 0; axis < AXIS__COUNT; axis++) {
         if (!chosen[axis]) {
             chosen[axis] = fallback(drive, axis);
@@ -215,8 +282,9 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
         ok = set_param(scheme, chosen, *item, error);
     }
     for (int axis = 0; ok && axis < AXIS__COUNT; axis++) {
-        ok = !chosen[axis]->init ||
-             chosen[axis]->init(drive, scheme, error);
+        ok = needs_met(drive, scheme, asked[axis], error) &&
+             (!chosen[axis]->init ||
+              chosen[axis]->init(drive, scheme, error));
     }
     if (!ok) {
         scarp_scheme_clear(scheme, drive);

@@ -66,6 +66,7 @@ const ScarpAheadOps scarp_ahead_background = {
     .policy = {
         .axis = AXIS_AHEAD,
         .name = "background",
+        .needs = NEEDS_TIME,
         .help = "an idle die collects up to gc.background_free_blocks",
         .source = "common practice",
         .state_size = sizeof(Background),

@@ -132,6 +132,7 @@ const ScarpAheadOps scarp_ahead_pregc = {
     .policy = {
         .axis = AXIS_AHEAD,
         .name = "pregc",
+        .needs = NEEDS_TIME,
         .help = "valid pages of the next victim move in idle time, one by one",
         .source = "pregc §4.2",
         .params = params,

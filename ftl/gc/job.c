@@ -154,8 +154,7 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
         return false;
     }
     /* The whole page register is programmed: stale units would come along. */
-    copyback = drive->d.copyback && n == drive->units_per_page &&
-               !drive->scheme.place->plane;
+    copyback = drive->scheme.place->copyback && n == drive->units_per_page;
     tx = scarp_tx_new(drive, copyback ? TX_COPYBACK : TX_READ, gc->origin);
     tx->gc = gc;
     tx->units = units;

@@ -31,6 +31,7 @@ const ScarpPacingOps scarp_pacing_ideal = {
         .help = "garbage collection that costs no time",
         .source = "hpdc18 §5, Ideal-No-GC",
     },
+    .instant = true,
     .check = check,
     .turn = turn,
 };

@@ -32,6 +32,7 @@ const ScarpPacingOps scarp_pacing_pagc = {
     .policy = {
         .axis = AXIS_PACING,
         .name = "pagc",
+        .needs = NEEDS_PLANES,
         .help = "all planes of a die collect together, blocking",
         .source = "Shahidi et al. 2016",
     },

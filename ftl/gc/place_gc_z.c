@@ -71,6 +71,7 @@ const ScarpPlaceOps scarp_place_gc_z = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "gc-z",
+        .needs = NEEDS_CHANNELS | NEEDS_TIME,
         .help = "relocated pages go to channels by Zipf 0.95",
         .source = "paragc §IV",
         .state_size = sizeof(GcZ),

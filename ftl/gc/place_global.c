@@ -38,6 +38,7 @@ const ScarpPlaceOps scarp_place_global = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "global",
+        .needs = NEEDS_TIME,
         .help = "relocated pages go round all planes of the drive",
         .source = "hpdc18 §4.4",
         .state_size = sizeof(Global),

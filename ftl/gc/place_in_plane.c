@@ -14,3 +14,15 @@ const ScarpPlaceOps scarp_place_in_plane = {
     },
     .window = 1,
 };
+
+const ScarpPlaceOps scarp_place_copyback = {
+    .policy = {
+        .axis = AXIS_PLACEMENT,
+        .name = "copyback",
+        .needs = NEEDS_TIME,
+        .help = "relocated pages stay in their plane, moved by copyback",
+        .source = "ONFI 4.2, copyback; TTFlash (FAST 2017) §4.1",
+    },
+    .window = 1,
+    .copyback = true,
+};

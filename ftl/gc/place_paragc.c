@@ -290,6 +290,7 @@ const ScarpPlaceOps scarp_place_paragc = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "paragc",
+        .needs = NEEDS_CHANNELS | NEEDS_TIME,
         .help = "relocated pages go to channels by service rate and hotness",
         .source = "paragc §III, Algorithms 1 and 2",
         .params = params,

@@ -83,6 +83,7 @@ const ScarpVictimOps scarp_victim_read_match = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "read-match",
+        .needs = NEEDS_JOINED,
         .help = "of the fewest valid units, most matches with waiting reads",
         .source = "hpdc18 §4.3, Algorithm 3",
         .params = params,

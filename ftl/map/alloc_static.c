@@ -74,6 +74,7 @@ const ScarpAllocOps scarp_alloc_static = {
     .policy = {
         .axis = AXIS_ALLOCATION,
         .name = "static",
+        .needs = NEEDS_ORDER,
         .help = "by logical address, in the order of ftl.allocation",
         .source = "hpdc18 §2",
         .state_size = sizeof(Static),

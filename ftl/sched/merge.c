@@ -132,6 +132,7 @@ const ScarpMergeOps scarp_merge_host = {
     .policy = {
         .axis = AXIS_MERGE,
         .name = "multi-plane",
+        .needs = NEEDS_PLANES,
         .help = "host commands run together, and so do GC's, not both",
         .source = "ONFI 4.2, multi-plane operations",
     },

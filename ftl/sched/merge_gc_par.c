@@ -58,11 +58,13 @@ const ScarpMergeOps scarp_merge_gc_par = {
     .policy = {
         .axis = AXIS_MERGE,
         .name = "gc-par",
+        .needs = NEEDS_PLANES | NEEDS_TIME,
         .help = "host commands join GC's in multi-plane commands",
         .source = "hpdc18 §4.1, Algorithm 2; §4.2",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },
+    .joins_gc = true,
     .may = may,
     .gc_start = gc_start,
 };

@@ -14,6 +14,7 @@ from nvme import Namespace, Op
 UNIT = 4 * KIB
 OVERWRITES = 10
 DEPTH = 16
+TWO_PLANES = ",overrides=geometry.dies_per_chip=1;geometry.planes_per_die=2"
 
 
 class Shadow:
@@ -132,7 +133,7 @@ class GarbageCollection(DriveTest):
 
     def test_schemes_take_turns(self) -> None:
         """Another scheme on the running drive: data holds, errors change nothing."""
-        machine, _, ns = self.drive(scheme="baseline")
+        machine, _, ns = self.drive(scheme="baseline", more=TWO_PLANES)
         flash = "/machine/peripheral/f0"
         shadow = Shadow(machine, ns, seed=3)
         for scheme in ("baseline", "pgc:pgc_floor=1", "gc-par", "gftl", "paragc+pregc", "ideal"):

@@ -1,0 +1,220 @@
+/*
+ * Every scheme under every condition, and what schemes refuse.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+#include "workload.h"
+
+/* Small, so that checking every table after every event is cheap. */
+#define SMALL "geometry.blocks_per_plane=20,geometry.pages_per_block=8," \
+              "ftl.over_provisioning_permille=800,geometry.dies_per_chip=1," \
+              "geometry.planes_per_die=2"
+
+/* The five of the issue: every scheme must pass the laws under each. */
+static const struct {
+    const char *name;
+    const char *overrides;
+    uint32_t age_permille;
+    const char *ops;
+    bool namespaces;
+} conditions[] = {
+    { "mix", "", 900, "RRRWWW", false },
+    { "trim", "", 900, "RRWWWZDDF", false },
+    { "suspend", ",nand.suspend_program=1,nand.suspend_erase=1", 900,
+      "RRRRWWWW", false },
+    { "full", "", 1000, "RWWWWWF", false },
+    { "namespaces", "", 900, "RRWWWZDF", true },
+};
+
+/* Beside every preset and every single choice, which are looked up. */
+static const char *const compositions[] = {
+    "gc-vic+pgc", "gc-par+global", "pregc+gftl", "paragc+pregc",
+    "gc-par+copyback", "pagc+multi-plane+cost-benefit", "dynamic+gc-vic",
+    "random+pgc+background", "gc-z+gftl", "paragc+pgc+d-choices",
+};
+
+static void test_scheme(gconstpointer data)
+{
+    const char *scheme = data;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(conditions); i++) {
+        for (int buffered = 0; buffered < 2; buffered++) {
+            ScarpStats seen = { 0 };
+            g_autofree char *overrides = g_strconcat(SMALL,
+                conditions[i].overrides,
+                buffered ? ",controller.buffer_bytes=32768,"
+                           "ftl.unit_bytes=1024" : "", NULL);
+
+            g_test_message("%s: %s", conditions[i].name, overrides);
+            random_workload(&(Workload) {
+                .scheme = scheme, .overrides = overrides, .seed = i + 1,
+                .commands = 400, .age_permille = conditions[i].age_permille,
+                .ops = conditions[i].ops,
+                .namespaces = conditions[i].namespaces }, &seen);
+            g_assert_cmpuint(seen.gc_runs, >, 0);
+            if (strstr(conditions[i].name, "suspend")) {
+                g_assert_cmpuint(seen.suspends, >, 0);
+            }
+            if (strchr(conditions[i].ops, 'D')) {
+                g_assert_cmpuint(seen.deallocated_units, >, 0);
+            }
+        }
+    }
+}
+
+/* At its floor of free blocks, and not above, PGC stops yielding. */
+static void test_pgc_floor(void)
+{
+    ScarpDrive *drive = drive_new("pgc", SMALL);
+    g_autoptr(GError) error = NULL;
+    int64_t waited[2];
+
+    g_assert_true(scarp_drive_set_scheme(drive, "pgc", "pgc_floor=4", &error));
+    drive->plane[1].gc.running = true;
+    drive->plane[0].n_free = 1; /* it collects nothing: no matter */
+    for (uint32_t n = 1; n <= 8; n++) {
+        drive->plane[1].n_free = n;
+        g_assert_cmpint(drive->scheme.pacing->turn(drive, 0), ==,
+                        n <= 4 ? TURN_GC : TURN_HOST);
+    }
+    scarp_drive_free(drive);
+    for (int i = 0; i < 2; i++) {
+        ScarpStats seen = { 0 };
+
+        random_workload(&(Workload) {
+            .scheme = "pgc", .params = i ? "pgc_floor=1000" : "pgc_floor=1",
+            .overrides = SMALL, .seed = 1, .commands = 2000,
+            .age_permille = 900, .ops = "RRRRRRWW" }, &seen);
+        waited[i] = seen.cause_ns[SCARP_CAUSE_DIE_GC_READ] +
+                    seen.cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM] +
+                    seen.cause_ns[SCARP_CAUSE_DIE_ERASE];
+    }
+    g_test_message("waited for GC: %" G_GINT64_FORMAT " ns yielding, %"
+                   G_GINT64_FORMAT " ns not", waited[0], waited[1]);
+    g_assert_cmpint(waited[0] * 5, <, waited[1] * 4);
+}
+
+/* From one description: the choice decides, the key is its default. */
+static void test_copyback(void)
+{
+    static const struct {
+        const char *scheme, *key;
+        bool copies;
+    } cases[] = {
+        { "baseline", "", false }, { "copyback", "", true },
+        { "baseline", ",nand.copyback=1", true },
+        { "in-plane", ",nand.copyback=1", false },
+        { "global", ",nand.copyback=1", false },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *overrides = g_strconcat(SMALL, cases[i].key, NULL);
+        ScarpStats seen = { 0 };
+
+        random_workload(&(Workload) {
+            .scheme = cases[i].scheme, .overrides = overrides, .seed = 1,
+            .commands = 400, .age_permille = 900, .ops = "RWW" }, &seen);
+        g_assert_cmpuint(seen.gc_moved_units, >, 0);
+        g_assert_true((seen.copybacks > 0) == cases[i].copies);
+        /* With a unit of a page, all of them or none. */
+        g_assert_cmpuint(seen.copybacks, ==,
+                         cases[i].copies ? seen.gc_page_programs : 0);
+        g_assert_true((seen.gc_page_reads == 0) == cases[i].copies);
+    }
+}
+
+static void test_refusals(void)
+{
+    static const char *const refused[][3] = {
+        { "ideal+pgc", "", "'ideal' and 'pgc' are both choices of one axis" },
+        { "gc-vic+greedy", "", "both choices of one axis, victim" },
+        { "gc-par+single-plane", "", "both choices of one axis, merging" },
+        { "pregc+background", "", "both choices of one axis, ahead of GC" },
+        { "paragc+copyback", "", "one axis, relocation placement" },
+        { "static+dynamic", "", "one axis, write allocation" },
+        { "baseline+nonsense", "", "scheme=nonsense: unknown" },
+        { "baseline+", "", "scheme=: unknown" },
+        { "", "", "scheme=: unknown" },
+        { "read-match", "", "'read-match' needs merging" },
+        { "read-match+multi-plane", "", "'read-match' needs merging" },
+        { "gc-par+ideal", "", "'gc-par' needs collections that take time" },
+        { "gc-vic+ideal", "", "'gc-par' needs collections that take time" },
+        { "ideal+paragc", "", "'paragc' needs collections that take time" },
+        { "ideal+global", "", "'global' needs collections that take time" },
+        { "ideal+copyback", "", "'copyback' needs collections that take" },
+        { "ideal+pregc", "", "'pregc' needs collections that take time" },
+        { "ideal+background", "", "'background' needs collections that take" },
+        { "gc-par", "geometry.planes_per_die=1", "two or more planes" },
+        { "gc-vic", "geometry.planes_per_die=1", "two or more planes" },
+        { "multi-plane", "geometry.planes_per_die=1", "two or more planes" },
+        { "pagc", "geometry.planes_per_die=1", "two or more planes" },
+        { "paragc", "geometry.channels=1", "two or more channels" },
+        { "gc-z", "geometry.channels=1", "two or more channels" },
+        { "static", "ftl.allocation=dynamic", "an order of c, w, d, p" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        g_autofree char *overrides = g_strconcat(SMALL, *refused[i][1] ? ","
+                                                                       : "",
+                                                 refused[i][1], NULL);
+        ScarpConfig config = {
+            .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini",
+                                                    NULL),
+            .scheme = refused[i][0], .overrides = overrides,
+        };
+        g_autoptr(GError) error = NULL;
+        ScarpDrive *running;
+
+        g_test_message("%s", refused[i][0]);
+        g_assert_null(scarp_drive_new(&config, &error));
+        g_assert_nonnull(strstr(error->message, refused[i][2]));
+        g_assert_null(strchr(error->message, '\n'));
+        /* A running drive refuses the same, and goes on as it was. */
+        g_clear_error(&error);
+        running = drive_new("baseline", overrides);
+        g_assert_false(scarp_drive_set_scheme(running, refused[i][0], NULL,
+                                              &error));
+        g_assert_nonnull(strstr(error->message, refused[i][2]));
+        g_assert_cmpstr(scarp_drive_scheme(running), ==, "baseline");
+        scarp_drive_free(running);
+    }
+}
+
+/* Names at the beginning of a line: presets and single choices. */
+static void add_registered(void)
+{
+    g_autofree char *text = scarp_schemes_text();
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        char *colon = strchr(*line, ':');
+        g_autofree char *path = NULL;
+
+        if (!colon || **line == ' ') {
+            continue;
+        }
+        *colon = '\0';
+        path = g_strconcat("/schemes/laws/", *line, NULL);
+        g_test_add_data_func_full(path, !strcmp(*line, "read-match")
+                                            ? g_strdup("gc-par+read-match")
+                                            : g_strdup(*line),
+                                  test_scheme, g_free);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    add_registered();
+    for (size_t i = 0; i < G_N_ELEMENTS(compositions); i++) {
+        g_autofree char *path = g_strconcat("/schemes/laws/", compositions[i],
+                                            NULL);
+
+        g_test_add_data_func(path, compositions[i], test_scheme);
+    }
+    g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
+    g_test_add_func("/schemes/copyback", test_copyback);
+    g_test_add_func("/schemes/refusals", test_refusals);
+    return g_test_run();
+}
