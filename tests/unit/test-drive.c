@@ -60,7 +60,8 @@ static const char *one_of(GRand *rand, const char *const *choices, int n)
 static char *random_overrides(GRand *rand, const char *scheme)
 {
     GString *text = g_string_new("geometry.pages_per_block=8,"
-                                 "ftl.over_provisioning_permille=600");
+                                 "geometry.blocks_per_plane=40,"
+                                 "ftl.over_provisioning_permille=900");
 
     g_string_append_printf(text, ",geometry.channels=%d",
                            g_rand_int_range(rand, 1 + needs_two(scheme), 4));
