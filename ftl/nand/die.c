@@ -191,9 +191,15 @@ static void try_ahead(ScarpDrive *drive, uint32_t index)
 
 static void array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
 {
-    drive->die[index].phase = PHASE_ARRAY;
-    drive->die[index].array_end_ns = end_ns;
+    ScarpDie *die = &drive->die[index];
+
+    die->phase = PHASE_ARRAY;
+    die->array_end_ns = end_ns;
     scarp_events_set(&drive->events, scarp_die_source(drive, index), end_ns);
+    /* Reads that came before it could be suspended look once more. */
+    if (die->n_reads && (drive->d.suspend_program || drive->d.suspend_erase)) {
+        scarp_die_kick(drive, index);
+    }
 }
 
 static void grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
@@ -269,14 +275,14 @@ void scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
     }
 }
 
-/* The array time of current, or so much of it as has gone by. */
-static void observe_array(ScarpDrive *drive, const ScarpDie *die)
+/* The array time of current, up to until_ns. */
+static void observe_array(ScarpDrive *drive, const ScarpDie *die,
+                          int64_t until_ns)
 {
-    if (drive->observer.flash_phase) {
+    if (drive->observer.flash_phase && until_ns > die->array_begin_ns) {
         for (const ScarpTx *tx = die->current; tx; tx = tx->mate) {
             scarp_observe(drive, die->current, tx, SCARP_PHASE_ARRAY,
-                          die->array_begin_ns,
-                          MIN(die->array_end_ns, drive->now_ns));
+                          die->array_begin_ns, until_ns);
         }
     }
 }
@@ -287,12 +293,12 @@ static bool may_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {
     const ScarpDescription *d = &drive->d;
     TxKind kind = die->current->kind;
+    int64_t at_ns = MAX(drive->now_ns, die->array_begin_ns);
 
     return ((kind == TX_PROGRAM && d->suspend_program) ||
             (kind == TX_ERASE && d->suspend_erase)) &&
            die->phase == PHASE_ARRAY && die->n_reads && !die->ahead &&
-           die->array_begin_ns <= drive->now_ns &&
-           die->array_end_ns - drive->now_ns >=
+           die->array_end_ns - at_ns >=
                (int64_t)MAX(d->suspend_min_ns, 1) &&
            die->suspends < d->suspend_limit;
 }
@@ -300,20 +306,22 @@ static bool may_suspend(const ScarpDrive *drive, const ScarpDie *die)
 static void suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->die[index];
+    /* Not before the array has begun to work. */
+    int64_t at_ns = MAX(drive->now_ns, die->array_begin_ns);
 
-    observe_array(drive, die);
+    observe_array(drive, die, at_ns);
     die->suspended = die->current;
-    die->suspended_left_ns = die->array_end_ns - drive->now_ns;
+    die->suspended_left_ns = die->array_end_ns - at_ns;
     die->current = NULL;
     die->suspends++;
     drive->stats.suspends++;
     for (ScarpTx *tx = die->suspended; tx; tx = tx->mate) {
-        account(tx, OWN_ARRAY, drive->now_ns);
+        account(tx, OWN_ARRAY, at_ns);
     }
     set_activity(drive, die, DIE_SUSPEND);
     die->phase = PHASE_SUSPEND;
     scarp_events_set(&drive->events, scarp_die_source(drive, index),
-                     drive->now_ns + drive->d.suspend_ns);
+                     at_ns + drive->d.suspend_ns);
 }
 
 static void resume(ScarpDrive *drive, uint32_t index)
@@ -393,7 +401,7 @@ static void end_tx(ScarpDrive *drive, ScarpTx *tx, uint32_t index)
 
 static void sensed(ScarpDrive *drive, uint32_t index)
 {
-    observe_array(drive, &drive->die[index]);
+    observe_array(drive, &drive->die[index], drive->now_ns);
     /* The next command goes first, or the array would stand still. */
     try_ahead(drive, index);
     drive->die[index].phase = PHASE_OUT_WAIT;
@@ -479,7 +487,7 @@ void scarp_die_event(ScarpDrive *drive, uint32_t index)
         die->suspends = 0;
     }
     if (die->phase == PHASE_ARRAY) {
-        observe_array(drive, die);
+        observe_array(drive, die, drive->now_ns);
     }
     die->current = NULL;
     for (; tx; tx = mate) {
