@@ -97,6 +97,7 @@ struct ScarpTx {
     uint32_t block;   /* erase */
     TxKind kind;
     ScarpOrigin origin;
+    bool aligned;     /* program: goes to its plane's aligned block */
     int64_t begin_ns; /* on the die */
     int64_t mark_ns;  /* end of what is accounted */
     int64_t own_ns[OWN__COUNT];
@@ -126,9 +127,12 @@ typedef struct {
     void **data; /* [units_per_block], NULL until something is stored */
 } ScarpBlock;
 
-/* From ACTIVE_HOST on: one for each stream of the host. */
+/*
+ * ALIGNED: at one write point with the planes of the die (hpdc18 §4.2).  From
+ * ACTIVE_HOST on: one for each stream of the host.
+ */
 enum {
-    ACTIVE_GC, ACTIVE_EXTRA, ACTIVE_HOST,
+    ACTIVE_GC, ACTIVE_ALIGNED, ACTIVE_HOST,
     ACTIVE__COUNT = ACTIVE_HOST + SCARP_MAX_STREAMS
 };
 
@@ -304,15 +308,14 @@ bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t plane,
 /* Offset in its block of the page that would be allocated next. */
 uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t plane,
                             ScarpOrigin origin, uint16_t stream);
-/*
- * The plane's active block (of the host: stream 0's) becomes its extra one, so
- * that the next page is a block's first; false: it has an extra one, or too few free blocks.
- */
-bool scarp_active_set_aside(ScarpDrive *drive, uint32_t plane,
-                            ScarpOrigin origin);
+/* The same of the plane's aligned block; offset: 0 when it is to be opened. */
+bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);
 /* First PPN of the plane's next page; the caller checked that it exists. */
 uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                           uint16_t stream);
+/* The same for a program, which says whether it wants the aligned block. */
+uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx);
 
 /* map/pagemap.c */
 /* What the host wrote is on flash at ppn; scarp_map_move(): GC's copy is. */

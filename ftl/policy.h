@@ -124,8 +124,11 @@ typedef struct {
      */
     bool (*may)(const ScarpDrive *drive, const ScarpTx *lead,
                 const ScarpTx *mate);
-    /* May be NULL: a collection of the die has been chosen. */
-    void (*gc_start)(ScarpDrive *drive, const ScarpGc *gc);
+    /*
+     * May be NULL: whether lead, a program that is about to start, goes to its
+     * plane's aligned block, as a mate will.
+     */
+    bool (*aligned)(const ScarpDrive *drive, const ScarpTx *lead);
 } ScarpMergeOps;
 
 typedef struct {

@@ -11,7 +11,8 @@
 
 static void report(ScarpDrive *drive, const ScarpGc *gc)
 {
-    if (drive->observer.gc_done) {
+    /* Ahead of time no victim is collected: pages moved, that is all. */
+    if (drive->observer.gc_done && gc->origin == SCARP_ORIGIN_GC) {
         ScarpGcRun run = {
             .begin_ns = gc->begin_ns, .end_ns = drive->now_ns,
             .die = scarp_plane_die(drive, gc->plane), .plane = gc->plane,
@@ -244,9 +245,6 @@ static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
     gc->moves_left = origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     drive->die[scarp_plane_die(drive, p)].gc_jobs++;
     drive->stats.wear_runs += levelling;
-    if (drive->scheme.merge->gc_start) {
-        drive->scheme.merge->gc_start(drive, gc);
-    }
     if (drive->scheme.place->gc_start) {
         drive->scheme.place->gc_start(drive, gc);
     }
@@ -290,7 +288,7 @@ void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx)
         }
     }
     if (tx->kind == TX_PROGRAM || tx->kind == TX_COPYBACK) {
-        tx->ppn = scarp_alloc_page(drive, tx->plane, SCARP_ORIGIN_GC, 0);
+        tx->ppn = scarp_alloc_for(drive, tx);
     }
 }
 

@@ -9,13 +9,18 @@
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpPlane *plane = &drive->plane[p];
-    bool extra = plane->active[ACTIVE_EXTRA] != SCARP_NONE;
+    uint32_t n = drive->d.planes_per_die;
+    bool room = plane->active[ACTIVE_ALIGNED] != SCARP_NONE &&
+                scarp_aligned_offset(drive, p) * n <
+                    drive->d.pages_per_block * (p % n + 1);
 
     /*
-     * An extra active block is room for the host too: without it being counted,
-     * a plane that opens one would be due at once.
+     * An aligned block is room too: without it being counted, a plane that
+     * opens one would be due at once.  The planes of a die fill theirs in
+     * step; each stops counting at another point, or they would be due in step
+     * too, and the die would collect twice in a row.
      */
-    return plane->n_free + extra <= drive->d.trigger_free_blocks ||
+    return plane->n_free + room <= drive->d.trigger_free_blocks ||
            plane->n_free <= 1;
 }
 

@@ -256,38 +256,51 @@ void scarp_blocks_init(ScarpDrive *drive)
     }
 }
 
-/*
- * While its die collects nothing, the host fills a plane's extra active block
- * first, so that there are never more than two that it writes to.
- */
-static int active_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
-                      uint16_t stream)
+uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t block = drive->plane[p].active[ACTIVE_ALIGNED];
+
+    return block == SCARP_NONE ? 0 : drive->block[block].written;
+}
+
+bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpPlane *plane = &drive->plane[p];
 
+    /* Both the host and GC must find a free block after it is opened. */
+    return plane->active[ACTIVE_ALIGNED] != SCARP_NONE || plane->n_free >= 3;
+}
+
+/*
+ * Whether the plane's aligned block is behind a sibling's, in the shorter way
+ * round, and single programs shall fill it up.  One that no scheme uses any
+ * longer always is.
+ */
+static bool lags(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n = drive->d.planes_per_die, pages = drive->d.pages_per_block;
+    uint32_t own = scarp_aligned_offset(drive, p);
+
+    if (!drive->scheme.merge->aligned) {
+        return drive->plane[p].active[ACTIVE_ALIGNED] != SCARP_NONE;
+    }
+    for (uint32_t q = p / n * n; q < p / n * n + n; q++) {
+        uint32_t ahead = (scarp_aligned_offset(drive, q) + pages - own) % pages;
+
+        if (ahead && ahead <= pages / 2) {
+            return scarp_aligned_possible(drive, p);
+        }
+    }
+    return false;
+}
+
+static int active_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                      uint16_t stream)
+{
     if (origin != SCARP_ORIGIN_HOST && drive->d.separate_active_block) {
         return ACTIVE_GC;
     }
-    return plane->active[ACTIVE_EXTRA] != SCARP_NONE && !stream &&
-                   !drive->die[scarp_plane_die(drive, p)].gc_jobs
-               ? ACTIVE_EXTRA : ACTIVE_HOST + stream;
-}
-
-bool scarp_active_set_aside(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
-{
-    ScarpPlane *plane = &drive->plane[p];
-    int kind = origin != SCARP_ORIGIN_HOST ? ACTIVE_GC : ACTIVE_HOST;
-
-    if (plane->active[kind] == SCARP_NONE) {
-        return true; /* the next page opens a block anyway */
-    }
-    /* Both the host and GC must find a free block after this. */
-    if (plane->active[ACTIVE_EXTRA] != SCARP_NONE || plane->n_free < 3) {
-        return false;
-    }
-    plane->active[ACTIVE_EXTRA] = plane->active[kind];
-    plane->active[kind] = SCARP_NONE;
-    return true;
+    return !stream && lags(drive, p) ? ACTIVE_ALIGNED : ACTIVE_HOST + stream;
 }
 
 bool scarp_alloc_possible(const ScarpDrive *drive, uint32_t p,
@@ -316,11 +329,11 @@ uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t p,
     return active == SCARP_NONE ? 0 : drive->block[active].written;
 }
 
-uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
-                          uint16_t stream)
+static uint32_t next_page(ScarpDrive *drive, uint32_t p, int kind,
+                          ScarpOrigin origin, uint16_t stream)
 {
     ScarpPlane *plane = &drive->plane[p];
-    uint32_t *active = &plane->active[active_for(drive, p, origin, stream)];
+    uint32_t *active = &plane->active[kind];
     ScarpBlock *block;
     uint32_t ppn;
 
@@ -341,6 +354,26 @@ uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
         *active = SCARP_NONE;
     }
     return ppn;
+}
+
+uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                          uint16_t stream)
+{
+    return next_page(drive, p, active_for(drive, p, origin, stream), origin,
+                     stream);
+}
+
+uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx)
+{
+    ScarpOrigin origin = tx->origin == SCARP_ORIGIN_HOST ? SCARP_ORIGIN_HOST
+                                                         : SCARP_ORIGIN_GC;
+
+    if (tx->aligned) {
+        return next_page(drive, tx->plane, ACTIVE_ALIGNED, origin, 0);
+    }
+    return scarp_alloc_page(drive, tx->plane, origin,
+                            origin == SCARP_ORIGIN_HOST ? tx->units->stream
+                                                        : 0);
 }
 
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)

@@ -154,6 +154,9 @@ static int64_t array_ns(const ScarpDrive *drive, const ScarpTx *group)
 static void begin(ScarpDrive *drive, uint32_t index, ScarpTx *lead)
 {
     if (!is_host(lead)) {
+        lead->aligned = lead->kind == TX_PROGRAM &&
+                        drive->scheme.merge->aligned &&
+                        drive->scheme.merge->aligned(drive, lead);
         scarp_gc_tx_started(drive, lead);
     }
     if (drive->scheme.merge->may) {

@@ -51,16 +51,20 @@ static ScarpTx *take_program(ScarpDrive *drive, TxQueue *queue,
     uint16_t stream = tx && tx->units ? tx->units->stream : 0;
 
     if (!tx || !fits(drive, lead, tx) ||
-        !scarp_alloc_possible(drive, p, tx->origin, stream) ||
-        scarp_alloc_offset(drive, p, tx->origin, stream) != page) {
+        (lead->aligned
+             ? stream || !scarp_aligned_possible(drive, p) ||
+                   scarp_aligned_offset(drive, p) != page
+             : !scarp_alloc_possible(drive, p, tx->origin, stream) ||
+                   scarp_alloc_offset(drive, p, tx->origin, stream) != page)) {
         return NULL;
     }
+    tx->aligned = lead->aligned;
     scarp_sched_dequeue(drive, queue, &queue->head);
     if (tx->origin != SCARP_ORIGIN_HOST) {
         scarp_gc_tx_started(drive, tx);
     } else {
         scarp_tx_account(drive, tx);
-        tx->ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, stream);
+        tx->ppn = scarp_alloc_for(drive, tx);
     }
     return tx;
 }

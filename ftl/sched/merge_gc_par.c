@@ -6,9 +6,12 @@
  * Algorithm 2 as printed never resets "moved"; here every page starts anew, as
  * each is a flash command of its own.
  *
- * The second active block (§4.2): when a collection begins and the write
- * points differ, the collecting plane and its siblings each open a block; the
- * old ones are filled later by the host.
+ * The second active block (§4.2) keeps every GC program aligned with the
+ * host's: planes of a die have one block each whose write points go on
+ * together.  A GC program with a mate goes there, one without goes to the
+ * ordinary active block: put where mates go, it would be the last that had any,
+ * as the sibling's write point would stay behind for good (the paper's figure
+ * 6c).  What lags, single host programs fill up.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,37 +24,37 @@ static bool may(const ScarpDrive *drive G_GNUC_UNUSED,
     return true; /* kind and page offset have been compared */
 }
 
-static void gc_start(ScarpDrive *drive, const ScarpGc *gc)
+static bool aligned(const ScarpDrive *drive, const ScarpTx *lead)
 {
     uint32_t n = drive->d.planes_per_die;
-    uint32_t first = gc->plane / n * n;
-    uint32_t offset = scarp_alloc_offset(drive, gc->plane, SCARP_ORIGIN_GC,
-                                         0);
-    bool aligned = true;
+    uint32_t first = lead->plane / n * n;
+    bool host = lead->origin == SCARP_ORIGIN_HOST;
 
-    if (!drive->scheme.param[AXIS_MERGE][0]) {
-        return;
+    if (!drive->scheme.param[AXIS_MERGE][0] ||
+        !scarp_aligned_possible(drive, lead->plane)) {
+        return false;
     }
     for (uint32_t p = first; p < first + n; p++) {
-        aligned &= p == gc->plane ||
-                   scarp_alloc_offset(drive, p, SCARP_ORIGIN_HOST, 0) ==
-                       offset;
-    }
-    if (aligned ||
-        (offset &&
-         !scarp_active_set_aside(drive, gc->plane, SCARP_ORIGIN_GC))) {
-        return;
-    }
-    for (uint32_t p = first; p < first + n; p++) {
-        if (p != gc->plane) {
-            scarp_active_set_aside(drive, p, SCARP_ORIGIN_HOST);
+        const ScarpPlane *plane = &drive->plane[p];
+        const ScarpTx *mate = host ? plane->gc_queue.head
+                                   : plane->programs.head;
+
+        /* Other streams keep to blocks of their own. */
+        if (p != lead->plane && mate && mate->kind == TX_PROGRAM &&
+            (host ? lead : mate)->units->stream == 0 &&
+            scarp_aligned_possible(drive, p) &&
+            scarp_aligned_offset(drive, p) ==
+                scarp_aligned_offset(drive, lead->plane)) {
+            return true;
         }
     }
+    return false;
 }
 
 static const ScarpParam params[] = {
     { "second_active_block", "switch",
-      "open blocks that align the write points (hpdc18 §4.2)", 0, 1, 1 },
+      "a block in each plane that keeps write points aligned (hpdc18 §4.2)",
+      0, 1, 1 },
 };
 
 const ScarpMergeOps scarp_merge_gc_par = {
@@ -66,5 +69,5 @@ const ScarpMergeOps scarp_merge_gc_par = {
     },
     .joins_gc = true,
     .may = may,
-    .gc_start = gc_start,
+    .aligned = aligned,
 };

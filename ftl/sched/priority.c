@@ -86,8 +86,9 @@ static ScarpTx *pick_program(ScarpDrive *drive, uint32_t die)
     }
     tx = scarp_sched_dequeue(drive, best, &best->head);
     scarp_tx_account(drive, tx);
-    tx->ppn = scarp_alloc_page(drive, tx->plane, SCARP_ORIGIN_HOST,
-                               tx->units->stream);
+    tx->aligned = drive->scheme.merge->aligned &&
+                  drive->scheme.merge->aligned(drive, tx);
+    tx->ppn = scarp_alloc_for(drive, tx);
     return tx;
 }
 
