@@ -14,6 +14,7 @@
 G_STATIC_ASSERT(G_BYTE_ORDER == G_LITTLE_ENDIAN);
 G_STATIC_ASSERT(sizeof(CmdLogHeader) == 32);
 G_STATIC_ASSERT(sizeof(CmdLogRow) == 40);
+G_STATIC_ASSERT(sizeof(GcLogRow) == 32);
 
 #define MAX_CAUSES 256
 #define MAX_ROW_BYTES 4096
@@ -55,6 +56,26 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
 
     fwrite(&row, sizeof(row), 1, file);
     fwrite(cmd->cause_ns, sizeof(cmd->cause_ns), 1, file);
+}
+
+void gclog_write_header(FILE *file)
+{
+    CmdLogHeader header = {
+        .row_bytes = sizeof(GcLogRow), .version = GCLOG_VERSION,
+    };
+
+    memcpy(header.magic, GCLOG_MAGIC, sizeof(header.magic));
+    fwrite(&header, sizeof(header), 1, file);
+}
+
+void gclog_write(FILE *file, const ScarpGcRun *run)
+{
+    GcLogRow row = {
+        run->begin_ns, run->end_ns, run->die, run->plane, run->victim_block,
+        run->moved_units,
+    };
+
+    fwrite(&row, sizeof(row), 1, file);
 }
 
 static int by_submission(gconstpointer a, gconstpointer b)

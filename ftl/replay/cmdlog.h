@@ -34,8 +34,20 @@ typedef struct {
 #define CMDLOG_MAGIC "SCARPCM1"
 #define CMDLOG_VERSION 2
 
+/* One collected victim in the log of collections (the device's gc-log). */
+typedef struct {
+    int64_t begin_ns, end_ns;
+    uint32_t die, plane, victim_block, moved_units;
+} GcLogRow;
+
+#define GCLOG_MAGIC "SCARPGC1"
+#define GCLOG_VERSION 0
+
 void cmdlog_write_header(FILE *file);
 void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order);
+
+void gclog_write_header(FILE *file);
+void gclog_write(FILE *file, const ScarpGcRun *run);
 
 /* The commands of a log, in the order of their submission. */
 Workload *cmdlog_open(const char *path, GError **error);

@@ -29,6 +29,7 @@ typedef struct {
     uint64_t footprint;  /* permille of the drive */
     uint64_t burst;      /* requests between pauses; 0: no pauses */
     uint64_t idle_us;    /* mean pause */
+    uint64_t burst_write; /* permille of a burst's requests; 0: as of all */
     uint64_t align;      /* bytes */
     uint64_t seed;
 } GenParams;
@@ -130,6 +131,8 @@ static const struct {
     KEY(footprint, 1, 1000, "permille of the drive"),
     KEY(burst, 0, 1ull << 32, "requests between pauses; 0: no pauses"),
     KEY(idle_us, 0, 1ull << 40, "mean pause, microseconds"),
+    KEY(burst_write, 0, 1000, "permille of writes in bursts; the other reads "
+        "come in the pauses; 0: no difference"),
     KEY(align, 512, 1 << 20, "bytes"),
     KEY(seed, 0, G_MAXUINT64, "of this generator"),
 };
@@ -142,6 +145,9 @@ typedef struct {
     uint64_t random;
     uint64_t sent;
     int64_t now_ns;
+    uint64_t in_phase;  /* requests left of the burst, or of the pause */
+    bool pausing;       /* reads come, until the next burst */
+    int64_t gap_ns;     /* between them */
     uint64_t next_unit; /* where a sequential request goes on */
 } Generator;
 
@@ -192,16 +198,61 @@ static uint64_t draw_place(Generator *gen)
     return below(gen, gen->units);
 }
 
+/*
+ * Writes come in bursts, and reads mostly between them: what a cache above
+ * leaves of a load.  The pause has as many reads as the burst lacks, at even
+ * distances on average.
+ */
+static void draw_phase(Generator *gen)
+{
+    const GenParams *p = &gen->p;
+    uint64_t pause_ns = below(gen, 2 * p->idle_us + 1) * 1000;
+    uint64_t reads_milli = p->burst * 1000 * (p->burst_write - p->write) /
+                           p->write;
+
+    gen->pausing = !gen->pausing;
+    if (!gen->pausing) {
+        gen->in_phase = p->burst;
+        gen->now_ns += gen->gap_ns;
+        return;
+    }
+    gen->in_phase = reads_milli / 1000 +
+                    (below(gen, 1000) < reads_milli % 1000);
+    gen->gap_ns = pause_ns / (gen->in_phase + 1);
+    if (!gen->in_phase) {
+        draw_phase(gen);
+    }
+}
+
 static void draw_time(Generator *gen)
 {
     const GenParams *p = &gen->p;
 
+    if (p->burst_write) {
+        if (!gen->in_phase) {
+            draw_phase(gen);
+        }
+        gen->in_phase--;
+        if (gen->pausing) {
+            gen->now_ns += gen->gap_ns;
+            return;
+        }
+    }
     if (p->iops) {
         gen->now_ns += below(gen, 2 * 1000000000ull / p->iops + 1);
     }
-    if (p->burst && gen->sent && !(gen->sent % p->burst)) {
+    if (p->burst && !p->burst_write && gen->sent &&
+        !(gen->sent % p->burst)) {
         gen->now_ns += below(gen, 2 * p->idle_us + 1) * 1000;
     }
+}
+
+static bool is_write(Generator *gen)
+{
+    const GenParams *p = &gen->p;
+
+    return !gen->pausing &&
+           below(gen, 1000) < (p->burst_write ? p->burst_write : p->write);
 }
 
 static bool gen_next(Workload *self, TraceRecord *record,
@@ -224,8 +275,7 @@ static bool gen_next(Workload *self, TraceRecord *record,
         return true;
     }
     record->op = kind < p->flush + p->trim ? SCARP_OP_DEALLOCATE
-                 : below(gen, 1000) < p->write ? SCARP_OP_WRITE
-                                               : SCARP_OP_READ;
+                 : is_write(gen) ? SCARP_OP_WRITE : SCARP_OP_READ;
     units = MIN(gen->units, draw_units(gen, record->op == SCARP_OP_READ
                                                 ? p->read_size : p->size));
     at = below(gen, 1000) < p->sequential ? gen->next_unit : draw_place(gen);
@@ -305,6 +355,15 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
             return NULL;
         }
     }
+    if (gen->p.burst_write &&
+        (gen->p.burst_write < gen->p.write || !gen->p.burst || !gen->p.write ||
+         gen->p.burst > 1ull << 40)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gen:%s: burst_write must be 0 or at least write, with a "
+                    "burst and a write of at least 1", text);
+        gen_free(&gen->base);
+        return NULL;
+    }
     gen->units = drive_bytes / 1000 * gen->p.footprint / gen->p.align;
     if (gen->p.align % 512 || gen->p.flush + gen->p.trim > 1000 ||
         gen->units < 64) {
@@ -315,6 +374,7 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
         gen_free(&gen->base);
         return NULL;
     }
+    gen->pausing = gen->p.burst_write != 0; /* it begins with a burst */
     gen->random = gen->p.seed * 2 + 1;
     /* Neighbouring seeds must not begin alike. */
     for (int i = 0; i < 16; i++) {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
-            *trace_path, *image_path, *save_path;
+            *trace_path, *image_path, *save_path, *gc_path;
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
@@ -68,6 +68,8 @@ static const GOptionEntry entries[] = {
       "where the results go (standard output)", "FILE" },
     { "cmd-log", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
       "one binary row per request", "FILE" },
+    { "gc-log", 0, 0, G_OPTION_ARG_FILENAME, &gc_path,
+      "one binary row per collected victim; not with --trace", "FILE" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
       "timeline for ui.perfetto.dev: commands, channels, planes, GC", "FILE" },
     { "trace-from", 0, 0, G_OPTION_ARG_INT64, &trace_from_us,
@@ -337,10 +339,17 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
         close_output(options->rows, "cmd-log", rows_path, NULL);
         return false;
     }
+    if (!open_output(&options->gc_rows, "gc-log", gc_path, error)) {
+        close_output(options->rows, "cmd-log", rows_path, NULL);
+        close_output(trace, "trace", trace_path, NULL);
+        return false;
+    }
     began_us = g_get_monotonic_time();
     ok = replay_into(drive, workload, options, &result, trace, error);
     ok = close_output(options->rows, "cmd-log", rows_path, ok ? error : NULL) &&
          ok;
+    ok = close_output(options->gc_rows, "gc-log", gc_path,
+                      ok ? error : NULL) && ok;
     ok = close_output(trace, "trace", trace_path, ok ? error : NULL) && ok;
     ok = ok && write_json(drive, workload, &result,
                           (g_get_monotonic_time() - began_us) / 1e6, error);

@@ -324,6 +324,11 @@ static bool loop(Replay *r, GError **error)
     }
 }
 
+static void log_gc(void *opaque, const ScarpGcRun *run)
+{
+    gclog_write(opaque, run);
+}
+
 bool replay_run(ScarpDrive *drive, Workload *workload,
                 const ReplayOptions *options, ReplayResult *result,
                 GError **error)
@@ -342,6 +347,14 @@ bool replay_run(ScarpDrive *drive, Workload *workload,
     r.written = g_new0(uint64_t, words);
     if (options->rows) {
         cmdlog_write_header(options->rows);
+    }
+    if (options->gc_rows) {
+        ScarpObserver observer = {
+            .gc_done = log_gc, .opaque = options->gc_rows,
+        };
+
+        gclog_write_header(options->gc_rows);
+        scarp_set_observer(drive, &observer);
     }
     ok = loop(&r, error);
     if (options->progress && r.shown_us) {

@@ -29,6 +29,7 @@ typedef struct {
     bool progress;
     uint64_t max_ns;          /* of the drive's time; 0: no limit */
     FILE *rows;               /* command log, or NULL */
+    FILE *gc_rows;            /* log of collections, or NULL */
 } ReplayOptions;
 
 typedef struct {

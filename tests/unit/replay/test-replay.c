@@ -128,6 +128,38 @@ static void test_pregc(void)
     }
 }
 
+/* Reads keep out of dense bursts of writes, and the ratio stays. */
+static void test_burst_write(void)
+{
+    g_autoptr(GError) error = NULL;
+    Workload *workload = gen_new("stg_0,burst=1000,iops=100000,idle_us=100000,"
+                                 "burst_write=1000", DRIVE_BYTES, 1, &error);
+    unsigned n = 0, writes = 0, reads_in_bursts = 0;
+    int64_t last_write_ns = 0;
+    TraceRecord r;
+
+    g_assert_no_error(error);
+    while (workload->next(workload, &r, &error)) {
+        bool write = r.op == SCARP_OP_WRITE;
+
+        n++;
+        writes += write;
+        /* A burst's gaps are 20 us at most. */
+        reads_in_bursts += !write && r.time_ns - last_write_ns <= 20000;
+        last_write_ns = write ? r.time_ns : last_write_ns;
+    }
+    g_assert_no_error(error);
+    workload->free(workload);
+    g_assert_cmpfloat(ABS(100.0 * writes / n - 84.8), <, 1);
+    g_assert_cmpuint(reads_in_bursts, <, n / 1000);
+    g_assert_null(gen_new("stg_0,burst=10,burst_write=100", DRIVE_BYTES, 1,
+                          &error));
+    g_assert_error(error, SCARP_ERROR, SCARP_ERROR_VALUE);
+    g_clear_error(&error);
+    g_assert_null(gen_new("stg_0,burst_write=900", DRIVE_BYTES, 1, &error));
+    g_assert_error(error, SCARP_ERROR, SCARP_ERROR_VALUE);
+}
+
 static void test_seeds(void)
 {
     static const char *const names[] = {
@@ -312,6 +344,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/generators/hpdc18-table-2", test_hpdc18);
     g_test_add_func("/generators/pregc-table-2", test_pregc);
+    g_test_add_func("/generators/burst-write", test_burst_write);
     g_test_add_func("/generators/seeds", test_seeds);
     g_test_add_func("/generators/bad", test_bad_generators);
     g_test_add_func("/replay/modes", test_modes);
