@@ -8,7 +8,7 @@ PAPER ?= hpdc18
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e \
+.PHONY: fuzz help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
 	test-tsan test-determinism determinism bench bench-guest reproduce lint clean
 
 help: ## this list
@@ -55,7 +55,10 @@ test-determinism: ## 12 runs, half on a busy host, compared byte for byte
 determinism: ## the same N times (N=50) and how many results are distinct
 	@$(SCARP) determinism -n $(N)
 
-reproduce: ## a paper's experiments and their verdicts, into docs/results (PAPER=hpdc18)
+test-reproduce: ## few workloads and seeds of the papers' experiments: directions
+	@$(SCARP) test-reproduce
+
+reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc18, or all)
 	@$(SCARP) reproduce $(PAPER)
 
 bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3)

@@ -17,6 +17,8 @@ from .errors import UserError
 
 # What the scripts need beyond the standard library.
 VENV_PACKAGES = ("matplotlib", "qemu.qmp", "ruff")
+# What `make reproduce` needs besides: a venv of its own, as nothing else waits for it.
+REPRODUCE_PACKAGES = ("matplotlib", "snakemake")
 
 
 def cache_dir() -> Path:
@@ -70,22 +72,22 @@ def unpack_tar(archive: Path | bytes, folder: Path) -> None:
         raise UserError(f"'{' '.join(command)}' failed: {detail[0] if detail else 'no message'}")
 
 
-def ensure_venv() -> Path:
+def ensure_venv(name: str = "venv", packages: tuple[str, ...] = VENV_PACKAGES) -> Path:
     """Python with matplotlib and the other packages, made once."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder = cache_dir() / f"venv-{version}"
+    folder = cache_dir() / f"{name}-{version}"
     python = folder / "bin" / "python"
     mark = folder / ".complete"
-    wanted = " ".join(VENV_PACKAGES)
+    wanted = " ".join(packages)
     if mark.is_file() and mark.read_text() == wanted:
         return python
-    with locked("venv"):
+    with locked(name):
         if mark.is_file() and mark.read_text() == wanted:
             return python
-        with step("Python packages for the report and the tests"):
+        with step(f"Python packages: {wanted}"):
             commands = (
                 [sys.executable, "-m", "venv", "--clear", str(folder)],
-                [str(python), "-m", "pip", "install", "--quiet", *VENV_PACKAGES],
+                [str(python), "-m", "pip", "install", "--quiet", *packages],
             )
             for command in commands:
                 done = subprocess.run(command, capture_output=True, text=True, check=False)

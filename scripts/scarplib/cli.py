@@ -165,7 +165,10 @@ def _parser() -> argparse.ArgumentParser:
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    reproduce.add_argument("paper", choices=("hpdc18",))
+    reproduce.add_argument("paper", choices=("hpdc18", "paragc", "pregc", "all", "small"))
+    reproduce.add_argument(
+        "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
+    )
 
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
@@ -174,6 +177,7 @@ def _parser() -> argparse.ArgumentParser:
         ("test-guest", "what only a guest can test"),
         ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
         ("test-laws", "write amplification against the published formulas"),
+        ("test-reproduce", "directions of the papers' experiments, on few workloads"),
         ("test-e2e", "these scripts, on synthetic results"),
         ("lint", "ruff, and QEMU's checkpatch on C files and patches"),
     ):
@@ -236,13 +240,16 @@ def _run(arguments: argparse.Namespace) -> int:
 
         from . import cache
 
-        # It counts with numpy, which the system's Python need not have.
+        # Snakemake, and numpy: the system's Python need not have them.
+        python = cache.ensure_venv("venv-reproduce", cache.REPRODUCE_PACKAGES)
         return subprocess.run(
             [
-                str(cache.ensure_venv()),
+                str(python),
+                "-B",
                 "-c",
                 f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
-                f"from scarplib import reproduce; sys.exit(reproduce.main({arguments.paper!r}))",
+                "from scarplib import reproduce; "
+                f"sys.exit(reproduce.command({arguments.paper!r}, {arguments.cores}))",
             ],
             check=False,
         ).returncode

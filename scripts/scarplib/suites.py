@@ -38,6 +38,7 @@ def _suites(qemu: qemu_build.QemuBuild, python: Path) -> list[Suite]:
         Suite("upstream", [scarp, "test-upstream"], 2),
         Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
+        Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
     ]
 
