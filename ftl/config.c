@@ -60,6 +60,7 @@ static const Key keys[] = {
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
+    KEY("ftl", recovery, 0, 1, "0"),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
     KEY("gc", separate_active_block, 0, 1, "1"),
     KEY("gc", victim_candidates, 1, 64, "8"),
