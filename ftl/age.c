@@ -31,6 +31,9 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
         *ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, 0);
         drive->block[scarp_ppn_block(drive, *ppn)].programmed++;
     }
+    if (drive->version) {
+        drive->version[*ppn] = drive->next_seq++;
+    }
     scarp_map_move(drive, lpn, *ppn);
     *ppn = (*ppn + 1) % drive->units_per_page ? *ppn + 1 : SCARP_NONE;
 }

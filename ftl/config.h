@@ -58,6 +58,7 @@ typedef struct {
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* of the host, each with blocks of its own */
+    uint64_t recovery;  /* spare areas tell when a unit was written */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
     uint64_t trigger_free_blocks; /* per plane: collect at or below it */

@@ -48,6 +48,7 @@ void scarp_drive_free(ScarpDrive *drive)
     g_free(drive->l2p);
     g_free(drive->p2l);
     g_free(drive->valid);
+    g_free(drive->version);
     g_free(drive);
 }
 
@@ -144,7 +145,8 @@ static bool memory_suffices(const ScarpDrive *drive, GError **error)
                         (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t units = (uint64_t)drive->units_per_plane * drive->n_planes;
     uint64_t needed = 4 * ((uint64_t)drive->logical_units + units) + units / 8 +
-                      (uint64_t)drive->n_blocks * sizeof(ScarpBlock);
+                      (uint64_t)drive->n_blocks * sizeof(ScarpBlock) +
+                      (drive->d.recovery ? 8 * units : 0);
 
     if (needed < physical) {
         return true;
@@ -186,6 +188,7 @@ static bool init_tables(ScarpDrive *drive, ScarpImage *image, GError **error)
     drive->packer = g_new0(ScarpPacker, (drive->n_planes + 1) *
                                             (uint32_t)drive->d.streams);
     drive->valid = g_new0(uint64_t, units / 64 + 1);
+    drive->version = drive->d.recovery ? g_new0(uint64_t, units) : NULL;
     drive->l2p = new_table(drive->logical_units, error);
     drive->p2l = drive->l2p ? new_table(units, error) : NULL;
     return drive->p2l && (image ? scarp_image_load(image, drive, error)

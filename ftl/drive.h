@@ -248,6 +248,7 @@ struct ScarpDrive {
     uint32_t *l2p;     /* forward: LPN to PPN, SCARP_NONE unmapped */
     uint32_t *p2l;     /* reverse, as in the spare area; kept until erase */
     uint64_t *valid;   /* a bit per unit: the mapping names it */
+    uint64_t *version; /* ftl.recovery, else NULL: ScarpUnit.seq, per PPN */
     uint64_t next_seq, next_block_seq;
     uint64_t random; /* state of the policies' generator */
     uint64_t seed;
@@ -326,6 +327,18 @@ static inline bool scarp_map_valid(const ScarpDrive *drive, uint32_t ppn)
 {
     return drive->valid[ppn / 64] >> (ppn % 64) & 1;
 }
+static inline void scarp_map_set_version(ScarpDrive *drive, uint32_t ppn,
+                                         uint64_t version)
+{
+    if (drive->version) {
+        drive->version[ppn] = version;
+    }
+}
+/*
+ * map/rebuild.c: the mapping by what the flash holds, as after a loss of all
+ * else; docs/images.md says what it finds.  l2p[logical_units] is filled.
+ */
+void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *l2p);
 /* The mapping and the data switch together, if the copy is still wanted. */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);

@@ -448,6 +448,7 @@ void scarp_buffer_tx_done(ScarpDrive *drive, ScarpTx *tx)
         ScarpUnit *next = unit->next;
         ScarpCmd *cmd = unit->cmd;
 
+        scarp_map_set_version(drive, ppn, unit->seq);
         if (unit->superseded) {
             drive->p2l[ppn] = unit->lpn;
             scarp_store_release(drive, unit->data);

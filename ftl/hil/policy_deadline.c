@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
+#include "image/visit.h"
 
 enum { READ_US, WRITE_US, STARVED, BATCH, QUEUE };
 enum { READING, WRITING };
@@ -104,6 +105,19 @@ static ScarpCmd *pick(ScarpDrive *drive, CmdQueue *waiting)
     return scarp_cmd_take(waiting, cmd);
 }
 
+static void persist(ScarpDrive *drive G_GNUC_UNUSED, void *private,
+                    ScarpVisit *visit)
+{
+    Deadline *state = private;
+    uint32_t kind = state->kind;
+
+    scarp_visit_u64s(visit, "next_byte", state->next_byte, 2);
+    scarp_visit_u64(visit, "in_batch", &state->in_batch, 0, UINT64_MAX);
+    scarp_visit_u64(visit, "starved", &state->starved, 0, UINT64_MAX);
+    scarp_visit_u32(visit, "kind", &kind, READING, WRITING);
+    state->kind = kind;
+}
+
 static const ScarpParam params[] = {
     [READ_US] = { "read_deadline_us", "us", "a read is late after this", 0,
                   1000000000, 500000 },
@@ -125,6 +139,7 @@ const ScarpHilOps scarp_hil_deadline = {
         .params = params,
         .n_params = G_N_ELEMENTS(params),
         .state_size = sizeof(Deadline),
+        .persist = persist,
     },
     .pick = pick,
 };

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,17 +40,30 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
 {
     uint64_t head_bytes = sizeof(ImageHead) +
                           n_sections * sizeof(ImageSection);
+    struct stat status;
     int fd;
 
     memset(writer, 0, sizeof(*writer));
-    writer->path = path;
-    writer->temporary = g_strconcat(path, ".XXXXXX", NULL);
+    /* Where a link leads; the rename would replace the link itself. */
+    writer->path = realpath(path, NULL);
+    if (writer->path && (stat(path, &status) || !S_ISREG(status.st_mode))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "image=%s: is there, and is not a file: nothing but a file "
+                    "is replaced", path);
+        free(writer->path);
+        return false;
+    }
+    if (!writer->path) {
+        writer->path = strdup(path);
+    }
+    writer->temporary = g_strconcat(writer->path, ".XXXXXX", NULL);
     fd = g_mkstemp_full(writer->temporary, O_RDWR | O_CLOEXEC, 0666);
     writer->file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!writer->file) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "image=%s: %s", path,
                     g_strerror(errno));
         g_free(writer->temporary);
+        free(writer->path);
         return false;
     }
     writer->sum = g_checksum_new(G_CHECKSUM_MD5);
@@ -110,6 +124,7 @@ bool image_commit(ImageWriter *writer, GError **error)
     }
     g_checksum_free(writer->sum);
     g_free(writer->temporary);
+    free(writer->path);
     return ok;
 }
 

@@ -31,7 +31,7 @@ typedef struct {
 /* ---- file.c ------------------------------------------------------------ */
 
 typedef struct {
-    const char *path;
+    char *path; /* of malloc() */
     char *temporary;
     FILE *file;
     GChecksum *sum;

@@ -64,10 +64,27 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
     }
     return has_bytes(image, "p2l", units(drive) * sizeof(uint32_t), error) &&
            has_bytes(image, "valid",
-                     (units(drive) / 64 + 1) * sizeof(uint64_t), error);
+                     (units(drive) / 64 + 1) * sizeof(uint64_t), error) &&
+           (!drive->d.recovery ||
+            has_bytes(image, "version", units(drive) * sizeof(uint64_t),
+                      error));
 }
 
 /* ---- Mapping -------------------------------------------------------------- */
+
+static bool read_u64s(ScarpImage *image, const char *name, uint64_t *values,
+                      uint64_t n, GError **error)
+{
+    if (!image_read_begin(image, name, error) ||
+        !image_read(image, values, n * sizeof(*values), error) ||
+        !image_read_end(image, error)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        values[i] = GUINT64_FROM_LE(values[i]);
+    }
+    return true;
+}
 
 static bool read_tables(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
@@ -76,17 +93,13 @@ static bool read_tables(ScarpImage *image, ScarpDrive *drive, GError **error)
     if (!image_read_begin(image, "p2l", error) ||
         !image_read(image, drive->p2l, n * sizeof(uint32_t), error) ||
         !image_read_end(image, error) ||
-        !image_read_begin(image, "valid", error) ||
-        !image_read(image, drive->valid, (n / 64 + 1) * sizeof(uint64_t),
-                    error) ||
-        !image_read_end(image, error)) {
+        !read_u64s(image, "valid", drive->valid, n / 64 + 1, error) ||
+        (drive->version &&
+         !read_u64s(image, "version", drive->version, n, error))) {
         return false;
     }
     for (uint64_t i = 0; i < n; i++) {
         drive->p2l[i] = GUINT32_FROM_LE(drive->p2l[i]);
-    }
-    for (uint64_t i = 0; i <= n / 64; i++) {
-        drive->valid[i] = GUINT64_FROM_LE(drive->valid[i]);
     }
     return !(drive->valid[n / 64] >> (n % 64)) ||
            image_fail(image, error, "damaged: units beyond the last");

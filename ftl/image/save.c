@@ -31,6 +31,23 @@ static void put_visit(ImageWriter *writer, const char *name, ScarpDrive *drive,
     g_byte_array_free(visit.out, true);
 }
 
+static void put_u64s(ImageWriter *writer, const char *name,
+                     const uint64_t *values, uint64_t n)
+{
+    uint64_t part[2048];
+
+    image_begin(writer, name);
+    for (uint64_t i = 0; i < n;) {
+        uint32_t k = 0;
+
+        for (; k < G_N_ELEMENTS(part) && i < n; k++, i++) {
+            part[k] = GUINT64_TO_LE(values[i]);
+        }
+        image_put(writer, part, k * sizeof(*part));
+    }
+    image_end(writer);
+}
+
 static void put_mapping(ImageWriter *writer, const ScarpDrive *drive)
 {
     uint32_t part[4096];
@@ -46,13 +63,7 @@ static void put_mapping(ImageWriter *writer, const ScarpDrive *drive)
         image_put(writer, part, k * sizeof(*part));
     }
     image_end(writer);
-    image_begin(writer, "valid");
-    for (uint64_t i = 0; i <= n / 64; i++) {
-        uint64_t word = GUINT64_TO_LE(drive->valid[i]);
-
-        image_put(writer, &word, sizeof(word));
-    }
-    image_end(writer);
+    put_u64s(writer, "valid", drive->valid, n / 64 + 1);
 }
 
 /* Where something is stored: the PPN, then the unit. */
@@ -90,12 +101,16 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
                     "image=%s: the drive broke a law and is not saved", path);
         return false;
     }
-    if (!image_create(&writer, path, drive->store_data ? 7 : 6, error)) {
+    if (!image_create(&writer, path, 6 + !!drive->version + drive->store_data,
+                      error)) {
         return false;
     }
     put_text(&writer, "layout", layout);
     put_text(&writer, "describe", description);
     put_mapping(&writer, drive);
+    if (drive->version) {
+        put_u64s(&writer, "version", drive->version, units(drive));
+    }
     put_visit(&writer, "state", drive, image_visit_state);
     put_visit(&writer, "scheme", drive, image_visit_scheme);
     if (drive->store_data) {

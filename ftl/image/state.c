@@ -34,6 +34,7 @@ char *image_layout_text(const ScarpDrive *drive)
         { "geometry.page_bytes", d->page_bytes },
         { "nand.bad_blocks_permille", d->bad_blocks_permille },
         { "ftl.unit_bytes", drive->unit_bytes },
+        { "ftl.recovery", d->recovery },
         { "ftl.over_provisioning_permille", d->over_provisioning_permille },
     };
 

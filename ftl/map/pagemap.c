@@ -42,6 +42,9 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
 {
     void *data;
 
+    if (drive->version) {
+        drive->version[to] = drive->version[from]; /* a copy is as old */
+    }
     if (drive->l2p[lpn] != from) {
         drive->p2l[to] = lpn;
         return false;

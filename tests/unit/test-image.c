@@ -4,10 +4,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "scarp.h"
+#include "drive.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define UNIT 4096u
@@ -178,19 +179,14 @@ static void age(ScarpDrive *drive)
 
 /* ---- Tests ---------------------------------------------------------------- */
 
-static const char *const schemes[] = {
-    "baseline", "ideal", "pgc", "gftl", "gc-vic", "gc-z", "paragc", "global",
-    "pregc+gftl", "dynamic", "fifo", "random", "d-choices", "cost-benefit",
-    "background", "pagc",
-};
-
 /* Saved in the middle of a life: both go on alike, to the nanosecond. */
 static void test_same_future(const void *scheme)
 {
     static const char *const drives[] = {
-        TINY, SMALL "gc.wear_spread_erases=3,"
+        TINY ",controller.slots=1,gc.background_free_blocks=8", SMALL "gc.wear_spread_erases=3,"
         "nand.bad_blocks_permille=30,nand.endurance_erases=40",
-        TINY ",ftl.unit_bytes=1024,gc.separate_active_block=0,ftl.streams=3",
+        TINY ",ftl.unit_bytes=1024,gc.separate_active_block=0,ftl.streams=3,"
+        "ftl.recovery=1",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
@@ -240,6 +236,7 @@ static void test_other_class(void)
     refused("ftl.unit_bytes=2048", path, "ftl.unit_bytes=4096");
     refused("ftl.over_provisioning_permille=400", path,
             "ftl.over_provisioning_permille=300");
+    refused("ftl.recovery=1", path, "ftl.recovery=0");
     refused("nand.bad_blocks_permille=1", path, "nand.bad_blocks_permille=0");
     /* Of the same class: other timing, other GC, another controller. */
     scarp_drive_free(drive_new("gc-par", "timing.program_ns=1,"
@@ -269,6 +266,31 @@ static void test_file_errors(void)
     g_assert_error(error, SCARP_ERROR, SCARP_ERROR_FILE);
     refused(NULL, path, "not a drive image");
     g_unlink(path);
+    scarp_drive_free(drive);
+}
+
+/* /dev/null was replaced by an image once, for everybody. */
+static void test_only_files_are_replaced(void)
+{
+    g_autofree char *path = new_path();
+    g_autofree char *target = g_strconcat(path, "-target", NULL);
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = drive_new("baseline", NULL, NULL);
+
+    g_assert_false(mkfifo(path, 0600));
+    g_assert_false(scarp_save(drive, path, &error));
+    g_assert_error(error, SCARP_ERROR, SCARP_ERROR_FILE);
+    g_assert_nonnull(strstr(error->message, "is not a file"));
+    g_unlink(path);
+    /* Through a link, the file that it leads to. */
+    put(target, "x", 1);
+    g_assert_false(symlink(target, path));
+    save(drive, path);
+    g_assert_true(g_file_test(path, G_FILE_TEST_IS_SYMLINK));
+    scarp_drive_free(drive);
+    drive = drive_new("baseline", NULL, target);
+    g_unlink(path);
+    g_unlink(target);
     scarp_drive_free(drive);
 }
 
@@ -321,18 +343,133 @@ static void test_damage(void)
     g_unlink(path);
 }
 
+/* ---- The mapping from the flash alone ------------------------------------ */
+
+typedef struct {
+    uint32_t same, twins, other, back;
+} Found;
+
+static Found rebuild(const ScarpDrive *drive)
+{
+    g_autofree uint32_t *l2p = g_new(uint32_t, drive->logical_units);
+    Found found = { 0 };
+
+    scarp_map_rebuild(drive, l2p);
+    for (uint32_t lpn = 0; lpn < drive->logical_units; lpn++) {
+        uint32_t is = drive->l2p[lpn], ppn = l2p[lpn];
+
+        if (is == ppn) {
+            found.same++;
+        } else if (is == SCARP_NONE) {
+            found.back++;
+        } else if (ppn != SCARP_NONE && drive->version &&
+                   drive->version[is] == drive->version[ppn]) {
+            found.twins++;
+        } else {
+            found.other++;
+        }
+    }
+    return found;
+}
+
+static void deallocate_all(ScarpDrive *drive)
+{
+    ScarpCmd cmd = { .op = SCARP_OP_DEALLOCATE,
+                     .length_bytes = scarp_drive_logical_bytes(drive),
+                     .deadline_ns = SCARP_TIME_NEVER };
+
+    scarp_submit(drive, &cmd, scarp_now_ns(drive));
+    g_assert_true(scarp_drain(drive, NULL));
+    g_assert_true(scarp_reap(drive) == &cmd);
+}
+
+static void test_rebuild(void)
+{
+    static const char *const schemes_in[] = {
+        "baseline", "global", "dynamic", "pregc+gftl", "gc-vic",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes_in); i++) {
+        g_autofree char *path = new_path();
+        const char *overrides = TINY ",ftl.recovery=1,ftl.unit_bytes=2048";
+        ScarpDrive *drive = drive_new(schemes_in[i], overrides, NULL);
+        Found found;
+
+        age(drive);
+        found = rebuild(drive);
+        g_assert_cmpuint(found.same, ==, drive->logical_units);
+        g_free(run(drive, i, 1500));
+        save(drive, path);
+        scarp_drive_free(drive);
+
+        /* What the image holds is enough. */
+        drive = drive_new(schemes_in[i], overrides, path);
+        g_unlink(path);
+        found = rebuild(drive);
+        g_assert_cmpuint(found.other, ==, 0);
+        g_assert_cmpuint(found.same, >, drive->logical_units / 2);
+        /* Copies on both sides of a move: only of a victim not yet erased. */
+        if (!strstr(schemes_in[i], "pregc")) {
+            g_assert_cmpuint(found.twins, ==, 0);
+        }
+        /* What no longer is, comes back. */
+        deallocate_all(drive);
+        found = rebuild(drive);
+        g_assert_cmpuint(found.back, >, drive->logical_units / 2);
+        g_assert_cmpuint(found.other, ==, 0);
+        scarp_drive_free(drive);
+    }
+}
+
+/* Blocks and pages alone tell the order until a collection has moved something. */
+static void test_rebuild_by_blocks(void)
+{
+    ScarpDrive *drive = drive_new("baseline", TINY, NULL);
+    ScarpAge once = { .utilisation_permille = 800, .pattern = "random",
+                      .overwrite_permille = 100, .seed = 1 };
+
+    g_assert_true(scarp_age(drive, &once, NULL));
+    for (uint32_t p = 0; p < drive->n_planes; p++) {
+        g_assert_cmpuint(drive->plane[p].active[ACTIVE_GC], ==, SCARP_NONE);
+    }
+    g_assert_cmpuint(rebuild(drive).same, ==, drive->logical_units);
+    g_free(run(drive, 1, 1500));
+    g_assert_cmpuint(scarp_stats(drive)->gc_moved_units, >, 0);
+    g_assert_cmpuint(rebuild(drive).other, >, 0);
+    scarp_drive_free(drive);
+}
+
+/* Whatever schemes there are; and two that remember something, together. */
+static void add_schemes(void)
+{
+    g_autofree char *text = scarp_schemes_text();
+    g_autofree char *all = g_strconcat(text, "pregc+gftl:\n", NULL);
+    g_auto(GStrv) lines = g_strsplit(all, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        char *colon = strchr(*line, ':');
+
+        if (**line && **line != ' ') {
+            char *name = g_strndup(*line, colon - *line);
+            g_autofree char *path = g_strconcat("/image/same-future/", name,
+                                                NULL);
+
+            g_test_add_data_func_full(path, name, test_same_future, g_free);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
-        g_autofree char *path = g_strconcat("/image/same-future/", schemes[i],
-                                            NULL);
-
-        g_test_add_data_func(path, schemes[i], test_same_future);
-    }
+    add_schemes();
     g_test_add_func("/image/other-class", test_other_class);
     g_test_add_func("/image/file-errors", test_file_errors);
+    g_test_add_func("/image/only-files-are-replaced",
+                    test_only_files_are_replaced);
     g_test_add_func("/image/not-at-rest", test_not_at_rest);
     g_test_add_func("/image/damage", test_damage);
+    g_test_add_func("/image/rebuild", test_rebuild);
+    g_test_add_func("/image/rebuild-by-blocks", test_rebuild_by_blocks);
     return g_test_run();
 }
