@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two namespaces on one flash, and two drives in one machine."""
+"""Two namespaces on one flash (see test_peers.py, too), and two drives in one machine."""
 
 from __future__ import annotations
 
@@ -24,42 +24,6 @@ class TwoNamespaces(DriveTest):
         total = ctrl.machine.stats()["logical_bytes"]
         self.assertEqual([count * 512 for count in sectors], [4 * MIB, total - 4 * MIB])
         self.finish(ctrl.machine)
-
-    def test_data_is_not_aliased(self) -> None:
-        ctrl, first, second = self.two(4 * MIB)
-        places = [0, 64 * KIB, 4 * MIB - 16 * KIB]
-        for index, offset in enumerate(places):
-            first.write(offset, pattern(index, 16 * KIB))
-            second.write(offset, pattern(10 + index, 16 * KIB))
-        self.assertEqual(first.deallocate([(0, 16 * KIB)]), 0)
-        self.assertEqual(second.simple(Op.WRITE_ZEROES, 64 * KIB, 16 * KIB), 0)
-        self.assertEqual(first.read(0, 16 * KIB), bytes(16 * KIB))
-        self.assertEqual(second.read(0, 16 * KIB), pattern(10, 16 * KIB))
-        self.assertEqual(first.read(64 * KIB, 16 * KIB), pattern(1, 16 * KIB))
-        self.assertEqual(second.read(64 * KIB, 16 * KIB), bytes(16 * KIB))
-        self.assertEqual(first.read(places[2], 16 * KIB), pattern(2, 16 * KIB))
-        self.assertEqual(second.read(places[2], 16 * KIB), pattern(12, 16 * KIB))
-        # one past the end belongs to the neighbour, and is refused
-        self.assertNotEqual(first.simple(Op.READ, 4 * MIB, 4 * KIB), 0)
-        self.finish(ctrl.machine)
-
-    def test_they_contend(self) -> None:
-        """The same read takes longer while the other namespace keeps the dies busy."""
-        ctrl, first, second = self.two(4 * MIB)
-        machine = ctrl.machine
-        first.write(0, pattern(1, 4 * KIB))
-        addr, prp = first.buffer(128 * KIB)
-        machine.write(addr, pattern(3, 128 * KIB))
-        machine.step(100_000_000)
-        first.read(0, 4 * KIB)
-        busy = [second.start(Op.WRITE, index * 128 * KIB, 128 * KIB, prp) for index in range(4)]
-        machine.step(60_000)  # after firmware and the link's 41 us: dies program
-        first.read(0, 4 * KIB)
-        for cid in busy:
-            second.queue.wait(cid)
-        reads = [command for command in self.finish(machine) if command.op == 0]
-        self.assertGreater(reads[1].latency_ns, reads[0].latency_ns)
-        self.assertEqual({command.nsid for command in reads}, {1})
 
 
 class TwoDrives(DriveTest):

@@ -319,26 +319,6 @@ static void test_far_requests(void)
     g_unlink(path);
 }
 
-/* Peer defect 3: a run that serviced nothing must not end as a success. */
-static void test_no_requests(void)
-{
-    g_autoptr(GError) error = NULL;
-    ScarpDrive *drive = new_drive();
-    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-none", NULL);
-    Workload *workload;
-    ReplayOptions o = { .speed_permille = 1000, .depth = 1 };
-    ReplayResult result;
-
-    g_assert_true(g_file_set_contents(path, "fio version 2 iolog\n", -1, NULL));
-    workload = trace_open(path, "fio2", &error);
-    g_assert_no_error(error);
-    g_assert_false(replay_run(drive, workload, &o, &result, &error));
-    g_assert_nonnull(error);
-    workload->free(workload);
-    scarp_drive_free(drive);
-    g_unlink(path);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -350,6 +330,5 @@ int main(int argc, char **argv)
     g_test_add_func("/replay/modes", test_modes);
     g_test_add_func("/replay/recording", test_recording);
     g_test_add_func("/replay/far-requests", test_far_requests);
-    g_test_add_func("/replay/peer-defect-3-no-requests", test_no_requests);
     return g_test_run();
 }

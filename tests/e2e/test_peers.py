@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Peer defect 4: parameters that are parsed and never read.  Each one here must change something.
+
+A key that is new in ftl/config.c needs a row below; a scheme's parameters are found by themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from scarplib import replay  # noqa: E402
+
+DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
+LOAD = ("--age", "900", "-m", "closed", "gen:mixed,requests=1500,align=512,size=6000")
+SUSPEND = "nand.suspend_program=1,nand.suspend_erase=1"
+LAYERS = "nand.layers=4"
+
+# key: another value, and what else the drive must have for it to matter
+KEYS: dict[str, tuple[str, str]] = {
+    "geometry.channels": ("4", ""),
+    "geometry.chips_per_channel": ("2", ""),
+    "geometry.dies_per_chip": ("4", ""),
+    "geometry.planes_per_die": ("2", ""),
+    "geometry.blocks_per_plane": ("80", ""),
+    "geometry.pages_per_block": ("32", ""),
+    "geometry.page_bytes": ("8192", ""),
+    "timing.read_ns": ("75001", ""),
+    "timing.program_ns": ("750001", ""),
+    "timing.erase_ns": ("3800001", ""),
+    "timing.command_ns": ("201", ""),
+    "timing.channel_mts": ("401", ""),
+    "nand.layers": ("4", "nand.layer_fastest_permille=500"),
+    "nand.layer_fastest_permille": ("500", LAYERS),
+    "nand.layer_slowest_permille": ("1500", LAYERS),
+    "nand.multiplane": ("1", "geometry.planes_per_die=2"),
+    "nand.cache": ("1", ""),
+    "nand.copyback": ("1", ""),
+    "nand.suspend_program": ("1", ""),
+    "nand.suspend_erase": ("1", "scheme=pgc"),
+    "nand.suspend_limit": ("1", SUSPEND),
+    "nand.suspend_min_ns": ("700000", SUSPEND),
+    "nand.suspend_ns": ("20001", SUSPEND),
+    "nand.resume_ns": ("10001", SUSPEND),
+    "nand.bad_blocks_permille": ("20", ""),
+    "nand.endurance_erases": ("3", ""),
+    "controller.firmware_ns": ("5001", ""),
+    "controller.link_mbs": ("3201", ""),
+    "controller.slots": ("4", ""),
+    "controller.buffer_bytes": ("65536", ""),
+    "ftl.unit_bytes": ("1024", ""),
+    "ftl.over_provisioning_permille": ("400", ""),
+    "ftl.allocation": ("pdwc", ""),
+    "gc.trigger_free_blocks": ("4", ""),
+    "gc.separate_active_block": ("0", ""),
+    "gc.victim_candidates": ("1", ""),
+    "gc.background_free_blocks": ("6", ""),
+    "gc.wear_spread_erases": ("1", ""),
+}  # fmt: skip
+# Below, and in tests/unit/test-devices.c (the link) and test-streams.c.
+ELSEWHERE = {
+    "nand.cell_bits",
+    "controller.pcie_generation",
+    "controller.pcie_lanes",
+    "ftl.streams",
+}
+# A drive where a host queue forms, and planes can run together.
+CROWDED = ("-q", "64", "-o", "controller.slots=4,geometry.planes_per_die=2")
+
+
+class PeerDefects(unittest.TestCase):
+    def setUp(self) -> None:
+        self.program = str(replay.ensure_replay())
+
+    def run_replay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [self.program, "--quiet", "-d", str(DRIVE), "-q", "16", *arguments, *LOAD]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def outcome(self, *arguments: str) -> dict:
+        done = self.run_replay(*arguments)
+        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
+        out = json.loads(done.stdout)
+        del out["wall_s"]
+        return out
+
+    def test_04_every_key_of_a_description_matters(self) -> None:
+        text = (ROOT / "ftl" / "config.c").read_text()
+        known = {
+            f"{group}.{name}"
+            for group, name in re.findall(r'^    (?:KEY|LIST)\("(\w+)", (\w+),', text, re.MULTILINE)
+        } | {"ftl.allocation"}
+        self.assertEqual(known, {*KEYS, *ELSEWHERE}, "a key without a row here, or the reverse")
+        # One value, or one for each of cell_bits.
+        two = ("-o", "timing.read_ns=75000;150000")
+        self.assertIn("nand.cell_bits", self.run_replay(*two).stderr)
+        self.outcome(*two, "-o", "nand.cell_bits=2")
+        plain: dict[str, dict] = {}
+        for key, (value, needs) in KEYS.items():
+            with self.subTest(key):
+                scheme = ("-s", "pgc") if needs == "scheme=pgc" else ()
+                base = () if not needs or scheme else ("-o", needs)
+                if needs not in plain:
+                    plain[needs] = self.outcome(*scheme, *base)
+                other = self.outcome(*scheme, *base, "-o", f"{key}={value}")
+                self.assertTrue(other != plain[needs], f"{value} changes nothing")
+
+    def test_04_every_parameter_of_a_scheme_matters(self) -> None:
+        listed = self.run_replay("--list").stdout.split("\n\n")[0]
+        policy, tried = "", 0
+        for line in listed.splitlines():
+            if match := re.match(r"    (\w+)=(\d+) \((\d+) to (\d+) ", line):
+                name, default, low, high = match[1], *map(int, match.groups()[1:])
+                tried += 1
+                with self.subTest(f"{policy} {name}"):
+                    # The extremes of the range, and ten times more and less.
+                    others = {low, min(high, 1 << 20), min(high, default * 10), default // 10, 1}
+                    plain = self.outcome("-s", policy, *CROWDED)
+                    different = [
+                        value
+                        for value in sorted(others)
+                        if low <= value <= high
+                        and value != default
+                        and self.outcome("-s", policy, "-p", f"{name}={value}", *CROWDED) != plain
+                    ]
+                    self.assertTrue(different, f"none of {sorted(others)} changes anything")
+            else:
+                policy = line.split(":")[0]
+        self.assertGreater(tried, 8)
+
+    def test_04_unknown_is_an_error(self) -> None:
+        for arguments, word in (
+            (("-o", "gc.treshold=4"), "gc.treshold"),
+            (("-o", "gcc.trigger_free_blocks=4"), "gcc"),
+            (("-p", "d=4"), "d"),  # of a scheme that is not chosen
+            (("-s", "d-choices", "-p", "e=4"), "e"),
+        ):
+            with self.subTest(arguments):
+                done = self.run_replay(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+                self.assertIn(word, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
