@@ -33,6 +33,9 @@ class PeerDefects(DriveTest):
         self.assertEqual(second.read(64 * KIB, 16 * KIB), bytes(16 * KIB))
         self.assertEqual(first.read(places[2], 16 * KIB), pattern(2, 16 * KIB))
         self.assertEqual(second.read(places[2], 16 * KIB), pattern(12, 16 * KIB))
+        self.assertEqual(second.deallocate([(places[2], 16 * KIB)]), 0)
+        self.assertEqual(first.read(places[2], 16 * KIB), pattern(2, 16 * KIB))
+        self.assertEqual(second.read(places[2], 16 * KIB), bytes(16 * KIB))
         # one past the end belongs to the neighbour, and is refused
         self.assertNotEqual(first.simple(Op.READ, 4 * MIB, 4 * KIB), 0)
         self.finish(ctrl.machine)
