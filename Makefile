@@ -8,7 +8,7 @@ PAPER ?= hpdc18
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help setup run shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
+.PHONY: fuzz help setup run compare shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
 	test-tsan test-determinism determinism bench bench-guest reproduce lint clean
 
 help: ## this list
@@ -18,6 +18,9 @@ help: ## this list
 
 run: ## compare baseline with ideal on the demo drive: table, picture, out/latest
 	@$(SCARP) run $(ARGS)
+
+compare: ## schemes side by side in the guest, from one drive (ARGS='--schemes a,b --job …')
+	@$(SCARP) compare $(ARGS)
 
 shell: ## a guest's prompt on the drive (ARGS='--mkfs ext4')
 	@$(SCARP) shell $(ARGS)

@@ -39,13 +39,63 @@ def _overrides(text: str) -> str:
     return text
 
 
-def _add_drive_options(parser: argparse.ArgumentParser) -> None:
+def _add_compare_options(
+    parser: argparse.ArgumentParser, device: str, schemes: list[str], job: str
+) -> None:
+    parser.add_argument(
+        "--job",
+        type=Path,
+        default=ROOT / "fio-jobs" / f"{job}.fio",
+        metavar="FILE",
+        help=f"fio job file (default: fio-jobs/{job}.fio)",
+    )
+    parser.add_argument(
+        "--schemes",
+        type=_schemes,
+        default=schemes,
+        metavar="A,B,…",
+        help=f"schemes to compare (default: {','.join(schemes)})",
+    )
+    _add_drive_options(parser, device)
+    # Told apart from the default: an image can do without a description.
+    parser.set_defaults(device=None, default_device=ROOT / "devices" / f"{device}.ini")
+    parser.add_argument(
+        "--image",
+        type=Path,
+        metavar="FILE",
+        help="the state that all start from, made by `scarp age` (default: aged as --age says)",
+    )
+    parser.add_argument(
+        "--overwrite",
+        type=integer("--overwrite", 0, 2**32 - 2),
+        metavar="N",
+        help="how much ageing overwrites, in thousandths of it; 0: no GC yet (default: until "
+        "steady)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=integer("--jobs", 0, 4096),
+        default=0,
+        metavar="N",
+        help="guests at once; 0: one for each core (default: 0)",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
+    parser.add_argument(
+        "--wall-limit",
+        type=integer("--wall-limit", 10, 7 * 86400),
+        default=600,
+        metavar="S",
+        help="give up on a guest after this many seconds (default: 600)",
+    )
+
+
+def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") -> None:
     parser.add_argument(
         "--device",
         type=Path,
-        default=ROOT / "devices" / "demo.ini",
+        default=ROOT / "devices" / f"{device}.ini",
         metavar="FILE",
-        help="the drive's description (default: devices/demo.ini)",
+        help=f"the drive's description (default: devices/{device}.ini)",
     )
     parser.add_argument(
         "--set",
@@ -83,29 +133,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a fio job under several schemes and compare")
-    run.add_argument(
-        "--job",
-        type=Path,
-        default=ROOT / "fio-jobs" / "demo.fio",
-        metavar="FILE",
-        help="fio job file (default: fio-jobs/demo.fio)",
-    )
-    run.add_argument(
-        "--schemes",
-        type=_schemes,
-        default=["baseline", "ideal"],
-        metavar="A,B,…",
-        help="schemes to compare (default: baseline,ideal)",
-    )
-    _add_drive_options(run)
-    run.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-run)")
-    run.add_argument(
-        "--wall-limit",
-        type=integer("--wall-limit", 10, 7 * 86400),
-        default=240,
-        metavar="S",
-        help="give up on a guest after this many seconds (default: 240)",
+    run = commands.add_parser("run", help="run the demonstration: a fio job, two schemes")
+    _add_compare_options(run, "demo", ["baseline", "ideal"], "demo")
+
+    compare = commands.add_parser("compare", help="run a fio job under several schemes")
+    _add_compare_options(
+        compare,
+        "hpdc18-small",
+        ["baseline", "pgc", "gc-par", "gc-vic", "ideal"],
+        "mixed-read-tail",
     )
 
     shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
@@ -203,26 +239,36 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+def _compare(arguments: argparse.Namespace) -> int:
+    from . import run
+
+    if arguments.image and arguments.overwrite is not None:
+        raise UserError("--overwrite: excludes --image, which has been aged")
+    return run.run(
+        run.Settings(
+            job=arguments.job,
+            device=arguments.device or (None if arguments.image else arguments.default_device),
+            schemes=arguments.schemes,
+            age=arguments.age,
+            seed=arguments.seed,
+            smp=arguments.smp,
+            cpu_shift=arguments.cpu_shift,
+            overrides=arguments.set,
+            image=arguments.image,
+            overwrite=arguments.overwrite,
+            parallel=arguments.jobs,
+            out=arguments.out,
+            wall_limit=arguments.wall_limit,
+            kind=arguments.command,
+        )
+    )
+
+
 def _run(arguments: argparse.Namespace) -> int:
     # Imported late: `--help` and wrong arguments need none of it.
     command = arguments.command
-    if command == "run":
-        from . import run
-
-        return run.run(
-            run.Settings(
-                job=arguments.job,
-                device=arguments.device,
-                schemes=arguments.schemes,
-                age=arguments.age,
-                seed=arguments.seed,
-                smp=arguments.smp,
-                cpu_shift=arguments.cpu_shift,
-                overrides=arguments.set,
-                out=arguments.out,
-                wall_limit=arguments.wall_limit,
-            )
-        )
+    if command in ("run", "compare"):
+        return _compare(arguments)
     if command == "shell":
         from . import shell
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import devlogs, vm
+from . import devlogs, drive_image, vm
 from .errors import UserError
 from .guest_image import GuestImage
 from .qemu_build import QemuBuild
@@ -30,9 +31,11 @@ class Job:
     """What to run on which drive; everything but `out` and `wall_limit` decides the bytes."""
 
     fio_job: Path
-    device: Path
+    device: Path | None
     scheme: str
     out: Path
+    # The drive begins from the image, or else as the device ages it.
+    image: Path | None = None
     age: int = 900
     seed: int = 1
     overrides: str | None = None
@@ -48,16 +51,31 @@ def set_speed(cpu_shift: int) -> str:
     return _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF)
 
 
-def task_text(cpu_shift: int, age: int = 0, flash: bool = True) -> str:
-    """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone."""
+def task_text(
+    cpu_shift: int,
+    age: int = 0,
+    flash: bool = True,
+    start: drive_image.DriveImage | None = None,
+) -> str:
+    """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
+
+    `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
+    """
     stats = {"size": devlogs.STATS_PAGE_BYTES}
     lines = [
         "set -e",
         "export SCARP_RESULTS=/results",
-        # Whole 4 KiB blocks of what ageing wrote; of a fresh drive, everything.
-        "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
-        f" / 8 * {age or 1000} / 1000 * 4096 ))",
     ]
+    if start:
+        lines.append(f"export SCARP_UNIT={start.unit_bytes}")
+    if start and start.used_bytes:
+        lines.append(f"export SCARP_AGED={start.used_bytes}")
+    else:
+        # Whole 4 KiB blocks of what ageing wrote; of a fresh drive, everything.
+        lines.append(
+            "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
+            f" / 8 * {(not start and age) or 1000} / 1000 * 4096 ))"
+        )
     if flash:
         lines += [
             set_speed(cpu_shift),
@@ -91,14 +109,18 @@ def progress_file(job: Job) -> Path:
     return job.out / "progress.bin"
 
 
-def run_job(qemu: QemuBuild, image: GuestImage, job: Job) -> vm.GuestResult:
+def run_job(
+    qemu: QemuBuild, image: GuestImage, job: Job, stop: threading.Event | None = None
+) -> vm.GuestResult:
     """Boot, run, collect: fio's files, cmd.bin, gc.bin and console.log end in job.out."""
+    start = drive_image.read(job.image) if job.image else None
     job.out.mkdir(parents=True, exist_ok=True)
     drive = vm.FlashDrive(
         description=job.device,
         scheme=job.scheme,
         overrides=job.overrides,
         age=job.age,
+        image=job.image,
         seed=job.seed,
         cmd_log=job.out / "cmd.bin",
         gc_log=job.out / "gc.bin",
@@ -110,12 +132,13 @@ def run_job(qemu: QemuBuild, image: GuestImage, job: Job) -> vm.GuestResult:
             qemu=qemu,
             image=image,
             drives=[drive],
-            task=task_text(job.cpu_shift, job.age),
+            task=task_text(job.cpu_shift, job.age, start=start),
             files={"job.fio": job.fio_job},
             smp=job.smp,
             wall_limit=job.wall_limit,
             out=job.out,
             extra_args=list(job.extra_args),
+            stop=stop,
         )
     )
     if result.reason == "ok" and result.results:

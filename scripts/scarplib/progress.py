@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 import sys
 import threading
@@ -42,6 +43,8 @@ class Watcher:
     files: dict[str, Path]
     expected: int | None
     stream: TextIO = field(default_factory=lambda: sys.stderr)
+    # Guests that need no watching any more.
+    ended: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -56,8 +59,14 @@ class Watcher:
         self._thread.join()
 
     def line(self, seconds: float) -> str:
-        parts = []
+        parts = [f"{len(self.ended)} of {len(self.files)} done"] if self.ended else []
+        waiting = 0
         for name, path in self.files.items():
+            if name in self.ended:
+                continue
+            if not path.parent.is_dir():
+                waiting += 1
+                continue
             try:
                 now_ns, commands, gc_runs = _LAYOUT.unpack(path.read_bytes()[: _LAYOUT.size])
             except (OSError, struct.error):
@@ -69,6 +78,8 @@ class Watcher:
                 share = f" ({min(100, commands * 100 // self.expected)} %)"
             what = f"{commands:,} I/Os{share}, {gc_runs:,} GCs" if commands else "booting"
             parts.append(f"{name}: {now_ns / 1e9:.1f} s virtual, {what}")
+        if waiting:
+            parts.append(f"{waiting} waiting")
         return f"  {seconds:4.0f} s  " + " | ".join(parts)
 
     def _watch(self) -> None:
@@ -78,6 +89,8 @@ class Watcher:
         while not self._stop.wait(0.5 if terminal else 5):
             text = self.line(time.monotonic() - start)
             if terminal:
+                # A line that wrapped could not be written over.
+                text = text[: shutil.get_terminal_size().columns - 1]
                 self.stream.write("\r" + text.ljust(width))
                 width = len(text)
             else:

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from . import devlogs, summary
-from .summary import SchemeData
+from .summary import CAUSE_LABELS, SchemeData
 
 # Okabe and Ito's palette: told apart by every kind of colour vision.
 SCHEME_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -52,27 +52,6 @@ CAUSE_COLOURS = {
     "array": "#8A8A8A",
     "transfer": "#B5B5B5",
     "controller": "#D9D9D9",
-}
-CAUSE_LABELS = {
-    "die_gc_program": "die: GC program",
-    "die_gc_read": "die: GC read",
-    "die_gc_held": "die: held by a waiting GC",
-    "die_erase": "die: erase",
-    "no_space": "no free page until GC ends",
-    "die_host_program": "die: another host program",
-    "die_host_read": "die: another host read",
-    "channel": "flash channel busy",
-    "host_queue": "host queue",
-    "buffer_full": "write buffer full",
-    "order": "another command's data",
-    "rmw": "read before a partial write",
-    "mapping": "mapping table",
-    "suspended": "own program suspended",
-    "die_suspend": "die: suspending",
-    "array": "own array time",
-    "transfer": "own transfer",
-    "controller": "controller",
-    "link": "host link",
 }
 # In the full-run panel, GC periods closer than this share of it are one band.
 BAND_GAP = 1 / 1500

@@ -8,14 +8,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import cache, guest_image, manifest, qemu_build, summary, vm
+from . import age, cache, drive_image, guest_image, manifest, qemu_build, summary, vm
 from .devlogs import LogError
 from .errors import UserError
 from .guestjob import Job, check_job_file, progress_file, run_job
@@ -27,16 +28,33 @@ OUT = ROOT / "out"
 
 @dataclass(frozen=True)
 class Settings:
+    """What to compare; with an `image`, `age` does nothing and `device` may be None."""
+
     job: Path
-    device: Path
+    device: Path | None
     schemes: Sequence[str]
     age: int
     seed: int
     smp: int
     cpu_shift: int
     overrides: str | None = None
+    image: Path | None = None
+    overwrite: int | None = None
+    # Guests at once; 0: as many as there are cores.
+    parallel: int = 0
     out: Path | None = None
     wall_limit: float = 240
+    kind: str = "run"
+
+
+@dataclass
+class Outcome:
+    """Schemes that finished, in the order asked for, and what became of the others."""
+
+    folder: Path
+    schemes: dict[str, dict[str, Any]]
+    failures: dict[str, str]
+    interrupted: bool
 
 
 def new_folder(kind: str, wanted: Path | None) -> Path:
@@ -70,22 +88,23 @@ def point_latest(folder: Path) -> None:
 
 def check_drive(
     qemu: qemu_build.QemuBuild,
-    device: Path,
+    device: Path | None,
     scheme: str,
     age: int = 0,
     overrides: str | None = None,
     seed: int = 1,
+    image: Path | None = None,
 ) -> None:
-    """Let the engine itself judge description, scheme and overrides, without a machine."""
-    if not device.is_file():
+    """Let the engine itself judge description, image, scheme and overrides, without a machine."""
+    if device and not device.is_file():
         raise UserError(f"--device: {device}: no such file")
-    options = {
-        "id": "f0",
-        "description": str(device.resolve()).replace(",", ",,"),
-        "scheme": scheme.replace(",", ",,"),
-        "seed": str(seed),
-        "age": str(age),
-    }
+    options = {"id": "f0", "scheme": scheme.replace(",", ",,"), "seed": str(seed)}
+    if device:
+        options["description"] = str(device.resolve()).replace(",", ",,")
+    if image:
+        options["image"] = str(image.resolve()).replace(",", ",,")
+    else:
+        options["age"] = str(age)
     if overrides:
         options["overrides"] = overrides.replace(",", ";")
     command = [str(qemu.binary), "-L", str(qemu.firmware_dir), "-machine", "none", "-nodefaults"]
@@ -113,22 +132,94 @@ def guest_failure(name: str, result: vm.GuestResult) -> str | None:
     return f"guest '{name}': {result.reason}; its console ended with:\n{tail}"
 
 
-def run(settings: Settings) -> int:
-    started = time.monotonic()
+def _aged(settings: Settings, folder: Path) -> Path:
+    """The state that every scheme starts from, in the folder of the results."""
+    assert settings.device
+    path = folder / "drive.img"
+    words = age.command(
+        settings.device,
+        path,
+        settings.age,
+        settings.seed,
+        settings.overwrite,
+        overrides=settings.overrides,
+    )
+    age.make(words)
+    return path
+
+
+def _run_jobs(
+    qemu: qemu_build.QemuBuild,
+    image: guest_image.GuestImage,
+    jobs: dict[str, Job],
+    parallel: int,
+    expected: int | None,
+) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
+    """Run the guests, at most so many at once: their results, what failed, and whether Ctrl-C
+    ended them before all were done."""
+    stop = threading.Event()
+    interrupted = False
+    results: dict[str, vm.GuestResult] = {}
+    failures: dict[str, str] = {}
+    workers = min(len(jobs), parallel or os.cpu_count() or 1)
+    files = {name: progress_file(job) for name, job in jobs.items()}
+    with Watcher(files, expected) as watcher, ThreadPoolExecutor(workers) as pool:
+        futures: dict[Future[vm.GuestResult], str] = {}
+        try:
+            for name, job in jobs.items():
+                future = pool.submit(run_job, qemu, image, job, stop)
+                futures[future] = name
+                future.add_done_callback(lambda _, name=name: watcher.ended.add(name))
+            # The signal may have come to another thread, which wakes nobody.
+            while wait(futures, 0.5).not_done:
+                pass
+        except KeyboardInterrupt:
+            interrupted = True
+            # Guests that have not begun never will; only then are the others killed, which
+            # would make room for them.
+            for future in futures:
+                future.cancel()
+            stop.set()
+    for future, name in futures.items():
+        if future.cancelled():
+            failures[name] = f"guest '{name}': not begun"
+        elif error := future.exception():
+            failures[name] = f"guest '{name}': {error}"
+        elif future.result().reason == "stopped":
+            failures[name] = f"guest '{name}': stopped"
+        elif text := guest_failure(name, future.result()):
+            failures[name] = text
+        else:
+            results[name] = future.result()
+    return results, failures, interrupted
+
+
+def compare(settings: Settings) -> Outcome:
+    """A guest for each scheme from one state of the drive; summary.json of those that finished."""
     job_text = check_job_file(settings.job)
-    if not settings.device.is_file():
-        raise UserError(f"--device: {settings.device}: no such file")
+    for option, path in (("--device", settings.device), ("--image", settings.image)):
+        if path and not path.is_file():
+            raise UserError(f"{option}: {path}: no such file")
+    start = drive_image.read(settings.image) if settings.image else None
     qemu, image = prepare()
+    drive = (settings.device, settings.overrides, settings.image)
     for scheme in settings.schemes:
-        check_drive(qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed)
-    folder = new_folder("run", settings.out)
+        check_drive(qemu, drive[0], scheme, settings.age, drive[1], settings.seed, drive[2])
+    folder = new_folder(settings.kind, settings.out)
+    label = (settings.device or settings.image or Path()).name
+    full = f"{settings.age / 10:g} % full"
+    if start:
+        assert settings.image
+        full = f"from {settings.image.name}"
+    print(f"Running {settings.job.name} on {label}, {full}:")
+    state = settings.image or _aged(settings, folder)
     jobs = {
         scheme: Job(
             fio_job=settings.job,
             device=settings.device,
             scheme=scheme,
             out=folder / scheme,
-            age=settings.age,
+            image=state,
             seed=settings.seed,
             overrides=settings.overrides,
             smp=settings.smp,
@@ -137,33 +228,31 @@ def run(settings: Settings) -> int:
         )
         for scheme in settings.schemes
     }
-    print(f"Running {settings.job.name} on {settings.device.name}, {settings.age / 10:g} % full:")
-    files = {name: progress_file(job) for name, job in jobs.items()}
-    with (
-        Watcher(files, expected_commands(job_text)),
-        ThreadPoolExecutor(max(1, min(len(jobs), os.cpu_count() or 1))) as pool,
-    ):
-        results = dict(
-            zip(jobs, pool.map(lambda job: run_job(qemu, image, job), jobs.values()), strict=True)
-        )
-    point_latest(folder)
-    failures = [text for name, r in results.items() if (text := guest_failure(name, r))]
-    if failures:
-        raise UserError("\n".join([*failures, f"What was written is in {folder}"]))
+    results, failures, interrupted = _run_jobs(
+        qemu, image, jobs, settings.parallel, expected_commands(job_text)
+    )
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():
         try:
             schemes[name] = summary.load_scheme(folder / name, name).summary
         except LogError as error:
-            raise UserError(f"results of '{name}': {error}") from error
+            failures[name] = f"results of '{name}': {error}"
+            continue
         schemes[name]["wall_s"] = round(result.wall_seconds, 3)
         schemes[name]["boot_s"] = round(result.boot_seconds, 3)
         progress_file(jobs[name]).unlink(missing_ok=True)
+    point_latest(folder)
+    if not schemes:
+        return Outcome(folder, schemes, failures, interrupted)
+    files = {"job": settings.job, "image": state}
+    if settings.device:
+        files["device"] = settings.device
     inputs = manifest.Inputs(
-        {"job": settings.job, "device": settings.device},
+        files,
         {
-            "schemes": list(settings.schemes),
+            "schemes": list(schemes),
             "age": settings.age,
+            "overwrite": settings.overwrite,
             "seed": settings.seed,
             "smp": settings.smp,
             "cpu_shift": settings.cpu_shift,
@@ -173,19 +262,39 @@ def run(settings: Settings) -> int:
     result = {
         "schema": summary.SCHEMA,
         "job": settings.job.name,
-        "device": settings.device.name,
+        "device": label,
         "schemes": schemes,
+        "failed": sorted(failures),
         "manifest": manifest.manifest(qemu, image, inputs),
     }
     (folder / "summary.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(summary.table_text(schemes))
-    if cliff := summary.cliff(schemes):
-        print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
-    draw(folder)
+    return Outcome(folder, schemes, failures, interrupted)
+
+
+def run(settings: Settings) -> int:
+    started = time.monotonic()
+    outcome = compare(settings)
+    if outcome.schemes:
+        print(summary.table_text(outcome.schemes))
+        if cliff := summary.cliff(outcome.schemes):
+            print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
+        draw(outcome.folder)
+    report_end(outcome, time.monotonic() - started)
+    return 130 if outcome.interrupted else 0
+
+
+def report_end(outcome: Outcome, seconds: float) -> None:
+    """Say where the results are; raise if some are missing for another reason than Ctrl-C."""
+    folder = outcome.folder
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    print(f"\nResults: {shown}/  (report.html, summary.json, a folder per scheme)")
-    print(f"Took {time.monotonic() - started:.0f} s in all.")
-    return 0
+    if outcome.schemes:
+        print(f"\nResults: {shown}/  (report.html, summary.json, a folder per scheme)")
+        print(f"Took {seconds:.0f} s in all.")
+    if outcome.interrupted:
+        kept = f"finished: {', '.join(outcome.schemes) or 'none'}"
+        print(f"scarp: interrupted; {kept}", file=sys.stderr)
+    elif outcome.failures:
+        raise UserError("\n".join([*outcome.failures.values(), f"What was written is in {folder}"]))
 
 
 def draw(folder: Path) -> None:

@@ -16,6 +16,28 @@ PERCENTILES = ("50", "99", "99.9", "99.99")
 SCHEMA = "scarp-summary-1"
 # The tail that the report explains, in thousandths of the commands.
 TAIL_PERMILLE = 1
+# What waits for garbage collection first, then other host I/O, then the command's own work.
+CAUSE_LABELS = {
+    "die_gc_program": "die: GC program",
+    "die_gc_read": "die: GC read",
+    "die_gc_held": "die: held by a waiting GC",
+    "die_erase": "die: erase",
+    "no_space": "no free page until GC ends",
+    "die_host_program": "die: another host program",
+    "die_host_read": "die: another host read",
+    "channel": "flash channel busy",
+    "host_queue": "host queue",
+    "buffer_full": "write buffer full",
+    "order": "another command's data",
+    "rmw": "read before a partial write",
+    "mapping": "mapping table",
+    "suspended": "own program suspended",
+    "die_suspend": "die: suspending",
+    "array": "own array time",
+    "transfer": "own transfer",
+    "controller": "controller",
+    "link": "host link",
+}
 
 
 @dataclass
@@ -220,6 +242,31 @@ def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
     return human_ns(values.get(key))
 
 
+# A cause that is less than this share (in percent) of every tail is among "anything else".
+_SMALL_SHARE = 5
+
+
+def tail_shares(tail: dict[str, Any] | None) -> dict[str, float]:
+    """What the slowest commands' time went to, in percent, by cause."""
+    causes = tail["cause_ns"] if tail else {}
+    total = sum(causes.values())
+    return {name: value * 100 / total for name, value in causes.items()} if total else {}
+
+
+def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
+    tails = [s["tail_causes"][direction] for s in schemes.values()]
+    shares = [tail_shares(tail) for tail in tails]
+    named = [name for name in CAUSE_LABELS if any(s.get(name, 0) >= _SMALL_SHARE for s in shares)]
+    rows = [(f"slowest {TAIL_PERMILLE / 10:g} % of {direction}s: their time", [])]
+    rows.append(("  mean of them", [human_ns(tail["mean_ns"]) if tail else "–" for tail in tails]))
+    for name in named:
+        cells = [f"{s.get(name, 0):.0f} %" if s else "–" for s in shares]
+        rows.append((f"  {CAUSE_LABELS[name]}", cells))
+    rest = [100 - sum(s.get(name, 0) for name in named) if s else None for s in shares]
+    rows.append(("  anything else", ["–" if r is None else f"{abs(r):.0f} %" for r in rest]))
+    return rows
+
+
 def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]]:
     """Rows of (label, one cell for each scheme); a row without cells is a heading."""
     rows: list[tuple[str, list[str]]] = []
@@ -230,6 +277,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
         rows.append((f"{direction}s", []))
         for label, key in [("IOPS", "iops"), *latencies, ("max", "max_ns")]:
             rows.append((f"  {label}", [_cell(s, direction, key) for s in schemes.values()]))
+        rows += _tail_rows(schemes, direction)
     rows.append(("drive", []))
     rows.append(("  GC runs", [f"{s['gc_runs']:,}" for s in schemes.values()]))
     rows.append(("  pages moved", [f"{s['gc_pages_moved']:,}" for s in schemes.values()]))

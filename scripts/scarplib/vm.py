@@ -9,6 +9,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,11 +38,14 @@ _CONSOLE_TAIL = 4000
 
 @dataclass
 class FlashDrive:
-    description: Path
+    # Without one it is the image's own.
+    description: Path | None
     scheme: str = "baseline"
     params: str | None = None
     overrides: str | None = None
+    # Either may say how the drive begins: aged by the device itself, or loaded.
     age: int = 0
+    image: Path | None = None
     seed: int = 1
     cmd_log: Path | None = None
     gc_log: Path | None = None
@@ -55,10 +59,11 @@ class FlashDrive:
         """The flash device, a controller with the serial number scarp<n>, its namespaces."""
         options: dict[str, object] = {
             "id": f"f{number}",
-            "description": self.description.resolve(),
+            "description": self.description.resolve() if self.description else None,
+            "image": self.image.resolve() if self.image else None,
             "scheme": self.scheme,
             "seed": self.seed,
-            "age": self.age,
+            "age": None if self.image else self.age,
             "params": self.params.replace(",", ";") if self.params else None,
             "overrides": self.overrides.replace(",", ";") if self.overrides else None,
             "cmd-log": self.cmd_log,
@@ -97,11 +102,13 @@ class GuestRun:
     # A guest that prints without end must not fill the host's disk before its wall limit.
     console_limit: int = 16 << 20
     extra_args: list[str] = field(default_factory=list)
+    # Set by another thread to end the guest at once.
+    stop: threading.Event | None = None
 
 
 @dataclass
 class GuestResult:
-    # "ok", "panic", "hang", "task failed", "qemu died"
+    # "ok", "panic", "hang", "task failed", "qemu died", "stopped"
     reason: str
     results: Path | None
     console_tail: str
@@ -206,6 +213,8 @@ def _watch(process: subprocess.Popen[bytes], console: _Console, run: GuestRun) -
             return "console", boot
         if seconds > run.wall_limit:
             return "hang", boot
+        if run.stop and run.stop.is_set():
+            return "stopped", boot
         time.sleep(0.05)
 
 
@@ -235,8 +244,13 @@ def run_guest(run: GuestRun) -> GuestResult:
             stream.truncate(RESULT_BYTES)
         began = time.monotonic()
         with (out / "qemu.log").open("wb") as errors:
+            # A group of its own: a terminal's Ctrl-C is for us, who know what it means.
             process = subprocess.Popen(
-                _tied(command), stdin=subprocess.DEVNULL, stdout=errors, stderr=subprocess.STDOUT
+                _tied(command),
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=subprocess.STDOUT,
+                process_group=0,
             )
             try:
                 cut, boot = _watch(process, console, run)
@@ -263,8 +277,8 @@ def _result(
     tail = console.tail()
     end = console.end()
     results: Path | None = None
-    if cut == "panic":
-        reason = "panic"
+    if cut in ("panic", "stopped"):
+        reason = cut
     elif cut == "hang":
         reason = "hang"
         tail += f"\nstopped after {run.wall_limit:.0f} s of wall time"

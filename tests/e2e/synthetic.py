@@ -98,3 +98,13 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
         "write": _fio_part(latencies[1], seconds),
     }
     (folder / "fio.json").write_text("fio: a note before the JSON\n" + json.dumps({"jobs": [job]}))
+
+
+def image() -> bytes:
+    """Of a drive image only what the scripts read: seven units, three of them used."""
+    layout = b"geometry.channels=1\nftl.unit_bytes=4096\n"
+    p2l = struct.pack("<7I", 0, 2, *([2**32 - 1] * 4), 1)
+    sections = ((b"layout", layout), (b"state", b"?" * 9), (b"p2l", p2l))
+    table = b"".join(struct.pack("<8sQ16x", name, len(data)) for name, data in sections)
+    body = table + b"".join(data for _, data in sections)
+    return struct.pack("<8sIIQ16x", b"SCARPIMG", 1, len(sections), 40 + len(body)) + body

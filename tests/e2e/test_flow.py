@@ -7,10 +7,13 @@ import contextlib
 import io
 import json
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import types
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -18,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, determinism, guestjob, run  # noqa: E402
+from scarplib import cli, determinism, drive_image, guestjob, run  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 
 
@@ -40,8 +43,13 @@ class Flow(unittest.TestCase):
         )
         self.guests: list = []
         self.result: dict = {"reason": "ok"}
+        # Guests that end in their own way: by scheme, how (given the event that stops all).
+        self.ends: dict[str, Callable[[threading.Event], str]] = {}
+        self.checked: list = []
+        self.aged: list = []
         self.patch(run, "prepare", lambda: (qemu, image))
-        self.patch(run, "check_drive", lambda *_: None)
+        self.patch(run, "check_drive", lambda *arguments: self.checked.append(arguments[2]))
+        self.patch(run, "_aged", self.ager)
         self.patch(run, "draw", lambda _: None)
         self.patch(run, "run_job", self.guest)
 
@@ -50,18 +58,29 @@ class Flow(unittest.TestCase):
         patcher.start()
         self.addCleanup(patcher.stop)
 
-    def guest(self, _qemu: object, _image: object, job: guestjob.Job) -> object:
-        self.guests.append(job)
-        synthetic.write_scheme(job.out, job.scheme, gc=job.scheme != "ideal")
-        fields = {"console_tail": "last words", "wall_seconds": 20.5, "boot_seconds": 5.0}
-        return types.SimpleNamespace(**{**fields, **self.result})
+    def ager(self, settings: run.Settings, folder: Path) -> Path:
+        self.aged.append((settings.age, settings.overwrite))
+        (folder / "drive.img").write_bytes(synthetic.image())
+        return folder / "drive.img"
 
-    def scarp(self, *arguments: str) -> tuple[int, str, str]:
+    def guest(
+        self, _qemu: object, _image: object, job: guestjob.Job, stop: threading.Event
+    ) -> object:
+        self.guests.append(job)
+        fields = {"console_tail": "last words", "wall_seconds": 20.5, "boot_seconds": 5.0}
+        result = types.SimpleNamespace(**{**fields, **self.result})
+        if job.scheme in self.ends:
+            result.reason = self.ends[job.scheme](stop)
+        if result.reason == "ok":
+            synthetic.write_scheme(job.out, job.scheme, gc=job.scheme != "ideal")
+        return result
+
+    def scarp(self, *arguments: str, command: str = "run") -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = cli.main(
                 [
-                    "run",
+                    command,
                     *("--device", str(self.folder / "drive.ini")),
                     *("--out", str(self.out)),
                     *arguments,
@@ -76,7 +95,9 @@ class Flow(unittest.TestCase):
         self.assertIn("report.html", out)
         self.assertEqual([job.scheme for job in self.guests], ["baseline", "ideal"])
         for job in self.guests:
-            self.assertEqual((job.seed, job.age, job.smp, job.cpu_shift), (7, 800, 2, -2))
+            self.assertEqual((job.seed, job.smp, job.cpu_shift), (7, 2, -2))
+            self.assertEqual(job.image, self.out / "drive.img")
+        self.assertEqual(self.aged, [(800, None)])
         result = json.loads((self.out / "summary.json").read_text())
         self.assertEqual(list(result["schemes"]), ["baseline", "ideal"])
         self.assertEqual(result["schemes"]["ideal"]["wall_s"], 20.5)
@@ -95,12 +116,86 @@ class Flow(unittest.TestCase):
         self.assertIn("last words", err)
         self.assertFalse((self.out / "summary.json").exists())
 
+    def test_the_rest_is_reported_beside_a_guest_that_failed(self) -> None:
+        self.ends["pgc"] = lambda _: "panic"
+        status, out, err = self.scarp("--schemes", "baseline,pgc,ideal", command="compare")
+        self.assertEqual(status, 1)
+        self.assertIn("guest 'pgc': panic", err)
+        self.assertNotIn("guest 'ideal'", err)
+        self.assertIn("baseline     ideal", out)
+        self.assertIn("report.html", out)
+        result = json.loads((self.out / "summary.json").read_text())
+        self.assertEqual(
+            (list(result["schemes"]), result["failed"]), (["baseline", "ideal"], ["pgc"])
+        )
+
+    def test_an_interrupt_stops_the_guests_and_keeps_what_finished(self) -> None:
+        def interrupted(stop: threading.Event) -> str:
+            signal.raise_signal(signal.SIGINT)
+            return "stopped" if stop.wait(30) else "hang"
+
+        self.ends["pgc"] = interrupted
+        status, out, err = self.scarp(
+            *("--schemes", "baseline,pgc,ideal", "--jobs", "1"), command="compare"
+        )
+        self.assertEqual(status, 130)
+        self.assertEqual([job.scheme for job in self.guests], ["baseline", "pgc"])
+        self.assertIn("interrupted; finished: baseline", err)
+        self.assertIn("report.html", out)
+        self.assertEqual(
+            list(json.loads((self.out / "summary.json").read_text())["schemes"]), ["baseline"]
+        )
+
+    def test_all_schemes_start_from_one_image(self) -> None:
+        path = self.folder / "aged.img"
+        path.write_bytes(synthetic.image())
+        status, out, err = self.scarp("--image", str(path), command="compare")
+        self.assertEqual(status, 0, err)
+        self.assertEqual({job.image for job in self.guests}, {path})
+        self.assertEqual(len(self.guests), 5)
+        self.assertEqual(self.checked, ["baseline", "pgc", "gc-par", "gc-vic", "ideal"])
+        self.assertEqual(self.aged, [])
+        self.assertIn("slowest 0.1 % of reads: their time", out)
+        self.assertRegex(out, "die: GC program +[1-9][0-9] %")
+
+    def test_a_scheme_of_another_layout_boots_nothing(self) -> None:
+        def refuse(_qemu: object, _device: object, scheme: str, *_: object) -> None:
+            if scheme == "ideal":
+                raise UserError("scheme=ideal: needs another layout")
+
+        self.patch(run, "check_drive", refuse)
+        status, _, err = self.scarp()
+        self.assertEqual((status, err), (1, "scarp: error: scheme=ideal: needs another layout\n"))
+        self.assertEqual((self.guests, self.aged, self.out.exists()), ([], [], False))
+
+    def test_images_that_are_none(self) -> None:
+        whole = synthetic.image()
+        for data, word in (
+            (b"", "not a drive image"),
+            (b"x" * 100, "not a drive image"),
+            (whole[:8] + b"\x09" + whole[9:], "version 9"),
+            (whole[:50], "damaged"),
+            (whole[:-1], "damaged"),
+            (whole.replace(b"ftl.unit_bytes", b"ftl.unit_bites"), "damaged"),
+        ):
+            with self.subTest(word):
+                path = self.folder / "bad.img"
+                path.write_bytes(data)
+                status, _, err = self.scarp("--image", str(path), command="compare")
+                self.assertEqual((status, len(err.splitlines())), (1, 1))
+                self.assertIn(word, err)
+        self.assertEqual(self.guests, [])
+
     def test_inputs_are_checked_before_anything_boots(self) -> None:
         (self.folder / "bad.fio").write_text("[x]\nfilename=/dev/sda\n")
         for arguments, word in (
             (("--job", str(self.folder / "none.fio")), "--job"),
             (("--job", str(self.folder / "bad.fio")), "SCARP_DEV"),
             (("--device", str(self.folder / "none.ini")), "--device"),
+            (("--image", str(self.folder / "none.img")), "--image"),
+            (("--image", str(self.folder / "kernel"), "--overwrite", "0"), "--overwrite"),
+            (("--jobs", "-1"), "--jobs"),
+            (("--schemes", "pgc,pgc"), "twice"),
         ):
             with self.subTest(arguments):
                 status, _, err = self.scarp(*arguments)
@@ -152,6 +247,12 @@ class Task(unittest.TestCase):
         places = [text.index(word) for word in order]
         self.assertEqual(places, sorted(places))
         self.assertNotIn("nvme", guestjob.task_text(-2, flash=False))
+
+    def test_the_jobs_range_is_what_the_image_holds(self) -> None:
+        text = guestjob.task_text(-2, start=drive_image.DriveImage(16384, 5 * 16384))
+        self.assertIn("\nexport SCARP_UNIT=16384\nexport SCARP_AGED=81920\n", text)
+        text = guestjob.task_text(-2, start=drive_image.DriveImage(16384, 0))
+        self.assertIn(" * 1000 / 1000 * ", text)
 
 
 if __name__ == "__main__":
