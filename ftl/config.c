@@ -356,11 +356,13 @@ static bool check(const ScarpDescription *d, GError **error)
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                     ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                    "more than gc.trigger_free_blocks + ftl.streams + 2, and "
-                    "room for units that share a page, = %" G_GUINT64_FORMAT " are needed",
+                    "gc.trigger_free_blocks + ftl.streams + 2, and room for "
+                    "units that share a page, = %" G_GUINT64_FORMAT
+                    " are needed",
                     d->over_provisioning_permille,
                     (plane_pages - logical) / d->pages_per_block,
-                    needed + unusable / d->pages_per_block);
+                    (needed * d->pages_per_block + unusable +
+                     d->pages_per_block - 1) / d->pages_per_block);
         return false;
     }
     return true;

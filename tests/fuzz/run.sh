@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fuzzes the parsers for a while each: run.sh [SECONDS]. With clang by libFuzzer, else with gcc and a
-# driver that mutates the seeds. Ends non-zero at the first crash, whose input is printed.
+# Fuzzes the parsers and the engine for a while each: run.sh [SECONDS [TARGET...]], a target being the
+# middle of fuzz-*.c. With clang by libFuzzer, else with gcc and a driver that mutates the seeds.
+# Ends non-zero at the first crash, whose input is printed, and kept in $FUZZ_KEEP if that is a folder.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -8,50 +9,87 @@ seconds=${1:-10}
 case $seconds in
     '' | *[!0-9]* | 0*) echo "run.sh: '$seconds': a whole number of seconds, from 1" >&2; exit 1 ;;
 esac
+[ $# -eq 0 ] || shift
+all=$(cd "$top/tests/fuzz" && ls fuzz-*.c | sed 's/^fuzz-//; s/\.c$//')
+for target in "$@"; do
+    [ -e "$top/tests/fuzz/fuzz-$target.c" ] || { echo "run.sh: no target '$target'; there are:" $all >&2; exit 1; }
+done
+targets=${*:-$all}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 libraries="glib-2.0 zlib libzstd"
-sources=$(find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' | sort)
 
 printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }\n' >"$work/try.c"
 if clang -fsanitize=fuzzer,address -o "$work/try" "$work/try.c" 2>/dev/null; then
-    compiler="clang -fsanitize=fuzzer" driver=
+    compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver=
 else
-    compiler=gcc driver=$top/tests/fuzz/driver.c
+    compiler=gcc object= link= driver=$top/tests/fuzz/driver.c
 fi
+# shellcheck disable=SC2086
+flags="-std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
+    -I$top/ftl -I$top/ftl/replay $(pkg-config --cflags $libraries)"
+flags=$(echo $flags)
+
+mkdir "$work/o"
+export work compiler object flags
+find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' | sort | xargs -P "$(nproc)" -I{} sh -c '
+    $compiler $flags $object -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
 
 mkdir "$work/seeds"
-# The first byte of a seed chooses the format of fuzz-trace.c; '0' is 48, of 12.
+# $1: its name, whose beginning is its target's; $2: what it says
 seed() { printf '%b' "$2" >"$work/seeds/$1"; }
-seed msr '1128166385295514663,hm,0,Write,9056014336,2048,2833\n'
-seed systor '2Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.13,0.8,R,0,512,512\n'
-seed spc '30,20941264,8192,W,0.551706\n'
-seed fiu '489966522969723 4270 nfsd 18579576 8 W 6 0 d6\n'
-seed blkparse '5  8,16   3   5  0.000026421  3645  D   R 4938888 + 256 [java]\n'
-seed fio2 '6fio version 2 iolog\n/dev/a add\n/dev/a write 0 4096\n'
-seed fio3 '7fio version 3 iolog\n1 /dev/a trim 0 4096\n'
-seed mqsim '8938513000 4 264719034 16 0\n'
-seed heimdall '90.000 0 11562803200 4096 1\n'
-seed disksim ':26.214000\t0\t303574\t1\t0\n'
-seed cmdlog ';SCARPCM1\0050\000\000\000\000\000\000\000'
+# The first byte of a seed chooses the format of fuzz-trace.c; '0' is 48, of 12.
+seed trace-msr '1128166385295514663,hm,0,Write,9056014336,2048,2833\n'
+seed trace-systor '2Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.13,0.8,R,0,512,512\n'
+seed trace-spc '30,20941264,8192,W,0.551706\n'
+seed trace-fiu '489966522969723 4270 nfsd 18579576 8 W 6 0 d6\n'
+seed trace-blkparse '5  8,16   3   5  0.000026421  3645  D   R 4938888 + 256 [java]\n'
+seed trace-fio2 '6fio version 2 iolog\n/dev/a add\n/dev/a write 0 4096\n'
+seed trace-fio3 '7fio version 3 iolog\n1 /dev/a trim 0 4096\n'
+seed trace-mqsim '8938513000 4 264719034 16 0\n'
+seed trace-heimdall '90.000 0 11562803200 4096 1\n'
+seed trace-disksim ':26.214000\t0\t303574\t1\t0\n'
+seed trace-cmdlog ';SCARPCM1\0050\000\000\000\000\000\000\000'
+printf '80 1 2 3 0\n' | gzip >"$work/gz" && { printf '0'; cat "$work/gz"; } >"$work/seeds/trace-gzip"
 seed generator 'mixed,requests=100,size=8192,theta=900,hot=100,hot_share=900,burst=3,idle_us=7'
-printf '80 1 2 3 0\n' | gzip >"$work/gz" && { printf '0'; cat "$work/gz"; } >"$work/seeds/gzip"
+# Small, so that they are not only read but built; then overrides behind a NUL.
+small='geometry.channels=2,geometry.blocks_per_plane=24,geometry.pages_per_block=4,geometry.dies_per_chip=1'
+for file in "$top"/tests/qtest/tiny.ini "$top"/devices/*.ini; do
+    { cat "$file"; printf '\0%s' "$small,ftl.over_provisioning_permille=3000,gc.trigger_free_blocks=1"; } \
+        >"$work/seeds/description-$(basename "$file" .ini)"
+done
+# These are bytes that choose.
+seed image '\001\100\001\002\003\200\002\001\001'
+seed image-as-it-is '\000'
+i=0
+while [ "$i" -lt 12 ]; do
+    # The same at every run: what a drive and some hundred commands are made of.
+    seed "drive-$i" "$(awk -v x="$((i + 7))" 'BEGIN {
+        for (n = 0; n < 2000; n++) {
+            x = (x * 16807) % 2147483647
+            printf "\\%04o", int(x / 64) % 256
+        }
+    }')"
+    i=$((i + 1))
+done
 
 done=0
-for target in "$top"/tests/fuzz/fuzz-*.c; do
-    name=$(basename "$target" .c)
+for target in $targets; do
+    name=fuzz-$target
     # shellcheck disable=SC2046,SC2086
-    $compiler -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
-        -I"$top/ftl" -I"$top/ftl/replay" $(pkg-config --cflags $libraries) \
-        -o "$work/$name" "$target" $driver $sources $(pkg-config --libs $libraries)
-    cp -r "$work/seeds" "$work/corpus"
+    $compiler $flags $link -o "$work/$name" "$top/tests/fuzz/$name.c" $driver "$work"/o/*.o \
+        $(pkg-config --libs $libraries)
+    mkdir "$work/corpus"
+    cp "$work/seeds/$target"* "$work/corpus"
     status=0
-    "$work/$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -timeout=10 \
+    "$work/$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -timeout=20 \
         -artifact_prefix="$work/crash-" "$work/corpus" >"$work/log" 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
         tail -n 40 "$work/log"
         for file in "$work"/crash-*; do
-            [ -e "$file" ] && od -An -c "$file" | head -n 40
+            [ -e "$file" ] || continue
+            od -An -c "$file" | head -n 40
+            [ ! -d "${FUZZ_KEEP:-}" ] || cp "$file" "$FUZZ_KEEP/$name-$(basename "$file")"
         done
         echo "not ok $((done + 1)) $name"
         exit 1

@@ -1,0 +1,223 @@
+/*
+ * Where host data go: the 24 orders of ftl.allocation, and dynamic.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+#include "helpers.h"
+
+/* No two of them alike where it matters: 2 channels, 3 chips, 2 dies, 4 planes. */
+#define WIDE "geometry.channels=2,geometry.chips_per_channel=3," \
+             "geometry.dies_per_chip=2,geometry.planes_per_die=4," \
+             "geometry.blocks_per_plane=8,geometry.pages_per_block=4," \
+             "ftl.over_provisioning_permille=1500,gc.trigger_free_blocks=1"
+#define PLANES 48
+
+static const struct {
+    char letter;
+    unsigned n;
+} resource[] = { { 'c', 2 }, { 'w', 3 }, { 'd', 2 }, { 'p', 4 } };
+
+static unsigned which(char letter)
+{
+    unsigned i = 0;
+
+    while (resource[i].letter != letter) {
+        i++;
+    }
+    return i;
+}
+
+/* Logical pages are counted on an odometer whose first wheel turns fastest. */
+static void test_order(gconstpointer data)
+{
+    const char *order = data;
+    g_autofree char *overrides = g_strconcat(WIDE ",ftl.allocation=", order,
+                                             NULL);
+    Rig *rig = rig_new("baseline", NULL, overrides);
+    unsigned wheel[4] = { 0 };
+
+    for (unsigned i = 0; i < 2 * PLANES + 5; i++) {
+        unsigned c = wheel[0], w = wheel[1], d = wheel[2], p = wheel[3];
+        const ScarpFlashOp *op;
+
+        rig->n_ops = 0;
+        rig_write(rig, i);
+        op = rig_op(rig, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_HOST, 0);
+        g_assert_cmpuint(op->channel, ==, c);
+        g_assert_cmpuint(op->die, ==, c * 6 + w * 2 + d);
+        g_assert_cmpuint(op->plane, ==, op->die * 4 + p);
+        for (int at = 0; at < 4; at++) {
+            unsigned r = which(order[at]);
+
+            if (++wheel[r] < resource[r].n) {
+                break;
+            }
+            wheel[r] = 0;
+        }
+    }
+    rig_free(rig);
+}
+
+/* Units that fill one page are neighbours: the group decides, not the unit. */
+static void test_groups(void)
+{
+    Rig *rig = rig_new("baseline", NULL, WIDE ",ftl.unit_bytes=1024,"
+                       "ftl.over_provisioning_permille=3000,"
+                       "ftl.allocation=pdwc");
+
+    for (unsigned i = 0; i < 6; i++) {
+        ScarpCmd cmd = cmd_of(SCARP_OP_WRITE, i * PAGE + i % 4 * 1024, 1024);
+
+        rig->n_ops = 0;
+        rig_do(rig, &cmd);
+        g_assert_cmpuint(rig_op(rig, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_HOST,
+                                0)->plane, ==, i);
+    }
+    rig_free(rig);
+}
+
+static void test_refused(void)
+{
+    static const char *const bad[] = {
+        "cwd", "cwdpp", "ccwd", "cwdx", "CWDP", "", "dynamics", "c;w;d;p",
+    };
+    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "tiny.ini",
+                                                  NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autofree char *overrides = g_strconcat("ftl.allocation=", bad[i],
+                                                 NULL);
+        ScarpConfig config = { .description_path = path, .scheme = "baseline",
+                               .overrides = overrides };
+        g_autoptr(GError) error = NULL;
+
+        g_assert_null(scarp_drive_new(&config, &error));
+        g_assert_nonnull(strstr(error->message, "ftl.allocation"));
+        g_assert_nonnull(strstr(error->message, "c, w, d, p"));
+        g_assert_nonnull(strstr(error->message, "dynamic"));
+        g_assert_null(strchr(error->message, '\n'));
+    }
+}
+
+/* On an idle drive pages go round the dies, whatever their addresses. */
+static void test_dynamic_idle(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "ftl.allocation=dynamic");
+    ScarpCmd cmd[4];
+    unsigned seen = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        cmd[i] = write_page(i * 4); /* all of die 0 under cwdp */
+        scarp_submit(rig->drive, &cmd[i], 0);
+    }
+    rig_drain(rig);
+    for (unsigned i = 0; i < 4; i++) {
+        seen |= 1u << rig_op(rig, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_HOST,
+                             i)->die;
+        /* Two dies share a channel: its second page waits for the first's. */
+        g_assert_cmpint(latency(&cmd[i]), <=,
+                        FW + 4 * LINK + 2 * (CMD + BUS) + TPROG);
+    }
+    g_assert_cmphex(seen, ==, 0xf);
+    rig_free(rig);
+}
+
+/* A die without GC goes first, then the least busy one; of equals, in turn. */
+static void test_dynamic_order(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "ftl.allocation=dynamic");
+    ScarpDrive *drive = rig->drive;
+    uint32_t (*plane)(ScarpDrive *, uint32_t, uint16_t) =
+        drive->scheme.alloc->plane;
+
+    for (uint32_t quiet = 0; quiet < 4; quiet++) {
+        for (uint32_t d = 0; d < 4; d++) {
+            drive->die[d].gc_jobs = d != quiet;
+            drive->die[d].n_programs = d == quiet ? 7 : 0;
+        }
+        for (int i = 0; i < 5; i++) { /* however busy, and whoever's turn */
+            g_assert_cmpuint(plane(drive, SCARP_NONE, 0), ==, quiet);
+        }
+    }
+    for (uint32_t least = 0; least < 4; least++) {
+        for (uint32_t d = 0; d < 4; d++) {
+            drive->die[d].gc_jobs = 1;
+            drive->die[d].n_programs = 0;
+            drive->die[d].n_reads = d == least ? 2 : 3 + d;
+        }
+        g_assert_cmpuint(plane(drive, SCARP_NONE, 0), ==, least);
+    }
+    for (uint32_t d = 0; d < 4; d++) {
+        drive->die[d].gc_jobs = drive->die[d].n_reads = 0;
+    }
+    drive->next_plane = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        g_assert_cmpuint(plane(drive, SCARP_NONE, 0), ==, i % 4);
+    }
+    rig_free(rig);
+}
+
+/* Under load: a page hardly ever waits for GC; with fixed places it does. */
+static void test_dynamic_gc(void)
+{
+    int64_t waited[2];
+
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        Rig *rig = rig_new(dynamic ? "dynamic" : "baseline", NULL, NULL);
+        uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+        const ScarpStats *s = rig_stats(rig);
+
+        rig_age(rig, 900);
+        for (unsigned i = 0; i < 1500; i++) {
+            ScarpCmd cmd = write_page(i * 7919u % pages);
+
+            scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive));
+            while (!scarp_reap(rig->drive)) {
+                scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+            }
+        }
+        rig_drain(rig);
+        g_assert_cmpuint(s->gc_runs, >, 20);
+        waited[dynamic] = s->cause_ns[SCARP_CAUSE_DIE_GC_READ] +
+                          s->cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM] +
+                          s->cause_ns[SCARP_CAUSE_DIE_ERASE] +
+                          s->cause_ns[SCARP_CAUSE_DIE_GC_HELD];
+        rig_free(rig);
+    }
+    g_test_message("waited for GC: %" G_GINT64_FORMAT " ns by address, %"
+                   G_GINT64_FORMAT " ns dynamic", waited[0], waited[1]);
+    g_assert_cmpint(waited[0], >, 0);
+    g_assert_cmpint(waited[1], <, waited[0] / 20);
+}
+
+static void add_orders(void)
+{
+    static const char letters[] = "cwdp";
+
+    for (int i = 0; i < 256; i++) {
+        char *order = g_strdup_printf("%c%c%c%c", letters[i & 3],
+                                      letters[i >> 2 & 3], letters[i >> 4 & 3],
+                                      letters[i >> 6]);
+        g_autofree char *path = g_strconcat("/alloc/", order, NULL);
+
+        if (strchr(order, 'c') && strchr(order, 'w') && strchr(order, 'd') &&
+            strchr(order, 'p')) {
+            g_test_add_data_func_full(path, order, test_order, g_free);
+        } else {
+            g_free(order);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    add_orders();
+    g_test_add_func("/alloc/groups", test_groups);
+    g_test_add_func("/alloc/refused", test_refused);
+    g_test_add_func("/alloc/dynamic/idle", test_dynamic_idle);
+    g_test_add_func("/alloc/dynamic/order", test_dynamic_order);
+    g_test_add_func("/alloc/dynamic/gc", test_dynamic_gc);
+    return g_test_run();
+}
