@@ -5,23 +5,31 @@
  */
 #include "drive.h"
 
+#define WEAR_LOOKS 8
+
 /*
- * Static wear levelling: the block that was filled longest ago holds cold
- * data; if it is erased far less often than the policy's choice, it goes
- * first.
+ * Static wear levelling: of the block that was filled longest ago and some at
+ * random, the least erased goes first, if it is erased far less often than the
+ * policy's choice.  The oldest alone would not do: cold data in a worn block
+ * stays at the head, and fresher blocks behind it wait.
  */
-static uint32_t for_wear(const ScarpDrive *drive, const ScarpPlane *plane,
+static uint32_t for_wear(ScarpDrive *drive, const ScarpPlane *plane, uint32_t p,
                          uint32_t victim)
 {
-    uint32_t oldest = plane->full_head;
+    uint32_t least = plane->full_head;
 
-    if (drive->d.wear_spread_erases && oldest != SCARP_NONE &&
-        oldest != victim && plane->n_free > 1 &&
-        drive->block[oldest].erases + drive->d.wear_spread_erases <
-            drive->block[victim].erases) {
-        return oldest;
+    if (!drive->d.wear_spread_erases || plane->n_free < 2) {
+        return SCARP_NONE;
     }
-    return SCARP_NONE;
+    for (int i = 0; i < WEAR_LOOKS; i++) {
+        uint32_t b = scarp_victim_random_full(drive, p);
+
+        if (drive->block[b].erases < drive->block[least].erases) {
+            least = b;
+        }
+    }
+    return drive->block[least].erases + drive->d.wear_spread_erases <
+                   drive->block[victim].erases ? least : SCARP_NONE;
 }
 
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
@@ -34,7 +42,7 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
     if (victim == SCARP_NONE) {
         return SCARP_NONE;
     }
-    worn = for_wear(drive, plane, victim);
+    worn = for_wear(drive, plane, p, victim);
     if (worn == SCARP_NONE) {
         return victim;
     }

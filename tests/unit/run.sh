@@ -27,7 +27,7 @@ for test in "$top"/tests/unit/*.c "$top"/tests/unit/*/*.c; do
     cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
        -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" -I"$top/ftl/replay" \
        $(pkg-config --cflags $libraries) -o "$program" "$test" "$work"/o/*.o \
-       $(pkg-config --libs $libraries)
+       $(pkg-config --libs $libraries) -lm
     # A program that cannot name its tests must not lose them.
     "$program" -l >"$work/names"
     grep '^/' "$work/names" | sed "s|^|$program |" >>"$list"
