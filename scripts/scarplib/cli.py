@@ -143,6 +143,12 @@ def _parser() -> argparse.ArgumentParser:
         ["baseline", "pgc", "gc-par", "gc-vic", "ideal"],
         "mixed-read-tail",
     )
+    compare.add_argument(
+        "--paper",
+        choices=("hpdc18", "paragc", "pregc", "all"),
+        help="a paper's own pairs on its drive, into docs/results/compare.md; of the other "
+        "options only --jobs counts",
+    )
 
     shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
     shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")
@@ -244,6 +250,10 @@ def _compare(arguments: argparse.Namespace) -> int:
 
     if arguments.image and arguments.overwrite is not None:
         raise UserError("--overwrite: excludes --image, which has been aged")
+    if arguments.command == "compare" and arguments.paper:
+        from . import compare
+
+        return compare.papers(arguments.paper, arguments.jobs)
     return run.run(
         run.Settings(
             job=arguments.job,

@@ -21,73 +21,18 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from . import devlogs, summary
+from .plotting import CAUSE_COLOURS, latency_axis, scheme_colour, style
 from .summary import CAUSE_LABELS, SchemeData
+from .tail_picture import figure_tail
 
-# Okabe and Ito's palette: told apart by every kind of colour vision.
-SCHEME_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GC_BAND = "#F0C987"
 GC_EDGE = "#B7791F"
 READ_COLOUR, WRITE_COLOUR = "#0072B2", "#8A8A8A"
-# Families: garbage collection warm, other host I/O blue, the command's own work grey.
-CAUSE_COLOURS = {
-    "die_gc_program": "#D55E00",
-    "die_erase": "#8C2D04",
-    "die_gc_held": "#E69F00",
-    "die_gc_read": "#F5C27A",
-    "no_space": "#F0E442",
-    "die_host_program": "#0072B2",
-    "die_host_read": "#56B4E9",
-    "channel": "#009E73",
-    "host_queue": "#CC79A7",
-    "buffer_full": "#AA4499",
-    "order": "#882255",
-    "link": "#B8D8C0",
-    "rmw": "#5E5E5E",
-    "mapping": "#44AA99",
-    "suspended": "#999933",
-    "die_suspend": "#DDCC77",
-    "array": "#8A8A8A",
-    "transfer": "#B5B5B5",
-    "controller": "#D9D9D9",
-}
 # In the full-run panel, GC periods closer than this share of it are one band.
 BAND_GAP = 1 / 1500
-
-
-def _style() -> None:
-    plt.rcParams.update(
-        {
-            "font.family": "DejaVu Sans",
-            "font.size": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlesize": 11,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-            "axes.grid": True,
-            "grid.color": "#E4E4E4",
-            "grid.linewidth": 0.6,
-            "axes.axisbelow": True,
-            "legend.frameon": False,
-            "savefig.dpi": 130,
-            "figure.dpi": 130,
-        }
-    )
-
-
-def _latency_label(value: float, _: Any = None) -> str:
-    for limit, divisor, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
-        if value < limit:
-            return f"{value / divisor:g} {unit}"
-    return ""
-
-
-def _latency_axis(axis: Any) -> None:
-    axis.set_major_formatter(FuncFormatter(_latency_label))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def merge_spans(spans: list[tuple[int, int]], gap: int) -> list[tuple[int, int]]:
@@ -197,7 +142,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
     longest = max((data.end_ns - data.begin_ns) / 1e9 for data in schemes)
     most = max(max(gc_steps(data)[1]) for data in schemes)
     for row, data in enumerate(schemes):
-        colour = SCHEME_COLOURS[row % len(SCHEME_COLOURS)]
+        colour = scheme_colour(row)
         main = figure.add_subplot(grid[2 * row, 0])
         strip = figure.add_subplot(grid[2 * row + 1, 0], sharex=main)
         closer = figure.add_subplot(grid[2 * row, 1], sharey=main)
@@ -210,7 +155,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
         main.set_yscale("log")
         main.set_ylim(low, high)
         main.set_xlim(0, longest * 1.005)
-        _latency_axis(main.yaxis)
+        latency_axis(main.yaxis)
         main.set_ylabel("latency")
         note = "" if spans else "  (GC takes no time)" if data.gc_runs else "  (no GC)"
         main.set_title(f"{data.name}: latency of every command{note}", color=colour)
@@ -247,7 +192,7 @@ def figure_cdf(schemes: list[SchemeData]) -> Figure:
     figure, (whole, tail) = plt.subplots(1, 2, figsize=(13.5, 4.8), layout="constrained")
     smallest = 1.0
     for row, data in enumerate(schemes):
-        colour = SCHEME_COLOURS[row % len(SCHEME_COLOURS)]
+        colour = scheme_colour(row)
         for op, label, dashes in (
             (devlogs.READ, "reads", "-"),
             (devlogs.WRITE, "writes", (0, (4, 2))),
@@ -264,7 +209,7 @@ def figure_cdf(schemes: list[SchemeData]) -> Figure:
             tail.step(ordered, [(n - i) / n for i in range(n)], label=name, **{**style})
     for axes in (whole, tail):
         axes.set_xscale("log")
-        _latency_axis(axes.xaxis)
+        latency_axis(axes.xaxis)
         axes.set_xlabel("latency at the device")
     whole.set_ylabel("commands at most this slow (%)")
     whole.set_ylim(0, 100.5)
@@ -334,6 +279,7 @@ def figure_causes(schemes: list[SchemeData]) -> Figure | None:
     return figure
 
 
+TAIL_HEADING = "Each scheme's tail, and what makes it"
 _PAGE_STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}
 h1{font-size:1.6em;margin-bottom:0}h2{font-size:1.2em;margin-top:2em}
@@ -342,6 +288,7 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 td,th{padding:.15em 1em;text-align:right}td:first-child,th:first-child{text-align:left}
 tr.head td{font-weight:600;padding-top:.7em;border-bottom:1px solid #ccc}
 pre{background:#f6f6f6;padding:1em;overflow:auto;font-size:.8em}
+dt{float:left;clear:left;width:15em;font-weight:600}dd{margin:0 0 .2em 15.5em}
 .lead{color:#555;margin-top:.2em}
 """
 
@@ -362,15 +309,42 @@ def _html_table(schemes: dict[str, dict[str, Any]]) -> str:
     return "".join(lines)
 
 
+def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
+    """The picture of the tails in sentences, and what its causes mean."""
+    lines = ["<ul>"]
+    met: set[str] = set()
+    for name, scheme in schemes.items():
+        for direction in ("read", "write"):
+            tail = scheme["tail_causes"][direction]
+            if not tail:
+                continue
+            met.update(c for c, share in summary.tail_shares(tail).items() if share >= 5)
+            lines.append(
+                f"<li><b>{html.escape(name)}</b>: its slowest 0.1 % of {direction}s "
+                f"({tail['count']:,}) took {summary.human_ns(tail['mean_ns'])} on average: "
+                f"{html.escape(summary.tail_text(tail))}.</li>"
+            )
+    lines.append("</ul><dl>")
+    for cause, label in summary.CAUSE_LABELS.items():
+        if cause in met:
+            said = html.escape(summary.CAUSE_SENTENCES[cause])
+            lines.append(f"<dt>{html.escape(label)}</dt><dd>{said}</dd>")
+    lines.append("</dl>")
+    return "".join(lines)
+
+
 def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
     """The report: table, pictures (heading, explanation, PNG) and manifest, in one file."""
     schemes = result["schemes"]
-    title = f"Scarp: {' and '.join(schemes)}"
+    title = f"Scarp: {', '.join(schemes)}"
     cliff = summary.cliff(schemes)
     lead = ""
     if cliff:
         worst, best, ratio = cliff
         lead = f"99.9th percentile of reads: {worst} is {ratio:.1f} times {best}."
+    lead += f" Job {result['job']} on {result['device']}, every scheme from the same state."
+    if result.get("failed"):
+        lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width'>",
@@ -386,6 +360,8 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
             f"<h2>{html.escape(heading)}</h2><p>{html.escape(text)}</p>"
             f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
         )
+        if heading == TAIL_HEADING:
+            parts.append(_tail_words(schemes))
     manifest = json.dumps(result.get("manifest"), indent=2)
     parts.append(
         "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"
@@ -397,9 +373,24 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
 def write_report(folder: Path) -> None:
     result = json.loads((folder / "summary.json").read_text())
     schemes = [summary.load_scheme(folder / name, name) for name in result["schemes"]]
-    _style()
+    style()
+    if any(data.summary["tail_causes"]["read"] for data in schemes):
+        # For a page of results: the reads alone, small.
+        small = figure_tail(schemes, ("read",))
+        small.savefig(folder / "tail-read.png", dpi=75)
+        plt.close(small)
     pictures = []
     for name, heading, text, figure in (
+        (
+            "tail.png",
+            TAIL_HEADING,
+            "On the left, how slow the slow commands are: each step to the right is ten times "
+            "rarer, and up is slower. The shaded part is the slowest thousandth. On the right, "
+            "where exactly those commands' time went: what takes the most room is what makes the "
+            "tail. Warm colours are garbage collection, blue is the host's other I/O, grey the "
+            "command's own work.",
+            figure_tail(schemes),
+        ),
         (
             "latency.png",
             "Latency over time",
@@ -415,8 +406,9 @@ def write_report(folder: Path) -> None:
         ),
         (
             "causes.png",
-            "Why the slow ones were slow",
-            "Each command's latency is divided among causes that add up to it exactly.",
+            "The same causes as shares",
+            "Every bar is as long, so that short tails can be read too. Each command's latency is "
+            "divided among causes that add up to it exactly.",
             figure_causes(schemes),
         ),
     ):

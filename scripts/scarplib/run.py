@@ -55,6 +55,8 @@ class Outcome:
     schemes: dict[str, dict[str, Any]]
     failures: dict[str, str]
     interrupted: bool
+    # Empty when none finished.
+    manifest: dict[str, Any]
 
 
 def new_folder(kind: str, wanted: Path | None) -> Path:
@@ -243,7 +245,7 @@ def compare(settings: Settings) -> Outcome:
         progress_file(jobs[name]).unlink(missing_ok=True)
     point_latest(folder)
     if not schemes:
-        return Outcome(folder, schemes, failures, interrupted)
+        return Outcome(folder, schemes, failures, interrupted, {})
     files = {"job": settings.job, "image": state}
     if settings.device:
         files["device"] = settings.device
@@ -259,16 +261,17 @@ def compare(settings: Settings) -> Outcome:
             "overrides": settings.overrides,
         },
     )
+    made = manifest.manifest(qemu, image, inputs)
     result = {
         "schema": summary.SCHEMA,
         "job": settings.job.name,
         "device": label,
         "schemes": schemes,
         "failed": sorted(failures),
-        "manifest": manifest.manifest(qemu, image, inputs),
+        "manifest": made,
     }
     (folder / "summary.json").write_text(json.dumps(result, indent=1) + "\n")
-    return Outcome(folder, schemes, failures, interrupted)
+    return Outcome(folder, schemes, failures, interrupted, made)
 
 
 def run(settings: Settings) -> int:

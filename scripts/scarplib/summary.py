@@ -38,6 +38,28 @@ CAUSE_LABELS = {
     "controller": "controller",
     "link": "host link",
 }
+# The same in full, for whoever meets them for the first time.
+CAUSE_SENTENCES = {
+    "die_gc_program": "the die was writing pages that garbage collection moves",
+    "die_gc_read": "the die was reading pages that garbage collection moves",
+    "die_gc_held": "garbage collection kept the die to itself while it waited for something else",
+    "die_erase": "the die was erasing a block",
+    "no_space": "no page was free to write to until garbage collection had made one",
+    "die_host_program": "the die was writing for another command of the host",
+    "die_host_read": "the die was reading for another command of the host",
+    "channel": "the wires to the die were busy with other data",
+    "host_queue": "the drive had taken no more commands, or preferred others",
+    "buffer_full": "the write buffer was full",
+    "order": "the data that it depends on was another command's, still on its way",
+    "rmw": "the rest of the unit had to be read first, as less than a unit was written",
+    "mapping": "a part of the mapping table had to be read first",
+    "suspended": "its own write stood still to let a read pass",
+    "die_suspend": "the die was putting aside what it did",
+    "array": "the flash itself, reading or writing its own data: not a wait",
+    "transfer": "its own data on the wires to the die: not a wait",
+    "controller": "the drive's firmware: not a wait",
+    "link": "the link to the host",
+}
 
 
 @dataclass
@@ -251,6 +273,13 @@ def tail_shares(tail: dict[str, Any] | None) -> dict[str, float]:
     causes = tail["cause_ns"] if tail else {}
     total = sum(causes.values())
     return {name: value * 100 / total for name, value in causes.items()} if total else {}
+
+
+def tail_text(tail: dict[str, Any], most: int = 3) -> str:
+    """The greatest causes in words: "71 % die: GC program, 20 % die: erase"."""
+    shares = sorted(tail_shares(tail).items(), key=lambda item: -item[1])
+    named = [(name, share) for name, share in shares[:most] if share >= _SMALL_SHARE]
+    return ", ".join(f"{share:.0f} % {CAUSE_LABELS[name]}" for name, share in named)
 
 
 def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:

@@ -181,7 +181,13 @@ class Report(Folder):
             synthetic.write_scheme(self.folder / name, name, gc=gc)
             loaded = summary.load_scheme(self.folder / name, name).summary
             schemes[name] = {**loaded, "wall_s": 12.3}
-        result = {"schema": summary.SCHEMA, "schemes": schemes, "manifest": {"qemu": "abc"}}
+        result = {
+            "schema": summary.SCHEMA,
+            "job": "mixed.fio",
+            "device": "demo.ini",
+            "schemes": schemes,
+            "manifest": {"qemu": "abc"},
+        }
         (self.folder / "summary.json").write_text(json.dumps(result))
         return result
 
@@ -213,12 +219,37 @@ class Report(Folder):
             self.skipTest(f"runs in the cache's venv: {error}")
         self.write_run()
         report.write_report(self.folder)
-        for name in ("latency.png", "cdf.png", "causes.png"):
+        for name in ("tail.png", "tail-read.png", "latency.png", "cdf.png", "causes.png"):
             self.assertEqual((self.folder / name).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         text = (self.folder / "report.html").read_text()
-        self.assertEqual(text.count("data:image/png;base64,"), 3)
+        self.assertEqual(text.count("data:image/png;base64,"), 4)
+        # Each scheme's tail in words, and the words that they use.
+        self.assertRegex(text, r"<b>baseline</b>: its slowest 0.1 % of reads .* die: GC program")
+        self.assertRegex(text, r"<b>ideal</b>: its slowest 0.1 % of reads .* on average")
+        self.assertIn("<dt>die: GC program</dt>", text)
         self.assertNotRegex(text, r"https?://|src=\"(?!data:)", "must open without a network")
         self.assertIn("&quot;qemu&quot;: &quot;abc&quot;", text)
+
+    def test_percentiles_of_the_picture(self) -> None:
+        try:
+            from scarplib import tail_picture
+        except ImportError as error:
+            self.skipTest(f"runs in the cache's venv: {error}")
+        ordered = list(range(1, 10_001))
+        xs, ys = tail_picture._curve(ordered)
+        self.assertEqual((xs[0], xs[-1], ys[0], ys[-1]), (0, 4, 1, 10_000))
+        for x, y in zip(xs, ys, strict=True):
+            self.assertAlmostEqual(y / 10_000, 1 - 10**-x, delta=2e-4)
+        self.assertEqual(tail_picture._curve([7])[1][-1], 7)
+
+    def test_every_cause_is_explained_and_coloured(self) -> None:
+        self.assertEqual(set(summary.CAUSE_LABELS), set(devlogs.CAUSES))
+        self.assertEqual(set(summary.CAUSE_SENTENCES), set(devlogs.CAUSES))
+        try:
+            from scarplib import plotting
+        except ImportError as error:
+            self.skipTest(f"runs in the cache's venv: {error}")
+        self.assertEqual(set(plotting.CAUSE_COLOURS), set(devlogs.CAUSES))
 
     def test_gc_spans(self) -> None:
         try:

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp compare --paper`: the page and its pictures, from runs that are only pretended."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+import synthetic  # noqa: E402
+from scarplib import cli, compare, guestjob, run, summary  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+
+MADE = {
+    "qemu": {"version": "10.0.x"},
+    "guest": {"kernel_package": "linux-image 6.12", "fio_version": "3.39"},
+}
+
+
+class Pairs(unittest.TestCase):
+    def test_what_they_name_is_there(self) -> None:
+        keys = [pairs.key for pairs in compare.PAIRS]
+        self.assertEqual(len(keys), len(set(keys)))
+        self.assertEqual({pairs.paper for pairs in compare.PAIRS}, {"hpdc18", "paragc", "pregc"})
+        for pairs in compare.PAIRS:
+            self.assertTrue((ROOT / "devices" / pairs.device).is_file(), pairs.device)
+            guestjob.check_job_file(ROOT / "fio-jobs" / pairs.job)
+            self.assertEqual((pairs.schemes[0], pairs.schemes[-1]), ("baseline", "ideal"))
+
+
+class Page(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        self.ran: list[run.Settings] = []
+        self.failing: set[str] = set()
+        for module, name, value in (
+            (run, "compare", self.compare),
+            (run, "draw", lambda folder: (folder / "tail-read.png").write_bytes(b"PNG")),
+        ):
+            patcher = mock.patch.object(module, name, value)
+            patcher.start()
+            self.addCleanup(patcher.stop)
+
+    def compare(self, settings: run.Settings) -> run.Outcome:
+        self.ran.append(settings)
+        schemes, failures = {}, {}
+        folder = self.folder / settings.kind
+        for name in settings.schemes:
+            if name in self.failing:
+                failures[name] = f"guest '{name}': panic"
+                continue
+            synthetic.write_scheme(folder / name, name, count=1500, gc=name != "ideal")
+            schemes[name] = summary.load_scheme(folder / name, name).summary
+        return run.Outcome(folder, schemes, failures, False, MADE)
+
+    def papers(self, wanted: str) -> str:
+        with contextlib.redirect_stdout(io.StringIO()):
+            compare.papers(wanted, 1, self.folder / "results")
+        return (self.folder / "results" / compare.PAGE).read_text()
+
+    def test_all(self) -> None:
+        text = self.papers("all")
+        titles = re.findall(r"^## (.*)", text, re.MULTILINE)
+        self.assertEqual(titles, [pairs.title for pairs in compare.PAIRS])
+        for picture in re.findall(r"\]\((.*?\.png)\)", text):
+            self.assertTrue((self.folder / "results" / picture).is_file(), picture)
+        rows = re.findall(r"^\| `(\S+)` \|", text, re.MULTILINE)
+        self.assertEqual(rows, [name for pairs in compare.PAIRS for name in pairs.schemes])
+        for row in re.findall(r"^\|.*", text, re.MULTILINE):
+            self.assertEqual(row.count("|"), 11, row)
+        self.assertRegex(text, r"`baseline` .* % die: GC program")
+        # They only pretend to be different.
+        self.assertIn("`gc-vic` took the same course as `baseline`", text)
+        self.assertNotIn("`ideal` took the same course", text)
+
+    def test_same_results_same_text(self) -> None:
+        first = self.papers("all")
+        self.assertEqual(first, self.papers("all"))
+
+    def test_a_section_is_replaced_in_its_place(self) -> None:
+        whole = self.papers("all")
+        page = self.folder / "results" / compare.PAGE
+        page.write_text(whole.replace("1.000", "9.999").replace(" % full", " % FULL"))
+        text = self.papers("paragc")
+        self.assertEqual(len(self.ran), len(compare.PAIRS) + 1)
+        parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+        originals = re.split(r"^(?=## )", whole, flags=re.MULTILINE)
+        self.assertEqual(len(parts), len(originals))
+        self.assertEqual([" % full" in part for part in parts[1:]], [False, True, False, False])
+        self.assertEqual(parts[2], originals[2])
+
+    def test_a_failed_guest_keeps_the_section_and_the_others_go_on(self) -> None:
+        before = self.papers("all")
+        shutil.rmtree(self.folder / "compare-paragc")
+        self.failing = {"paragc"}
+        self.ran.clear()
+        with self.assertRaisesRegex(UserError, "guest 'paragc': panic"):
+            self.papers("all")
+        self.assertEqual(len(self.ran), len(compare.PAIRS))
+        self.assertEqual((self.folder / "results" / compare.PAGE).read_text(), before)
+
+    def test_settings(self) -> None:
+        self.papers("pregc")
+        self.assertEqual({settings.age for settings in self.ran}, {525})
+        self.assertEqual({settings.job.name for settings in self.ran}, {"bursty.fio"})
+        self.assertIn("pregc+gftl", self.ran[0].schemes)
+
+    def test_paper_unknown(self) -> None:
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            status = cli.main(["compare", "--paper", "hios"])
+        self.assertEqual((status, len(err.getvalue().splitlines())), (1, 1))
+        self.assertIn("--paper", err.getvalue())
+
+    def test_no_writes(self) -> None:
+        """A job of one direction has no figures of the other."""
+        folder = self.folder / "one"
+        synthetic.write_scheme(folder / "baseline", "baseline", count=800)
+        scheme = summary.load_scheme(folder / "baseline", "baseline").summary
+        scheme["fio"]["write"] = None
+        text = compare.section(
+            dataclasses.replace(compare.PAIRS[0], schemes=("baseline",)), {"baseline": scheme}, MADE
+        )
+        self.assertIn(", –", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
