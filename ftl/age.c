@@ -69,6 +69,11 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
     filled = (uint64_t)drive->logical_units * age->utilisation_permille / 1000;
     for (uint64_t lpn = 0; lpn < filled; lpn++) {
         write_now(drive, open, lpn);
+        if (drive->parity &&
+            (lpn + 1 == filled || scarp_parity_lpn(drive, lpn) !=
+                                      scarp_parity_lpn(drive, lpn + 1))) {
+            write_now(drive, open, scarp_parity_lpn(drive, lpn));
+        }
     }
     /* Enough for every block to have been collected under this pattern. */
     overwrites = age->overwrite_permille == UINT32_MAX
@@ -86,6 +91,9 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
             uint32_t *lpn = &ahead[i % AHEAD];
 
             write_now(drive, open, *lpn);
+            if (drive->parity) {
+                write_now(drive, open, scarp_parity_lpn(drive, *lpn));
+            }
             *lpn = (scarp_random(&state) >> 32) * filled >> 32;
             __builtin_prefetch(&drive->l2p[*lpn], 1);
         }

@@ -61,6 +61,8 @@ static const Key keys[] = {
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
     KEY("ftl", recovery, 0, 1, "0"),
+    KEY("ftl", parity_width, 0, 32, "0"),
+    KEY("ftl", parity_stripes, 2, 65536, "64"),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
     KEY("gc", separate_active_block, 0, 1, "1"),
     KEY("gc", victim_candidates, 1, 64, "8"),
@@ -289,6 +291,34 @@ static bool set_link(ScarpDescription *d, GError **error)
     return true;
 }
 
+/* Stripes are of whole pages, each with its die. */
+static bool check_parity(const ScarpDescription *d, GError **error)
+{
+    if (!d->parity_width) {
+        return true;
+    }
+    if (d->parity_width < 2) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.parity_width=%" G_GUINT64_FORMAT ": must be 0, or "
+                    "from 2 to 32", d->parity_width);
+        return false;
+    }
+    if (d->unit_bytes && d->unit_bytes != d->page_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.unit_bytes=%" G_GUINT64_FORMAT ": with "
+                    "ftl.parity_width it must be 0, or geometry.page_bytes=%"
+                    G_GUINT64_FORMAT, d->unit_bytes, d->page_bytes);
+        return false;
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.parity_width it must be "
+                    "an order of the letters c, w, d, p");
+        return false;
+    }
+    return true;
+}
+
 static bool check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
@@ -317,7 +347,8 @@ static bool check(const ScarpDescription *d, GError **error)
         return false;
     }
     if (!check_list("timing.read_ns", d->read_ns, d, error) ||
-        !check_list("timing.program_ns", d->program_ns, d, error)) {
+        !check_list("timing.program_ns", d->program_ns, d, error) ||
+        !check_parity(d, error)) {
         return false;
     }
     if (d->buffer_bytes && d->buffer_bytes < least_buffer) {

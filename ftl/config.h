@@ -59,6 +59,8 @@ typedef struct {
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* of the host, each with blocks of its own */
     uint64_t recovery;  /* spare areas tell when a unit was written */
+    uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
+    uint64_t parity_stripes; /* whose parity is in RAM, at most */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
     uint64_t trigger_free_blocks; /* per plane: collect at or below it */

@@ -33,6 +33,7 @@ void scarp_drive_free(ScarpDrive *drive)
     }
     store_free(drive);
     scarp_scheme_clear(&drive->scheme, drive);
+    scarp_parity_free(drive);
     scarp_latency_clear(drive);
     scarp_events_clear(&drive->events);
     g_ptr_array_free(drive->chunks, true);
@@ -128,9 +129,13 @@ static void init_sizes(ScarpDrive *drive)
                                                d->dies_per_chip);
     drive->by_planes = scarp_divisor(drive->n_planes);
     /* The same number for each plane, so that striping fills them evenly. */
-    drive->logical_units = d->blocks_per_plane * d->pages_per_block * 1000 /
+    drive->mapped_units = d->blocks_per_plane * d->pages_per_block * 1000 /
                            (1000 + d->over_provisioning_permille) *
                            drive->n_planes * drive->units_per_page;
+    drive->logical_units = drive->mapped_units;
+    if (d->parity_width) {
+        drive->logical_units -= drive->mapped_units / d->parity_width;
+    }
     drive->buffer_units = d->buffer_bytes / drive->unit_bytes;
     drive->hash_mask = hash_size(drive) - 1;
 }
@@ -144,7 +149,7 @@ static bool memory_suffices(const ScarpDrive *drive, GError **error)
     uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                         (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t units = (uint64_t)drive->units_per_plane * drive->n_planes;
-    uint64_t needed = 4 * ((uint64_t)drive->logical_units + units) + units / 8 +
+    uint64_t needed = 4 * ((uint64_t)drive->mapped_units + units) + units / 8 +
                       (uint64_t)drive->n_blocks * sizeof(ScarpBlock) +
                       (drive->d.recovery ? 8 * units : 0);
 
@@ -189,7 +194,7 @@ static bool init_tables(ScarpDrive *drive, ScarpImage *image, GError **error)
                                             (uint32_t)drive->d.streams);
     drive->valid = g_new0(uint64_t, units / 64 + 1);
     drive->version = drive->d.recovery ? g_new0(uint64_t, units) : NULL;
-    drive->l2p = new_table(drive->logical_units, error);
+    drive->l2p = new_table(drive->mapped_units, error);
     drive->p2l = drive->l2p ? new_table(units, error) : NULL;
     return drive->p2l && (image ? scarp_image_load(image, drive, error)
                                 : scarp_blocks_set_bad(drive, error));
@@ -221,7 +226,8 @@ static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
     scarp_blocks_init(drive);
     drive->chunks = g_ptr_array_new_with_free_func(g_free);
     drive->free_data = g_ptr_array_new_with_free_func(g_free);
-    if (!init_tables(drive, image, error) ||
+    if (!scarp_parity_init(drive, error) ||
+        !init_tables(drive, image, error) ||
         !scarp_scheme_init(&drive->scheme, drive, config->scheme,
                            config->params, error) ||
         (image && !scarp_image_load_scheme(image, drive, error))) {
@@ -391,12 +397,24 @@ static bool collects(const ScarpDrive *drive)
     return false;
 }
 
+static bool parity_rests(const ScarpDrive *drive)
+{
+    return !drive->parity || scarp_parity_at_rest(drive);
+}
+
 bool scarp_drain(ScarpDrive *drive, GError **error)
 {
     run_all(drive);
-    /* Twice: the first may leave a page open that the second fills. */
-    for (int i = 0; i < 2 && (drive->dirty_head || collects(drive)); i++) {
+    /*
+     * Twice: the first may leave a page open that the second fills, and what
+     * it writes changes parities.
+     */
+    for (int i = 0; i < 2 && (drive->dirty_head || collects(drive) ||
+                              !parity_rests(drive)); i++) {
         scarp_buffer_drain(drive, UINT64_MAX);
+        if (drive->parity) {
+            scarp_parity_drain(drive);
+        }
         for (uint32_t p = 0; p < drive->n_planes; p++) {
             if (drive->plane[p].gc.running) {
                 scarp_gc_allow(drive, &drive->plane[p].gc, UINT32_MAX);
@@ -413,12 +431,14 @@ bool scarp_at_rest(const ScarpDrive *drive, GError **error)
         return false;
     }
     if (!drive->dirty_head && !collects(drive) && !drive->n_kicked &&
+        parity_rests(drive) &&
         scarp_events_next_ns(&drive->events) == SCARP_TIME_NEVER) {
         return true;
     }
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                 "the drive is not at rest: %s", drive->dirty_head
                     ? "its write buffer is not empty"
+                    : !parity_rests(drive) ? "parity is not written"
                     : "it collects, or has work to do");
     return false;
 }

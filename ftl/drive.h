@@ -50,6 +50,7 @@ typedef ScarpFlashKind TxKind;
 typedef struct ScarpTx ScarpTx;
 typedef struct ScarpUnit ScarpUnit;
 typedef struct ScarpGc ScarpGc;
+typedef struct ScarpParity ScarpParity;
 
 /*
  * A mapping unit on its way to flash: written by the host (an entry of the
@@ -88,6 +89,7 @@ struct ScarpTx {
     ScarpUnit *rmw;   /* read: the partial write that asked for it */
     void *sensed;     /* ditto: what the cells hold, owned */
     ScarpGc *gc;
+    struct ScarpStripe *stripe; /* read or parity of: redundancy/parity.h */
     uint64_t seq;
     uint32_t plane;
     uint32_t ppn;     /* first unit; program: known once started */
@@ -98,6 +100,7 @@ struct ScarpTx {
     TxKind kind;
     ScarpOrigin origin;
     bool aligned;     /* program: goes to its plane's aligned block */
+    bool direct;      /* read: waits for its die, whatever that does */
     int64_t begin_ns; /* on the die */
     int64_t mark_ns;  /* end of what is accounted */
     int64_t own_ns[OWN__COUNT];
@@ -231,6 +234,7 @@ struct ScarpDrive {
     uint32_t n_free; /* blocks, in all planes */
     uint32_t units_per_page, units_per_block, unit_bytes;
     uint32_t logical_units, units_per_plane;
+    uint32_t mapped_units; /* the host's, then a parity of each stripe */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
         by_planes_per_die, by_dies_per_channel, by_planes;
@@ -274,6 +278,7 @@ struct ScarpDrive {
     ScarpUnit *free_unit;
     GPtrArray *chunks;
     GPtrArray *free_data; /* spare data units */
+    ScarpParity *parity;  /* ftl.parity_width, else NULL */
     bool broken;          /* a law was broken */
     ScarpObserver observer;
     ScarpStats stats;
@@ -336,12 +341,43 @@ static inline void scarp_map_set_version(ScarpDrive *drive, uint32_t ppn,
 }
 /*
  * map/rebuild.c: the mapping by what the flash holds, as after a loss of all
- * else; docs/images.md says what it finds.  l2p[logical_units] is filled.
+ * else; docs/images.md says what it finds.  l2p[mapped_units] is filled.
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *l2p);
 /* The mapping and the data switch together, if the copy is still wanted. */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);
+
+/* map/alloc_static.c: the i-th plane in the order of ftl.allocation */
+uint32_t scarp_alloc_order(const ScarpDescription *d, uint32_t i);
+
+/*
+ * redundancy/parity.c.  But for init, free and those of the layout: of drives
+ * with parity only.
+ */
+bool scarp_parity_init(ScarpDrive *drive, GError **error);
+void scarp_parity_free(ScarpDrive *drive);
+uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
+/* The parity's LPN of a unit's stripe. */
+uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn);
+/* Whether another die of a stripe that the die has pages of collects. */
+bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die);
+/* The dies of the plane's stripes look for work, the next in turn first. */
+void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
+/* A unit's newest contents are data, whole; NULL: it was deallocated. */
+void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
+/* No RAM for the stripe of a unit that the host wants to write. */
+bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
+void scarp_parity_read_done(ScarpDrive *drive, ScarpTx *tx);
+void scarp_parity_programmed(ScarpDrive *drive, ScarpTx *tx);
+/* The host's read that a read of a stripe's page is for, or NULL. */
+const ScarpTx *scarp_parity_parent(const ScarpTx *tx);
+/* Every parity that is in RAM gets on its way. */
+void scarp_parity_drain(ScarpDrive *drive);
+bool scarp_parity_at_rest(const ScarpDrive *drive);
+/* The laws of stripes; with contents, of what their pages hold. */
+bool scarp_parity_check(const ScarpDrive *drive, bool contents,
+                        GError **error);
 
 /* gc/job.c: one collection */
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
@@ -432,6 +468,13 @@ void scarp_timer_event(ScarpDrive *drive);
 /* hil/read.c */
 void scarp_read_split(ScarpDrive *drive, ScarpCmd *cmd);
 void scarp_read_for_rmw(ScarpDrive *drive, ScarpUnit *unit);
+/* Ends in scarp_parity_read_done(); bytes cross the channel. */
+void scarp_read_for_stripe(ScarpDrive *drive, struct ScarpStripe *stripe,
+                           uint32_t lpn, uint32_t bytes);
+/* A read of one unit that was taken from its queue: back into one, or done. */
+void scarp_read_again(ScarpDrive *drive, ScarpTx *tx);
+/* It ends: data (NULL: zeroes) is what its page holds. */
+void scarp_read_serve(ScarpDrive *drive, ScarpTx *tx, const void *data);
 bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx);
 void scarp_read_done(ScarpDrive *drive, ScarpTx *tx);
 

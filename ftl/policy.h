@@ -21,6 +21,7 @@ typedef enum {
     AXIS_MERGE,      /* which commands share a multi-plane command */
     AXIS_PLACEMENT,  /* where relocated units go */
     AXIS_AHEAD,      /* work before a collection is due */
+    AXIS_REDUNDANCY, /* what parity is used for */
     AXIS__COUNT
 } ScarpAxis;
 
@@ -42,6 +43,8 @@ typedef enum {
     NEEDS_ORDER = 1 << 2,    /* an order of resources in ftl.allocation */
     NEEDS_TIME = 1 << 3,     /* collections that take time */
     NEEDS_JOINED = 1 << 4,   /* merging of host commands with GC's */
+    NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
+    NEEDS_NO_PARITY = 1 << 6, /* and one without: pages change their dies */
 } ScarpNeeds;
 
 typedef struct {
@@ -113,6 +116,8 @@ typedef struct {
     /* A host command of the die has ended. */
     void (*host_done)(ScarpDrive *drive, uint32_t die, const ScarpTx *tx);
     void (*gc_done)(ScarpDrive *drive, ScarpGc *gc);
+    /* Whether the die may collect ahead of time, now. */
+    bool (*may_collect)(const ScarpDrive *drive, uint32_t die);
 } ScarpPacingOps;
 
 typedef struct {
@@ -151,6 +156,16 @@ typedef struct {
     void (*host_cmd)(ScarpDrive *drive, const ScarpCmd *cmd); /* may be NULL */
 } ScarpAheadOps;
 
+typedef struct {
+    ScarpPolicy policy;
+    /*
+     * Both may be NULL.  A read of the host, of one unit, is about to wait for
+     * its die: true when it is served otherwise.
+     */
+    bool (*serve)(ScarpDrive *drive, ScarpTx *tx);
+    void (*gc_start)(ScarpDrive *drive, ScarpGc *gc); /* gc was chosen */
+} ScarpRedundancyOps;
+
 struct ScarpScheme {
     char *name; /* as asked for */
     const ScarpHilOps *hil;
@@ -160,23 +175,28 @@ struct ScarpScheme {
     const ScarpMergeOps *merge;
     const ScarpPlaceOps *place;
     const ScarpAheadOps *ahead;
+    const ScarpRedundancyOps *redundancy;
     void *state[AXIS__COUNT];
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
 };
 
 extern const ScarpHilOps scarp_hil_fifo, scarp_hil_deadline;
-extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic;
+extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic,
+    scarp_alloc_striped;
 extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
     scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit,
     scarp_victim_read_match;
 extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
-    scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc;
+    scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc,
+    scarp_pacing_rotating;
 extern const ScarpMergeOps scarp_merge_none, scarp_merge_host,
     scarp_merge_gc_par;
 extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_copyback,
     scarp_place_global, scarp_place_gc_z, scarp_place_paragc;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
     scarp_ahead_pregc;
+extern const ScarpRedundancyOps scarp_redundancy_direct,
+    scarp_redundancy_reconstruct;
 
 /* scheme.c */
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,

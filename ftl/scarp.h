@@ -49,7 +49,8 @@ typedef enum {
     SCARP_ORIGIN_HOST,
     SCARP_ORIGIN_GC,
     SCARP_ORIGIN_MAP,       /* mapping pages on flash */
-    SCARP_ORIGIN_PREMIGRATE /* relocation ahead of GC */
+    SCARP_ORIGIN_PREMIGRATE, /* relocation ahead of GC */
+    SCARP_ORIGIN_PARITY /* told to observers: parity, and what it is made of */
 } ScarpOrigin;
 
 /*
@@ -295,6 +296,12 @@ typedef struct {
     uint64_t gc_window_ns;          /* plane time of dies that collect */
     uint64_t gc_shared_ns;          /* of it, host commands on other planes */
     uint64_t gc_fallback_units;     /* not placed where the scheme wanted */
+    uint64_t parity_page_programs;
+    uint64_t parity_page_reads;     /* to make parity of */
+    uint64_t reconstructed_reads;   /* served by the rest of their stripe */
+    uint64_t reconstruction_page_reads; /* the pages read for them */
+    uint64_t reconstruction_refusals; /* met a collection and waited */
+    uint64_t gc_forced_runs;        /* victims collected out of turn */
 } ScarpStats;
 
 typedef struct {
@@ -342,6 +349,7 @@ void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
 
 /*
  * {"schema": "scarp-stats-1", "scheme": …, "logical_bytes": …,
+ *  "raw_bytes": …,
  *  "write_amplification_milli": …, <every field by name>,
  *  "read_latency": {"n": …, "mean_ns": …, "p50_ns": …, "p90_ns", "p95_ns",
  *   "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns",

@@ -13,6 +13,7 @@ static const ScarpPolicy *const policies[] = {
     &scarp_hil_deadline.policy,
     &scarp_alloc_static.policy,
     &scarp_alloc_dynamic.policy,
+    &scarp_alloc_striped.policy,
     &scarp_victim_greedy.policy,
     &scarp_victim_fifo.policy,
     &scarp_victim_random.policy,
@@ -24,6 +25,7 @@ static const ScarpPolicy *const policies[] = {
     &scarp_pacing_preemptive.policy,
     &scarp_pacing_gftl.policy,
     &scarp_pacing_pagc.policy,
+    &scarp_pacing_rotating.policy,
     &scarp_merge_none.policy,
     &scarp_merge_host.policy,
     &scarp_merge_gc_par.policy,
@@ -35,6 +37,8 @@ static const ScarpPolicy *const policies[] = {
     &scarp_ahead_none.policy,
     &scarp_ahead_background.policy,
     &scarp_ahead_pregc.policy,
+    &scarp_redundancy_direct.policy,
+    &scarp_redundancy_reconstruct.policy,
 };
 
 /* Names for several choices at once. */
@@ -47,11 +51,15 @@ static const struct {
     { "gc-vic", "GC-PAR, and victims that match the reads that wait",
       { [AXIS_MERGE] = &scarp_merge_gc_par.policy,
         [AXIS_VICTIM] = &scarp_victim_read_match.policy } },
+    { "ttflash", "rotating collections by copyback, reads served by parity",
+      { [AXIS_PACING] = &scarp_pacing_rotating.policy,
+        [AXIS_PLACEMENT] = &scarp_place_copyback.policy,
+        [AXIS_REDUNDANCY] = &scarp_redundancy_reconstruct.policy } },
 };
 
 static const char *const axis_names[AXIS__COUNT] = {
     "host queue", "write allocation", "victim", "pacing", "merging",
-    "relocation placement", "ahead of GC",
+    "relocation placement", "ahead of GC", "redundancy",
 };
 
 static bool choose(const ScarpPolicy **chosen, const ScarpPolicy *policy,
@@ -155,6 +163,9 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
     case AXIS_HIL:
         return &scarp_hil_fifo.policy;
     case AXIS_ALLOCATION:
+        if (drive->parity) {
+            return &scarp_alloc_striped.policy;
+        }
         return strcmp(drive->d.allocation, "dynamic")
                    ? &scarp_alloc_static.policy : &scarp_alloc_dynamic.policy;
     case AXIS_VICTIM:
@@ -167,6 +178,8 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
     case AXIS_PLACEMENT:
         return drive->d.copyback ? &scarp_place_copyback.policy
                                  : &scarp_place_in_plane.policy;
+    case AXIS_REDUNDANCY:
+        return &scarp_redundancy_direct.policy;
     default:
         return drive->d.background_free_blocks ? &scarp_ahead_background.policy
                                                : &scarp_ahead_none.policy;
@@ -205,6 +218,18 @@ static bool joins_gc(const ScarpDrive *drive G_GNUC_UNUSED,
     return scheme->merge->joins_gc;
 }
 
+static bool has_parity(const ScarpDrive *drive,
+                       const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return drive->parity;
+}
+
+static bool has_no_parity(const ScarpDrive *drive,
+                          const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return !drive->parity;
+}
+
 static const struct {
     ScarpNeeds bit;
     const char *what;
@@ -220,6 +245,9 @@ static const struct {
       "none", takes_time },
     { NEEDS_JOINED, "merging that lets host commands join GC's (gc-par)",
       joins_gc },
+    { NEEDS_PARITY, "a drive with parity (ftl.parity_width)", has_parity },
+    { NEEDS_NO_PARITY, "a drive without parity, whose pages may change their "
+      "dies (ftl.parity_width=0)", has_no_parity },
 };
 
 /* Defaults are the description's business; what was asked for must work. */
@@ -278,6 +306,8 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
     scheme->merge = POLICY_OPS(ScarpMergeOps, chosen[AXIS_MERGE]);
     scheme->place = POLICY_OPS(ScarpPlaceOps, chosen[AXIS_PLACEMENT]);
     scheme->ahead = POLICY_OPS(ScarpAheadOps, chosen[AXIS_AHEAD]);
+    scheme->redundancy = POLICY_OPS(ScarpRedundancyOps,
+                                    chosen[AXIS_REDUNDANCY]);
     for (char **item = items; ok && *item; item++) {
         ok = set_param(scheme, chosen, *item, error);
     }
@@ -302,6 +332,7 @@ void scarp_scheme_policies(const ScarpScheme *scheme,
     policy[AXIS_MERGE] = &scheme->merge->policy;
     policy[AXIS_PLACEMENT] = &scheme->place->policy;
     policy[AXIS_AHEAD] = &scheme->ahead->policy;
+    policy[AXIS_REDUNDANCY] = &scheme->redundancy->policy;
 }
 
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)

@@ -28,6 +28,10 @@ static void collect(ScarpDrive *drive, uint32_t die)
     Background *background = drive->scheme.state[AXIS_AHEAD];
     uint32_t n = drive->d.planes_per_die;
 
+    if (drive->scheme.pacing->may_collect &&
+        !drive->scheme.pacing->may_collect(drive, die)) {
+        return;
+    }
     if (drive->n_free > background->most_free) {
         background->most_free = drive->n_free;
         background->fruitless = 0;

@@ -251,6 +251,9 @@ static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
     if (drive->scheme.pacing->gc_start && origin == SCARP_ORIGIN_GC) {
         drive->scheme.pacing->gc_start(drive, gc);
     }
+    if (drive->scheme.redundancy->gc_start) {
+        drive->scheme.redundancy->gc_start(drive, gc);
+    }
     scarp_gc_advance(drive, gc);
 }
 

@@ -183,6 +183,9 @@ void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
         supersede(drive, unit);
     }
     scarp_map_unmap(drive, lpn);
+    if (drive->parity && mapped) {
+        scarp_parity_changed(drive, lpn, NULL);
+    }
 }
 
 /* What the host did not write of the unit comes from base, NULL: zeroes. */
@@ -240,6 +243,9 @@ void scarp_buffer_ready(ScarpDrive *drive, ScarpUnit *unit, const void *base)
         scarp_store_release(drive, unit->data);
         unit_release(drive, unit);
         return;
+    }
+    if (drive->parity && !unit->superseded) {
+        scarp_parity_changed(drive, unit->lpn, unit->data);
     }
     pack(drive, unit);
     if (waited && unit->packing && is_late(drive, unit)) {
@@ -379,6 +385,8 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         } else if (drive->buffer_units &&
                    drive->buffer_used >= drive->buffer_units) {
             return false;
+        } else if (drive->parity && scarp_parity_full(drive, lpn)) {
+            return false;
         } else {
             write_unit(drive, cmd, lpn, first_byte, bytes,
                        data ? data + cmd->next_byte : NULL);
@@ -442,6 +450,10 @@ void scarp_buffer_tx_done(ScarpDrive *drive, ScarpTx *tx)
     ScarpUnit *unit = tx->units;
     uint32_t ppn = tx->ppn;
 
+    if (tx->stripe) {
+        scarp_parity_programmed(drive, tx);
+        return;
+    }
     drive->stats.host_page_programs++;
     drive->block[scarp_ppn_block(drive, ppn)].programmed++;
     while (unit) {

@@ -49,12 +49,31 @@ static ScarpTx *read_new(ScarpDrive *drive, uint32_t lpn)
     return tx;
 }
 
+/* For the host: parity may serve it without its die. */
+static void enqueue(ScarpDrive *drive, ScarpTx *tx)
+{
+    if (!drive->scheme.redundancy->serve ||
+        !drive->scheme.redundancy->serve(drive, tx)) {
+        scarp_tx_enqueue(drive, tx);
+    }
+}
+
 void scarp_read_for_rmw(ScarpDrive *drive, ScarpUnit *unit)
 {
     ScarpTx *tx = read_new(drive, unit->lpn);
 
     tx->rmw = unit;
     tx->bytes = drive->unit_bytes;
+    enqueue(drive, tx);
+}
+
+void scarp_read_for_stripe(ScarpDrive *drive, struct ScarpStripe *stripe,
+                           uint32_t lpn, uint32_t bytes)
+{
+    ScarpTx *tx = read_new(drive, lpn);
+
+    tx->stripe = stripe;
+    tx->bytes = bytes;
     scarp_tx_enqueue(drive, tx);
 }
 
@@ -86,7 +105,7 @@ void scarp_read_split(ScarpDrive *drive, ScarpCmd *cmd)
             tx->bytes += bytes_in_unit(drive, cmd, lpn);
         } else {
             if (tx) {
-                scarp_tx_enqueue(drive, tx);
+                enqueue(drive, tx);
             }
             tx = read_new(drive, lpn);
             tx->cmd = cmd;
@@ -95,7 +114,7 @@ void scarp_read_split(ScarpDrive *drive, ScarpCmd *cmd)
         }
     }
     if (tx) {
-        scarp_tx_enqueue(drive, tx);
+        enqueue(drive, tx);
     }
 }
 
@@ -129,7 +148,7 @@ static void end_for_rmw(ScarpDrive *drive, ScarpTx *tx)
 static void sense(ScarpDrive *drive, ScarpTx *tx, uint32_t lpn,
                   const void *data)
 {
-    if (!tx->rmw) {
+    if (tx->cmd) {
         copy_out(drive, tx->cmd, lpn, data);
     } else if (data) {
         tx->sensed = scarp_store_new(drive);
@@ -137,28 +156,39 @@ static void sense(ScarpDrive *drive, ScarpTx *tx, uint32_t lpn,
     }
 }
 
-/* One unit of a read whose page changed while it waited. */
-static void read_again(ScarpDrive *drive, ScarpTx *tx)
+static void end(ScarpDrive *drive, ScarpTx *tx)
 {
-    const ScarpUnit *unit = tx->rmw ? NULL : scarp_buffer_find(drive, tx->lpn);
+    if (tx->cmd) {
+        end_for_cmd(drive, tx);
+    } else if (tx->rmw) {
+        end_for_rmw(drive, tx);
+    } else {
+        scarp_parity_read_done(drive, tx);
+    }
+}
+
+void scarp_read_serve(ScarpDrive *drive, ScarpTx *tx, const void *data)
+{
+    sense(drive, tx, tx->lpn, data);
+    end(drive, tx);
+}
+
+/* One unit of a read whose page changed while it waited. */
+void scarp_read_again(ScarpDrive *drive, ScarpTx *tx)
+{
+    const ScarpUnit *unit = tx->cmd ? scarp_buffer_find(drive, tx->lpn) : NULL;
     uint32_t ppn = drive->l2p[tx->lpn];
 
     if (unit && !unit->rmw) {
         drive->stats.buffer_read_units++;
-        sense(drive, tx, tx->lpn, unit->data);
+        scarp_read_serve(drive, tx, unit->data);
     } else if (ppn != SCARP_NONE) {
         tx->ppn = ppn;
         tx->plane = scarp_ppn_plane(drive, ppn);
         scarp_tx_enqueue(drive, tx);
-        return;
     } else {
         drive->stats.unmapped_read_units++;
-        sense(drive, tx, tx->lpn, NULL);
-    }
-    if (tx->rmw) {
-        end_for_rmw(drive, tx);
-    } else {
-        end_for_cmd(drive, tx);
+        scarp_read_serve(drive, tx, NULL);
     }
 }
 
@@ -175,14 +205,14 @@ static void split_again(ScarpDrive *drive, ScarpTx *tx)
         part->n_units = 1;
         part->bytes = bytes_in_unit(drive, tx->cmd, part->lpn);
         tx->cmd->units_left++;
-        read_again(drive, part);
+        scarp_read_again(drive, part);
     }
     tx->lpn += tx->n_units - 1;
     tx->n_units = 1;
     if (tx->cmd) {
         tx->bytes = bytes_in_unit(drive, tx->cmd, tx->lpn);
     }
-    read_again(drive, tx);
+    scarp_read_again(drive, tx);
 }
 
 bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx)
@@ -204,14 +234,10 @@ bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx)
 
 void scarp_read_done(ScarpDrive *drive, ScarpTx *tx)
 {
-    drive->stats.host_page_reads++;
+    drive->stats.host_page_reads += !tx->stripe;
     /* The block is not erased before: an erase waits for its die. */
     for (uint32_t i = 0; i < tx->n_units; i++) {
         scarp_check_oob(drive, tx->ppn + i, tx->lpn + i);
     }
-    if (tx->rmw) {
-        end_for_rmw(drive, tx);
-    } else {
-        end_for_cmd(drive, tx);
-    }
+    end(drive, tx);
 }

@@ -117,7 +117,7 @@ static bool derive(ScarpImage *image, ScarpDrive *drive, GError **error)
             uint32_t lpn = drive->p2l[ppn];
             bool mapped = scarp_map_valid(drive, ppn);
 
-            if (lpn == SCARP_NONE ? mapped : lpn >= drive->logical_units) {
+            if (lpn == SCARP_NONE ? mapped : lpn >= drive->mapped_units) {
                 return image_fail(image, error, "damaged: unit %u holds the "
                                   "logical unit %u", ppn, lpn);
             }

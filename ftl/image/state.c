@@ -36,6 +36,7 @@ char *image_layout_text(const ScarpDrive *drive)
         { "ftl.unit_bytes", drive->unit_bytes },
         { "ftl.recovery", d->recovery },
         { "ftl.over_provisioning_permille", d->over_provisioning_permille },
+        { "ftl.parity_width", d->parity_width },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {

@@ -71,6 +71,7 @@ const ScarpAllocOps scarp_alloc_dynamic = {
     .policy = {
         .axis = AXIS_ALLOCATION,
         .name = "dynamic",
+        .needs = NEEDS_NO_PARITY,
         .help = "a die without garbage collection first, then the least busy",
         .source = "hpdc18 §3.3",
     },

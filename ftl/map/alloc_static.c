@@ -41,16 +41,20 @@ static uint32_t in_order(const ScarpDescription *d, const char *order,
                (uint32_t)d->planes_per_die + plane;
 }
 
+uint32_t scarp_alloc_order(const ScarpDescription *d, uint32_t i)
+{
+    return in_order(d, strcmp(d->allocation, "dynamic") ? d->allocation
+                                                        : "cwdp", i);
+}
+
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,
                  GError **error G_GNUC_UNUSED)
 {
     Static *state = scheme->state[AXIS_ALLOCATION];
-    const char *order = drive->d.allocation;
 
     state->plane_of = g_new(uint32_t, drive->n_planes);
     for (uint32_t i = 0; i < drive->n_planes; i++) {
-        state->plane_of[i] = in_order(&drive->d, strcmp(order, "dynamic")
-                                                     ? order : "cwdp", i);
+        state->plane_of[i] = scarp_alloc_order(&drive->d, i);
     }
     return true;
 }
@@ -74,7 +78,7 @@ const ScarpAllocOps scarp_alloc_static = {
     .policy = {
         .axis = AXIS_ALLOCATION,
         .name = "static",
-        .needs = NEEDS_ORDER,
+        .needs = NEEDS_ORDER | NEEDS_NO_PARITY,
         .help = "by logical address, in the order of ftl.allocation",
         .source = "hpdc18 §2",
         .state_size = sizeof(Static),

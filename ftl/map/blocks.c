@@ -139,7 +139,7 @@ static uint32_t spare_needed(const ScarpDrive *drive)
 
 static uint32_t spare(const ScarpDrive *drive, const ScarpPlane *plane)
 {
-    uint32_t logical = drive->logical_units / drive->n_planes;
+    uint32_t logical = drive->mapped_units / drive->n_planes;
     uint32_t used = (logical + drive->units_per_block - 1) /
                     drive->units_per_block;
 

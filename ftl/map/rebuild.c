@@ -31,7 +31,7 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *l2p)
 {
     uint32_t units = drive->units_per_plane * drive->n_planes;
 
-    for (uint32_t lpn = 0; lpn < drive->logical_units; lpn++) {
+    for (uint32_t lpn = 0; lpn < drive->mapped_units; lpn++) {
         l2p[lpn] = SCARP_NONE;
     }
     for (uint32_t ppn = 0; ppn < units; ppn++) {

@@ -22,7 +22,14 @@ void scarp_observe(const ScarpDrive *drive, const ScarpTx *group,
         .multiplane = group->mate != NULL,
     };
 
-    if (tx->origin == SCARP_ORIGIN_HOST && tx->kind == TX_READ) {
+    if (tx->stripe) {
+        /* A reconstructed read's, or parity's own. */
+        tx = scarp_parity_parent(tx);
+        op.origin = tx ? SCARP_ORIGIN_HOST : SCARP_ORIGIN_PARITY;
+    }
+    if (!tx) {
+        op.n_cmds = 0;
+    } else if (tx->origin == SCARP_ORIGIN_HOST && tx->kind == TX_READ) {
         cmd_seqs[op.n_cmds++] = tx->cmd ? tx->cmd->seq : tx->rmw->cmd_seq;
     } else if (tx->origin == SCARP_ORIGIN_HOST) {
         for (const ScarpUnit *unit = tx->units; unit; unit = unit->next) {

@@ -73,6 +73,12 @@ static const ScarpStatField fields[] = {
     { "gc_window_ns", "ns", "plane time of dies while they collect" },
     { "gc_shared_ns", "ns", "of it, host commands on other planes" },
     { "gc_fallback_units", "units", "not placed where the scheme wanted" },
+    { "parity_page_programs", "pages", "programmed with parity" },
+    { "parity_page_reads", "pages", "read to make parity" },
+    { "reconstructed_reads", "units", "read by way of parity" },
+    { "reconstruction_page_reads", "pages", "read for them" },
+    { "reconstruction_refusals", "units", "that met a collection and waited" },
+    { "gc_forced_runs", "blocks", "victims collected out of turn" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -116,10 +122,14 @@ char *scarp_stats_json(const ScarpDrive *drive)
 
     g_string_append_printf(json, ", \"scheme\": \"%s\", \"logical_bytes\": %"
                            G_GUINT64_FORMAT
+                           ", \"raw_bytes\": %" G_GUINT64_FORMAT
                            ", \"write_amplification_milli\": %"
                            G_GUINT64_FORMAT, drive->scheme.name,
                            scarp_drive_logical_bytes(drive),
-                           host ? (host + s->gc_page_programs) * 1000 / host
+                           (uint64_t)drive->units_per_plane *
+                               drive->n_planes * drive->unit_bytes,
+                           host ? (host + s->gc_page_programs +
+                                   s->parity_page_programs) * 1000 / host
                                 : 0);
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,

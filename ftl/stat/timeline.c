@@ -88,7 +88,7 @@ static const char *const categories[] = { "host", "flash", "gc" };
 /* Event names: a flash command's are 1 + origin * N_KINDS + kind. */
 enum { N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE = 49 };
 static const char *const origins[] = { "host", "GC", "mapping",
-                                       "pre-migration" };
+                                       "pre-migration", "parity" };
 static const char *const kinds[N_KINDS] = { "read", "program", "erase",
                                             "copyback" };
 static const char *const ops[SCARP_OP__COUNT] = {

@@ -87,6 +87,12 @@ LATER_STATS = (
     "gc_window_ns",
     "gc_shared_ns",
     "gc_fallback_units",
+    "parity_page_programs",
+    "parity_page_reads",
+    "reconstructed_reads",
+    "reconstruction_page_reads",
+    "reconstruction_refusals",
+    "gc_forced_runs",
 )
 
 # What ftl/stat/latency.c adds to the page, for reads, then for writes.

@@ -11,6 +11,10 @@
               "ftl.over_provisioning_permille=800,geometry.dies_per_chip=1," \
               "geometry.planes_per_die=2"
 
+/* Stripes of four dies; on it whatever keeps pages on their die. */
+#define STRIPED ",geometry.dies_per_chip=2,ftl.parity_width=4," \
+                "ftl.parity_stripes=8"
+
 /* The five of the issue: every scheme must pass the laws under each. */
 static const struct {
     const char *name;
@@ -34,17 +38,31 @@ static const char *const compositions[] = {
     "random+pgc+background", "gc-z+gftl", "paragc+pgc+d-choices",
 };
 
-static void test_scheme(gconstpointer data)
+/* On the drive with parity, too: "baseline on parity". */
+static const char *const on_parity[] = {
+    "baseline", "ideal", "pgc", "gftl", "pagc", "gc-vic+pgc", "pregc+gftl",
+    "background", "rotating+pregc", "ttflash+background", "ttflash+gc-par",
+    "ttflash+cost-benefit", "reconstruct+pgc", "reconstruct+gftl",
+};
+
+static bool is_striped(const char *scheme)
 {
-    const char *scheme = data;
+    return strstr(scheme, "ttflash") || strstr(scheme, "rotating") ||
+           strstr(scheme, "reconstruct") || strstr(scheme, "striped");
+}
+
+static void test_drive(const char *scheme, bool striped)
+{
+    uint64_t reconstructed = 0;
 
     for (size_t i = 0; i < G_N_ELEMENTS(conditions); i++) {
         for (int buffered = 0; buffered < 2; buffered++) {
             ScarpStats seen = { 0 };
             g_autofree char *overrides = g_strconcat(SMALL,
                 conditions[i].overrides,
-                buffered ? ",controller.buffer_bytes=32768,"
-                           "ftl.unit_bytes=1024" : "", NULL);
+                buffered ? ",controller.buffer_bytes=32768" : "",
+                buffered && !striped ? ",ftl.unit_bytes=1024" : "",
+                striped ? STRIPED : "", NULL);
 
             g_test_message("%s: %s", conditions[i].name, overrides);
             random_workload(&(Workload) {
@@ -59,8 +77,24 @@ static void test_scheme(gconstpointer data)
             if (strchr(conditions[i].ops, 'D')) {
                 g_assert_cmpuint(seen.deallocated_units, >, 0);
             }
+            g_assert_true((seen.parity_page_programs > 0) == striped);
+            reconstructed += seen.reconstructed_reads;
         }
     }
+    /* GFTL's and PGC's collections are seldom longer in the way than a read. */
+    if (strstr(scheme, "ttflash")) {
+        g_assert_cmpuint(reconstructed, >, 0);
+    }
+}
+
+static void test_scheme(gconstpointer data)
+{
+    test_drive(data, is_striped(data));
+}
+
+static void test_on_parity(gconstpointer data)
+{
+    test_drive(data, true);
 }
 
 /* At its floor of free blocks, and not above, PGC stops yielding. */
@@ -212,6 +246,12 @@ int main(int argc, char **argv)
                                             NULL);
 
         g_test_add_data_func(path, compositions[i], test_scheme);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(on_parity); i++) {
+        g_autofree char *path = g_strconcat("/schemes/parity/", on_parity[i],
+                                            NULL);
+
+        g_test_add_data_func(path, on_parity[i], test_on_parity);
     }
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
     g_test_add_func("/schemes/copyback", test_copyback);

@@ -197,6 +197,10 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
     g_assert_true(scarp_quiescent(drive, &error));
     g_assert_no_error(error);
     g_assert_true(scarp_check(drive, &error));
+    /* What is still in RAM, parity too, finds its place. */
+    scarp_drain(drive, &error);
+    g_assert_no_error(error);
+    g_assert_true(scarp_check(drive, &error));
     scarp_drive_free(drive);
 }
 
