@@ -180,10 +180,16 @@ static void age(ScarpDrive *drive)
 /* ---- Tests ---------------------------------------------------------------- */
 
 /* Saved in the middle of a life: both go on alike, to the nanosecond. */
-static bool needs_parity(const char *scheme)
+/* What the drive must have for the scheme. */
+static const char *needed(const char *scheme)
 {
-    return strstr(scheme, "ttflash") || strstr(scheme, "rotating") ||
-           strstr(scheme, "reconstruct") || strstr(scheme, "striped");
+    if (strstr(scheme, "ttflash") || strstr(scheme, "rotating") ||
+        strstr(scheme, "reconstruct") || strstr(scheme, "striped")) {
+        return ",ftl.parity_width=4,ftl.unit_bytes=4096";
+    }
+    return strstr(scheme, "gc-par") || strstr(scheme, "gc-vic") ||
+                   strstr(scheme, "multi-plane") || strstr(scheme, "pagc")
+               ? ",geometry.planes_per_die=2" : "";
 }
 
 static void test_same_future(const void *scheme)
@@ -197,8 +203,8 @@ static void test_same_future(const void *scheme)
 
     for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
         g_autofree char *path = new_path();
-        g_autofree char *overrides = g_strconcat(drives[i], needs_parity(scheme)
-            ? ",ftl.parity_width=4,ftl.unit_bytes=4096" : "", NULL);
+        g_autofree char *overrides = g_strconcat(drives[i], needed(scheme),
+                                                 NULL);
         ScarpDrive *a = drive_new(scheme, overrides, NULL), *b;
 
         age(a);
@@ -458,7 +464,10 @@ static void add_schemes(void)
         char *colon = strchr(*line, ':');
 
         if (**line && **line != ' ') {
-            char *name = g_strndup(*line, colon - *line);
+            g_autofree char *choice = g_strndup(*line, colon - *line);
+            char *name = strcmp(choice, "read-match")
+                             ? g_strdup(choice)
+                             : g_strdup("gc-par+read-match");
             g_autofree char *path = g_strconcat("/image/same-future/", name,
                                                 NULL);
 
