@@ -55,7 +55,7 @@ def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
                  "--cores", str(cores), "--quiet", "progress", "--keep-going", "--nolock",
                  "--rerun-triggers", "mtime",
                  "--config", f"papers={','.join(p.name for p in papers)}", f"set={part}"],
-                stdout=stream, stderr=subprocess.STDOUT, check=False,
+                stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=log.parent,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             ).returncode  # fmt: skip
     finally:

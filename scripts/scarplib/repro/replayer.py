@@ -37,6 +37,13 @@ def shape(device: str, overrides: tuple[str, ...]) -> dict[str, int]:
     return geometry
 
 
+def device_key(device: str, group: str, name: str) -> int:
+    """A number of a description."""
+    keys = configparser.ConfigParser()
+    keys.read(spec.ROOT / device)
+    return int(keys[group][name])
+
+
 def command(
     e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int, folder: Path
 ) -> list[str]:
