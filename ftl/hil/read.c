@@ -187,7 +187,7 @@ void scarp_read_again(ScarpDrive *drive, ScarpTx *tx)
         tx->plane = scarp_ppn_plane(drive, ppn);
         scarp_tx_enqueue(drive, tx);
     } else {
-        drive->stats.unmapped_read_units++;
+        drive->stats.unmapped_read_units += !tx->stripe;
         scarp_read_serve(drive, tx, NULL);
     }
 }
@@ -234,7 +234,13 @@ bool scarp_read_start(ScarpDrive *drive, ScarpTx *tx)
 
 void scarp_read_done(ScarpDrive *drive, ScarpTx *tx)
 {
-    drive->stats.host_page_reads += !tx->stripe;
+    if (!tx->stripe) {
+        drive->stats.host_page_reads++;
+    } else if (scarp_parity_parent(tx)) {
+        drive->stats.reconstruction_page_reads++;
+    } else {
+        drive->stats.parity_page_reads++;
+    }
     /* The block is not erased before: an erase waits for its die. */
     for (uint32_t i = 0; i < tx->n_units; i++) {
         scarp_check_oob(drive, tx->ppn + i, tx->lpn + i);

@@ -373,7 +373,6 @@ void scarp_parity_read_done(ScarpDrive *drive, ScarpTx *tx)
         scarp_rebuild_read_done(drive, tx);
         return;
     }
-    drive->stats.parity_page_reads++;
     scarp_stripe_of(drive, tx->lpn, &place);
     stripe->pending--;
     if (stripe->wanted >> place & 1) {

@@ -167,7 +167,6 @@ void scarp_rebuild_read_done(ScarpDrive *drive, ScarpTx *tx)
 {
     ScarpStripe *rebuild = tx->stripe;
 
-    drive->stats.reconstruction_page_reads++;
     scarp_stripe_add(drive, rebuild, tx->sensed);
     scarp_store_release(drive, tx->sensed);
     if (!--rebuild->pending) {

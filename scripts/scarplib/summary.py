@@ -187,11 +187,13 @@ def tail_causes(commands: Commands, op: int) -> dict[str, Any] | None:
 
 
 def write_amplification(stats: dict[str, int]) -> float | None:
-    """Units programmed (moved and padding included) for each unit that the host wrote."""
+    """Units programmed (moved, padding, parity) for each unit that the host wrote."""
     written = stats["host_written_units"]
     if not written:
         return None
-    return (written + stats["gc_moved_units"] + stats["padded_units"]) / written
+    # With parity a unit is a page.
+    own = stats["gc_moved_units"] + stats["padded_units"] + stats.get("parity_page_programs", 0)
+    return (written + own) / written
 
 
 def load_scheme(folder: Path, name: str) -> SchemeData:

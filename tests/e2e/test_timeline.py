@@ -115,6 +115,20 @@ class Timeline(unittest.TestCase):
                 self.assertEqual(parents["plane 0"], parents["plane 0 GC"])
                 self.assertEqual(parents["channel 0"], "channels")
 
+    def test_parity(self) -> None:
+        parity = ("-o", "ftl.parity_width=4", "-o", "ftl.parity_stripes=8")
+        slices, _, stats, rows = self.traced(
+            *("-s", "ttflash", *parity, "-m", "closed", "-q", "8", "gen:mixed,requests=2000")
+        )
+        self.check_commands(slices, rows)
+        self.check_flows(slices)
+        array = self.count(slices, "plane")
+        self.assertGreater(stats["reconstructed_reads"], 0)
+        self.assertEqual(array["parity program"], stats["parity_page_programs"])
+        self.assertEqual(array["parity read"], stats["parity_page_reads"])
+        for_host = stats["host_page_reads"] + stats["reconstruction_page_reads"]
+        self.assertEqual(array["host read"], for_host)
+
     def test_suspended_cached_and_multiplane(self) -> None:
         slices, _, stats, rows = self.traced(
             "-s", "gc-vic", "-o", EVERYTHING, "-m", "closed", "-q", "16", "gen:mixed,requests=2000"

@@ -111,6 +111,7 @@ static char *pick_overrides(Bytes *b)
     GString *text = g_string_new(NULL);
     /* Small: every table is checked after every event. */
     unsigned shape = pick(b, G_N_ELEMENTS(shapes));
+    bool parity = pick(b, 4) == 3;
 
     g_string_append_printf(text, "geometry.channels=%c,"
                            "geometry.chips_per_channel=%c,"
@@ -127,14 +128,21 @@ static char *pick_overrides(Bytes *b)
     g_string_append_printf(text, ",ftl.over_provisioning_permille=%u",
                            200 + 20 * pick(b, 100));
     g_string_append_printf(text, ",gc.trigger_free_blocks=%u", 1 + pick(b, 4));
-    g_string_append(text, ONE_OF(b, "", ",ftl.unit_bytes=512",
-                                 ",ftl.unit_bytes=1024"));
+    if (parity) {
+        g_string_append(text, ONE_OF(b, ",ftl.parity_width=2",
+                                     ",ftl.parity_width=4",
+                                     ",ftl.parity_width=3"));
+        g_string_append(text, ONE_OF(b, "", ",ftl.parity_stripes=2"));
+    } else {
+        g_string_append(text, ONE_OF(b, "", ",ftl.unit_bytes=512",
+                                     ",ftl.unit_bytes=1024"));
+        g_string_append(text, ONE_OF(b, "", ",ftl.allocation=dynamic",
+                                     ",ftl.allocation=pdwc"));
+    }
     g_string_append(text, ONE_OF(b, "", ",controller.buffer_bytes=8192",
                                  ",controller.buffer_bytes=65536"));
     g_string_append(text, ONE_OF(b, "", ",controller.slots=1",
                                  ",controller.slots=5"));
-    g_string_append(text, ONE_OF(b, "", ",ftl.allocation=dynamic",
-                                 ",ftl.allocation=pdwc"));
     g_string_append(text, ONE_OF(b, "", ",nand.multiplane=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.cache=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.copyback=1"));

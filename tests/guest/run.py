@@ -45,8 +45,10 @@ PACKED = (
     "geometry.blocks_per_plane=16,geometry.pages_per_block=8,geometry.page_bytes=16384,"
     "ftl.unit_bytes=4096,ftl.over_provisioning_permille=1000,controller.buffer_bytes=262144"
 )
+# And for those that need parity: 24 MiB, a quarter of which is parity.
+STRIPED = f"{TURNS},geometry.blocks_per_plane=24,ftl.parity_width=4,ftl.parity_stripes=32"
 HALVES = (4 << 20, 0)
-COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc")
+COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc", "ttflash+pregc")
 SCHEMES = ("baseline", "ideal")
 SHELLS = ("ext4", "xfs", "btrfs", "f2fs")
 
@@ -124,6 +126,7 @@ def every_scheme() -> Outcome:
                 namespaces=HALVES,
                 age=900,
             ),
+            vm.FlashDrive(description=DEVICE, overrides=STRIPED, namespaces=HALVES, age=900),
         ],
         wall_limit=600,
     )

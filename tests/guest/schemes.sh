@@ -24,8 +24,16 @@ trimmed() { # CONTROLLER
         [ "$(tr -d '\000' </tmp/zero | wc -c)" = 0 ]
 }
 
+# What needs parity has made use of it.
+parity() { # SCHEME CONTROLLER
+    case $1 in
+    ttflash*) [ "$(stat_of reconstructed_reads "$2")" -gt 0 ] &&
+        [ "$(stat_of parity_page_programs "$2")" -gt 0 ] ;;
+    esac
+}
+
 try() { # SCHEME
-    for controller in $SCARP_CTRL0 $SCARP_CTRL1; do
+    for controller in $SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2; do
         scarp-scheme "$controller" "$1" || continue
         [ "$(scarp-scheme "$controller")" = "$1" ] || return 1
         collected=$(stat_of gc_runs "$controller")
@@ -33,7 +41,8 @@ try() { # SCHEME
         verify "$controller" && trimmed "$controller" &&
             [ "$(stat_of gc_runs "$controller")" -gt "$collected" ] &&
             [ "$(stat_of deallocated_units "$controller")" -gt "$freed" ] &&
-            [ "$(stat_of oob_mismatches "$controller")" = 0 ]
+            [ "$(stat_of oob_mismatches "$controller")" = 0 ] &&
+            parity "$1" "$controller"
         return
     done
     return 1

@@ -56,6 +56,11 @@ static const char *one_of(GRand *rand, const char *const *choices, int n)
     one_of(rand, (const char *const[]) { __VA_ARGS__ }, \
            G_N_ELEMENTS(((const char *const[]) { __VA_ARGS__ })))
 
+static bool needs_parity(const char *scheme)
+{
+    return strstr(scheme, "ttflash") || strstr(scheme, "reconstruct");
+}
+
 /* A drive of any geometry, with any of the features. */
 static char *random_overrides(GRand *rand, const char *scheme)
 {
@@ -70,12 +75,22 @@ static char *random_overrides(GRand *rand, const char *scheme)
     g_string_append_printf(text, ",geometry.planes_per_die=%s",
                            needs_two(scheme) ? ONE_OF(rand, "2", "4")
                                              : ONE_OF(rand, "1", "2", "2", "4"));
-    g_string_append(text, ONE_OF(rand, "", ",ftl.allocation=pdwc",
-                                 ",ftl.allocation=dpcw",
-                                 ",ftl.allocation=dynamic"));
-    g_string_append(text, ONE_OF(rand, "", "", ",ftl.unit_bytes=512",
-                                 ",ftl.unit_bytes=1024",
-                                 ",ftl.unit_bytes=2048"));
+    if (needs_parity(scheme)) {
+        g_string_append(text, ONE_OF(rand, ",geometry.channels=2,"
+                                     "ftl.parity_width=2",
+                                     ",geometry.channels=3,ftl.parity_width=3",
+                                     ",geometry.channels=2,"
+                                     "geometry.chips_per_channel=2,"
+                                     "ftl.allocation=wcdp,ftl.parity_width=4"));
+        g_string_append(text, ONE_OF(rand, "", ",ftl.parity_stripes=2"));
+    } else {
+        g_string_append(text, ONE_OF(rand, "", ",ftl.allocation=pdwc",
+                                     ",ftl.allocation=dpcw",
+                                     ",ftl.allocation=dynamic"));
+        g_string_append(text, ONE_OF(rand, "", "", ",ftl.unit_bytes=512",
+                                     ",ftl.unit_bytes=1024",
+                                     ",ftl.unit_bytes=2048"));
+    }
     g_string_append(text, ONE_OF(rand, "", "", ",controller.buffer_bytes=8192",
                                  ",controller.buffer_bytes=65536",
                                  ",controller.buffer_bytes=1048576"));
@@ -122,8 +137,13 @@ static void test_random(gconstpointer scheme)
     }
     g_assert_cmpuint(seen.bad_blocks, >, 0);
     g_assert_cmpuint(seen.buffer_read_units, >, 0);
-    g_assert_cmpuint(seen.buffer_coalesced_units, >, 0);
-    g_assert_cmpuint(seen.padded_units, >, 0);
+    if (needs_parity(scheme)) { /* units of a page fill it at once */
+        g_assert_cmpuint(seen.parity_page_reads, >, 0);
+        g_assert_cmpuint(seen.reconstructed_reads, >, 0);
+    } else {
+        g_assert_cmpuint(seen.buffer_coalesced_units, >, 0);
+        g_assert_cmpuint(seen.padded_units, >, 0);
+    }
     g_assert_cmpuint(seen.rmw_reads, >, 0);
     g_assert_cmpuint(seen.suspends, >, 0);
     g_assert_cmpint(seen.cause_ns[SCARP_CAUSE_BUFFER_FULL], >, 0);
@@ -183,6 +203,7 @@ static const char *const schemes[] = {
     "baseline", "ideal", "pgc", "fifo", "random+pgc+deadline", "d-choices",
     "cost-benefit", "gc-par", "gc-vic+pgc", "global", "gc-par+global",
     "gftl", "pagc", "pregc", "pregc+gftl", "gc-z", "paragc", "paragc+pregc",
+    "ttflash", "ttflash+pregc", "reconstruct+gc-par",
 };
 
 int main(int argc, char **argv)

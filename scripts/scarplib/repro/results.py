@@ -97,7 +97,8 @@ def utilisation(entry: Entry) -> float:
 def amplification(entry: Entry) -> float:
     stats = entry["stats"]
     host = stats["host_page_programs"]
-    return float((host + stats["gc_page_programs"]) / host)
+    own = stats["gc_page_programs"] + stats.get("parity_page_programs", 0)
+    return float((host + own) / host)
 
 
 @dataclass(frozen=True)
