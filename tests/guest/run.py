@@ -9,6 +9,7 @@ download of Debian's full kernel.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -28,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import guest_image, qemu_build, replay, vm  # noqa: E402
+from scarplib import age, determinism, guest_image, qemu_build, replay, vm  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
@@ -50,6 +51,7 @@ STRIPED = f"{TURNS},geometry.blocks_per_plane=24,ftl.parity_width=4,ftl.parity_s
 HALVES = (4 << 20, 0)
 COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc", "ttflash+pregc")
 SCHEMES = ("baseline", "ideal")
+BROKEN = "a broken mapping is caught by fio --verify"
 SHELLS = ("ext4", "xfs", "btrfs", "f2fs")
 
 Outcome = tuple[bool, str]
@@ -286,10 +288,107 @@ def refused_prompt() -> Outcome:
     return good, "".join(f"# {line}\n" for line in said.splitlines()[-8:])
 
 
+def _compare(folder: Path, *options: str) -> subprocess.Popen[str]:
+    """`scarp compare` in a group of its own, as a shell starts it."""
+    command = [sys.executable, str(ROOT / "scripts" / "scarp"), "compare", "--out", str(folder)]
+    return subprocess.Popen(
+        [*command, *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _fresh(name: str) -> Path:
+    folder = ROOT / "out" / "test-guest" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def compare_twice() -> Outcome:
+    """From one image, side by side and one after the other: the same bytes."""
+    folder = _fresh("compare")
+    state = folder / "drive.img"
+    words = age.command(DEVICE, state, 900, 1, overrides=SMALL)
+    age.make(words)
+    found: list[dict[str, str]] = []
+    said = ""
+    for jobs in ("2", "1"):
+        out = folder / jobs
+        process = _compare(
+            out,
+            *("--image", str(state), "--jobs", jobs, "--schemes", "baseline,pgc"),
+            *("--job", str(ROOT / "fio-jobs" / "short.fio")),
+        )
+        said = process.communicate(timeout=600)[0]
+        if process.returncode:
+            return False, "".join(f"# {line}\n" for line in said.splitlines()[-12:])
+        result = json.loads((out / "summary.json").read_text())
+        for scheme in result["schemes"].values():
+            del scheme["wall_s"], scheme["boot_s"]
+        found.append({"summary": json.dumps(result)})
+        for name in result["schemes"]:
+            files = determinism.compared_files(out / name)
+            found[-1].update({f"{name}/{file}": digest for file, digest in files.items()})
+    differ = [name for name in found[0] if found[0][name] != found[1].get(name)]
+    other = found[0]["baseline/cmd.bin"] != found[0]["pgc/cmd.bin"]
+    notes = f"# {len(found[0])} files; these differ: {', '.join(differ) or 'none'}\n"
+    return not differ and found[0].keys() == found[1].keys() and other, notes
+
+
+def _processes_of(folder: Path) -> list[int]:
+    """QEMUs whose command lines name the folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if b"qemu-system" in words[0] and any(str(folder).encode() in word for word in words):
+                found.append(int(path.parent.name))
+    return found
+
+
+def interrupted_compare() -> Outcome:
+    """Ctrl-C at the terminal: no guest is left, and what had finished is reported."""
+    folder = _fresh("interrupted")
+    out = folder / "out"
+    process = _compare(
+        out,
+        *("--device", str(DEVICE), "--set", SMALL, "--schemes", "ideal,baseline,pgc"),
+        *("--jobs", "1", "--job", str(ROOT / "fio-jobs" / "short.fio")),
+    )
+    deadline = time.monotonic() + 400
+    while not (out / "baseline" / "console.log").exists() and process.poll() is None:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+    before = _processes_of(out)
+    # To every process of the terminal, as its driver does.
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        said = process.communicate(timeout=60)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return False, "# it goes on after Ctrl-C\n"
+    left = _processes_of(out)
+    schemes: list[str] = []
+    with contextlib.suppress(OSError):
+        schemes = list(json.loads((out / "summary.json").read_text())["schemes"])
+    rest = [path.name for path in out.rglob("*.tmp")]
+    good = process.returncode == 130 and len(before) == 1 and not left and not rest
+    good = good and schemes == ["ideal"] and (out / "report.html").is_file()
+    good = good and "scarp: interrupted; finished: ideal" in said and "Traceback" not in said
+    notes = f"# status {process.returncode}, guests {before}, left {left}, {rest}, {schemes}\n"
+    return good, notes + "".join(f"# {line}\n" for line in said.splitlines()[-12:])
+
+
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
-    ("a broken mapping is caught by fio --verify", broken_mapping),
+    (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
     (
         "a panic ends the run",
@@ -340,6 +439,8 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
             "scarp: end ship failed",
         ),
     ),
+    ("compare: two schemes from one image, twice, the same bytes", compare_twice),
+    ("compare: Ctrl-C ends the guests and keeps what finished", interrupted_compare),
     ("a killed QEMU ends the run", killed_qemu),
     ("a killed run leaves no QEMU behind", killed_runner),
     *(
@@ -366,8 +467,9 @@ def main() -> int:
         parser.error(f"no test's name contains {' or '.join(arguments.only)}")
     print("KTAP version 1")
     print(f"1..{len(tests)}", flush=True)
-    for variant in ("", "broken-mapping"):
-        qemu_build.ensure_qemu(variant)
+    qemu_build.ensure_qemu()
+    if any(name == BROKEN for name, _ in tests):
+        qemu_build.ensure_qemu("broken-mapping")
     guest_image.ensure_image(tests=True)
     bad = 0
     with ThreadPoolExecutor(min(3, os.cpu_count() or 1)) as pool:
