@@ -425,6 +425,9 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 /* gc/place_common.c */
 /* May plane take one more relocated unit from elsewhere? */
 bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
+/* Where a channel writes its share of a victim: its planes take turns. */
+uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGc *gc,
+                              uint32_t channel);
 /* plane, or the next one with room (counted), or the victim's own. */
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGc *gc,
                              uint32_t plane);

@@ -19,6 +19,16 @@ bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
            plane->valid + plane->incoming + plane->gc_packer.n < ceiling;
 }
 
+uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGc *gc,
+                              uint32_t channel)
+{
+    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+
+    /* Erased blocks change with every victim, and are in an image. */
+    return channel * per_channel +
+           (gc->plane + drive->block[gc->victim].erases) % per_channel;
+}
+
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGc *gc, uint32_t p)
 {
     uint32_t n = drive->n_planes;

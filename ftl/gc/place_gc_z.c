@@ -1,11 +1,11 @@
 /*
  * GC-Z (paragc §IV): relocated pages go to the channels by a Zipf distribution
- * of exponent 0.95, whatever the channels do.
+ * of exponent 0.95, whatever the channels do.  As under ParaGC, a channel
+ * writes what it gets of a victim in one of its planes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive.h"
-#include "image/visit.h"
 
 #define MAX_CHANNELS 64
 
@@ -20,10 +20,6 @@ static const uint32_t weight[MAX_CHANNELS] = {
     24792, 24321, 23868, 23431, 23011, 22606, 22215, 21838,
     21474, 21122, 20782, 20453, 20134, 19826, 19527, 19237,
 };
-
-typedef struct {
-    uint32_t next[MAX_CHANNELS]; /* plane of the channel */
-} GcZ;
 
 static bool init(ScarpDrive *drive, ScarpScheme *scheme G_GNUC_UNUSED,
                  GError **error)
@@ -41,8 +37,6 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme G_GNUC_UNUSED,
 static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
                       uint32_t lpn G_GNUC_UNUSED)
 {
-    GcZ *z = drive->scheme.state[AXIS_PLACEMENT];
-    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
     uint64_t sum = 0, at;
     uint32_t c = 0;
 
@@ -53,18 +47,8 @@ static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
     while (at >= weight[c]) {
         at -= weight[c++];
     }
-    z->next[c] = (z->next[c] + 1) % per_channel;
-    return scarp_place_or_next(drive, gc, c * per_channel + z->next[c]);
-}
-
-static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
-{
-    GcZ *z = state;
-    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
-
-    for (uint32_t c = 0; c < drive->d.channels; c++) {
-        scarp_visit_u32(visit, "next", &z->next[c], 0, per_channel - 1);
-    }
+    return scarp_place_or_next(drive, gc,
+                               scarp_place_plane_of(drive, gc, c));
 }
 
 const ScarpPlaceOps scarp_place_gc_z = {
@@ -74,10 +58,8 @@ const ScarpPlaceOps scarp_place_gc_z = {
         .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY,
         .help = "relocated pages go to channels by Zipf 0.95",
         .source = "paragc §IV",
-        .state_size = sizeof(GcZ),
         .init = init,
-        .persist = persist,
     },
-    .window = 32,
+    .window = UINT32_MAX, /* all of the victim is read into RAM first */
     .plane = plane,
 };

@@ -6,7 +6,12 @@
  * Left open there, and chosen here: the search starts from an even spread and
  * moves a page only when D falls (the printed test, u < 0, also moves on ties;
  * with an idle channel D would be 0 for a victim that stays where it is, and
- * nothing would be parallel).
+ * nothing would be parallel).  Whenever the victim's channel reads least of
+ * all, D itself is least when every page stays on it, which is the baseline:
+ * the limit of iterations is what keeps the spread.  The default, a round for
+ * each of the paper's eight channels, takes pages from the busy ones and
+ * leaves the rest where they were.  A channel writes its share in one of its
+ * planes, t_i = v_i T (equation 4); the planes take turns by victims.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +33,6 @@ typedef struct {
     uint16_t *sketch;    /* [SKETCH_ROWS][width] */
     uint64_t reads;      /* since the counters were halved */
     uint8_t *channel_of; /* [plane][unit of its victim] */
-    uint32_t next[MAX_CHANNELS];
 } ParaGc;
 
 static uint32_t channel_of_plane(const ScarpDrive *drive, uint32_t p)
@@ -212,17 +216,13 @@ static void gc_start(ScarpDrive *drive, ScarpGc *gc)
 
 static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc, uint32_t lpn)
 {
-    ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
-    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+    const ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
     uint32_t unit = drive->l2p[lpn] % drive->units_per_block;
     uint32_t c = s->channel_of[(size_t)gc->plane * drive->units_per_block +
                                unit];
 
-    if (c == channel_of_plane(drive, gc->plane)) {
-        return gc->plane;
-    }
-    s->next[c] = (s->next[c] + 1) % per_channel;
-    return scarp_place_or_next(drive, gc, c * per_channel + s->next[c]);
+    return scarp_place_or_next(drive, gc,
+                               scarp_place_plane_of(drive, gc, c));
 }
 
 static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
@@ -259,13 +259,11 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
 static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
     ParaGc *s = state;
-    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
 
     for (uint32_t c = 0; c < drive->d.channels; c++) {
         scarp_visit_u64s(visit, "bytes", s->ring[c].bytes, RING_SLOTS);
         scarp_visit_u64s(visit, "slot", (uint64_t *)s->ring[c].slot,
                          RING_SLOTS);
-        scarp_visit_u32(visit, "next", &s->next[c], 0, per_channel - 1);
     }
     scarp_visit_u64(visit, "reads", &s->reads, 0, INT64_MAX);
     scarp_visit_u16s(visit, "sketch", s->sketch,
@@ -275,11 +273,12 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 
 static const ScarpParam params[] = {
     [PARAM_ITERATIONS] = { "iterations", "rounds",
-                           "limit of Algorithm 1 (λ)", 0, 100000, 256 },
+                           "limit of Algorithm 1 (λ)", 0, 100000, 8 },
     [PARAM_SLOT_US] = { "slot", "us", "a slot of the service-rate rings, of 16",
                         1, 1000000000, 100000 },
+    /* 2 bytes each: the 238.4 KB of §III-B. */
     [PARAM_WIDTH] = { "width", "counters", "of each of the sketch's five rows",
-                      16, 1 << 24, 24576 },
+                      16, 1 << 24, 24412 },
     [PARAM_HOT] = { "hot", "reads", "estimate from which a page is hot", 1,
                     65535, 2 },
     [PARAM_DECAY] = { "decay", "reads", "after which counters are halved", 1,
@@ -300,7 +299,7 @@ const ScarpPlaceOps scarp_place_paragc = {
         .clear = clear,
         .persist = persist,
     },
-    .window = 32,
+    .window = UINT32_MAX, /* all of the victim is read into RAM first */
     .plane = plane,
     .gc_start = gc_start,
     .flash_done = flash_done,

@@ -211,6 +211,12 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument(
         "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
     )
+    reproduce.add_argument(
+        "--traces",
+        default="",
+        metavar="DIR",
+        help="real traces in place of the stand-ins named after them: NAME.csv, plain, .gz or .zst",
+    )
 
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
@@ -305,7 +311,8 @@ def _run(arguments: argparse.Namespace) -> int:
                 "-c",
                 f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
                 "from scarplib import reproduce; "
-                f"sys.exit(reproduce.command({arguments.paper!r}, {arguments.cores}))",
+                f"sys.exit(reproduce.command({arguments.paper!r}, {arguments.cores}, "
+                f"{arguments.traces!r}))",
             ],
             check=False,
         ).returncode

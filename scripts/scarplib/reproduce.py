@@ -68,24 +68,39 @@ def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
         raise UserError(f"{len(missing)} cells failed ({log}):\n  " + "\n  ".join(reason))
 
 
+def _use_traces(folder: str) -> None:
+    path = Path(folder).resolve()
+    if not path.is_dir():
+        raise UserError(f"--traces={folder}: must be a folder with NAME.csv or NAME.csv.gz in it")
+    os.environ[spec.TRACES] = str(path)
+
+
 def main(name: str, cores: int = 0) -> int:
     names = [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
     papers = [spec.load(n) for n in names]
+    points = [p for paper in papers for e in paper.experiments.values() for p in e.points]
+    if os.environ.get(spec.TRACES) and not any(p.trace for p in points):
+        wanted = ", ".join(f"{n}.csv" for n in sorted({p.stands_for for p in points}))
+        raise UserError(f"--traces: none of its files is one of {wanted}, plain, .gz or .zst")
     begun = time.monotonic()
     run_cells(papers, "full", cores or os.cpu_count() or 1)
     print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     for paper in papers:
         print(pages.write(paper))
+    replayer.drop_images()
     return 0
 
 
-def command(name: str, cores: int) -> int:
+def command(name: str, cores: int, traces: str = "") -> int:
     """What `scarp reproduce` calls, in a Python that has the packages."""
     try:
+        os.environ.pop(spec.TRACES, None)
         if name == "small":
             from .repro import small
 
             return small.main(cores)
+        if traces:
+            _use_traces(traces)
         return main(name, cores)
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)

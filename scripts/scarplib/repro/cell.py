@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,8 @@ def _gc(gc: np.ndarray, begin: int) -> dict[str, Any]:
 
 
 def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str, Any]:
+    if point.requests:
+        experiment = replace(experiment, requests=point.requests, warmup=point.warmup)
     out: dict[str, Any] = {"point": point.name, "seed": seed, "schemes": {}}
     affected: np.ndarray | None = None
     sibling: np.ndarray | None = None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from . import results, spec
 from .results import Results, Row
 
 DOCS = spec.ROOT / "docs" / "results"
+TRACED = spec.ROOT / "out" / "reproduce" / "traces"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -30,6 +32,19 @@ def analysis(paper: spec.Paper) -> tuple[Any, dict[str, Results]]:
     return importlib.import_module(f".{paper.name}", __package__), results.load(paper)
 
 
+def source(paper: spec.Paper) -> str:
+    """Where the requests came from."""
+    points = [p for e in paper.experiments.values() for p in e.points]
+    traces = dict.fromkeys(p.trace.split(",")[0] for p in points if p.trace)
+    if not traces:
+        return "generated stand-ins, not the traces"
+    rest = "" if all(p.trace for p in points) else " (the other workloads: generated stand-ins)"
+    return (
+        f"real traces: {', '.join(traces)}{rest}; at their own pace, addresses folded onto the "
+        "drive, and each seed ages it otherwise"
+    )
+
+
 def text(paper: spec.Paper) -> str:
     module, data = analysis(paper)
     rows: list[Row] = module.rows(paper, data)
@@ -37,8 +52,8 @@ def text(paper: spec.Paper) -> str:
     lines = [
         f"# {paper.title}",
         "",
-        f"Written by `make reproduce PAPER={paper.name}` from generated stand-ins, not the "
-        f"traces. Means over {seeds} seeds with paired 95 % intervals (Student's t); an order "
+        f"Written by `make reproduce PAPER={paper.name}` from {source(paper)}. "
+        f"Means over {seeds} seeds with paired 95 % intervals (Student's t); an order "
         "holds when its interval says so. "
         f"{sum(r.holds for r in rows)} of {len(rows)} rows hold.",
         "",
@@ -59,8 +74,10 @@ def text(paper: spec.Paper) -> str:
 
 def write(paper: spec.Paper) -> Path:
     module, data = analysis(paper)
-    DOCS.mkdir(parents=True, exist_ok=True)
-    target = DOCS / f"{paper.name}.md"
+    # The committed pages are of the stand-ins.
+    folder = TRACED if os.environ.get(spec.TRACES) else DOCS
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{paper.name}.md"
     target.write_text(text(paper))
-    module.figures(paper, data, DOCS)
+    module.figures(paper, data, folder)
     return target

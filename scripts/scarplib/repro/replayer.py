@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import configparser
 import functools
+import hashlib
 import json
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from .. import replay
 from ..errors import UserError
 from . import spec
+
+IMAGES = spec.ROOT / "out" / "reproduce" / "images"
 
 
 @functools.cache
@@ -44,47 +49,85 @@ def device_key(device: str, group: str, name: str) -> int:
     return int(keys[group][name])
 
 
+def _options(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme) -> list[str]:
+    out = ["--quiet", "-d", str(spec.ROOT / e.device)]
+    for text in (*e.set, *point.set, *scheme.set):
+        out += ["-o", text]
+    return out
+
+
+def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int) -> Path | None:
+    """The aged drive that every scheme and seed of a point start from; made where it is missing."""
+    age = e.age if point.age < 0 else point.age
+    if not age:
+        return None
+    # Other stand-ins for another seed, but a trace is one: then it is the drive that differs.
+    age_seed = 1 + scheme.age_seed + (1000 * (seed - 1) if point.trace else 0)
+    making = [
+        *_options(e, point, scheme), "-s", scheme.age_as, "--age", str(age),
+        "--age-seed", str(age_seed),
+    ]  # fmt: skip
+    key = "\n".join((program(), (spec.ROOT / e.device).read_text(), *making))
+    path = IMAGES / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.img"
+    if not path.exists():
+        IMAGES.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=IMAGES) as work:
+            made = Path(work) / "aged.img"
+            # No seed of a run, so that each takes its own course from here.
+            _json([str(replay.ensure_replay()), *making, "--seed", "0", "--save", str(made)])
+            made.rename(path)
+    return path
+
+
+def drop_images() -> None:
+    shutil.rmtree(IMAGES, ignore_errors=True)
+
+
 def command(
     e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int, folder: Path
 ) -> list[str]:
     out = [
-        str(replay.ensure_replay()), "--quiet", "-d", str(spec.ROOT / e.device),
-        "-s", scheme.scheme, "--seed", str(seed), "--warmup", str(e.warmup),
-        "--age", str(e.age if point.age < 0 else point.age), "--age-seed", str(1 + scheme.age_seed),
-        "-m", e.mode, "-q", str(e.depth),
+        str(replay.ensure_replay()), *_options(e, point, scheme), "-s", scheme.scheme,
+        "--seed", str(seed), "--warmup", str(e.warmup), "-m", e.mode, "-q", str(e.depth),
     ]  # fmt: skip
-    for text in (*e.set, *point.set, *scheme.set):
-        out += ["-o", text]
+    aged = image(e, point, scheme, seed)
+    out += ["-i", str(aged)] if aged else []
     out += ["-p", scheme.params] if scheme.params else []
     out += ["--align", str(e.align)] if e.align else []
     if e.logs:
         out += ["--cmd-log", str(folder / "cmd.bin"), "--gc-log", str(folder / "gc.bin")]
+    if point.trace:
+        return [*out, "-n", str(e.requests), point.workload]
     workload = point.workload + (f",{e.workload}" if e.workload else "")
     return [*out, f"{workload},requests={e.requests}"]
+
+
+def _json(line: list[str]) -> dict[str, Any]:
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"{done.stderr.strip()}\n  {' '.join(line)}")
+    result: dict[str, Any] = json.loads(done.stdout) if done.stdout else {}
+    return result
 
 
 def run(
     e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int, folder: Path
 ) -> dict[str, Any]:
     line = command(e, point, scheme, seed, folder)
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(
-            f"{e.paper} {e.name}, {point.name}, {scheme.label}: {done.stderr.strip()}\n"
-            f"  {' '.join(line)}"
-        )
-    result: dict[str, Any] = json.loads(done.stdout)
+    try:
+        result = _json(line)
+    except UserError as error:
+        raise UserError(f"{e.paper} {e.name}, {point.name}, {scheme.label}: {error}") from error
     result["shape"] = shape(e.device, (*e.set, *point.set, *scheme.set))
     return result
 
 
 def generated(e: spec.Experiment, point: spec.Point) -> dict[str, Any]:
-    """What the generator makes, in its own sizes: on a fresh drive, in no time."""
-    line = [
-        str(replay.ensure_replay()), "--quiet", "-d", str(spec.ROOT / e.device), "-s", "ideal",
-        *(part for text in (*e.set, *point.set) for part in ("-o", text)),
-        "-m", "closed", "-q", "64", f"{point.workload},requests=100000",
-    ]  # fmt: skip
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    """What the generator makes, or the trace has, in its own sizes: a fresh drive, in no time."""
+    workload = (
+        ["-n", "100000", point.workload] if point.trace else [f"{point.workload},requests=100000"]
+    )
+    ideal = spec.Scheme("ideal", "ideal")
+    line = [str(replay.ensure_replay()), *_options(e, point, ideal), "-s", "ideal",
+            "-m", "closed", "-q", "64", *workload]  # fmt: skip
+    return _json(line)

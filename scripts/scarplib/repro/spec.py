@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tomllib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +20,11 @@ from ..errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
 PAPERS = ("hpdc18", "paragc", "pregc")
+# Counts up when cells are made otherwise from the same settings.
+LAYOUT = 2
 SETS = ("full", "small")
+# A folder of real traces, for this process and those that it starts.
+TRACES = "SCARP_TRACES"
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Scheme:
     params: str = ""
     set: tuple[str, ...] = ()
     age_seed: int = 0  # added to the drive's: the same drive, aged otherwise
+    age_as: str = "baseline"  # aged under this scheme: another if its drives are of another layout
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,14 @@ class Point:
     workload: str
     set: tuple[str, ...] = ()
     age: int = -1  # permille of the logical space; -1: the experiment's
+    requests: int = 0  # 0: the experiment's, and so its warm-up
+    warmup: int = 0
+    trace: str = ""  # which file it is, if workload is one
+
+    @property
+    def stands_for(self) -> str:
+        """The name of the trace that the generator is named after."""
+        return self.workload.split(",")[0].removeprefix("gen:").split("-")[-1]
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ class Experiment:
     def key(self) -> str:
         """Changes with all that decides the results, except the program."""
         text = json.dumps(asdict(self), sort_keys=True)
-        text += (ROOT / self.device).read_text()
+        text += f"{LAYOUT}" + (ROOT / self.device).read_text()
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -89,6 +103,20 @@ def _fields(kind: type, table: dict[str, Any], where: str) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
 
 
+def _traced(point: Point) -> Point:
+    """The trace that the point's generator stands in for, if the user has it."""
+    folder = os.environ.get(TRACES, "")
+    name = point.stands_for
+    for suffix in (".csv", ".csv.gz", ".csv.zst") if folder else ():
+        path = Path(folder) / f"{name}{suffix}"
+        if path.is_file():
+            state = path.stat()
+            return replace(
+                point, workload=str(path), trace=f"{name}, {state.st_size}, {state.st_mtime_ns}"
+            )
+    return point
+
+
 def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tuple[Point, ...]:
     """Every workload that is named, at every value of what is varied."""
     names = table.pop("workloads", list(workloads))
@@ -99,10 +127,10 @@ def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tup
             raise UserError(f"{where}: workload '{name}' is not in [workloads]")
         base = Point(**_fields(Point, {"name": name, **workloads[name]}, f"{where}: {name}"))
         for value in varied:
-            extra = _fields(Point, {"workload": base.workload, **value}, f"{where}: vary")
+            extra = _fields(Point, value, f"{where}: vary")
             points.append(
                 replace(
-                    base,
+                    _traced(base),
                     name=f"{name}-{value['name']}" if value["name"] else name,
                     set=base.set + extra.get("set", ()),
                     age=extra.get("age", base.age),

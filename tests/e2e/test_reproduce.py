@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp reproduce`: what a paper's file may say, and real traces in place of the stand-ins."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.repro import cell, pages, replayer, spec  # noqa: E402
+
+READS, WRITES = 60, 40
+
+
+def make_trace(path: Path) -> None:
+    """A volume as its owners publish it: ticks, host, disk, type, offset, bytes, ticks."""
+    lines = [
+        f"{128166372000000000 + i * 20000},stg,1,{'Write' if i % 5 < 2 else 'Read'},"
+        f"{i * 7919 % 1000 * 16384},16384,1000"
+        for i in range(READS + WRITES)
+    ]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+class Traces(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        images = mock.patch.object(replayer, "IMAGES", self.folder / "images")
+        images.start()
+        self.addCleanup(images.stop)
+
+    def paper(self) -> spec.Paper:
+        with mock.patch.dict(os.environ, {spec.TRACES: str(self.folder)}):
+            return spec.load("paragc")
+
+    def test_a_trace_takes_its_stand_ins_place(self) -> None:
+        make_trace(self.folder / "stg_1.csv.gz")
+        paper = self.paper()
+        points = {p.name: p for p in paper.experiments["main"].points}
+        self.assertEqual(points["stg_1"].workload, str(self.folder / "stg_1.csv.gz"))
+        self.assertTrue(points["mds_1"].workload.startswith("gen:"))
+        self.assertIn("real traces: stg_1 (the other workloads: generated", pages.source(paper))
+        experiment = replace(
+            paper.experiments["main"], schemes=(spec.Scheme("baseline", "baseline"),)
+        )
+        point = replace(points["stg_1"], requests=READS + WRITES, warmup=10)
+        stats = [
+            cell.cell(experiment, point, seed)["schemes"]["baseline"]["stats"] for seed in (1, 2)
+        ]
+        self.assertEqual({s["reads"] for s in stats}, {READS - 6})
+        self.assertEqual({s["writes"] for s in stats}, {WRITES - 4})
+        # One trace, so that the seeds differ by their drives.
+        self.assertEqual(len(list((self.folder / "images").glob("*.img"))), 2)
+
+    def test_a_trace_that_is_all_warm_up_is_refused(self) -> None:
+        make_trace(self.folder / "stg_1.csv.gz")
+        experiment = self.paper().experiments["main"]
+        point = next(p for p in experiment.points if p.name == "stg_1")
+        with self.assertRaisesRegex(UserError, "--warmup=4700: the run had only 100 requests"):
+            cell.cell(experiment, point, 1)
+
+    def test_nothing_fits(self) -> None:
+        for arguments, reason in (
+            (["hpdc18", "--traces", str(self.folder)], "none of its files is one of hm_0.csv, "),
+            (["hpdc18", "--traces", str(self.folder / "no")], "must be a folder"),
+        ):
+            done = subprocess.run(
+                [str(ROOT / "scripts" / "scarp"), "reproduce", *arguments],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(reason, done.stderr)
+
+
+class Images(unittest.TestCase):
+    def test_one_for_every_scheme_and_seed(self) -> None:
+        paper = spec.load("paragc")
+        experiment = paper.experiments["main"]
+        point = replace(experiment.points[-1], age=100)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.object(replayer, "IMAGES", Path(folder)),
+        ):
+            made = {
+                replayer.image(experiment, point, scheme, seed)
+                for scheme in experiment.schemes
+                for seed in (1, 2)
+            }
+            self.assertEqual(len(made), 1)
+            otherwise = replace(experiment.schemes[0], age_seed=1)
+            self.assertNotIn(replayer.image(experiment, point, otherwise, 1), made)
+            self.assertEqual(len(list(Path(folder).iterdir())), 2)
+
+
+class Spec(unittest.TestCase):
+    def test_unknown_keys_are_named(self) -> None:
+        with self.assertRaisesRegex(UserError, "unknown key 'agee'; allowed: age, "):
+            spec._fields(spec.Point, {"agee": 1}, "here")
+        with self.assertRaisesRegex(UserError, "age: must be of type int"):
+            spec._fields(spec.Point, {"age": "1"}, "here")
+
+    def test_every_paper_loads(self) -> None:
+        for name in filter(spec.exists, spec.PAPERS):
+            for part in spec.SETS:
+                self.assertTrue(spec.load(name, part).experiments)
+
+
+if __name__ == "__main__":
+    unittest.main()
