@@ -55,7 +55,9 @@ bool scarp_parity_init(ScarpDrive *drive, GError **error)
         parity->plane_of[i] = scarp_alloc_order(&drive->d, i);
         parity->group_of[parity->plane_of[i]] = i / width;
     }
-    parity->hash_mask = 1023;
+    while (parity->hash_mask < MAX(parity->limit, 1024) - 1) {
+        parity->hash_mask = parity->hash_mask * 2 + 1;
+    }
     parity->hash = g_new0(ScarpStripe *, parity->hash_mask + 1);
     ok = drive->n_planes % width == 0;
     for (uint32_t g = 0; ok && g < parity->groups; g++) {

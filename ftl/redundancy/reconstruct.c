@@ -100,6 +100,17 @@ static bool worth_it(ScarpDrive *drive, const ScarpTx *tx)
 
 /* ---- Doing it ----------------------------------------------------------------- */
 
+/* Pages; NULL: zeroes. */
+static bool same(const ScarpDrive *drive, const char *a, const char *b)
+{
+    const char *one = a ? a : b;
+
+    if (a && b) {
+        return !memcmp(a, b, drive->unit_bytes);
+    }
+    return !one || (!one[0] && !memcmp(one, one + 1, drive->unit_bytes - 1));
+}
+
 static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
 {
     ScarpTx *tx = rebuild->parent;
@@ -113,13 +124,9 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
         return;
     }
     if (drive->store_data) {
-        static const char zero[1];
-        const char *is = rebuild->sum, *was = scarp_store_get(drive, ppn);
-
         /* The page that nobody waited for says the same. */
-        for (uint32_t i = 0; i < drive->unit_bytes; i++) {
-            drive->broken |= (is ? is[i] : *zero) != (was ? was[i] : *zero);
-        }
+        drive->broken |= !same(drive, rebuild->sum,
+                               scarp_store_get(drive, ppn));
     }
     drive->stats.reconstructed_reads++;
     scarp_read_serve(drive, tx, rebuild->sum);

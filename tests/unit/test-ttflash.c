@@ -346,6 +346,34 @@ static void test_spoiled(void)
     rig_free(rig);
 }
 
+/*
+ * Not worth it: another die of the stripe has more to read than the collection
+ * takes, or the stripe's parity is not on flash.
+ */
+static void test_waits(gconstpointer why)
+{
+    bool busy = !strcmp(why, "busy");
+    Rig *rig = rig_new("ttflash", NULL, SMALL);
+    g_autofree ScarpCmd *writes = g_new(ScarpCmd, 2000);
+    uint32_t die = collecting(rig, writes, 2000);
+    uint32_t lpn = page_on(rig, die), first = lpn / 3 * 3;
+    uint32_t other = lpn == first ? first + 1 : first;
+    ScarpCmd cmd = read_page(lpn), before[200];
+    int64_t now = scarp_now_ns(rig->drive) + 1;
+
+    for (unsigned i = 0; i < (busy ? G_N_ELEMENTS(before) : 1); i++) {
+        before[i] = busy ? read_page(other) : write_page(other);
+        scarp_submit(rig->drive, &before[i], now);
+    }
+    /* Behind the write's data. */
+    scarp_submit(rig->drive, &cmd, now + 2 * LINK);
+    rig_drain(rig);
+    g_assert_cmpint(latency(&cmd), >, TBERS);
+    g_assert_cmpuint(rig_stats(rig)->reconstruction_page_reads, ==, 0);
+    g_assert_cmpuint(rig_stats(rig)->reconstruction_refusals, ==, 1);
+    rig_free(rig);
+}
+
 /* ---- Under load ---------------------------------------------------------------- */
 
 enum { COMMANDS = 3000 };
@@ -553,6 +581,8 @@ int main(int argc, char **argv)
     g_test_add_data_func("/ttflash/read/baseline", "baseline",
                          test_reconstructed);
     g_test_add_func("/ttflash/spoiled", test_spoiled);
+    g_test_add_data_func("/ttflash/waits/busy", "busy", test_waits);
+    g_test_add_data_func("/ttflash/waits/open", "open", test_waits);
     g_test_add_func("/ttflash/rotation", test_rotation);
     g_test_add_func("/ttflash/overhead", test_overhead);
     g_test_add_func("/ttflash/tail", test_tail);
