@@ -24,6 +24,7 @@ GC_CAUSES = [
     devlogs.CAUSES.index(name)
     for name in ("die_gc_read", "die_gc_program", "die_erase", "die_gc_held", "no_space")
 ]
+AT_ONCE_NS = 100_000
 QUANTILES = [0.05 * i for i in range(1, 20)] + [0.975, 0.99, 0.995, 0.999, 0.9999]
 
 
@@ -97,6 +98,8 @@ def _latencies(rows: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, Any]
             out[f"{key}_ns"] = _mean(part)
             if len(part):
                 out[f"{key}_q"] = [int(q) for q in np.quantile(part, QUANTILES)]
+    means = rows["cause"][read].mean(axis=0) if read.any() else np.zeros(len(devlogs.CAUSES))
+    out["read_causes_ns"] = dict(zip(devlogs.CAUSES, (float(c) for c in means), strict=True))
     causes = rows["cause"][masks["affected"]].sum(axis=0)
     out["affected_causes_ns"] = dict(zip(devlogs.CAUSES, (int(c) for c in causes), strict=True))
     return out
@@ -104,7 +107,13 @@ def _latencies(rows: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, Any]
 
 def _gc(gc: np.ndarray, begin: int) -> dict[str, Any]:
     runs = gc[gc["begin"] >= begin]
+    runs = runs[np.lexsort((runs["begin"], runs["die"]))]
+    # Of one die, one after the other with no time for even a read between.
+    again = (runs["die"][1:] == runs["die"][:-1]) & (
+        runs["begin"][1:] - runs["end"][:-1] < AT_ONCE_NS
+    )
     return {
+        "gc_again": float(again.sum() / max(1, len(runs))),
         "gc_n": len(runs),
         "gc_ns": _mean(runs["end"] - runs["begin"]),
         "gc_moved": _mean(runs["moved"]),

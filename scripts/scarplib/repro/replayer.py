@@ -124,8 +124,12 @@ def run(
 
 def generated(e: spec.Experiment, point: spec.Point) -> dict[str, Any]:
     """What the generator makes, or the trace has, in its own sizes: a fresh drive, in no time."""
+    # Many bursts: one that is cut short must not count.
+    requests = 1_000_000
     workload = (
-        ["-n", "100000", point.workload] if point.trace else [f"{point.workload},requests=100000"]
+        ["-n", f"{requests}", point.workload]
+        if point.trace
+        else [f"{point.workload},requests={requests}"]
     )
     ideal = spec.Scheme("ideal", "ideal")
     line = [str(replay.ensure_replay()), *_options(e, point, ideal), "-s", "ideal",

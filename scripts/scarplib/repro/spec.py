@@ -21,7 +21,7 @@ from ..errors import UserError
 ROOT = Path(__file__).resolve().parents[3]
 PAPERS = ("hpdc18", "paragc", "pregc")
 # Counts up when cells are made otherwise from the same settings.
-LAYOUT = 2
+LAYOUT = 3
 SETS = ("full", "small")
 # A folder of real traces, for this process and those that it starts.
 TRACES = "SCARP_TRACES"
