@@ -121,8 +121,16 @@ def _gc(gc: np.ndarray, begin: int) -> dict[str, Any]:
 
 
 def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str, Any]:
-    if point.requests:
-        experiment = replace(experiment, requests=point.requests, warmup=point.warmup)
+    requests, warmup = (
+        (point.requests, point.warmup)
+        if point.requests
+        else (experiment.requests, experiment.warmup)
+    )
+    experiment = replace(
+        experiment,
+        requests=requests * point.length // 1000,
+        warmup=warmup * point.length // 1000,
+    )
     out: dict[str, Any] = {"point": point.name, "seed": seed, "schemes": {}}
     affected: np.ndarray | None = None
     sibling: np.ndarray | None = None

@@ -49,6 +49,7 @@ class Point:
     age: int = -1  # permille of the logical space; -1: the experiment's
     requests: int = 0  # 0: the experiment's, and so its warm-up
     warmup: int = 0
+    length: int = 1000  # permille of both: a drive of other size needs as much more
     trace: str = ""  # which file it is, if workload is one
 
     @property
@@ -134,6 +135,7 @@ def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tup
                     name=f"{name}-{value['name']}" if value["name"] else name,
                     set=base.set + extra.get("set", ()),
                     age=extra.get("age", base.age),
+                    length=extra.get("length", base.length),
                 )
             )
     return tuple(points)
