@@ -20,7 +20,7 @@ static uint32_t all_data(const ScarpParity *parity)
     return (1u << (parity->width - 1)) - 1;
 }
 
-/* ---- Layout -------------------------------------------------------------- */
+/* ---- Layout ------------------------------------------------------ */
 
 static bool distinct_dies(const ScarpDrive *drive, const uint32_t *planes,
                           uint32_t n)
@@ -132,7 +132,7 @@ void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane)
     }
 }
 
-/* ---- Stripes in RAM -------------------------------------------------------- */
+/* ---- Stripes in RAM ---------------------------------------------- */
 
 ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index)
 {
@@ -261,7 +261,7 @@ static bool is_empty(const ScarpDrive *drive, uint32_t index)
     return true;
 }
 
-/* ---- Making a parity -------------------------------------------------------- */
+/* ---- Making a parity --------------------------------------------- */
 
 static void program(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -411,7 +411,7 @@ void scarp_parity_programmed(ScarpDrive *drive, ScarpTx *tx)
     scarp_buffer_admit(drive);
 }
 
-/* ---- For the rest of the drive ---------------------------------------------- */
+/* ---- For the rest of the drive ----------------------------------- */
 
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -461,7 +461,7 @@ void scarp_parity_free(ScarpDrive *drive)
     g_free(parity);
 }
 
-/* ---- Laws ------------------------------------------------------------------- */
+/* ---- Laws -------------------------------------------------------- */
 
 static bool broken(GError **error, const char *what, uint32_t index)
 {

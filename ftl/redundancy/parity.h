@@ -90,7 +90,7 @@ void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data);
 bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
                         const void **data);
 
-/* redundancy/reconstruct.c: a page of a rebuild has been read, or was written */
+/* redundancy/reconstruct.c: a page of a rebuild was read; one was written */
 void scarp_rebuild_read_done(ScarpDrive *drive, ScarpTx *tx);
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);
 

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* ---- Whether it is worth it -------------------------------------------------- */
+/* ---- Whether it is worth it -------------------------------------- */
 
 static int64_t move_ns(const ScarpDrive *drive)
 {
@@ -98,7 +98,7 @@ static bool worth_it(ScarpDrive *drive, const ScarpTx *tx)
     return true;
 }
 
-/* ---- Doing it ----------------------------------------------------------------- */
+/* ---- Doing it ---------------------------------------------------- */
 
 /* Pages; NULL: zeroes. */
 static bool same(const ScarpDrive *drive, const char *a, const char *b)
@@ -192,7 +192,7 @@ void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index)
     }
 }
 
-/* ---- The choices ---------------------------------------------------------------- */
+/* ---- The choices ------------------------------------------------- */
 
 static bool decide(ScarpDrive *drive, ScarpTx *tx)
 {
