@@ -65,11 +65,11 @@ static bool needs_parity(const char *scheme)
 static char *random_overrides(GRand *rand, const char *scheme)
 {
     GString *text = g_string_new("geometry.pages_per_block=8,"
-                                 "geometry.blocks_per_plane=40,"
-                                 "ftl.over_provisioning_permille=900");
+                                 "geometry.blocks_per_plane=32,"
+                                 "ftl.over_provisioning_permille=1500");
 
     g_string_append_printf(text, ",geometry.channels=%d",
-                           g_rand_int_range(rand, 1 + needs_two(scheme), 4));
+                           g_rand_int_range(rand, 1 + needs_two(scheme), 3));
     g_string_append_printf(text, ",geometry.dies_per_chip=%d",
                            g_rand_int_range(rand, 1, 3));
     g_string_append_printf(text, ",geometry.planes_per_die=%s",
@@ -110,7 +110,7 @@ static char *random_overrides(GRand *rand, const char *scheme)
     g_string_append(text, ONE_OF(rand, "", ",gc.separate_active_block=0"));
     g_string_append(text, ONE_OF(rand, "", ",gc.background_free_blocks=5"));
     g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=1"));
-    g_string_append(text, ONE_OF(rand, "", ",nand.bad_blocks_permille=20"));
+    g_string_append(text, ONE_OF(rand, "", ",nand.bad_blocks_permille=40"));
     g_string_append(text, ONE_OF(rand, "", ",nand.endurance_erases=3"));
     return g_string_free(text, false);
 }
@@ -119,7 +119,7 @@ static void test_random(gconstpointer scheme)
 {
     ScarpStats seen = { 0 };
 
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 24); seed++) {
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 16); seed++) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
         g_autofree char *overrides = random_overrides(rand, scheme);
 

@@ -151,8 +151,9 @@ static void test_suspend_runs(void)
     scarp_set_observer(drive, &(ScarpObserver) { .flash_phase = count_erases,
                                                  .opaque = &erases });
     mix(drive, 3000, 0);
+    /* Suspended before the array goes on, an erase has one piece less. */
     g_assert_cmpuint(erases.pieces, >, erases.erases);
-    g_assert_cmpuint(erases.pieces - erases.erases, ==,
+    g_assert_cmpuint(erases.pieces - erases.erases, <=,
                      scarp_stats(drive)->suspends);
     g_assert_cmpint(erases.ns, ==, erases.erases * (int64_t)ERASE_NS);
     scarp_drive_free(drive);
@@ -279,6 +280,27 @@ static GPtrArray *all_policies(void)
     return names;
 }
 
+/* Every event looks at every table. */
+#define SMALL "geometry.blocks_per_plane=24,geometry.pages_per_block=8," \
+              "ftl.over_provisioning_permille=600"
+
+/* A policy's name with what it needs; what needs a second plane has one. */
+static ScarpDrive *drive_for(const char *policy, const char *overrides)
+{
+    bool joined = !strcmp(policy, "read-match");
+    g_autofree char *scheme = g_strconcat(joined ? "gc-par+" : "", policy,
+                                          NULL);
+    g_autofree char *all = g_strconcat(SMALL, overrides ? "," : "", overrides,
+                                       NULL);
+    g_autofree char *planes = g_strconcat(all, ",geometry.planes_per_die=2",
+                                          NULL);
+    bool needs = joined || strstr(policy, "gc-par") ||
+                 strstr(policy, "gc-vic") || strstr(policy, "pagc") ||
+                 strstr(policy, "multi-plane");
+
+    return new_drive(scheme, needs ? planes : all, 1, false);
+}
+
 static void test_matrix(gconstpointer scheme)
 {
     static const struct {
@@ -295,7 +317,7 @@ static void test_matrix(gconstpointer scheme)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        ScarpDrive *drive = new_drive(scheme, rows[i].overrides, 1, false);
+        ScarpDrive *drive = drive_for(scheme, rows[i].overrides);
         g_autoptr(GError) error = NULL;
         const ScarpStats *s = scarp_stats(drive);
 
