@@ -58,18 +58,21 @@ KEYS: dict[str, tuple[str, str]] = {
     "ftl.unit_bytes": ("1024", ""),
     "ftl.over_provisioning_permille": ("400", ""),
     "ftl.allocation": ("pdwc", ""),
+    "ftl.parity_width": ("2", ""),
+    "ftl.parity_stripes": ("2", "ftl.parity_width=2"),
     "gc.trigger_free_blocks": ("4", ""),
     "gc.separate_active_block": ("0", ""),
     "gc.victim_candidates": ("1", ""),
     "gc.background_free_blocks": ("6", ""),
     "gc.wear_spread_erases": ("1", ""),
 }  # fmt: skip
-# Below, and in tests/unit/test-devices.c (the link) and test-streams.c.
+# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery).
 ELSEWHERE = {
     "nand.cell_bits",
     "controller.pcie_generation",
     "controller.pcie_lanes",
     "ftl.streams",
+    "ftl.recovery",
 }
 # A drive where a host queue forms, and planes can run together.
 CROWDED = ("-q", "64", "-o", "controller.slots=4,geometry.planes_per_die=2")

@@ -65,8 +65,8 @@ static bool needs_parity(const char *scheme)
 static char *random_overrides(GRand *rand, const char *scheme)
 {
     GString *text = g_string_new("geometry.pages_per_block=8,"
-                                 "geometry.blocks_per_plane=32,"
-                                 "ftl.over_provisioning_permille=1500");
+                                 "geometry.blocks_per_plane=40,"
+                                 "ftl.over_provisioning_permille=900");
 
     g_string_append_printf(text, ",geometry.channels=%d",
                            g_rand_int_range(rand, 1 + needs_two(scheme), 3));
@@ -119,7 +119,7 @@ static void test_random(gconstpointer scheme)
 {
     ScarpStats seen = { 0 };
 
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 16); seed++) {
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 14); seed++) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
         g_autofree char *overrides = random_overrides(rand, scheme);
 

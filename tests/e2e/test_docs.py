@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""docs/reference.md says what the program says; docs/laws.md names tests that exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from scarplib import replay  # noqa: E402
+
+
+def number(text: str) -> int:
+    """A C constant: 4096, 1u << 20, SCARP_MAX_STREAMS."""
+    text = text.strip()
+    if text == "SCARP_MAX_STREAMS":
+        found = re.search(r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/config.h").read_text())
+        assert found
+        return int(found[1])
+    base, _, shift = text.partition("<<")
+    return int(base.strip().rstrip("ul")) << int(shift or 0)
+
+
+def rows(part: str) -> list[list[str]]:
+    text = (ROOT / "docs/reference.md").read_text().split(f"## {part}")[1].split("\n## ")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+
+
+class Reference(unittest.TestCase):
+    def test_keys(self) -> None:
+        """Each key of ftl/config.c, in its order, with its range and its default."""
+        listed = re.findall(
+            r'^    (?:KEY|LIST)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
+            (ROOT / "ftl/config.c").read_text(),
+            re.MULTILINE,
+        )
+        self.assertGreater(len(listed), 40)
+        expected = [
+            [f"`{group}.{name}`", f"{number(low)} to {number(high)}",
+             "–" if default == "NULL" else default.strip('"')]
+            for group, name, low, high, default in listed
+        ]  # fmt: skip
+        documented = rows("Keys of a description")
+        self.assertEqual(
+            [row[:3] for row in documented if row[0] != "`ftl.allocation`"], expected
+        )
+        self.assertEqual(len(documented), len(expected) + 1)
+        for row in documented:
+            self.assertGreater(len(row[3]), 3, row)
+
+    def test_statistics(self) -> None:
+        """Each field, in order, with its unit: by the table, and by what the replayer prints."""
+        fields = re.findall(
+            r'^    \{ "(\w+)", "(\w+)",\s', (ROOT / "ftl/stat/stats.c").read_text(), re.MULTILINE
+        )
+        documented = rows("Statistics")
+        self.assertEqual([tuple(row[:2]) for row in documented], [(f"`{n}`", u) for n, u in fields])
+        for row in documented:
+            self.assertGreater(len(row[2]), 3, row)
+        done = subprocess.run(
+            [replay.ensure_replay(), "--quiet", "-d", ROOT / "tests/qtest/tiny.ini",
+             "gen:uniform,requests=10"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        for name, _ in fields:
+            self.assertIn(f'"{name}":', done.stdout)
+
+    def test_schemes(self) -> None:
+        """docs/schemes.md knows every choice that the program lists."""
+        done = subprocess.run(
+            [replay.ensure_replay(), "--list"], capture_output=True, text=True, check=True
+        )
+        names = re.findall(r"^([a-z][\w-]*):", done.stdout.split("\n\n")[0], re.MULTILINE)
+        self.assertGreater(len(names), 20)
+        text = (ROOT / "docs/schemes.md").read_text()
+        for name in names:
+            self.assertIn(f"`{name}`", text)
+
+
+class Laws(unittest.TestCase):
+    def test_what_the_page_names_is_there(self) -> None:
+        text = (ROOT / "docs/laws.md").read_text()
+        unit = "".join(
+            path.read_text() for path in sorted((ROOT / "tests/unit").rglob("*.[ch]"))
+        )
+        named = re.findall(r"`(/[a-z][\w./+-]*)`", text)
+        self.assertGreater(len(named), 40)
+        for name in named:
+            # Some paths are put together from a stem and a name.
+            stem = name if f'"{name}"' in unit else name[: name.rindex("/") + 1]
+            self.assertIn(f'"{stem}', unit, f"{name}: no test in tests/unit has this name")
+        files = re.findall(r"`((?:tests|docs|devices|scripts|ftl)/[\w./-]+)`(?: (test_\w+))?", text)
+        self.assertGreater(len(files), 15)
+        for file, test in files:
+            self.assertTrue((ROOT / file).exists(), file)
+            if test:
+                self.assertIn(f"def {test}(", (ROOT / file).read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
