@@ -41,6 +41,8 @@ static void collect(ScarpDrive *drive, uint32_t die)
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         if (drive->plane[p].n_free < drive->d.background_free_blocks &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            /* Its pacing may want to be asked for the first step. */
+            scarp_die_kick(drive, die);
             return;
         }
     }

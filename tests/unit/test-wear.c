@@ -190,10 +190,13 @@ static void idle(Rig *rig, int64_t ns)
     scarp_run(rig->drive, until);
 }
 
-/* Two thresholds: idle dies collect up to one, busy ones at the other. */
-static void test_background(void)
+/*
+ * Two thresholds: idle dies collect up to one, busy ones at the other.  Under
+ * gftl a collection that began in idle time stood still until the next command.
+ */
+static void test_background(gconstpointer scheme)
 {
-    Rig *rig = rig_new("baseline", NULL, "gc.background_free_blocks=8");
+    Rig *rig = rig_new(scheme, NULL, "gc.background_free_blocks=8");
     ScarpDrive *drive = rig->drive;
     uint64_t pages = scarp_drive_logical_bytes(drive) / PAGE, runs;
     int64_t now;
@@ -234,7 +237,7 @@ static void test_background(void)
     rig_drain(rig);
     rig_free(rig);
 
-    rig = rig_new("baseline", NULL, NULL); /* off */
+    rig = rig_new(scheme, NULL, NULL); /* off */
     rig_age(rig, 800);
     rig_fill(rig, 0, 4);
     idle(rig, 2000000000);
@@ -251,6 +254,8 @@ int main(int argc, char **argv)
     g_test_add_func("/wear/dynamic", test_dynamic);
     g_test_add_func("/wear/bad-blocks", test_bad_from_start);
     g_test_add_func("/wear/endurance", test_endurance);
-    g_test_add_func("/wear/background", test_background);
+    g_test_add_data_func("/wear/background", "baseline", test_background);
+    g_test_add_data_func("/wear/background/gftl", "gftl", test_background);
+    g_test_add_data_func("/wear/background/pgc", "pgc", test_background);
     return g_test_run();
 }
