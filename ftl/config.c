@@ -368,7 +368,7 @@ static bool check(const ScarpDescription *d, GError **error)
     }
     if (planes > 65536) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
-                    "geometry.channels × chips_per_channel × dies_per_chip × "
+                    "geometry.channels x chips_per_channel x dies_per_chip x "
                     "planes_per_die = %" G_GUINT64_FORMAT
                     ": at most 65536 planes are allowed", planes);
         return false;

@@ -63,7 +63,7 @@ const ScarpAheadOps scarp_ahead_none = {
         .axis = AXIS_AHEAD,
         .name = "no-ahead",
         .help = "nothing happens before a collection is due",
-        .source = "hpdc18 §2",
+        .source = "hpdc18 section 2",
     },
     .idle = nothing,
 };

@@ -50,7 +50,7 @@ const ScarpPacingOps scarp_pacing_blocking = {
         .axis = AXIS_PACING,
         .name = "blocking",
         .help = "a die collects a whole victim before it serves the host again",
-        .source = "hpdc18 §2",
+        .source = "hpdc18 section 2",
     },
     .check = scarp_gc_check_one,
     .turn = turn,

@@ -83,7 +83,7 @@ const ScarpPacingOps scarp_pacing_gftl = {
         .axis = AXIS_PACING,
         .name = "gftl",
         .help = "a step of at most an erase's time after each host command",
-        .source = "pregc §5.1; Choudhuri, Givargis 2008",
+        .source = "pregc section 5.1; Choudhuri, Givargis 2008",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },

@@ -29,7 +29,7 @@ const ScarpPacingOps scarp_pacing_ideal = {
         .axis = AXIS_PACING,
         .name = "ideal",
         .help = "garbage collection that costs no time",
-        .source = "hpdc18 §5, Ideal-No-GC",
+        .source = "hpdc18 section 5, Ideal-No-GC",
     },
     .instant = true,
     .check = check,

@@ -29,7 +29,7 @@ const ScarpPacingOps scarp_pacing_preemptive = {
         .axis = AXIS_PACING,
         .name = "pgc",
         .help = "garbage collection yields to the host between commands",
-        .source = "hpdc18 §5, PGC; Lee et al. 2011",
+        .source = "hpdc18 section 5, PGC; Lee et al. 2011",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },

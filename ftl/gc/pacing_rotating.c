@@ -66,7 +66,7 @@ const ScarpPacingOps scarp_pacing_rotating = {
         .name = "rotating",
         .needs = NEEDS_PARITY,
         .help = "of the dies of a stripe one collects at a time, blocking",
-        .source = "TTFlash (FAST 2017) §4.3, rotating GC",
+        .source = "TTFlash (FAST 2017) section 4.3, rotating GC",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },

@@ -57,7 +57,7 @@ const ScarpPlaceOps scarp_place_gc_z = {
         .name = "gc-z",
         .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY,
         .help = "relocated pages go to channels by Zipf 0.95",
-        .source = "paragc §IV",
+        .source = "paragc section IV",
         .init = init,
     },
     .window = UINT32_MAX, /* all of the victim is read into RAM first */

@@ -40,7 +40,7 @@ const ScarpPlaceOps scarp_place_global = {
         .name = "global",
         .needs = NEEDS_TIME | NEEDS_NO_PARITY,
         .help = "relocated pages go round all planes of the drive",
-        .source = "hpdc18 §4.4",
+        .source = "hpdc18 section 4.4",
         .state_size = sizeof(Global),
         .persist = persist,
     },

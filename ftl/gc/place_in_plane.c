@@ -10,7 +10,7 @@ const ScarpPlaceOps scarp_place_in_plane = {
         .axis = AXIS_PLACEMENT,
         .name = "in-plane",
         .help = "relocated pages stay in their plane",
-        .source = "hpdc18 §2",
+        .source = "hpdc18 section 2",
     },
     .window = 1,
 };
@@ -21,7 +21,7 @@ const ScarpPlaceOps scarp_place_copyback = {
         .name = "copyback",
         .needs = NEEDS_TIME,
         .help = "relocated pages stay in their plane, moved by copyback",
-        .source = "ONFI 4.2, copyback; TTFlash (FAST 2017) §4.1",
+        .source = "ONFI 4.2, copyback; TTFlash (FAST 2017) section 4.1",
     },
     .window = 1,
     .copyback = true,

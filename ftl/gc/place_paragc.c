@@ -273,7 +273,7 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 
 static const ScarpParam params[] = {
     [PARAM_ITERATIONS] = { "iterations", "rounds",
-                           "limit of Algorithm 1 (λ)", 0, 100000, 8 },
+                           "limit of Algorithm 1 (lambda)", 0, 100000, 8 },
     [PARAM_SLOT_US] = { "slot", "us", "a slot of the service-rate rings, of 16",
                         1, 1000000000, 100000 },
     /* 2 bytes each: the 238.4 KB of §III-B. */
@@ -291,7 +291,7 @@ const ScarpPlaceOps scarp_place_paragc = {
         .name = "paragc",
         .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY,
         .help = "relocated pages go to channels by service rate and hotness",
-        .source = "paragc §III, Algorithms 1 and 2",
+        .source = "paragc section III, Algorithms 1 and 2",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
         .state_size = sizeof(ParaGc),

@@ -43,7 +43,7 @@ const ScarpVictimOps scarp_victim_cost_benefit = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "cost-benefit",
-        .help = "greatest age × free share / valid share",
+        .help = "greatest age x free share / valid share",
         .source = "Kawaguchi, Nishioka, Motoda 1995",
     },
     .choose = choose,

@@ -25,7 +25,7 @@ const ScarpVictimOps scarp_victim_greedy = {
         .axis = AXIS_VICTIM,
         .name = "greedy",
         .help = "fewest valid units; of equals the least erased",
-        .source = "hpdc18 §2",
+        .source = "hpdc18 section 2",
     },
     .choose = choose,
 };

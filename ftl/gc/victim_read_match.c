@@ -85,7 +85,7 @@ const ScarpVictimOps scarp_victim_read_match = {
         .name = "read-match",
         .needs = NEEDS_JOINED,
         .help = "of the fewest valid units, most matches with waiting reads",
-        .source = "hpdc18 §4.3, Algorithm 3",
+        .source = "hpdc18 section 4.3, Algorithm 3",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },

@@ -73,7 +73,7 @@ const ScarpAllocOps scarp_alloc_dynamic = {
         .name = "dynamic",
         .needs = NEEDS_NO_PARITY,
         .help = "a die without garbage collection first, then the least busy",
-        .source = "hpdc18 §3.3",
+        .source = "hpdc18 section 3.3",
     },
     .plane = dynamic_plane,
 };

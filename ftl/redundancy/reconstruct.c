@@ -256,7 +256,7 @@ const ScarpRedundancyOps scarp_redundancy_reconstruct = {
         .name = "reconstruct",
         .needs = NEEDS_PARITY | NEEDS_TIME,
         .help = "a read of a die that collects is served by parity, if sooner",
-        .source = "TTFlash (FAST 2017) §4.2, GC-tolerant read",
+        .source = "TTFlash (FAST 2017) section 4.2, GC-tolerant read",
     },
     .serve = serve,
     .gc_start = gc_start,

@@ -100,8 +100,10 @@ static const Preset presets[] = {
     HPDC18("prn_0", 892, 23347),   HPDC18("proj_0", 875, 18227),
     HPDC18("src1_2", 746, 19558),  HPDC18("usr_0", 596, 41882),
     HPDC18("web_0", 701, 30618),
-    /* usr0's 27 s and mds1's 93 % reads (of 9 % by its counts) are misprints:
-     * the mean of the others, and the ratio as printed. */
+    /*
+     * usr0's 27 s and mds1's 93 % reads (of 9 % by its counts) are misprints:
+     * the mean of the others, and the ratio as printed.
+     */
     PREGC("usr0", 596, 41882, 40000),   PREGC("src0", 887, 8294, 44863),
     PREGC("ts0", 824, 8602, 38800),     PREGC("rsrch0", 907, 11162, 42186),
     PREGC("fiu_web", 986, 4096, 105357), PREGC("mds1", 70, 8192, 36646),

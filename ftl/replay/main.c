@@ -22,11 +22,11 @@ static gboolean list, quiet;
 
 static const GOptionEntry entries[] = {
     { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
-      "the drive (devices/*.ini)", "FILE" },
+      "the drive, such as devices/demo.ini", "FILE" },
     { "scheme", 's', 0, G_OPTION_ARG_STRING, &scheme,
       "GC scheme, choices joined by '+' (baseline)", "NAME" },
     { "params", 'p', 0, G_OPTION_ARG_STRING, &params,
-      "the scheme's parameters", "KEY=VALUE,…" },
+      "the scheme's parameters", "KEY=VALUE,..." },
     { "override", 'o', 0, G_OPTION_ARG_STRING_ARRAY, &overrides,
       "a key of the description; repeatable", "GROUP.KEY=VALUE" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "of drive and generator (1)",
@@ -80,7 +80,7 @@ static const GOptionEntry entries[] = {
     { "list", 0, 0, G_OPTION_ARG_NONE, &list,
       "schemes, generators and formats", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
-      "TRACE|gen:NAME[,KEY=VALUE…]" },
+      "TRACE|gen:NAME[,KEY=VALUE...]" },
     { NULL }
 };
 

@@ -128,7 +128,7 @@ const ScarpMergeOps scarp_merge_none = {
         .axis = AXIS_MERGE,
         .name = "single-plane",
         .help = "every flash command is of one plane",
-        .source = "hpdc18 §2",
+        .source = "hpdc18 section 2",
     },
 };
 

@@ -53,7 +53,8 @@ static bool aligned(const ScarpDrive *drive, const ScarpTx *lead)
 
 static const ScarpParam params[] = {
     { "second_active_block", "switch",
-      "a block in each plane that keeps write points aligned (hpdc18 §4.2)",
+      "a block in each plane that keeps write points aligned "
+      "(hpdc18 section 4.2)",
       0, 1, 1 },
 };
 
@@ -63,7 +64,7 @@ const ScarpMergeOps scarp_merge_gc_par = {
         .name = "gc-par",
         .needs = NEEDS_PLANES | NEEDS_TIME,
         .help = "host commands join GC's in multi-plane commands",
-        .source = "hpdc18 §4.1, Algorithm 2; §4.2",
+        .source = "hpdc18 section 4.1, Algorithm 2; section 4.2",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },

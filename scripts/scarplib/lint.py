@@ -27,13 +27,41 @@ def _tracked(*patterns: str) -> list[str]:
     return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
 
 
+# What checkpatch says, and is not so here.
+NOT_OURS = re.compile(
+    "|".join(
+        [
+            r"MAINTAINERS",  # a patch that adds a file: QEMU's list is not ours to edit
+            r"line over 80 characters",  # 90 is an error
+            r"qemu_real_host_page_size",  # the engine knows nothing of QEMU
+            r"ftl/drive\.c:\d+: ERROR: spaces required around that '-'",  # G_DEFINE_QUARK's name
+            r"ftl/scheme\.c:\d+: ERROR: spaces required around that '\*'",  # a cast in a macro
+        ]
+    )
+)
+# In a string that a terminal of any locale shows; comments may.
+FOREIGN = re.compile(r'"(?:[^"\\]|\\.)*[^\x00-\x7f](?:[^"\\]|\\.)*"')
+
+
+def _strings(files: list[str]) -> int:
+    found = 0
+    for name in files:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        # Comments leave their line ends, so that numbers stay right.
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+        for number, line in enumerate(text.splitlines(), 1):
+            if FOREIGN.search(line):
+                print(f"{name}:{number}: not ASCII in a string")
+                found += 1
+    return found
+
+
 def _check(command: list[str | Path]) -> int:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    # A patch that adds a file is asked about QEMU's MAINTAINERS, which is not ours to edit.
     found = [
         line
         for line in done.stdout.splitlines()
-        if re.search(r": (ERROR|WARNING):", line) and "MAINTAINERS" not in line
+        if re.search(r": (ERROR|WARNING):", line) and not NOT_OURS.search(line)
     ]
     if done.stderr.strip():
         found.append(done.stderr.strip())
@@ -48,8 +76,9 @@ def main() -> int:
     bad += subprocess.run([python, "-m", "ruff", "check", *files], cwd=ROOT, check=False).returncode
     checkpatch = qemu_build.ensure_source() / "scripts" / "checkpatch.pl"
     common = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
-    if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "tests/unit/*.[ch]"):
+    if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "tests/*.[ch]"):
         bad += _check([*common, "-f", *sources])
+        bad += _strings([name for name in sources if not name.startswith("tests/")])
     if patches := _tracked("qemu-patches/*.patch"):
         bad += _check([*common, *patches])
     print("lint: clean" if not bad else "lint: see above")

@@ -50,9 +50,7 @@ class Reference(unittest.TestCase):
             for group, name, low, high, default in listed
         ]  # fmt: skip
         documented = rows("Keys of a description")
-        self.assertEqual(
-            [row[:3] for row in documented if row[0] != "`ftl.allocation`"], expected
-        )
+        self.assertEqual([row[:3] for row in documented if row[0] != "`ftl.allocation`"], expected)
         self.assertEqual(len(documented), len(expected) + 1)
         for row in documented:
             self.assertGreater(len(row[3]), 3, row)
@@ -89,9 +87,7 @@ class Reference(unittest.TestCase):
 class Laws(unittest.TestCase):
     def test_what_the_page_names_is_there(self) -> None:
         text = (ROOT / "docs/laws.md").read_text()
-        unit = "".join(
-            path.read_text() for path in sorted((ROOT / "tests/unit").rglob("*.[ch]"))
-        )
+        unit = "".join(path.read_text() for path in sorted((ROOT / "tests/unit").rglob("*.[ch]")))
         named = re.findall(r"`(/[a-z][\w./+-]*)`", text)
         self.assertGreater(len(named), 40)
         for name in named:

@@ -6,6 +6,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "fuzz.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,8 +16,6 @@
 #include <string.h>
 
 #define MAX_BYTES 4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static size_t mutate(GRand *rand, uint8_t *data, size_t size)
 {
@@ -74,7 +74,11 @@ int main(int argc, char **argv)
             end_us += atoll(argv[i] + 16) * 1000000;
         } else if (g_str_has_prefix(argv[i], "-artifact_prefix=")) {
             prefix = argv[i] + 17;
-        } else if (*argv[i] != '-' && (dir = g_dir_open(argv[i], 0, NULL))) {
+        } else if (*argv[i] != '-') {
+            dir = g_dir_open(argv[i], 0, NULL);
+            if (!dir) {
+                continue;
+            }
             for (const char *name; (name = g_dir_read_name(dir));) {
                 char *path = g_build_filename(argv[i], name, NULL), *text;
                 gsize size;

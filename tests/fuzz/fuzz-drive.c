@@ -11,14 +11,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "fuzz.h"
 #include "scarp.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define SECTOR 512u
 #define SLOTS 24
@@ -279,7 +278,7 @@ static void command(Fuzz *f, Bytes *b)
     }
     memset(&slot->cmd, 0, sizeof(slot->cmd));
     memset(f->locked + first, 1, n);
-    f->tag += !++f->tag;
+    f->tag = f->tag == 255 ? 1 : f->tag + 1;
     memset(slot->data, f->tag, sizeof(slot->data));
     slot->busy = true;
     slot->cmd.op = op;
@@ -340,6 +339,7 @@ static void run(Fuzz *f, Bytes *b)
         }
     }
     while (step(f)) {
+        continue;
     }
     if (f->sent != f->ended || !scarp_quiescent(f->drive, &error) ||
         !scarp_drain(f->drive, &error) || !scarp_check(f->drive, &error)) {
@@ -364,6 +364,7 @@ static void read_all(Fuzz *f)
         f->sent++;
         scarp_submit(f->drive, cmd, scarp_now_ns(f->drive));
         while (step(f)) {
+            continue;
         }
     }
     g_assert_cmpuint(f->sent, ==, f->ended);

@@ -4,11 +4,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "fuzz.h"
 #include "trace.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

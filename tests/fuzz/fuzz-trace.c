@@ -10,6 +10,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "fuzz.h"
 #include "trace.h"
 
 #include <string.h>
@@ -20,8 +21,6 @@ static const char *const formats[] = {
     NULL, "msr", "systor17", "spc", "fiu", "blkparse", "fio2", "fio3", "mqsim",
     "heimdall", "disksim", "cmdlog",
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

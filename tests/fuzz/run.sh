@@ -26,7 +26,7 @@ else
     compiler=gcc object= link= driver=$top/tests/fuzz/driver.c
 fi
 # shellcheck disable=SC2086
-flags="-std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
+flags="-std=gnu11 -g -O1 -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
     -I$top/ftl -I$top/ftl/replay $(pkg-config --cflags $libraries)"
 flags=$(echo $flags)
 

@@ -130,6 +130,7 @@ static inline void rig_drain(Rig *rig)
         scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
     }
     while (scarp_reap(rig->drive)) {
+        continue;
     }
 }
 

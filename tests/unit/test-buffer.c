@@ -155,18 +155,18 @@ static void test_rmw(void)
         const char *overrides;
         unsigned unit;
         bool buffered;
-    } cases[] = {
+    } rows[] = {
         { ONE_DIE, 4096, false }, { ONE_DIE ",ftl.unit_bytes=1024", 1024, false },
         { FOUR_PAGES, 4096, true },
         { FOUR_PAGES ",ftl.unit_bytes=1024", 1024, true },
     };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        Rig *rig = rig_new("baseline", NULL, cases[i].overrides);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Rig *rig = rig_new("baseline", NULL, rows[i].overrides);
         ScarpCmd f = flush(), part = cmd_of(SCARP_OP_WRITE, 512, 512);
-        int64_t read = CMD + TR + BUS_OF(cases[i].unit);
+        int64_t read = CMD + TR + BUS_OF(rows[i].unit);
         int64_t expected = FW + LINK_OF(512) + read +
-                           (cases[i].buffered ? 0 : PROGRAM_DIE);
+                           (rows[i].buffered ? 0 : PROGRAM_DIE);
 
         rig_write(rig, 0);
         rig_do(rig, &f);
@@ -175,7 +175,7 @@ static void test_rmw(void)
         g_assert_cmpuint(rig_stats(rig)->rmw_reads, ==, 1);
         g_assert_cmpuint(rig_stats(rig)->host_page_reads, ==, 1);
         /* A whole unit needs nothing; nor does one that nobody wrote. */
-        part = cmd_of(SCARP_OP_WRITE, 0, cases[i].unit);
+        part = cmd_of(SCARP_OP_WRITE, 0, rows[i].unit);
         rig_do(rig, &part);
         part = cmd_of(SCARP_OP_WRITE, 40 * PAGE, 512);
         rig_do(rig, &part);

@@ -195,7 +195,8 @@ static const char *needed(const char *scheme)
 static void test_same_future(const void *scheme)
 {
     static const char *const drives[] = {
-        TINY ",controller.slots=1,gc.background_free_blocks=8", SMALL "gc.wear_spread_erases=3,"
+        TINY ",controller.slots=1,gc.background_free_blocks=8",
+        SMALL "gc.wear_spread_erases=3,"
         "nand.bad_blocks_permille=30,nand.endurance_erases=40",
         TINY ",ftl.unit_bytes=1024,gc.separate_active_block=0,ftl.streams=3,"
         "ftl.recovery=1",

@@ -135,26 +135,26 @@ static void test_copyback(void)
     static const struct {
         const char *scheme, *key;
         bool copies;
-    } cases[] = {
+    } rows[] = {
         { "baseline", "", false }, { "copyback", "", true },
         { "baseline", ",nand.copyback=1", true },
         { "in-plane", ",nand.copyback=1", false },
         { "global", ",nand.copyback=1", false },
     };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autofree char *overrides = g_strconcat(SMALL, cases[i].key, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *overrides = g_strconcat(SMALL, rows[i].key, NULL);
         ScarpStats seen = { 0 };
 
         random_workload(&(Workload) {
-            .scheme = cases[i].scheme, .overrides = overrides, .seed = 1,
+            .scheme = rows[i].scheme, .overrides = overrides, .seed = 1,
             .commands = 400, .age_permille = 900, .ops = "RWW" }, &seen);
         g_assert_cmpuint(seen.gc_moved_units, >, 0);
-        g_assert_true((seen.copybacks > 0) == cases[i].copies);
+        g_assert_true((seen.copybacks > 0) == rows[i].copies);
         /* With a unit of a page, all of them or none. */
         g_assert_cmpuint(seen.copybacks, ==,
-                         cases[i].copies ? seen.gc_page_programs : 0);
-        g_assert_true((seen.gc_page_reads == 0) == cases[i].copies);
+                         rows[i].copies ? seen.gc_page_programs : 0);
+        g_assert_true((seen.gc_page_reads == 0) == rows[i].copies);
     }
 }
 
