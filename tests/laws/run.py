@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write amplification under uniform random writes against published theory, within 2 %.
+"""Write amplification under uniform random writes against published theory: 2 % is the law.
 
 FIFO: Desnoyers 2012, the closed form.  d-choices: the mean-field equations of Van Houdt 2013,
 integrated here; greedy is their limit of many choices (Bux and Iliadis 2010 agree with it).
@@ -26,7 +26,9 @@ from scarplib import replay  # noqa: E402
 BLOCKS = 1200
 # Free blocks that wait (1 to 2 with a threshold of 1), and half of the active block.
 OUTSIDE = 2.0
-TOLERANCE = 0.02
+# The law is 2 %.  The engine is within 0.3 %, and a greedy that takes the second best, or one
+# choice less of d, is off by no more than 1 %: such must fail.
+TOLERANCE = 0.005
 GRID = [(op, pages) for op in (70, 150, 280) for pages in (64, 128, 256, 512)]
 
 
