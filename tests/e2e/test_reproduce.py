@@ -68,7 +68,7 @@ class Traces(unittest.TestCase):
         make_trace(self.folder / "stg_1.csv.gz")
         experiment = self.paper().experiments["main"]
         point = next(p for p in experiment.points if p.name == "stg_1")
-        with self.assertRaisesRegex(UserError, "--warmup=4700: the run had only 100 requests"):
+        with self.assertRaisesRegex(UserError, "--warmup=[0-9]+: the run had only 100 requests"):
             cell.cell(experiment, point, 1)
 
     def test_nothing_fits(self) -> None:

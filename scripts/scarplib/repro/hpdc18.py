@@ -125,13 +125,14 @@ def _reads(data: Results) -> str:
     """Why reads gain less than writes: by what they waited for, and how collections follow."""
     shares = ", ".join(
         f"{cause} {_read_ms(data, 'baseline', cause):.2f} → {_read_ms(data, 'gc-par', cause):.2f}"
-        for cause in ("die_host_read", "die_host_program", "die_gc_read", "die_gc_program",
-                      "die_erase", "channel")
+        for cause in ("host_queue", "die_host_read", "die_host_program", "die_gc_read",
+                      "die_gc_program", "die_erase", "channel")
     )  # fmt: skip
     again = [100 * data.level(scheme, key("gc_again")).mean for scheme in ("baseline", "gc-par")]
     return (
-        f"what a read waited for, baseline → GC-PAR, ms: {shares}. While a plane collects, its "
-        "sibling goes on writing, so it is more often due itself when the collection ends: "
+        f"what a read waited for, baseline → GC-PAR, ms: {shares} (host_queue: the device's slots "
+        "were full of writes that waited; where that was long, reads gain). While a plane "
+        "collects, its sibling goes on writing, so it is more often due when the collection ends: "
         f"{again[0]:.1f} % of the collections under baseline begin at once after another of their "
         f"die, {again[1]:.1f} % under GC-PAR. GC has the highest priority, so a read between them "
         "waits for both. The paper must have had more reads that stood behind blocked writes (its "
