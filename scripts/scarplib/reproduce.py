@@ -87,7 +87,7 @@ def main(name: str, cores: int = 0) -> int:
     print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     for paper in papers:
         print(pages.write(paper))
-    replayer.drop_images()
+    replayer.drop_images(papers)
     return 0
 
 

@@ -102,6 +102,12 @@ class Images(unittest.TestCase):
             otherwise = replace(experiment.schemes[0], age_seed=1)
             self.assertNotIn(replayer.image(experiment, point, otherwise, 1), made)
             self.assertEqual(len(list(Path(folder).iterdir())), 2)
+            # Those of a paper go with it, and nobody else's.
+            other = Path(folder) / "other.img"
+            other.touch()
+            mine = replace(experiment, points=(point,), schemes=(*experiment.schemes, otherwise))
+            replayer.drop_images([replace(paper, experiments={"main": mine})])
+            self.assertEqual(list(Path(folder).iterdir()), [other])
 
 
 class Spec(unittest.TestCase):

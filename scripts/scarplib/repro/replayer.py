@@ -7,7 +7,6 @@ import configparser
 import functools
 import hashlib
 import json
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -56,8 +55,10 @@ def _options(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme) -> list
     return out
 
 
-def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int) -> Path | None:
-    """The aged drive that every scheme and seed of a point start from; made where it is missing."""
+def _making(
+    e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int
+) -> tuple[Path, list[str]] | None:
+    """The image of a cell's aged drive, and how it is made; None: it is not aged."""
     age = e.age if point.age < 0 else point.age
     if not age:
         return None
@@ -68,7 +69,15 @@ def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int)
         "--age-seed", str(age_seed),
     ]  # fmt: skip
     key = "\n".join((program(), (spec.ROOT / e.device).read_text(), *making))
-    path = IMAGES / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.img"
+    return IMAGES / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.img", making
+
+
+def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int) -> Path | None:
+    """The aged drive that every scheme and seed of a point start from; made where it is missing."""
+    found = _making(e, point, scheme, seed)
+    if not found:
+        return None
+    path, making = found
     if not path.exists():
         IMAGES.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=IMAGES) as work:
@@ -79,8 +88,15 @@ def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int)
     return path
 
 
-def drop_images() -> None:
-    shutil.rmtree(IMAGES, ignore_errors=True)
+def drop_images(papers: list[spec.Paper]) -> None:
+    """They are large, and soon made again.  Others' stay: somebody may be running on them."""
+    for e in (e for paper in papers for e in paper.experiments.values()):
+        for point in e.points:
+            for scheme in e.schemes:
+                for seed in range(1, e.seeds + 1):
+                    found = _making(e, point, scheme, seed)
+                    if found:
+                        found[0].unlink(missing_ok=True)
 
 
 def command(
