@@ -73,10 +73,9 @@ def _floor(data: Results) -> str:
         f"nearer to GC-Z than in the paper: of ParaGC's {whole:.0f} ms, reading {pages:.0f} pages "
         f"over the victim's channel takes {pages * READ_NS / 1e6:.0f} and the erase "
         f"{ERASE_NS / 1e6:.0f}, wherever they go; the paper's t_i = v_i T counts programs alone. "
-        "Algorithm 1's search does not help here: without it (`even`) GC latency is "
+        "Without the search of Algorithm 1 (`even`) GC latency would be "
         f"{data.change('even', 'baseline', gc_ns).text()} against Baseline, reads "
-        f"{data.change('even', 'baseline', read_ns).text()}; the rates of these channels differ "
-        "little."
+        f"{data.change('even', 'baseline', read_ns).text()}."
     )
 
 
