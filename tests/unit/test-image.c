@@ -254,7 +254,7 @@ static void test_other_class(void)
     refused("ftl.recovery=1", path, "ftl.recovery=0");
     refused("nand.bad_blocks_permille=1", path, "nand.bad_blocks_permille=0");
     /* Of the same class: other timing, other GC, another controller. */
-    scarp_drive_free(drive_new("gc-par", "timing.program_ns=1,"
+    scarp_drive_free(drive_new("pregc+pgc", "timing.program_ns=1,"
                                "gc.trigger_free_blocks=4,nand.multiplane=1,"
                                "gc.separate_active_block=0,"
                                "controller.buffer_bytes=16384,"
@@ -401,18 +401,20 @@ static void deallocate_all(ScarpDrive *drive)
 static void test_rebuild(void)
 {
     static const char *const schemes_in[] = {
-        "baseline", "global", "dynamic", "pregc+gftl", "gc-vic",
+        "baseline", "global", "dynamic", "pregc+gftl", "gc-vic", "ttflash",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(schemes_in); i++) {
         g_autofree char *path = new_path();
-        const char *overrides = TINY ",ftl.recovery=1,ftl.unit_bytes=2048";
+        g_autofree char *overrides = g_strconcat(
+            TINY ",ftl.recovery=1,ftl.unit_bytes=2048", needed(schemes_in[i]),
+            NULL);
         ScarpDrive *drive = drive_new(schemes_in[i], overrides, NULL);
         Found found;
 
         age(drive);
         found = rebuild(drive);
-        g_assert_cmpuint(found.same, ==, drive->logical_units);
+        g_assert_cmpuint(found.same, ==, drive->mapped_units);
         g_free(run(drive, i, 1500));
         save(drive, path);
         scarp_drive_free(drive);

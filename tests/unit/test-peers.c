@@ -284,7 +284,7 @@ static GPtrArray *all_policies(void)
 #define SMALL "geometry.blocks_per_plane=24,geometry.pages_per_block=8," \
               "ftl.over_provisioning_permille=600"
 
-/* A policy's name with what it needs; what needs a second plane has one. */
+/* A policy's name with what it needs: a second plane, parity. */
 static ScarpDrive *drive_for(const char *policy, const char *overrides)
 {
     bool joined = !strcmp(policy, "read-match");
@@ -294,11 +294,14 @@ static ScarpDrive *drive_for(const char *policy, const char *overrides)
                                        NULL);
     g_autofree char *planes = g_strconcat(all, ",geometry.planes_per_die=2",
                                           NULL);
+    g_autofree char *parity = g_strconcat(all, ",ftl.parity_width=4", NULL);
+    bool striped = strstr(policy, "ttflash") || strstr(policy, "rotating") ||
+                   strstr(policy, "reconstruct") || strstr(policy, "striped");
     bool needs = joined || strstr(policy, "gc-par") ||
                  strstr(policy, "gc-vic") || strstr(policy, "pagc") ||
                  strstr(policy, "multi-plane");
 
-    return new_drive(scheme, needs ? planes : all, 1, false);
+    return new_drive(scheme, striped ? parity : needs ? planes : all, 1, false);
 }
 
 static void test_matrix(gconstpointer scheme)
