@@ -74,6 +74,11 @@ ELSEWHERE = {
     "ftl.streams",
     "ftl.recovery",
 }
+# What a policy is refused without.
+NEEDED = {
+    "read-match": ("-s", "gc-par+read-match"),
+    "rotating": ("-s", "rotating", "-o", "ftl.parity_width=4"),
+}
 # A drive where a host queue forms, and planes can run together.
 CROWDED = ("-q", "64", "-o", "controller.slots=4,geometry.planes_per_die=2")
 
@@ -124,13 +129,14 @@ class PeerDefects(unittest.TestCase):
                 with self.subTest(f"{policy} {name}"):
                     # The extremes of the range, and ten times more and less.
                     others = {low, min(high, 1 << 20), min(high, default * 10), default // 10, 1}
-                    plain = self.outcome("-s", policy, *CROWDED)
+                    scheme = (*NEEDED.get(policy, ("-s", policy)), *CROWDED)
+                    plain = self.outcome(*scheme)
                     different = [
                         value
                         for value in sorted(others)
                         if low <= value <= high
                         and value != default
-                        and self.outcome("-s", policy, "-p", f"{name}={value}", *CROWDED) != plain
+                        and self.outcome(*scheme, "-p", f"{name}={value}") != plain
                     ]
                     self.assertTrue(different, f"none of {sorted(others)} changes anything")
             else:
