@@ -1,5 +1,5 @@
 /*
- * Rotating pacing (TTFlash, FAST 2017, §4.3): of the dies of a stripe at most
+ * Rotating pacing (TTFlash, FAST 2017): of the dies of a stripe at most
  * one collects at a time, so that its pages can be had from the others; then
  * comes the next one's turn.  A plane at its floor of free blocks waits no
  * longer (counted in gc_forced_runs).  Otherwise as blocking.
@@ -66,7 +66,7 @@ const ScarpPacingOps scarp_pacing_rotating = {
         .name = "rotating",
         .needs = NEEDS_PARITY,
         .help = "of the dies of a stripe one collects at a time, blocking",
-        .source = "TTFlash (FAST 2017) section 4.3, rotating GC",
+        .source = "TTFlash (FAST 2017), rotating GC",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
     },

@@ -21,7 +21,7 @@ const ScarpPlaceOps scarp_place_copyback = {
         .name = "copyback",
         .needs = NEEDS_TIME,
         .help = "relocated pages stay in their plane, moved by copyback",
-        .source = "ONFI 4.2, copyback; TTFlash (FAST 2017) section 4.1",
+        .source = "ONFI 4.2, copyback; TTFlash (FAST 2017), plane-blocking GC",
     },
     .window = 1,
     .copyback = true,

@@ -18,7 +18,7 @@ const ScarpAllocOps scarp_alloc_striped = {
         .name = "striped",
         .needs = NEEDS_PARITY,
         .help = "by logical address, a stripe's pages and parity on other dies",
-        .source = "TTFlash (FAST 2017) section 4.2",
+        .source = "TTFlash (FAST 2017), RAIN",
     },
     .early = true,
     .plane = plane,

@@ -3,7 +3,7 @@
  *
  * A stripe is open from the moment a page of it is written or deallocated until
  * a parity that says so is on flash.  Meanwhile the controller's RAM, which is
- * taken to be backed by capacitors (TTFlash, FAST 2017, §4.4), holds the
+ * taken to be backed by capacitors (as TTFlash's is, FAST 2017), holds the
  * exclusive or of the pages written since.  A stripe that was written as a
  * whole gets its parity at once; another waits for more until too many do
  * (ftl.parity_stripes), and then the rest of its pages is read.  Neither writes

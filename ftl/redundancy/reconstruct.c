@@ -1,6 +1,6 @@
 /*
  * Reads of a drive with parity: from the page itself, or, while its die
- * collects, from the others of its stripe (TTFlash, FAST 2017, §4.2,
+ * collects, from the others of its stripe (TTFlash, FAST 2017,
  * GC-tolerant read).
  *
  * Reads that find a collection, and those that a collection finds waiting, are
@@ -256,7 +256,7 @@ const ScarpRedundancyOps scarp_redundancy_reconstruct = {
         .name = "reconstruct",
         .needs = NEEDS_PARITY | NEEDS_TIME,
         .help = "a read of a die that collects is served by parity, if sooner",
-        .source = "TTFlash (FAST 2017) section 4.2, GC-tolerant read",
+        .source = "TTFlash (FAST 2017), GC-tolerant read",
     },
     .serve = serve,
     .gc_start = gc_start,
