@@ -209,7 +209,7 @@ static void test_same_future(const void *scheme)
         ScarpDrive *a = drive_new(scheme, overrides, NULL), *b;
 
         age(a);
-        g_free(run(a, 7, 700));
+        g_free(run(a, 7, 450));
         save(a, path);
         b = drive_new(scheme, overrides, path);
         g_unlink(path);
@@ -217,8 +217,8 @@ static void test_same_future(const void *scheme)
         g_assert_true(scarp_check(b, NULL));
         scarp_stats_reset(a);
         for (int part = 0; part < 2; part++) {
-            g_autofree char *of_a = run(a, part, 600);
-            g_autofree char *of_b = run(b, part, 600);
+            g_autofree char *of_a = run(a, part, 400);
+            g_autofree char *of_b = run(b, part, 400);
 
             g_assert_cmpstr(of_a, ==, of_b);
         }
