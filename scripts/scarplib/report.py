@@ -334,7 +334,10 @@ def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
 
 
 def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
-    """The report: table, pictures (heading, explanation, PNG) and manifest, in one file."""
+    """The report in one file: the tails, the table, the other pictures, the manifest.
+
+    `pictures`: heading, explanation and PNG of each.
+    """
     schemes = result["schemes"]
     title = f"Scarp: {', '.join(schemes)}"
     cliff = summary.cliff(schemes)
@@ -350,10 +353,11 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
         "<meta name=viewport content='width=device-width'>",
         f"<title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style>",
         f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
-        "<h2>In numbers</h2><p>Latencies are what fio saw in the guest, in virtual time; "
-        "pages moved and write amplification are the drive's own counts.</p>",
-        _html_table(schemes),
     ]
+    numbers = (
+        "<h2>In numbers</h2><p>Latencies are what fio saw in the guest, in virtual time; "
+        "pages moved and write amplification are the drive's own counts.</p>" + _html_table(schemes)
+    )
     for heading, text, png in pictures:
         data = base64.b64encode(png).decode()
         parts.append(
@@ -361,7 +365,7 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
             f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
         )
         if heading == TAIL_HEADING:
-            parts.append(_tail_words(schemes))
+            parts += [_tail_words(schemes), numbers]
     manifest = json.dumps(result.get("manifest"), indent=2)
     parts.append(
         "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"

@@ -227,6 +227,8 @@ class Report(Folder):
         self.assertRegex(text, r"<b>baseline</b>: its slowest 0.1 % of reads .* die: GC program")
         self.assertRegex(text, r"<b>ideal</b>: its slowest 0.1 % of reads .* on average")
         self.assertIn("<dt>die: GC program</dt>", text)
+        headings = re.findall("<h2>(.*?)</h2>", text)
+        self.assertEqual(headings[1:3], ["In numbers", "Latency over time"])
         self.assertNotRegex(text, r"https?://|src=\"(?!data:)", "must open without a network")
         self.assertIn("&quot;qemu&quot;: &quot;abc&quot;", text)
 
