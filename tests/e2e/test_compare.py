@@ -36,6 +36,7 @@ class Pairs(unittest.TestCase):
             self.assertTrue((ROOT / "devices" / pairs.device).is_file(), pairs.device)
             guestjob.check_job_file(ROOT / "fio-jobs" / pairs.job)
             self.assertEqual((pairs.schemes[0], pairs.schemes[-1]), ("baseline", "ideal"))
+            self.assertLessEqual(set(pairs.order), set(pairs.schemes))
 
 
 class Page(unittest.TestCase):
@@ -134,6 +135,18 @@ class Page(unittest.TestCase):
             dataclasses.replace(compare.PAIRS[0], schemes=("baseline",)), {"baseline": scheme}, MADE
         )
         self.assertIn(", –", text)
+
+    def test_the_papers_order(self) -> None:
+        pairs = dataclasses.replace(compare.PAIRS[1], order=("paragc", "gc-z", "baseline"))
+        schemes = {
+            name: {"fio": {"read": {"mean_ns": mean, "p99_ns": p99, "p99.9_ns": 7}}}
+            for name, mean, p99 in (("baseline", 30, 3), ("gc-z", 20, 1), ("paragc", 10, 2))
+        }
+        text = compare._order(pairs, schemes)
+        self.assertIn("best first: `paragc`, `gc-z`, `baseline`.", text)
+        self.assertIn(
+            "mean: the same; p99: **`gc-z`, `paragc`, `baseline`**; p99.9: the same", text
+        )
 
 
 if __name__ == "__main__":

@@ -32,20 +32,26 @@ parity() { # SCHEME CONTROLLER
     esac
 }
 
+try_on() { # SCHEME CONTROLLER
+    collected=$(stat_of gc_runs "$2")
+    freed=$(stat_of deallocated_units "$2")
+    verify "$2" && trimmed "$2" &&
+        [ "$(stat_of gc_runs "$2")" -gt "$collected" ] &&
+        [ "$(stat_of deallocated_units "$2")" -gt "$freed" ] &&
+        [ "$(stat_of oob_mismatches "$2")" = 0 ] &&
+        parity "$1" "$2"
+}
+
+# On every drive that takes it, at least one; which, is for who asks.
 try() { # SCHEME
+    taken=
     for controller in $SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2; do
         scarp-scheme "$controller" "$1" || continue
-        [ "$(scarp-scheme "$controller")" = "$1" ] || return 1
-        collected=$(stat_of gc_runs "$controller")
-        freed=$(stat_of deallocated_units "$controller")
-        verify "$controller" && trimmed "$controller" &&
-            [ "$(stat_of gc_runs "$controller")" -gt "$collected" ] &&
-            [ "$(stat_of deallocated_units "$controller")" -gt "$freed" ] &&
-            [ "$(stat_of oob_mismatches "$controller")" = 0 ] &&
-            parity "$1" "$controller"
-        return
+        taken="$taken ${controller#/dev/}"
+        [ "$(scarp-scheme "$controller")" = "$1" ] && try_on "$1" "$controller" || return 1
     done
-    return 1
+    echo "$1:$taken" >>/results/taken
+    [ -n "$taken" ]
 }
 
 passthru() { # SCHEME: by nvme-cli, as any host could
