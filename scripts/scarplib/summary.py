@@ -191,8 +191,9 @@ def write_amplification(stats: dict[str, int]) -> float | None:
     written = stats["host_written_units"]
     if not written:
         return None
+    moved = stats["gc_moved_units"] + stats["premigrated_units"]
     # With parity a unit is a page.
-    own = stats["gc_moved_units"] + stats["padded_units"] + stats.get("parity_page_programs", 0)
+    own = moved + stats["padded_units"] + stats.get("parity_page_programs", 0)
     return (written + own) / written
 
 

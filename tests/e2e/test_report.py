@@ -206,6 +206,16 @@ class Report(Folder):
         ends = {len(line) for line in lines if re.search(r"\S {2,}\S", line) or line == lines[0]}
         self.assertEqual(len(ends), 1, text)
 
+    def test_write_amplification_counts_every_move(self) -> None:
+        stats = dict.fromkeys(devlogs.page_fields(), 0)
+        self.assertIsNone(summary.write_amplification(stats))
+        stats["host_written_units"] = 100
+        self.assertEqual(summary.write_amplification(stats), 1)
+        own = ("gc_moved_units", "premigrated_units", "padded_units", "parity_page_programs")
+        for number, name in enumerate(own, 1):
+            stats[name] = 10 * number
+        self.assertEqual(summary.write_amplification(stats), 2)
+
     def test_cliff(self) -> None:
         found = summary.cliff(self.write_run()["schemes"])
         assert found is not None
