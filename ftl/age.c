@@ -7,8 +7,12 @@
 
 #include <string.h>
 
-/* Addresses drawn ahead, so that the table's entry is near when needed. */
-#define AHEAD 16
+/*
+ * Addresses drawn ahead, so that what a write needs is near by then: first the
+ * table's entry, then the block that it names.
+ */
+#define AHEAD 32
+#define BLOCK_AHEAD 12
 
 /* The pages that units of host data are put into, one a plane. */
 typedef struct {
@@ -19,7 +23,7 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
     uint32_t p = drive->scheme.alloc->early
                      ? drive->scheme.alloc->plane(drive, lpn, 0)
-                     : lpn / drive->units_per_page % drive->n_planes;
+                     : (lpn >> drive->page_shift) % drive->n_planes;
     uint32_t *ppn = &open[p].next_ppn;
 
     if (*ppn == SCARP_NONE) {
@@ -35,7 +39,16 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
         drive->version[*ppn] = drive->next_seq++;
     }
     scarp_map_move(drive, lpn, *ppn);
-    *ppn = (*ppn + 1) % drive->units_per_page ? *ppn + 1 : SCARP_NONE;
+    *ppn = (*ppn + 1) & (drive->units_per_page - 1) ? *ppn + 1 : SCARP_NONE;
+}
+
+/* The block that lpn will leave; where it is now may change before. */
+static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = drive->l2p[lpn];
+
+    __builtin_prefetch(&drive->block[scarp_ppn_block(drive, ppn)], 1);
+    __builtin_prefetch(&drive->valid[ppn / 64], 1);
 }
 
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
@@ -96,6 +109,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
             }
             *lpn = (scarp_random(&state) >> 32) * filled >> 32;
             __builtin_prefetch(&drive->l2p[*lpn], 1);
+            fetch_block(drive, ahead[(i + BLOCK_AHEAD) % AHEAD]);
         }
     }
     drive->observer = observer;

@@ -43,19 +43,27 @@ void scarp_drive_free(ScarpDrive *drive)
     g_free(drive->die);
     g_free(drive->kicked);
     g_free(drive->plane);
-    g_free(drive->block);
+    scarp_table_free(drive->block);
     g_free(drive->hash);
     g_free(drive->packer);
-    g_free(drive->l2p);
-    g_free(drive->p2l);
-    g_free(drive->valid);
+    scarp_table_free(drive->l2p);
+    scarp_table_free(drive->p2l);
+    scarp_table_free(drive->valid);
     g_free(drive->version);
     g_free(drive);
 }
 
+static void *new_zeroed(uint64_t bytes)
+{
+    void *table = scarp_table_new(bytes);
+
+    g_assert(table); /* small beside those of the mapping */
+    return memset(table, 0, bytes);
+}
+
 static uint32_t *new_table(uint64_t n, GError **error)
 {
-    uint32_t *table = g_try_new(uint32_t, n);
+    uint32_t *table = scarp_table_new(n * sizeof(uint32_t));
 
     if (!table) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
@@ -96,7 +104,7 @@ static void init_resources(ScarpDrive *drive)
     for (uint32_t i = 0; i < drive->n_dies; i++) {
         drive->die[i].activity = DIE_IDLE;
     }
-    drive->block = g_new0(ScarpBlock, drive->n_blocks);
+    drive->block = new_zeroed((uint64_t)drive->n_blocks * sizeof(ScarpBlock));
     drive->plane = g_new0(ScarpPlane, drive->n_planes);
     for (uint32_t p = 0; p < drive->n_planes; p++) {
         ScarpPlane *plane = &drive->plane[p];
@@ -192,7 +200,7 @@ static bool init_tables(ScarpDrive *drive, ScarpImage *image, GError **error)
     drive->hash = g_new0(ScarpUnit *, drive->hash_mask + 1);
     drive->packer = g_new0(ScarpPacker, (drive->n_planes + 1) *
                                             (uint32_t)drive->d.streams);
-    drive->valid = g_new0(uint64_t, units / 64 + 1);
+    drive->valid = new_zeroed((units / 64 + 1) * sizeof(uint64_t));
     drive->version = drive->d.recovery ? g_new0(uint64_t, units) : NULL;
     drive->l2p = new_table(drive->mapped_units, error);
     drive->p2l = drive->l2p ? new_table(units, error) : NULL;

@@ -202,6 +202,7 @@ typedef struct {
     uint32_t gc_jobs;       /* collections that run in its planes */
     uint32_t gc_begun;      /* of them, begun */
     bool kicked;            /* in the drive's list */
+    bool gc_settled; /* no plane was due, and no block was opened since */
     ScarpTx *suspended;
     ScarpTx *ahead;         /* nand.cache: loads or senses behind current */
     int64_t window_ns;      /* since when gc_begun > 0 */
@@ -322,6 +323,10 @@ uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                           uint16_t stream);
 /* The same for a program, which says whether it wants the aligned block. */
 uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx);
+
+/* map/table.c: contents undefined, NULL when there is no memory for it */
+void *scarp_table_new(uint64_t bytes);
+void scarp_table_free(void *table);
 
 /* map/pagemap.c */
 /* What the host wrote is on flash at ppn; scarp_map_move(): GC's copy is. */

@@ -400,15 +400,15 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
         if (!scarp_map_valid(drive, from)) {
             continue;
         }
-        if (!(moved % drive->units_per_page)) {
+        if (!(moved & (drive->units_per_page - 1))) {
             to = scarp_alloc_page(drive, p, SCARP_ORIGIN_GC, 0);
             drive->block[scarp_ppn_block(drive, to)].programmed++;
             programs++;
         }
         scarp_map_relocate(drive, drive->p2l[from], from, to++);
         moved++;
-        reads += i / drive->units_per_page != last_page;
-        last_page = i / drive->units_per_page;
+        reads += i >> drive->page_shift != last_page;
+        last_page = i >> drive->page_shift;
     }
     drive->stats.padded_units += programs * drive->units_per_page - moved;
     drive->stats.gc_page_programs += programs;

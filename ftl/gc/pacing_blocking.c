@@ -27,16 +27,20 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     uint32_t n = drive->d.planes_per_die;
+    bool due = false;
 
-    if (drive->die[die].gc_jobs) {
+    if (drive->die[die].gc_jobs || drive->die[die].gc_settled) {
         return;
     }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (scarp_gc_due(drive, p) &&
-            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
-            return;
+        if (scarp_gc_due(drive, p)) {
+            if (scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+                return;
+            }
+            due = true;
         }
     }
+    drive->die[die].gc_settled = !due;
 }
 
 static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,

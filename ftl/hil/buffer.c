@@ -13,8 +13,12 @@
 
 ScarpUnit *scarp_buffer_find(const ScarpDrive *drive, uint32_t lpn)
 {
-    ScarpUnit *unit = drive->hash[lpn & drive->hash_mask];
+    ScarpUnit *unit;
 
+    if (!drive->dirty_head) {
+        return NULL; /* what is only read spares the cache the table */
+    }
+    unit = drive->hash[lpn & drive->hash_mask];
     while (unit && unit->lpn != lpn) {
         unit = unit->hash_next;
     }

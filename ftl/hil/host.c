@@ -217,8 +217,12 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
     (*count[cmd->op])++;
     stats->read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
     stats->write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
-    if (cmd->op == SCARP_OP_READ) {
-        __builtin_prefetch(&drive->l2p[scarp_bytes_lpn(drive, cmd->offset_bytes)]);
+    if (cmd->op <= SCARP_OP_WRITE) {
+        uint32_t lpn = scarp_bytes_lpn(drive, cmd->offset_bytes);
+
+        /* Looked up when the firmware, or the link, is done with it. */
+        __builtin_prefetch(&drive->l2p[lpn]);
+        __builtin_prefetch(&drive->hash[lpn & drive->hash_mask], 1);
     }
     stage_push(drive, STAGE_FIRMWARE, cmd, now_ns + drive->d.firmware_ns);
 }

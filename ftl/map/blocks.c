@@ -337,6 +337,10 @@ static uint32_t next_page(ScarpDrive *drive, uint32_t p, int kind,
     ScarpBlock *block;
     uint32_t ppn;
 
+    if (*active == SCARP_NONE || kind == ACTIVE_ALIGNED) {
+        /* What scarp_gc_due() looks at changes only here, for the worse. */
+        drive->die[scarp_plane_die(drive, p)].gc_settled = false;
+    }
     if (*active == SCARP_NONE) {
         *active = free_pop(drive, plane);
         block = &drive->block[*active];
