@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+/* Units ahead: of a collection that takes time, and of one that takes none. */
 #define LOOK_AHEAD 8
+#define LOOK_FAR_AHEAD 24
 
 static void report(ScarpDrive *drive, const ScarpGc *gc)
 {
@@ -117,9 +119,9 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
 }
 
 /* A victim's units name entries all over the table: fetch them early. */
-static void look_ahead(const ScarpDrive *drive, uint32_t ppn)
+static void look_ahead(const ScarpDrive *drive, uint32_t ppn, uint32_t units)
 {
-    uint32_t ahead = ppn + LOOK_AHEAD;
+    uint32_t ahead = ppn + units;
 
     if (ahead < drive->units_per_plane * drive->n_planes &&
         scarp_map_valid(drive, ahead)) {
@@ -138,7 +140,7 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
     ScarpTx *tx;
 
     for (uint32_t i = 0; i < drive->units_per_page; i++) {
-        look_ahead(drive, first + i);
+        look_ahead(drive, first + i, LOOK_AHEAD);
         if (scarp_map_valid(drive, first + i)) {
             ScarpUnit *unit = scarp_unit_new(drive, drive->p2l[first + i]);
 
@@ -392,11 +394,15 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
         return false;
     }
     scarp_block_take(drive, victim);
+    for (uint32_t i = 0; i < LOOK_FAR_AHEAD; i++) {
+        look_ahead(drive, victim * drive->units_per_block, i);
+    }
     for (uint32_t i = 0; i < drive->units_per_block &&
                          drive->block[victim].valid; i++) {
         uint32_t from = victim * drive->units_per_block + i;
 
-        look_ahead(drive, from);
+        look_ahead(drive, from, LOOK_FAR_AHEAD);
+        __builtin_prefetch(&drive->p2l[from] + 2 * LOOK_FAR_AHEAD);
         if (!scarp_map_valid(drive, from)) {
             continue;
         }

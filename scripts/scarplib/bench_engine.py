@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make bench`: the engine's speed and memory on one core, beside a calibration loop."""
+"""`make bench`: the engine's speed and memory on one core, beside a calibration loop.
+
+Rates are of CPU time: a busy machine shows in them by its caches and clock alone.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 from dataclasses import dataclass
@@ -37,6 +41,10 @@ SCALES = (
         "geometry.planes_per_die=1,geometry.blocks_per_plane=64,ftl.over_provisioning_permille=200",
     ),
 )
+
+# Schemes are compared on a quarter of the drive, which ages in a quarter of the time.
+SMALL = "geometry.blocks_per_plane=64,ftl.over_provisioning_permille=150"
+SCHEME_REQUESTS = 300_000
 
 
 @dataclass
@@ -72,26 +80,89 @@ def ensure_program() -> Path:
     return program
 
 
-def measure(load: str, overrides: str = "", device: Path = DRIVE) -> Sample:
+def run_bench(*args: str, under: tuple[str, ...] = ()) -> str:
     done = subprocess.run(
-        [str(ensure_program()), str(device), "baseline", overrides, load],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [*under, str(ensure_program()), *args], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise UserError(done.stderr.strip())
+    return done.stdout + (done.stderr if under else "")
 
-    def value(pattern: str) -> float:
-        found = re.search(pattern + r" ([\d.]+)", done.stdout)
-        return float(found[1]) if found else 0.0
 
+def value(output: str, pattern: str) -> float:
+    found = re.search(pattern + r" ([\d.,]+)", output)
+    return float(found[1].replace(",", "")) if found else 0.0
+
+
+def measure(
+    load: str,
+    overrides: str = "",
+    device: Path = DRIVE,
+    scheme: str = "baseline",
+    requests: int | None = None,
+) -> Sample:
+    count = [] if requests is None else [str(requests)]
+    out = run_bench(str(device), scheme, overrides, load, *count)
     return Sample(
-        value("requests/s"), value("transactions/s"), value("loads/s"), value("age seconds"),
-        value("peak MiB"),
+        value(out, "requests/s"), value(out, "transactions/s"), value(out, "loads/s"),
+        value(out, "age seconds"), value(out, "peak MiB"),
     )  # fmt: skip
+
+
+def instructions(load: str) -> str:
+    """Per flash transaction, as callgrind counts them: the same on any machine, busy or not."""
+    if not shutil.which("valgrind"):
+        return "not available"
+    out = run_bench(
+        str(DRIVE), "baseline",
+        "geometry.blocks_per_plane=64,ftl.over_provisioning_permille=150", load, "50000",
+        under=("valgrind", "--tool=callgrind", "--toggle-collect=measured_run",
+               "--callgrind-out-file=/dev/null"),
+    )  # fmt: skip
+    return f"{value(out, 'Collected :') / max(1.0, value(out, 'transactions')):,.0f}"
+
+
+def verdict(what: str, reached: float, goal: float, less_is_better: bool = False) -> None:
+    ratio = goal / reached if less_is_better else reached / goal
+    word = "met" if ratio >= 1 else "missed"
+    print(f"  {what}: {word}, {ratio:.0%} of the goal", flush=True)
+
+
+def names() -> list[str]:
+    """What a drive may be asked for: the named schemes, then every policy."""
+    lines = run_bench("list").splitlines()
+    return [line.split(":")[0] for line in lines if line and not line[0].isspace()]
+
+
+def schemes(rounds: int) -> None:
+    """
+    CPU time per flash transaction beside baseline's: a scheme whose collections move more, or
+    whose write amplification is higher, is not slow by that.  In turns, so that what the machine
+    does meanwhile is the same for both.
+    """
+    print(f"{'scheme':<16}{'ns/transaction':>15}{'ratio':>7}{'  per request':>14}   (goal 2.0)")
+    for name in names():
+        pairs = []
+        try:
+            for _ in range(rounds):
+                base = measure("random-write-gc", SMALL, requests=SCHEME_REQUESTS)
+                own = measure("random-write-gc", SMALL, scheme=name, requests=SCHEME_REQUESTS)
+                pairs.append((base, own))
+        except UserError as error:
+            print(f"{name:<16}not on this drive: {error}")
+            continue
+        ns = statistics.median(1e9 / own.transactions for _, own in pairs)
+        ratio = statistics.median(b.transactions / own.transactions for b, own in pairs)
+        requests = statistics.median(b.requests / own.requests for b, own in pairs)
+        mark = "" if ratio <= 2 else "  missed"
+        print(f"{name:<16}{ns:>15.0f}{ratio:>7.2f}{requests:>14.2f}{mark}", flush=True)
 
 
 def main(rounds: int) -> int:
-    print(f"{'load':<20}{'requests/s':>12}{'transactions/s':>16}{'per calibration':>17}  goal")
+    print(
+        f"{'load':<20}{'requests/s':>12}{'transactions/s':>16}{'per calibration':>17}"
+        f"{'instructions':>14}"
+    )
     age: list[float] = []
     peak = 0.0
     for load, (requests, transactions) in GOALS.items():
@@ -99,23 +170,30 @@ def main(rounds: int) -> int:
         rate = statistics.median(s.requests for s in samples)
         flash = statistics.median(s.transactions for s in samples)
         relative = statistics.median(s.requests / s.calibration for s in samples)
-        goal = f"{requests / 1e6:g} M" + (f", {transactions / 1e6:g} M" if transactions else "")
-        share = min(rate / requests, flash / transactions if transactions else rate / requests)
         print(
-            f"{load:<20}{rate:>12,.0f}{flash:>16,.0f}{relative:>17.3f}  {goal} ({share:.0%})",
+            f"{load:<20}{rate:>12,.0f}{flash:>16,.0f}{relative:>17.3f}{instructions(load):>14}",
             flush=True,
         )
+        verdict(f"{requests / 1e6:g} M requests/s", rate, requests)
+        if transactions:
+            verdict(f"{transactions / 1e6:g} M transactions/s", flash, transactions)
         age += [s.age_s for s in samples if s.age_s]
         peak = max(peak, *(s.peak_mib for s in samples))
     calibration = statistics.median(s.calibration for s in samples)
-    print(f"calibration: {calibration / 1e6:.1f} M dependent loads/s")
-    print(f"age 16 GiB to steady state: {statistics.median(age):.2f} s (goal 1)")
-    print(f"peak memory, 16 GiB: {peak:.0f} MiB (goal 64)")
+    print(f"calibration: {calibration / 1e6:.1f} M dependent loads/s; rates are of CPU time")
+    print(f"age 16 GiB to steady state: {statistics.median(age):.2f} s")
+    verdict("1 s", statistics.median(age), 1, less_is_better=True)
+    print(f"peak memory, 16 GiB: {peak:.0f} MiB")
+    verdict("64 MiB", peak, 64, less_is_better=True)
     big = measure("sequential-write", "ftl.unit_bytes=4096", ROOT / "devices" / "hpdc18.ini")
-    print(f"peak memory, 1 TiB, 4 KiB units: {big.peak_mib:,.0f} MiB = "
-          f"{big.peak_mib / (1 << 20):.4%} of raw (goal 0.25 %)")  # fmt: skip
+    share = big.peak_mib / (1 << 20)
+    print(f"peak memory, 1 TiB, 4 KiB units: {big.peak_mib:,.0f} MiB = {share:.4%} of raw")
+    verdict("0.25 %", share, 0.0025, less_is_better=True)
+    costs = []
     for name, overrides in SCALES:
         samples = [measure("random-write-gc", overrides) for _ in range(rounds)]
-        ns = statistics.median(1e9 / s.transactions for s in samples)
-        print(f"{name}: {ns:.0f} ns per flash transaction", flush=True)
+        costs.append(statistics.median(1e9 / s.transactions for s in samples))
+        print(f"{name}: {costs[-1]:.0f} ns per flash transaction", flush=True)
+    verdict("at most 2 times as much", costs[-1] / costs[0], 2, less_is_better=True)
+    schemes(rounds)
     return 0

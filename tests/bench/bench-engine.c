@@ -102,8 +102,9 @@ static void measured_run(ScarpDrive *drive, const Load *load, uint64_t span)
     wall = seconds() - began;
     now = scarp_now_ns(drive);
     n = transactions(scarp_stats(drive)) - transactions(&before);
-    g_print("%s requests/s %.0f transactions/s %.0f virtual_IOPS %.0f WA %.3f\n",
-            load->name, load->requests / wall, n / wall,
+    g_print("%s requests/s %.0f transactions/s %.0f transactions %" G_GUINT64_FORMAT
+            " virtual_IOPS %.0f WA %.3f\n",
+            load->name, load->requests / wall, n / wall, n,
             load->requests * 1e9 / (now - start),
             (double)(scarp_stats(drive)->gc_page_programs -
                      before.gc_page_programs +
@@ -125,11 +126,17 @@ int main(int argc, char **argv)
         .scheme = argc > 2 ? argv[2] : "baseline",
         .overrides = argc > 3 && *argv[3] ? argv[3] : NULL, .seed = 1,
     };
-    const char *only = argc > 4 ? argv[4] : NULL;
+    const char *only = argc > 4 ? argv[4] : NULL; /* load; then its requests */
     ScarpAge age = { .utilisation_permille = 900,
                      .overwrite_permille = UINT32_MAX, .pattern = "random",
                      .seed = 1 };
 
+    if (argc == 2 && !strcmp(argv[1], "list")) {
+        g_autofree char *schemes = scarp_schemes_text();
+
+        g_print("%s", schemes);
+        return 0;
+    }
     g_print("calibration loads/s %.0f\n", calibrate());
     for (size_t i = 0; i < G_N_ELEMENTS(loads); i++) {
         g_autoptr(GError) error = NULL;
