@@ -173,7 +173,8 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
             edgecolor="none",
         )
         legend.set_zorder(10)
-        closer.set_title("a closer look, around its slowest read")
+        slowest = "read" if data.commands.indices(devlogs.READ) else "command"
+        closer.set_title(f"a closer look, around its slowest {slowest}")
         times, counts = gc_steps(data)
         for axes in (strip, closer_strip):
             axes.fill_between(times, counts, step="post", color=GC_BAND, linewidth=0)
