@@ -84,7 +84,7 @@ def _control(data: Results, name: str, what: str) -> str:
         "these requests are the ones that met a collection under `baseline`, and under any other "
         "course of events many of them do not: on the same drive aged with another seed, "
         f"`baseline` itself gives {control.text()} for these {what}. GC-PAR against that: "
-        f"{against.text()}. The paper compares the same way, and so has this in its figures."
+        f"{against.text()}. If the paper fixed its requests so, this is in its figures too."
     )
 
 
