@@ -43,8 +43,8 @@ test-guest: ## in the guest: verify through GC, mkfs and fsck, trim, nvme-cli
 test-upstream: ## QEMU's own nvme tests on the patched QEMU
 	@$(SCARP) test-upstream
 
-test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU)
-	@python3 tests/qtest/tsan.py
+test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest)
+	@python3 tests/qtest/tsan.py $(ARGS)
 
 test-laws: ## write amplification against the published formulas, within 2 %
 	@$(SCARP) test-laws
