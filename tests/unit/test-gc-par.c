@@ -11,7 +11,7 @@
                   "gc.separate_active_block=0,nand.multiplane=1," \
                   "ftl.over_provisioning_permille=400"
 #define PAGE 4096u
-#define WRITES 20000
+#define WRITES 8000
 /* Two of three of GC's moves find no write for the other plane. */
 #define GAP_NS 1250000
 

@@ -281,11 +281,11 @@ static void test_recording(void)
         g_autofree char *first = NULL, *second = NULL;
         size_t n, m;
 
-        replay("mixed,requests=3000,iops=1500", NULL, ways[i], a);
+        replay("mixed,requests=1000,iops=1500", NULL, ways[i], a);
         replay(NULL, a, (ReplayOptions) { 0 }, b);
         g_assert_true(g_file_get_contents(a, &first, &n, NULL));
         g_assert_true(g_file_get_contents(b, &second, &m, NULL));
-        g_assert_cmpuint(n, ==, 32 + 3000 * (40 + 8 * SCARP_CAUSE__COUNT));
+        g_assert_cmpuint(n, ==, 32 + 1000 * (40 + 8 * SCARP_CAUSE__COUNT));
         g_assert_cmpmem(first, n, second, m);
     }
     g_unlink(a);
