@@ -119,7 +119,7 @@ static void test_random(gconstpointer scheme)
 {
     ScarpStats seen = { 0 };
 
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 14); seed++) {
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 400 : 9); seed++) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
         g_autofree char *overrides = random_overrides(rand, scheme);
 
