@@ -33,7 +33,7 @@ NOT_OURS = re.compile(
         [
             r"MAINTAINERS",  # a patch that adds a file: QEMU's list is not ours to edit
             r"line over 80 characters",  # 90 is an error
-            r"qemu_real_host_page_size",  # the engine knows nothing of QEMU
+            r"qemu_real_host_page_size|qemu_strto",  # the engine knows nothing of QEMU
             r"ftl/drive\.c:\d+: ERROR: spaces required around that '-'",  # G_DEFINE_QUARK's name
             r"ftl/scheme\.c:\d+: ERROR: spaces required around that '\*'",  # a cast in a macro
         ]
