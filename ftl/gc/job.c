@@ -222,7 +222,11 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc)
         return;
     }
     if (gc->units_out) {
-        close_packers(drive, gc);
+        /* The next step's units may fill the page that this one's began. */
+        if (gc->moves_left || gc->origin == SCARP_ORIGIN_PREMIGRATE ||
+            drive->block[gc->victim].valid <= gc->units_out) {
+            close_packers(drive, gc);
+        }
     } else if (gc->origin == SCARP_ORIGIN_PREMIGRATE) {
         scarp_block_put_back(drive, gc->victim);
         finish(drive, gc);

@@ -35,7 +35,7 @@ done
 
 xargs -P "$(nproc)" -L 1 sh -c '
     out=$work/tap/$(echo "$0$1" | tr /+ __)
-    "$0" --tap -p "$1" >"$out" 2>&1 && exit
+    timeout 900 "$0" --tap -p "$1" >"$out" 2>&1 && exit
     grep -q "^not ok" "$out" || echo "not ok 1 $1" >>"$out"' <"$list"
 
 # One plan for all.

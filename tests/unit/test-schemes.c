@@ -129,6 +129,30 @@ static void test_pgc_floor(void)
     g_assert_cmpint(waited[0] * 5, <, waited[1] * 4);
 }
 
+/*
+ * Collections in steps fill their pages as others do: were each step's last
+ * page closed, a collection could take as many pages as it frees, for ever.
+ */
+static void test_gftl_packs(void)
+{
+    static const char *const schemes[] = { "baseline", "gftl" };
+    double units[2];
+
+    for (int i = 0; i < 2; i++) {
+        ScarpStats seen = { 0 };
+
+        random_workload(&(Workload) {
+            .scheme = schemes[i], .seed = 1, .commands = 1500,
+            .overrides = SMALL ",geometry.page_bytes=16384,"
+                         "ftl.unit_bytes=4096,timing.erase_ns=10000",
+            .age_permille = 900, .ops = "RWW" }, &seen);
+        g_assert_cmpuint(seen.gc_page_programs, >, 0);
+        units[i] = (double)seen.gc_moved_units / seen.gc_page_programs;
+        g_test_message("%s: %.2f units a page", schemes[i], units[i]);
+    }
+    g_assert_cmpfloat(units[1], >, 0.95 * units[0]);
+}
+
 /* From one description: the choice decides, the key is its default. */
 static void test_copyback(void)
 {
@@ -254,6 +278,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, on_parity[i], test_on_parity);
     }
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
+    g_test_add_func("/schemes/gftl-packs", test_gftl_packs);
     g_test_add_func("/schemes/copyback", test_copyback);
     g_test_add_func("/schemes/refusals", test_refusals);
     return g_test_run();
