@@ -12,6 +12,8 @@ from machine import Machine
 from nvme import Controller, Namespace
 
 DESCRIPTION = Path(__file__).resolve().parent / "tiny.ini"
+# For schemes that need a sibling plane; as large.
+TWO_PLANES = ("geometry.planes_per_die=2", "geometry.blocks_per_plane=32")
 KIB = 1 << 10
 MIB = 1 << 20
 

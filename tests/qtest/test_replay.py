@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fixture import DESCRIPTION, KIB, DriveTest
+from fixture import DESCRIPTION, KIB, TWO_PLANES, DriveTest
 from logs import Command, read_commands
 from nvme import FUA, Op
 
@@ -83,8 +83,10 @@ class Replay(DriveTest):
         """Saved after a workload under another scheme, the image is both drives' beginning."""
         with tempfile.TemporaryDirectory() as folder:
             image = Path(folder) / "aged.img"
-            self.replayed("-d", DESCRIPTION, "-s", "cost-benefit", "--age", "900",
+            planes = [part for key in TWO_PLANES for part in ("-o", key)]
+            self.replayed("-d", DESCRIPTION, *planes, "-s", "cost-benefit", "--age", "900",
                           "--save", image, "-m", "closed", "-q", "4", "gen:mixed,requests=500")
             for scheme in ("baseline", "gc-par"):
                 with self.subTest(scheme):
-                    self.compare(scheme, f",image={image}", "--image", image)
+                    more = f",image={image},overrides={';'.join(TWO_PLANES)}"
+                    self.compare(scheme, more, "--image", image, *planes)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from fixture import KIB, DriveTest
+from fixture import KIB, TWO_PLANES, DriveTest
 from machine import Machine
 from nvme import Admin, Controller, Op, Status
 from test_gc import UNIT, Shadow
@@ -50,7 +50,8 @@ def running(machine: Machine) -> object:
 
 class Switch(DriveTest):
     def test_switch(self) -> None:
-        machine, ctrl, _ = self.drive(scheme="pgc", more=",params=pgc_floor=2")
+        machine, ctrl, _ = self.drive(
+            scheme="pgc", more=f",params=pgc_floor=2,overrides={';'.join(TWO_PLANES)}")
         page = scheme_page(ctrl)
         self.assertEqual((page.accepted, page.refused, page.switched_ns), (0, 0, 0))
         self.assertEqual((page.scheme, page.reason), ("pgc:pgc_floor=2", ""))
@@ -105,7 +106,7 @@ class Switch(DriveTest):
         self.assertEqual(set_scheme(ctrl, "x" * 1024), Status.INVALID_FIELD)
         self.assertIn("unknown", scheme_page(ctrl).reason)
         # Nor one in a single dword, with something else after it.
-        self.assertEqual(set_scheme(ctrl, "pagc"), Status.OK)
+        self.assertEqual(set_scheme(ctrl, "fifo"), Status.OK)
         # What follows a zero is not looked at.
         self.assertEqual(set_scheme(ctrl, b"pgc\0" + b"\xff" * 1020), Status.OK)
         self.assertEqual(scheme_page(ctrl).scheme, "pgc")
@@ -133,7 +134,7 @@ class Switch(DriveTest):
 
     def test_mid_io(self) -> None:
         """With commands and collections in flight, from and to each pacing."""
-        machine, ctrl, ns = self.drive()
+        machine, ctrl, ns = self.drive(more=f",overrides={';'.join(TWO_PLANES)}")
         shadow = Shadow(machine, ns, seed=11)
         until = 2 * shadow.units
         while shadow.written_units < until:
