@@ -357,6 +357,10 @@ bool replay_run(ScarpDrive *drive, Workload *workload,
         scarp_set_observer(drive, &observer);
     }
     ok = loop(&r, error);
+    if (options->gc_rows) {
+        /* What collects later, as a drive that is brought to rest, is not of it. */
+        scarp_set_observer(drive, &(ScarpObserver) { 0 });
+    }
     if (options->progress && r.shown_us) {
         fprintf(stderr, "\n");
     }

@@ -319,6 +319,36 @@ static void test_far_requests(void)
     g_unlink(path);
 }
 
+/* The log may be closed by the time that the drive collects again. */
+static void test_gc_log_ends(void)
+{
+    ScarpDrive *drive = new_drive();
+    FILE *log = tmpfile();
+    long end = 0;
+
+    g_assert_nonnull(log);
+    for (int i = 0; i < 2; i++) {
+        g_autoptr(GError) error = NULL;
+        Workload *workload = gen_new("uniform,requests=600",
+                                     scarp_drive_logical_bytes(drive), 1,
+                                     &error);
+        ReplayOptions o = { .mode = REPLAY_CLOSED, .depth = 8,
+                            .speed_permille = 1000, .align_bytes = 512,
+                            .gc_rows = i ? NULL : log };
+        ReplayResult result;
+
+        g_assert_true(replay_run(drive, workload, &o, &result, &error));
+        g_assert_no_error(error);
+        g_assert_cmpuint(scarp_stats(drive)->gc_runs, >, 0);
+        end = i ? end : ftell(log);
+        workload->free(workload);
+    }
+    g_assert_cmpint(end, >, 0);
+    g_assert_cmpint(ftell(log), ==, end);
+    fclose(log);
+    scarp_drive_free(drive);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -329,6 +359,7 @@ int main(int argc, char **argv)
     g_test_add_func("/generators/bad", test_bad_generators);
     g_test_add_func("/replay/modes", test_modes);
     g_test_add_func("/replay/recording", test_recording);
+    g_test_add_func("/replay/gc-log-ends", test_gc_log_ends);
     g_test_add_func("/replay/far-requests", test_far_requests);
     return g_test_run();
 }
