@@ -305,6 +305,10 @@ void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
 /* Active blocks that this drive's settings would never fill count as full. */
 void scarp_blocks_close_unused(ScarpDrive *drive);
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
+/* n units of one block from ppn on, which were not, are valid. */
+void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n);
+/* None of its units is valid any longer. */
+void scarp_block_emptied(ScarpDrive *drive, uint32_t block);
 void scarp_block_take(ScarpDrive *drive, uint32_t block);
 /* Back among the candidates, not erased (PREMIGRATE ends so). */
 void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
@@ -321,6 +325,12 @@ uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);
 /* First PPN of the plane's next page; the caller checked that it exists. */
 uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                           uint16_t stream);
+/*
+ * *pages of them, or as many as lie one after the other, for GC's copies that
+ * take no time: their programs have ended.
+ */
+uint32_t scarp_alloc_pages(ScarpDrive *drive, uint32_t plane,
+                           ScarpOrigin origin, uint32_t *pages);
 /* The same for a program, which says whether it wants the aligned block. */
 uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx);
 
@@ -352,6 +362,16 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *l2p);
 /* The mapping and the data switch together, if the copy is still wanted. */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);
+
+/* A bit for each of n <= 64 units from ppn on, the first one's lowest. */
+uint64_t scarp_map_valid_bits(const ScarpDrive *drive, uint32_t ppn,
+                              uint32_t n);
+/*
+ * The n valid units from[], of one block, have moved to those from to on, of
+ * another.  The first block counts them until scarp_block_emptied().
+ */
+void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
+                            uint32_t n, uint32_t to);
 
 /* map/alloc_static.c: the i-th plane in the order of ftl.allocation */
 uint32_t scarp_alloc_order(const ScarpDescription *d, uint32_t i);
@@ -388,11 +408,14 @@ bool scarp_parity_check(const ScarpDrive *drive, bool contents,
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
 /* One page of a full block moves; the plane has no collection running. */
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
-bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
+/* Tells observers of a victim that was collected. */
+void scarp_gc_report(ScarpDrive *drive, const ScarpGc *gc);
 /* Goes on with a collection that was left alone (moves_left was 0). */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc);
 void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx);
 void scarp_gc_tx_done(ScarpDrive *drive, ScarpTx *tx);
+/* gc/instant.c: a collection that takes no time; false: there is no victim */
+bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
 /* gc/victim.c */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);

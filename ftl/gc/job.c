@@ -7,11 +7,9 @@
 
 #include <string.h>
 
-/* Units ahead: of a collection that takes time, and of one that takes none. */
-#define LOOK_AHEAD 8
-#define LOOK_FAR_AHEAD 24
+#define LOOK_AHEAD 8 /* units */
 
-static void report(ScarpDrive *drive, const ScarpGc *gc)
+void scarp_gc_report(ScarpDrive *drive, const ScarpGc *gc)
 {
     /* Ahead of time no victim is collected: pages moved, that is all. */
     if (drive->observer.gc_done && gc->origin == SCARP_ORIGIN_GC) {
@@ -119,9 +117,9 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
 }
 
 /* A victim's units name entries all over the table: fetch them early. */
-static void look_ahead(const ScarpDrive *drive, uint32_t ppn, uint32_t units)
+static void look_ahead(const ScarpDrive *drive, uint32_t ppn)
 {
-    uint32_t ahead = ppn + units;
+    uint32_t ahead = ppn + LOOK_AHEAD;
 
     if (ahead < drive->units_per_plane * drive->n_planes &&
         scarp_map_valid(drive, ahead)) {
@@ -140,7 +138,7 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
     ScarpTx *tx;
 
     for (uint32_t i = 0; i < drive->units_per_page; i++) {
-        look_ahead(drive, first + i, LOOK_AHEAD);
+        look_ahead(drive, first + i);
         if (scarp_map_valid(drive, first + i)) {
             ScarpUnit *unit = scarp_unit_new(drive, drive->p2l[first + i]);
 
@@ -197,7 +195,7 @@ static void finish(ScarpDrive *drive, ScarpGc *gc)
                                          drive->d.planes_per_die;
         }
     }
-    report(drive, gc);
+    scarp_gc_report(drive, gc);
     if (drive->scheme.pacing->gc_done) {
         drive->scheme.pacing->gc_done(drive, gc);
     }
@@ -384,55 +382,4 @@ void scarp_gc_tx_done(ScarpDrive *drive, ScarpTx *tx)
         break;
     }
     scarp_tx_free(drive, tx);
-}
-
-/* ---- Without time: ageing, and GC that costs nothing ------------------- */
-
-bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
-{
-    bool levelling;
-    uint32_t victim = scarp_gc_choose_victim(drive, p, &levelling);
-    uint32_t moved = 0, reads = 0, programs = 0, to = 0, last_page = UINT32_MAX;
-
-    if (victim == SCARP_NONE) {
-        return false;
-    }
-    scarp_block_take(drive, victim);
-    for (uint32_t i = 0; i < LOOK_FAR_AHEAD; i++) {
-        look_ahead(drive, victim * drive->units_per_block, i);
-    }
-    for (uint32_t i = 0; i < drive->units_per_block &&
-                         drive->block[victim].valid; i++) {
-        uint32_t from = victim * drive->units_per_block + i;
-
-        look_ahead(drive, from, LOOK_FAR_AHEAD);
-        __builtin_prefetch(&drive->p2l[from] + 2 * LOOK_FAR_AHEAD);
-        if (!scarp_map_valid(drive, from)) {
-            continue;
-        }
-        if (!(moved & (drive->units_per_page - 1))) {
-            to = scarp_alloc_page(drive, p, SCARP_ORIGIN_GC, 0);
-            drive->block[scarp_ppn_block(drive, to)].programmed++;
-            programs++;
-        }
-        scarp_map_relocate(drive, drive->p2l[from], from, to++);
-        moved++;
-        reads += i >> drive->page_shift != last_page;
-        last_page = i >> drive->page_shift;
-    }
-    drive->stats.padded_units += programs * drive->units_per_page - moved;
-    drive->stats.gc_page_programs += programs;
-    drive->stats.gc_page_reads += reads;
-    drive->stats.gc_moved_units += moved;
-    drive->stats.gc_runs++;
-    drive->stats.wear_runs += levelling;
-    scarp_block_erase(drive, victim);
-    if (drive->observer.gc_done) {
-        ScarpGc gc = { .origin = SCARP_ORIGIN_GC, .plane = p,
-                       .victim = victim, .moved = moved,
-                       .begin_ns = drive->now_ns };
-
-        report(drive, &gc);
-    }
-    return true;
 }

@@ -329,8 +329,10 @@ uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t p,
     return active == SCARP_NONE ? 0 : drive->block[active].written;
 }
 
-static uint32_t next_page(ScarpDrive *drive, uint32_t p, int kind,
-                          ScarpOrigin origin, uint16_t stream)
+/* *pages: as many as there shall be at most; then, as there are. */
+static inline uint32_t next_pages(ScarpDrive *drive, uint32_t p, int kind,
+                                  ScarpOrigin origin, uint16_t stream,
+                                  uint32_t *pages)
 {
     ScarpPlane *plane = &drive->plane[p];
     uint32_t *active = &plane->active[kind];
@@ -351,12 +353,36 @@ static uint32_t next_page(ScarpDrive *drive, uint32_t p, int kind,
     }
     block = &drive->block[*active];
     ppn = *active * drive->units_per_block +
-          block->written++ * drive->units_per_page;
+          block->written * drive->units_per_page;
+    *pages = MIN(*pages, (uint32_t)drive->d.pages_per_block - block->written);
+    block->written += *pages;
     block->modified_ns = drive->now_ns;
     if (block->written == drive->d.pages_per_block) {
         full_insert(drive, plane, *active);
         *active = SCARP_NONE;
     }
+    return ppn;
+}
+
+static uint32_t next_page(ScarpDrive *drive, uint32_t p, int kind,
+                          ScarpOrigin origin, uint16_t stream)
+{
+    uint32_t one = 1;
+
+    return next_pages(drive, p, kind, origin, stream, &one);
+}
+
+uint32_t scarp_alloc_pages(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                           uint32_t *pages)
+{
+    uint32_t ppn;
+
+    if (drive->scheme.merge->aligned) {
+        *pages = 1; /* each may change which block is behind */
+    }
+    ppn = next_pages(drive, p, active_for(drive, p, origin, 0), origin, 0,
+                     pages);
+    drive->block[scarp_ppn_block(drive, ppn)].programmed += *pages;
     return ppn;
 }
 
@@ -396,6 +422,49 @@ void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
     drive->valid[ppn / 64] ^= 1ull << (ppn % 64);
     block->modified_ns = drive->now_ns;
     plane->valid += change;
+}
+
+/* Sets or clears the bits of n units. */
+static void mark_valid(ScarpDrive *drive, uint32_t ppn, uint32_t n, bool valid)
+{
+    while (n) {
+        uint32_t bit = ppn % 64, bits = MIN(n, 64 - bit);
+        uint64_t mask = UINT64_MAX >> (64 - bits) << bit;
+        uint64_t *word = &drive->valid[ppn / 64];
+
+        *word = valid ? *word | mask : *word & ~mask;
+        ppn += bits;
+        n -= bits;
+    }
+}
+
+void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n)
+{
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    ScarpPlane *plane = plane_of(drive, index);
+    ScarpBlock *block = &drive->block[index];
+
+    if (block->state == BLOCK_FULL) {
+        bucket_remove(drive, plane, index);
+        block->valid += n;
+        bucket_insert(drive, plane, index);
+    } else {
+        block->valid += n;
+    }
+    mark_valid(drive, ppn, n, true);
+    block->modified_ns = drive->now_ns;
+    plane->valid += n;
+}
+
+void scarp_block_emptied(ScarpDrive *drive, uint32_t index)
+{
+    ScarpBlock *block = &drive->block[index];
+
+    mark_valid(drive, index * drive->units_per_block, drive->units_per_block,
+               false);
+    plane_of(drive, index)->valid -= block->valid;
+    block->valid = 0;
+    block->modified_ns = drive->now_ns;
 }
 
 void scarp_block_take(ScarpDrive *drive, uint32_t index)

@@ -54,3 +54,37 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
     scarp_store_put(drive, to, data);
     return true;
 }
+
+uint64_t scarp_map_valid_bits(const ScarpDrive *drive, uint32_t ppn,
+                              uint32_t n)
+{
+    uint32_t bit = ppn % 64;
+    uint64_t bits = drive->valid[ppn / 64] >> bit;
+
+    if (bit && bit + n > 64) {
+        bits |= drive->valid[ppn / 64 + 1] << (64 - bit);
+    }
+    return bits & UINT64_MAX >> (64 - n);
+}
+
+void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
+                            uint32_t n, uint32_t to)
+{
+    /* In two rounds, so that the table's entries come while others do. */
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t lpn = drive->p2l[from[i]];
+
+        drive->p2l[to + i] = lpn;
+        __builtin_prefetch(&drive->l2p[lpn], 1);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        drive->l2p[drive->p2l[to + i]] = to + i;
+    }
+    for (uint32_t i = 0; drive->version && i < n; i++) {
+        drive->version[to + i] = drive->version[from[i]]; /* a copy is as old */
+    }
+    for (uint32_t i = 0; drive->store_data && i < n; i++) {
+        scarp_store_put(drive, to + i, scarp_store_take(drive, from[i]));
+    }
+    scarp_block_filled(drive, to, n);
+}

@@ -1,0 +1,82 @@
+/*
+ * Collections without time: of ageing, and of GC that costs nothing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive.h"
+
+typedef struct {
+    uint32_t to;   /* next unit of the pages that are allocated */
+    uint32_t room; /* units left in them */
+    uint32_t programs;
+} Copies;
+
+/* from: n valid units of one block, in the order of their pages. */
+static void copy(ScarpDrive *drive, uint32_t plane, Copies *copies,
+                 const uint32_t *from, uint32_t n)
+{
+    while (n) {
+        uint32_t run;
+
+        if (!copies->room) {
+            uint32_t pages = (n + drive->units_per_page - 1) >>
+                             drive->page_shift;
+
+            copies->to = scarp_alloc_pages(drive, plane, SCARP_ORIGIN_GC,
+                                           &pages);
+            copies->room = pages << drive->page_shift;
+            copies->programs += pages;
+        }
+        run = MIN(n, copies->room);
+        scarp_map_relocate_run(drive, from, run, copies->to);
+        copies->to += run;
+        copies->room -= run;
+        from += run;
+        n -= run;
+    }
+}
+
+bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
+{
+    bool levelling;
+    uint32_t victim = scarp_gc_choose_victim(drive, p, &levelling);
+    uint32_t first = victim * drive->units_per_block, moved = 0, reads = 0;
+    uint32_t last_page = UINT32_MAX;
+    Copies copies = { 0 };
+
+    if (victim == SCARP_NONE) {
+        return false;
+    }
+    scarp_block_take(drive, victim);
+    for (uint32_t i = 0; i < drive->units_per_block;) {
+        uint32_t bits = MIN(64, drive->units_per_block - i), n = 0, from[64];
+        uint64_t valid = scarp_map_valid_bits(drive, first + i, bits);
+
+        for (; valid; valid &= valid - 1) {
+            uint32_t at = i + __builtin_ctzll(valid);
+
+            from[n++] = first + at;
+            reads += at >> drive->page_shift != last_page;
+            last_page = at >> drive->page_shift;
+        }
+        copy(drive, p, &copies, from, n);
+        moved += n;
+        i += bits;
+    }
+    scarp_block_emptied(drive, victim);
+    drive->stats.padded_units += copies.room;
+    drive->stats.gc_page_programs += copies.programs;
+    drive->stats.gc_page_reads += reads;
+    drive->stats.gc_moved_units += moved;
+    drive->stats.gc_runs++;
+    drive->stats.wear_runs += levelling;
+    scarp_block_erase(drive, victim);
+    if (drive->observer.gc_done) {
+        ScarpGc gc = { .origin = SCARP_ORIGIN_GC, .plane = p,
+                       .victim = victim, .moved = moved,
+                       .begin_ns = drive->now_ns };
+
+        scarp_gc_report(drive, &gc);
+    }
+    return true;
+}
