@@ -300,33 +300,34 @@ void scarp_work(ScarpDrive *drive)
     }
 }
 
-static void run_one(ScarpDrive *drive, uint32_t source)
+static void run_source(ScarpDrive *drive, uint32_t source)
 {
-    uint32_t timer = scarp_timer_source(drive);
-
-    if (source > timer) {
-        scarp_stage_event(drive, source - timer - 1);
-    } else if (source == timer) {
-        scarp_timer_event(drive);
-    } else if (source >= drive->d.channels) {
+    if (source < drive->d.channels) {
+        scarp_channel_event(drive, source);
+    } else if (source < scarp_timer_source(drive)) {
         scarp_die_event(drive, source - drive->d.channels);
     } else {
-        scarp_channel_event(drive, source);
+        scarp_timer_event(drive);
     }
-    scarp_work(drive);
 }
 
 void scarp_run(ScarpDrive *drive, int64_t now_ns)
 {
-    while (scarp_events_next_ns(&drive->events) <= now_ns) {
-        ScarpEventKey key = drive->events.first_key;
-        uint32_t source = drive->events.first;
+    ScarpEvents *events = &drive->events;
 
-        drive->now_ns = scarp_events_next_ns(&drive->events);
-        run_one(drive, source);
-        /* Cleared last: mostly the source has its next event by now. */
-        if (drive->events.first_key == key) {
-            scarp_events_set(&drive->events, source, SCARP_TIME_NEVER);
+    while (scarp_events_next_ns(events) <= now_ns) {
+        uint32_t head = scarp_events_head(events);
+
+        drive->now_ns = scarp_events_next_ns(events);
+        if (head < SCARP_EVENTS_LANES) {
+            run_source(drive, scarp_events_pop_lane(events, head));
+        } else if (head < SCARP_HEAD_TREE) {
+            scarp_stage_event(drive, head - SCARP_HEAD_NEAR);
+        } else {
+            run_source(drive, scarp_events_pop_tree(events));
+        }
+        if (drive->n_kicked) {
+            scarp_work(drive);
         }
 #ifdef SCARP_CHECKED
         {

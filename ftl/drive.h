@@ -224,6 +224,13 @@ typedef struct {
 
 #include "policy.h"
 
+/* Lanes of events: arrays and transfers that take equally long, and waits. */
+enum {
+    SCARP_LANE_READ, SCARP_LANE_PROGRAM, SCARP_LANE_OUT, SCARP_LANE_CHANNEL,
+    SCARP_LANE__COUNT
+};
+G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
+
 /* Event sources: channels, dies, the timer, then these. */
 enum { STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE__COUNT };
 
@@ -240,6 +247,7 @@ struct ScarpDrive {
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
         by_planes_per_die, by_dies_per_channel, by_planes;
     int64_t page_transfer_ns;
+    int64_t unit_link_ns; /* of unit_bytes on the host's link */
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
     int64_t now_ns;
     int64_t past_ns; /* lived before its clock began: an image's */

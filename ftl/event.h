@@ -1,10 +1,14 @@
 /*
- * Event sources in a winner tree.
+ * What happens next, of sources (channel, die, pipeline stage) with at most one
+ * pending event each, in the order of time, then of being set.
  *
- * Every resource (channel, die, pipeline stage) has at most one pending event,
- * so the queue is a tournament over sources, not over events: it never
- * allocates, and an update costs at most log2(sources).  The few stages that
- * every command passes stand next to the root.
+ * Most events of a kind take the same time: they come in the order in which
+ * they are set.  Each kind has a lane, a list to whose end such an event is
+ * appended; one that would come before the lane's last goes into a winner tree
+ * over the sources, as do events without a lane.  The few stages that every
+ * command passes stand beside them.  What is first of all is the least of the
+ * heads.  So an event costs the same on any number of dies, mostly, and log2 of
+ * it at worst, and nothing is allocated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,33 +17,68 @@
 
 #include "scarp.h"
 
+#define SCARP_EVENTS_LANES 4
 #define SCARP_EVENTS_NEAR 3
+
+/* Heads: the lanes', then the near sources, then the tree's. */
+enum {
+    SCARP_HEAD_NEAR = SCARP_EVENTS_LANES,
+    SCARP_HEAD_TREE = SCARP_HEAD_NEAR + SCARP_EVENTS_NEAR,
+    SCARP_HEAD__COUNT /* a power of two */
+};
 
 /* Time in the upper half; below it what breaks ties: set earlier, first. */
 typedef unsigned __int128 ScarpEventKey;
 
 typedef struct {
-    ScarpEventKey first_key;
-    uint32_t first;    /* source of the next event */
-    uint32_t n_far;
-    uint32_t n_leaves; /* power of two; n_far and some that never happen */
+    int64_t time_ns;     /* in a lane */
+    uint64_t seq;        /* ditto */
+    uint32_t next, prev; /* ditto; sources, or UINT32_MAX */
+    uint32_t place;      /* its lane, the tree, or SCARP_HEAD__COUNT: nowhere */
+} ScarpEvent;
+
+typedef struct {
     uint64_t next_seq;
-    ScarpEventKey near[SCARP_EVENTS_NEAR];
-    ScarpEventKey *key; /* [n_leaves] */
-    uint32_t *winner;   /* [n_leaves], winner[1] is the next of the far ones */
+    uint32_t n_far;
+    /*
+     * The heads' tournament: [1] is the next of all, [SCARP_HEAD__COUNT + i]
+     * is head i.  An empty one's time is SCARP_TIME_NEVER and its number, so
+     * that those that are equal are events.
+     */
+    uint64_t round_ns[2 * SCARP_HEAD__COUNT];
+    uint32_t round_head[2 * SCARP_HEAD__COUNT];
+    uint64_t head_seq[SCARP_HEAD__COUNT];
+    uint32_t lane_first[SCARP_EVENTS_LANES], lane_last[SCARP_EVENTS_LANES];
+    ScarpEvent *event;   /* [n_far] */
+    uint32_t n_leaves;   /* power of two; n_far and some that never happen */
+    uint32_t *winner;    /* [n_leaves], winner[1] is the next of the tree */
+    ScarpEventKey *leaf; /* [n_leaves] */
 } ScarpEvents;
 
-/* Sources 0 … n_far - 1 in the tree, then the near ones. */
+/* Sources 0 … n_far - 1, which may use lanes and the tree, then the near. */
 void scarp_events_init(ScarpEvents *events, uint32_t n_far);
 void scarp_events_clear(ScarpEvents *events);
 
 /* Set the only pending event of source; SCARP_TIME_NEVER removes it. */
 void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns);
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns);
+/* The same, of a kind whose events mostly come in the order of being set. */
+void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
+                           int64_t time_ns);
+
+/* Removes the next event, which is of a lane or the tree; its source. */
+uint32_t scarp_events_pop_lane(ScarpEvents *events, uint32_t lane);
+uint32_t scarp_events_pop_tree(ScarpEvents *events);
 
 static inline int64_t scarp_events_next_ns(const ScarpEvents *events)
 {
-    return events->first_key >> 64;
+    return MIN(events->round_ns[1], (uint64_t)SCARP_TIME_NEVER);
+}
+
+/* Head of the next event; any, if there is none. */
+static inline uint32_t scarp_events_head(const ScarpEvents *events)
+{
+    return events->round_head[1];
 }
 
 #endif /* SCARP_EVENT_H */

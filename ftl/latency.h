@@ -20,8 +20,8 @@ enum {
 /* The drive's own; a reset clears and makes them anew. */
 void scarp_latency_init(ScarpDrive *drive);
 void scarp_latency_clear(ScarpDrive *drive);
-/* A read or write that has completed. */
-void scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
+/* A read or write that has completed; [SCARP_CAUSE__COUNT] to add its to. */
+uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
 /* Their parts of scarp_stats_json() and scarp_stats_log_page(). */
 void scarp_latency_json(const ScarpDrive *drive, GString *json);
 void scarp_latency_page(const ScarpDrive *drive,

@@ -183,6 +183,12 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
  */
 char *scarp_schemes_text(void);
 
+/*
+ * A hint: a read or write at offset_bytes comes soon.  What it will look up is
+ * fetched into the processor's caches; nothing else changes.
+ */
+void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes);
+
 /* Accept cmd at now_ns, which is not before the last processed event. */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 

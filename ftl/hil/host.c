@@ -25,18 +25,40 @@ static void stage_push(ScarpDrive *drive, uint32_t stage, ScarpCmd *cmd,
     }
 }
 
+static int64_t link_ns(const ScarpDrive *drive, uint64_t bytes)
+{
+    if (bytes == drive->unit_bytes) {
+        return drive->unit_link_ns;
+    }
+    return (bytes * 1000 + drive->d.link_mbs - 1) / drive->d.link_mbs;
+}
+
 /* Each direction of the link serves one transfer after the other. */
 static void link_push(ScarpDrive *drive, uint32_t stage, ScarpCmd *cmd)
 {
     int64_t *free_ns = &drive->link_free_ns[stage == STAGE_LINK_OUT];
     int64_t start = MAX(drive->now_ns, *free_ns);
 
-    *free_ns = start + (cmd->length_bytes * 1000 + drive->d.link_mbs - 1) /
-                           drive->d.link_mbs;
+    *free_ns = start + link_ns(drive, cmd->length_bytes);
     stage_push(drive, stage, cmd, *free_ns);
 }
 
 static void dispatch(ScarpDrive *drive);
+
+static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
+{
+    /* volatile: one by one; two at once would wait for what was just stored */
+    const volatile int64_t *cause_ns = cmd->cause_ns;
+
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        int64_t ns = cause_ns[i];
+
+        all[i] += ns;
+        if (bucket) {
+            bucket[i] += ns;
+        }
+    }
+}
 
 static void count(ScarpDrive *drive, const ScarpCmd *cmd)
 {
@@ -47,17 +69,16 @@ static void count(ScarpDrive *drive, const ScarpCmd *cmd)
     if (cmd->seq < drive->first_counted_seq) {
         return;
     }
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        stats->cause_ns[i] += cmd->cause_ns[i];
-    }
     if (cmd->op == SCARP_OP_READ) {
         stats->read_latency_sum_ns += latency;
         stats->read_latency_max_ns = MAX(stats->read_latency_max_ns, latency);
-        scarp_latency_add(drive, cmd);
+        add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
     } else if (cmd->op == SCARP_OP_WRITE) {
         stats->write_latency_sum_ns += latency;
         stats->write_latency_max_ns = MAX(stats->write_latency_max_ns, latency);
-        scarp_latency_add(drive, cmd);
+        add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
+    } else {
+        add_causes(cmd, stats->cause_ns, NULL);
     }
 }
 
@@ -197,6 +218,16 @@ void scarp_stage_event(ScarpDrive *drive, uint32_t stage)
     }
 }
 
+void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes)
+{
+    uint32_t lpn = scarp_bytes_lpn(drive, offset_bytes);
+
+    if (lpn < drive->logical_units) {
+        __builtin_prefetch(&drive->l2p[lpn]);
+        __builtin_prefetch(&drive->hash[lpn & drive->hash_mask], 1);
+    }
+}
+
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
 {
     ScarpStats *stats = &drive->stats;
@@ -209,7 +240,14 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
     g_assert(cmd->op == SCARP_OP_FLUSH ||
              cmd->offset_bytes + cmd->length_bytes <=
                  scarp_drive_logical_bytes(drive));
-    scarp_run(drive, now_ns);
+    if (cmd->op <= SCARP_OP_WRITE) {
+        /* Looked up when the firmware, or the link, is done with it. */
+        scarp_expect(drive, cmd->offset_bytes);
+    }
+    if (scarp_events_next_ns(&drive->events) <= now_ns) {
+        scarp_run(drive, now_ns);
+    }
+    drive->now_ns = now_ns;
     scarp_clear(cmd->cause_ns, sizeof(cmd->cause_ns));
     cmd->submit_ns = cmd->mark_ns = now_ns;
     cmd->seq = drive->next_seq++;
@@ -217,12 +255,5 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
     (*count[cmd->op])++;
     stats->read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
     stats->write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
-    if (cmd->op <= SCARP_OP_WRITE) {
-        uint32_t lpn = scarp_bytes_lpn(drive, cmd->offset_bytes);
-
-        /* Looked up when the firmware, or the link, is done with it. */
-        __builtin_prefetch(&drive->l2p[lpn]);
-        __builtin_prefetch(&drive->hash[lpn & drive->hash_mask], 1);
-    }
     stage_push(drive, STAGE_FIRMWARE, cmd, now_ns + drive->d.firmware_ns);
 }

@@ -21,7 +21,8 @@ void scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
     drive->die[waiter / 2].channel_next[waiter % 2] = SCARP_NONE;
     if (channel->wait_head == SCARP_NONE) {
         channel->wait_head = waiter;
-        scarp_events_set(&drive->events, c, channel->free_ns);
+        scarp_events_set_lane(&drive->events, SCARP_LANE_CHANNEL, c,
+                              channel->free_ns);
     } else {
         uint32_t tail = channel->wait_tail;
 
@@ -37,7 +38,8 @@ void scarp_channel_event(ScarpDrive *drive, uint32_t c)
 
     channel->wait_head = drive->die[waiter / 2].channel_next[waiter % 2];
     scarp_channel_granted(drive, waiter);
-    scarp_events_set(&drive->events, c,
-                     channel->wait_head == SCARP_NONE ? SCARP_TIME_NEVER
-                                                      : channel->free_ns);
+    if (channel->wait_head != SCARP_NONE) {
+        scarp_events_set_lane(&drive->events, SCARP_LANE_CHANNEL, c,
+                              channel->free_ns);
+    }
 }

@@ -28,6 +28,22 @@ static void set_activity(ScarpDrive *drive, ScarpDie *die, DieActivity now)
     die->activity = now;
 }
 
+static void array_ends(ScarpDrive *drive, uint32_t index, TxKind kind,
+                       int64_t end_ns)
+{
+    uint32_t source = scarp_die_source(drive, index);
+
+    if (kind == TX_ERASE) {
+        /* Rare, and so long that programs would end before it. */
+        scarp_events_set(&drive->events, source, end_ns);
+        return;
+    }
+    scarp_events_set_lane(&drive->events,
+                          kind == TX_READ ? SCARP_LANE_READ
+                                          : SCARP_LANE_PROGRAM,
+                          source, end_ns);
+}
+
 static DieActivity activity_of(const ScarpTx *tx)
 {
     switch (tx->kind) {
@@ -43,15 +59,19 @@ static DieActivity activity_of(const ScarpTx *tx)
 G_STATIC_ASSERT(SCARP_CAUSE_DIE_HOST_READ + DIE_IDLE == SCARP_CAUSE_NO_SPACE);
 G_STATIC_ASSERT(SCARP_CAUSE_CHANNEL + OWN_TRANSFER == SCARP_CAUSE_TRANSFER);
 
-/* What the die did since tx was queued is what it waited for. */
+/*
+ * What the die did since tx was queued is what it waited for.  What it has
+ * done since since_ns is added to tx alone: several numbers that are loaded at
+ * once, right after one of them was stored, wait for that store.
+ */
 void scarp_tx_account(ScarpDrive *drive, ScarpTx *tx)
 {
-    ScarpDie *die = &drive->die[scarp_plane_die(drive, tx->plane)];
+    const ScarpDie *die = &drive->die[scarp_plane_die(drive, tx->plane)];
 
-    set_activity(drive, die, die->activity);
     for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
         tx->waited_ns[i] += die->spent_ns[i];
     }
+    tx->waited_ns[die->activity] += drive->now_ns - die->since_ns;
     tx->mark_ns = drive->now_ns;
 }
 
@@ -109,10 +129,10 @@ void scarp_tx_enqueue(ScarpDrive *drive, ScarpTx *tx)
             queue = &plane->programs;
             die->n_programs++;
         }
-        set_activity(drive, die, die->activity);
         for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
             tx->waited_ns[i] -= die->spent_ns[i];
         }
+        tx->waited_ns[die->activity] -= drive->now_ns - die->since_ns;
     }
     tx->mark_ns = drive->now_ns;
     tx->next = NULL;
@@ -198,7 +218,7 @@ static void array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
 
     die->phase = PHASE_ARRAY;
     die->array_end_ns = end_ns;
-    scarp_events_set(&drive->events, scarp_die_source(drive, index), end_ns);
+    array_ends(drive, index, die->current->kind, end_ns);
     /* Reads that came before it could be suspended look once more. */
     if (die->n_reads && (drive->d.suspend_program || drive->d.suspend_erase)) {
         scarp_die_kick(drive, index);
@@ -260,8 +280,9 @@ static void grant_out(ScarpDrive *drive, uint32_t index)
     }
     drive->channel[scarp_die_channel(drive, index)].free_ns = at_ns;
     die->phase = PHASE_OUT;
-    scarp_events_set(&drive->events, scarp_die_source(drive, index),
-                     die->current->mark_ns);
+    scarp_events_set_lane(&drive->events, SCARP_LANE_OUT,
+                          scarp_die_source(drive, index),
+                          die->current->mark_ns);
 }
 
 void scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
@@ -459,8 +480,7 @@ static void all_ended(ScarpDrive *drive, uint32_t index)
     if (die->ahead) {
         promote(drive, index);
     } else {
-        rest(drive, index);
-        scarp_die_kick(drive, index);
+        scarp_die_kick(drive, index); /* it rests when there is no work */
     }
 }
 
@@ -481,8 +501,9 @@ void scarp_die_event(ScarpDrive *drive, uint32_t index)
     }
     if (die->phase == PHASE_OUT && multiplane) {
         die->current = tx->mate;
-        scarp_events_set(&drive->events, scarp_die_source(drive, index),
-                         die->current->mark_ns);
+        scarp_events_set_lane(&drive->events, SCARP_LANE_OUT,
+                              scarp_die_source(drive, index),
+                              die->current->mark_ns);
         end_tx(drive, tx, index);
         return;
     }

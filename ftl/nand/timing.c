@@ -31,6 +31,8 @@ void scarp_timing_init(ScarpDrive *drive)
 
     drive->page_transfer_ns = (d->page_bytes * 1000 + d->channel_mts - 1) /
                               d->channel_mts;
+    drive->unit_link_ns = (drive->unit_bytes * 1000ull + d->link_mbs - 1) /
+                          d->link_mbs;
     drive->read_ns_of = g_new(int64_t, d->pages_per_block);
     drive->program_ns_of = g_new(int64_t, d->pages_per_block);
     for (uint64_t i = 0; i < d->pages_per_block; i++) {

@@ -25,7 +25,7 @@ typedef struct {
     GPtrArray *idle;   /* slots */
     GPtrArray *all;
     TraceRecord next;
-    bool has_next;
+    bool has_next, next_folded;
     int64_t last_time_ns;
     uint64_t end_bytes;   /* of the request before */
     uint64_t *touched, *written; /* a bit per FOOTPRINT_BYTES of the drive */
@@ -33,22 +33,6 @@ typedef struct {
     uint32_t in_flight;
     gint64 shown_us;
 } Replay;
-
-static bool advance(Replay *r, GError **error)
-{
-    GError *problem = NULL;
-
-    if (r->o->max_requests && r->result->requests >= r->o->max_requests) {
-        r->has_next = false;
-        return true;
-    }
-    r->has_next = r->workload->next(r->workload, &r->next, &problem);
-    if (problem) {
-        g_propagate_error(error, problem);
-        return false;
-    }
-    return true;
-}
 
 /*
  * Devices of one trace begin at places of their own, an irrational-looking
@@ -78,6 +62,7 @@ static void fit(Replay *r, TraceRecord *record)
     uint64_t align = MAX(r->o->align_bytes, SCARP_SECTOR_BYTES);
     uint64_t begin = record->offset_bytes, length, room;
 
+    r->next_folded = false;
     if (record->op == SCARP_OP_FLUSH) {
         record->offset_bytes = record->length_bytes = 0;
         return;
@@ -92,8 +77,7 @@ static void fit(Replay *r, TraceRecord *record)
         begin = (unsigned __int128)(begin % r->o->scale_bytes) * drive /
                 r->o->scale_bytes;
     } else {
-        r->result->folded += begin >= drive ||
-                             record->length_bytes > drive - begin;
+        r->next_folded = begin >= drive || record->length_bytes > drive - begin;
         begin = (begin % drive + device_shift(r, record->device, drive)) %
                 drive;
     }
@@ -108,6 +92,26 @@ static void fit(Replay *r, TraceRecord *record)
     }
     record->offset_bytes = begin;
     record->length_bytes = length;
+}
+
+static bool advance(Replay *r, GError **error)
+{
+    GError *problem = NULL;
+
+    if (r->o->max_requests && r->result->requests >= r->o->max_requests) {
+        r->has_next = false;
+        return true;
+    }
+    r->has_next = r->workload->next(r->workload, &r->next, &problem);
+    if (problem) {
+        g_propagate_error(error, problem);
+        return false;
+    }
+    if (r->has_next) {
+        fit(r, &r->next);
+        scarp_expect(r->drive, r->next.offset_bytes);
+    }
+    return true;
 }
 
 static uint64_t mark(uint64_t *bits, uint64_t first, uint64_t last)
@@ -176,7 +180,7 @@ static void submit(Replay *r, int64_t now_ns)
     } else {
         slot = g_ptr_array_steal_index_fast(r->idle, r->idle->len - 1);
     }
-    fit(r, &r->next);
+    r->result->folded += r->next_folded;
     count(r, &r->next);
     characterise(r, &r->next);
     slot->number = r->result->requests - 1;

@@ -74,7 +74,7 @@ void scarp_latency_clear(ScarpDrive *drive)
     }
 }
 
-void scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
+uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
 {
     ScarpLatency *latency = drive->latency[cmd->op];
     uint64_t ns = cmd->complete_ns - cmd->submit_ns;
@@ -83,9 +83,7 @@ void scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
     latency->n++;
     latency->count[bucket_of(ns, FINE_BITS)]++;
     bucket->n++;
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        bucket->cause_ns[i] += cmd->cause_ns[i];
-    }
+    return bucket->cause_ns;
 }
 
 uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op)

@@ -65,12 +65,32 @@ static uint64_t transactions(const ScarpStats *s)
            s->gc_page_programs + s->erases;
 }
 
+typedef struct {
+    const Load *load;
+    uint64_t span, drawn, random;
+    uint64_t offset_bytes; /* of the next request */
+} Addresses;
+
+/* The next request's is known, and looked up, while this one is sent. */
+static uint64_t next_address(Addresses *a, ScarpDrive *drive)
+{
+    uint64_t offset_bytes = a->offset_bytes;
+
+    a->offset_bytes = 4096 * (a->load->random
+        ? (next_random(&a->random) >> 32) * a->span >> 32
+        : a->drawn % a->span);
+    a->drawn++;
+    scarp_expect(drive, a->offset_bytes);
+    return offset_bytes;
+}
+
 /* Not inlined: callgrind collects what happens in here (--toggle-collect). */
 __attribute__((noinline, noclone))
 static void measured_run(ScarpDrive *drive, const Load *load, uint64_t span)
 {
     ScarpCmd cmd[QUEUE_DEPTH] = { 0 };
-    uint64_t sent = 0, state = 7;
+    Addresses addresses = { .load = load, .span = span, .random = 7 };
+    uint64_t sent = 0;
     ScarpStats before = *scarp_stats(drive);
     int64_t now = MAX(0, scarp_now_ns(drive)), start = now;
     double began = seconds(), wall;
@@ -81,9 +101,9 @@ static void measured_run(ScarpDrive *drive, const Load *load, uint64_t span)
         cmd[i].deadline_ns = SCARP_TIME_NEVER;
         cmd[i].length_bytes = 4096;
     }
+    next_address(&addresses, drive);
     for (int i = 0; i < QUEUE_DEPTH; i++, sent++) {
-        cmd[i].offset_bytes = 4096 * (load->random
-            ? (next_random(&state) >> 32) * span >> 32 : sent % span);
+        cmd[i].offset_bytes = next_address(&addresses, drive);
         scarp_submit(drive, &cmd[i], now);
     }
     while ((now = scarp_next_event_ns(drive)) != SCARP_TIME_NEVER) {
@@ -92,8 +112,7 @@ static void measured_run(ScarpDrive *drive, const Load *load, uint64_t span)
         scarp_run(drive, now);
         while ((done = scarp_reap(drive))) {
             if (sent < load->requests) {
-                done->offset_bytes = 4096 * (load->random
-                    ? (next_random(&state) >> 32) * span >> 32 : sent % span);
+                done->offset_bytes = next_address(&addresses, drive);
                 sent++;
                 scarp_submit(drive, done, now);
             }

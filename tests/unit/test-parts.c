@@ -105,27 +105,49 @@ static int first_of(const Pending *pending, uint32_t n)
     return first;
 }
 
+/* By draw: in one of the lanes, or without. */
 static void set(ScarpEvents *events, Pending *pending, uint32_t source,
-                int64_t time_ns, uint64_t order)
+                int64_t time_ns, uint64_t order, uint64_t draw)
 {
+    uint32_t lane = draw % (SCARP_EVENTS_LANES + 1);
+
     pending[source] = (Pending) { time_ns, order };
-    if (source < events->n_far) {
-        scarp_events_set(events, source, time_ns);
-    } else {
+    if (source >= events->n_far) {
         scarp_events_set_near(events, source - events->n_far, time_ns);
+    } else if (lane < SCARP_EVENTS_LANES && time_ns != SCARP_TIME_NEVER) {
+        scarp_events_set_lane(events, lane, source, time_ns);
+    } else {
+        scarp_events_set(events, source, time_ns);
     }
+}
+
+/* Takes the next event; its source. */
+static uint32_t take(ScarpEvents *events)
+{
+    uint32_t head = scarp_events_head(events);
+
+    if (head < SCARP_EVENTS_LANES) {
+        return scarp_events_pop_lane(events, head);
+    }
+    if (head == SCARP_HEAD_TREE) {
+        return scarp_events_pop_tree(events);
+    }
+    scarp_events_set_near(events, head - SCARP_HEAD_NEAR, SCARP_TIME_NEVER);
+    return events->n_far + head - SCARP_HEAD_NEAR;
 }
 
 /*
  * Set, set anew, removed, taken, at times of which many are equal (spread is
- * small) or far apart: always the first of them all is next.
+ * small) or far apart: always the first of them all is next.  At times that
+ * mostly grow, lanes are used; at others the tree is.
  */
-static void check_events(uint32_t n_far, uint64_t spread)
+static void check_events(uint32_t n_far, uint64_t spread, int64_t grows_by_ns)
 {
     uint32_t n = n_far + SCARP_EVENTS_NEAR;
     g_autofree Pending *pending = g_new(Pending, n);
     ScarpEvents events;
     uint64_t random = n_far * 2ull + spread * 2 + 1;
+    uint64_t in_lanes = 0, in_tree = 0;
     int64_t now_ns = 0;
 
     scarp_events_init(&events, n_far);
@@ -138,19 +160,22 @@ static void check_events(uint32_t n_far, uint64_t spread)
 
         g_assert_cmpint(scarp_events_next_ns(&events), ==,
                         first < 0 ? SCARP_TIME_NEVER : pending[first].time_ns);
-        if (first >= 0) {
-            g_assert_cmpint(events.first, ==, first);
-        }
         if (first >= 0 && draw % 3 == 0) {
             now_ns = pending[first].time_ns;
-            set(&events, pending, first, SCARP_TIME_NEVER, step);
+            in_lanes += scarp_events_head(&events) < SCARP_EVENTS_LANES;
+            in_tree += scarp_events_head(&events) == SCARP_HEAD_TREE;
+            g_assert_cmpint(take(&events), ==, first);
+            pending[first].time_ns = SCARP_TIME_NEVER;
         } else if (draw % 16 == 1) {
-            set(&events, pending, draw / 16 % n, SCARP_TIME_NEVER, step);
+            set(&events, pending, draw / 16 % n, SCARP_TIME_NEVER, step, draw);
         } else {
             set(&events, pending, draw / 16 % n,
-                now_ns + scarp_random(&random) % spread, step);
+                now_ns + (int64_t)step * grows_by_ns +
+                    (int64_t)(scarp_random(&random) % spread), step, draw);
         }
     }
+    g_assert_cmpuint(in_lanes, >, 100);
+    g_assert_cmpuint(in_tree, >, 20);
     scarp_events_clear(&events);
 }
 
@@ -161,7 +186,8 @@ static void test_events(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
         for (size_t j = 0; j < G_N_ELEMENTS(spreads); j++) {
-            check_events(sources[i], spreads[j]);
+            check_events(sources[i], spreads[j], 0);
+            check_events(sources[i], spreads[j], 10);
         }
     }
 }
