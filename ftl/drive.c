@@ -315,16 +315,18 @@ void scarp_run(ScarpDrive *drive, int64_t now_ns)
 {
     ScarpEvents *events = &drive->events;
 
-    while (scarp_events_next_ns(events) <= now_ns) {
-        uint32_t head = scarp_events_head(events);
+    g_assert(now_ns <= SCARP_EVENTS_LAST_NS);
+    while (scarp_events_until(events, now_ns)) {
+        uint32_t head;
 
         drive->now_ns = scarp_events_next_ns(events);
+        head = scarp_events_take(events);
         if (head < SCARP_EVENTS_LANES) {
-            run_source(drive, scarp_events_pop_lane(events, head));
+            run_source(drive, scarp_events_lane_taken(events, head));
         } else if (head < SCARP_HEAD_TREE) {
             scarp_stage_event(drive, head - SCARP_HEAD_NEAR);
         } else {
-            run_source(drive, scarp_events_pop_tree(events));
+            run_source(drive, scarp_events_tree_taken(events));
         }
         if (drive->n_kicked) {
             scarp_work(drive);

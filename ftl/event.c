@@ -11,7 +11,7 @@
 #define NONE UINT32_MAX
 #define NOWHERE SCARP_HEAD__COUNT
 
-static ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
+static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
 {
     return (ScarpEventKey)time_ns << 64 | seq;
 }
@@ -19,27 +19,52 @@ static ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
 static inline void set_head(ScarpEvents *events, uint32_t head,
                             int64_t time_ns, uint64_t seq)
 {
-    uint64_t ns = time_ns == SCARP_TIME_NEVER
-                      ? (uint64_t)SCARP_TIME_NEVER + head : (uint64_t)time_ns;
-    uint32_t at = SCARP_HEAD__COUNT + head;
+    uint64_t value = (uint64_t)time_ns * SCARP_HEAD__COUNT + head;
 
+    events->head[head] = value;
     events->head_seq[head] = seq;
-    events->round_ns[at] = ns;
-    events->round_head[at] = head;
-    for (; at > 1; at /= 2) {
-        uint64_t rival_ns = events->round_ns[at ^ 1];
-        uint32_t rival = events->round_head[at ^ 1];
-        uint64_t earlier = -(uint64_t)(rival_ns < ns); /* all bits, or none */
+    events->least = MIN(events->least, value);
+}
 
-        if (G_UNLIKELY(rival_ns == ns)) {
-            earlier = -(uint64_t)(events->head_seq[rival] <
-                                  events->head_seq[head]);
+static inline uint64_t least_of(const uint64_t *head)
+{
+    return MIN(MIN(MIN(head[0], head[1]), MIN(head[2], head[3])),
+               MIN(MIN(head[4], head[5]), MIN(head[6], head[7])));
+}
+
+static inline void clear_head(ScarpEvents *events, uint32_t head)
+{
+    events->head[head] = UINT64_MAX;
+    events->least = least_of(events->head);
+}
+
+/* Of those at the time of value the one that was set first. */
+static uint32_t __attribute__((noinline)) first_set(const ScarpEvents *events,
+                                                    uint64_t value)
+{
+    uint32_t first = value % SCARP_HEAD__COUNT;
+
+    for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
+        if ((events->head[i] ^ value) < SCARP_HEAD__COUNT &&
+            events->head_seq[i] < events->head_seq[first]) {
+            first = i;
         }
-        ns ^= (ns ^ rival_ns) & earlier;
-        head ^= (head ^ rival) & earlier;
-        events->round_ns[at / 2] = ns;
-        events->round_head[at / 2] = head;
     }
+    return first;
+}
+
+uint32_t scarp_events_take(ScarpEvents *events)
+{
+    uint64_t value = events->least;
+    uint32_t head = value % SCARP_HEAD__COUNT;
+
+    clear_head(events, head);
+    if (G_UNLIKELY((events->least ^ value) < SCARP_HEAD__COUNT)) {
+        events->head[head] = value;
+        head = first_set(events, value);
+        clear_head(events, head);
+    }
+    return head;
 }
 
 void scarp_events_init(ScarpEvents *events, uint32_t n_far)
@@ -60,7 +85,7 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far)
         events->leaf[i] = key_of(SCARP_TIME_NEVER, 0);
     }
     for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
-        set_head(events, i, SCARP_TIME_NEVER, 0);
+        clear_head(events, i);
     }
     for (uint32_t i = 0; i < SCARP_EVENTS_LANES; i++) {
         events->lane_first[i] = events->lane_last[i] = NONE;
@@ -81,6 +106,13 @@ void scarp_events_clear(ScarpEvents *events)
 
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
 {
+    if (time_ns == SCARP_TIME_NEVER) {
+        clear_head(events, SCARP_HEAD_NEAR + near);
+        return;
+    }
+    if (events->head[SCARP_HEAD_NEAR + near] == events->least) {
+        clear_head(events, SCARP_HEAD_NEAR + near); /* it may become later */
+    }
     set_head(events, SCARP_HEAD_NEAR + near, time_ns, events->next_seq++);
 }
 
@@ -108,16 +140,18 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
         rival = winner[node ^ 1];
         node /= 2;
     }
-    set_head(events, SCARP_HEAD_TREE, key >> 64, key);
+    clear_head(events, SCARP_HEAD_TREE);
+    if (key >> 64 != SCARP_TIME_NEVER) {
+        set_head(events, SCARP_HEAD_TREE, key >> 64, key);
+    }
 }
 
-/* What comes after a lane's first one is its first one. */
+/* What comes after a lane's first one is its first one; its head is clear. */
 static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
 {
     events->lane_first[lane] = next;
     if (next == NONE) {
         events->lane_last[lane] = NONE;
-        set_head(events, lane, SCARP_TIME_NEVER, 0);
     } else {
         ScarpEvent *event = &events->event[next];
 
@@ -126,7 +160,7 @@ static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
     }
 }
 
-uint32_t scarp_events_pop_lane(ScarpEvents *events, uint32_t lane)
+uint32_t scarp_events_lane_taken(ScarpEvents *events, uint32_t lane)
 {
     uint32_t source = events->lane_first[lane];
     ScarpEvent *event = &events->event[source];
@@ -143,6 +177,7 @@ static void unlink_lane(ScarpEvents *events, uint32_t source)
 
     event->place = NOWHERE;
     if (event->prev == NONE) {
+        clear_head(events, lane);
         behead(events, lane, event->next);
         return;
     }
@@ -161,7 +196,7 @@ static void forget(ScarpEvents *events, uint32_t source)
     }
 }
 
-uint32_t scarp_events_pop_tree(ScarpEvents *events)
+uint32_t scarp_events_tree_taken(ScarpEvents *events)
 {
     uint32_t source = events->winner[1];
 

@@ -6,9 +6,9 @@
  * they are set.  Each kind has a lane, a list to whose end such an event is
  * appended; one that would come before the lane's last goes into a winner tree
  * over the sources, as do events without a lane.  The few stages that every
- * command passes stand beside them.  What is first of all is the least of the
- * heads.  So an event costs the same on any number of dies, mostly, and log2 of
- * it at worst, and nothing is allocated.
+ * command passes stand beside them.  What is next is the least of the heads.  So
+ * an event costs the same on any number of dies, mostly, and log2 of it at
+ * worst, and nothing is allocated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,8 +24,12 @@
 enum {
     SCARP_HEAD_NEAR = SCARP_EVENTS_LANES,
     SCARP_HEAD_TREE = SCARP_HEAD_NEAR + SCARP_EVENTS_NEAR,
-    SCARP_HEAD__COUNT /* a power of two */
+    SCARP_HEAD__COUNT
 };
+G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
+
+/* No event is later: 36 years. */
+#define SCARP_EVENTS_LAST_NS (INT64_MAX / 8)
 
 /* Time in the upper half; below it what breaks ties: set earlier, first. */
 typedef unsigned __int128 ScarpEventKey;
@@ -38,16 +42,15 @@ typedef struct {
 } ScarpEvent;
 
 typedef struct {
+    /*
+     * Of each head, time × 8 + its number: least is next, and what is equal in
+     * time is put in order when it is taken.  UINT64_MAX: it has no event.
+     */
+    uint64_t head[SCARP_HEAD__COUNT];
+    uint64_t least; /* of them */
+    uint64_t head_seq[SCARP_HEAD__COUNT];
     uint64_t next_seq;
     uint32_t n_far;
-    /*
-     * The heads' tournament: [1] is the next of all, [SCARP_HEAD__COUNT + i]
-     * is head i.  An empty one's time is SCARP_TIME_NEVER and its number, so
-     * that those that are equal are events.
-     */
-    uint64_t round_ns[2 * SCARP_HEAD__COUNT];
-    uint32_t round_head[2 * SCARP_HEAD__COUNT];
-    uint64_t head_seq[SCARP_HEAD__COUNT];
     uint32_t lane_first[SCARP_EVENTS_LANES], lane_last[SCARP_EVENTS_LANES];
     ScarpEvent *event;   /* [n_far] */
     uint32_t n_leaves;   /* power of two; n_far and some that never happen */
@@ -66,19 +69,26 @@ void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns);
 void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
                            int64_t time_ns);
 
-/* Removes the next event, which is of a lane or the tree; its source. */
-uint32_t scarp_events_pop_lane(ScarpEvents *events, uint32_t lane);
-uint32_t scarp_events_pop_tree(ScarpEvents *events);
+/*
+ * Takes the next event, which there must be: returns its head.  Of a near
+ * source that is all; else *_taken() must follow, which names the source.
+ */
+uint32_t scarp_events_take(ScarpEvents *events);
+uint32_t scarp_events_lane_taken(ScarpEvents *events, uint32_t lane);
+uint32_t scarp_events_tree_taken(ScarpEvents *events);
+
+/* Whether there is one until time_ns, which is not later than the last. */
+static inline bool scarp_events_until(const ScarpEvents *events,
+                                      int64_t time_ns)
+{
+    return events->least / SCARP_HEAD__COUNT <= (uint64_t)time_ns;
+}
 
 static inline int64_t scarp_events_next_ns(const ScarpEvents *events)
 {
-    return MIN(events->round_ns[1], (uint64_t)SCARP_TIME_NEVER);
-}
-
-/* Head of the next event; any, if there is none. */
-static inline uint32_t scarp_events_head(const ScarpEvents *events)
-{
-    return events->round_head[1];
+    return events->least == UINT64_MAX
+               ? SCARP_TIME_NEVER
+               : (int64_t)(events->least / SCARP_HEAD__COUNT);
 }
 
 #endif /* SCARP_EVENT_H */

@@ -24,14 +24,12 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
            plane->n_free <= 1;
 }
 
-void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
+static void __attribute__((noinline)) start_one(ScarpDrive *drive,
+                                                uint32_t die)
 {
     uint32_t n = drive->d.planes_per_die;
     bool due = false;
 
-    if (drive->die[die].gc_jobs || drive->die[die].gc_settled) {
-        return;
-    }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         if (scarp_gc_due(drive, p)) {
             if (scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
@@ -41,6 +39,13 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
         }
     }
     drive->die[die].gc_settled = !due;
+}
+
+void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
+{
+    if (!drive->die[die].gc_jobs && !drive->die[die].gc_settled) {
+        start_one(drive, die);
+    }
 }
 
 static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,

@@ -50,13 +50,12 @@ static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
     /* volatile: one by one; two at once would wait for what was just stored */
     const volatile int64_t *cause_ns = cmd->cause_ns;
 
+#pragma GCC unroll 32
     for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
         int64_t ns = cause_ns[i];
 
         all[i] += ns;
-        if (bucket) {
-            bucket[i] += ns;
-        }
+        bucket[i] += ns;
     }
 }
 
@@ -78,7 +77,9 @@ static void count(ScarpDrive *drive, const ScarpCmd *cmd)
         stats->write_latency_max_ns = MAX(stats->write_latency_max_ns, latency);
         add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
     } else {
-        add_causes(cmd, stats->cause_ns, NULL);
+        uint64_t no_bucket[SCARP_CAUSE__COUNT] = { 0 };
+
+        add_causes(cmd, stats->cause_ns, no_bucket);
     }
 }
 
@@ -198,9 +199,9 @@ void scarp_stage_event(ScarpDrive *drive, uint32_t stage)
     CmdQueue *queue = &drive->stage[stage];
     ScarpCmd *cmd = scarp_cmd_pop(queue);
 
-    scarp_events_set_near(&drive->events, stage,
-                          queue->head ? queue->head->due_ns
-                                      : SCARP_TIME_NEVER);
+    if (queue->head) {
+        scarp_events_set_near(&drive->events, stage, queue->head->due_ns);
+    }
     switch (stage) {
     case STAGE_FIRMWARE:
         close_interval(drive, cmd, SCARP_CAUSE_CONTROLLER);
@@ -244,7 +245,7 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
         /* Looked up when the firmware, or the link, is done with it. */
         scarp_expect(drive, cmd->offset_bytes);
     }
-    if (scarp_events_next_ns(&drive->events) <= now_ns) {
+    if (scarp_events_until(&drive->events, now_ns)) {
         scarp_run(drive, now_ns);
     }
     drive->now_ns = now_ns;

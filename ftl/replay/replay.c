@@ -10,7 +10,7 @@
 
 #define FOOTPRINT_BYTES 4096
 #define MAX_DEVICES 256
-#define LAST_TIME_NS (INT64_MAX / 4)
+#define LAST_TIME_NS (INT64_MAX / 16)
 
 typedef struct {
     ScarpCmd cmd;

@@ -122,18 +122,16 @@ static void set(ScarpEvents *events, Pending *pending, uint32_t source,
 }
 
 /* Takes the next event; its source. */
-static uint32_t take(ScarpEvents *events)
+static uint32_t take(ScarpEvents *events, uint32_t *head)
 {
-    uint32_t head = scarp_events_head(events);
-
-    if (head < SCARP_EVENTS_LANES) {
-        return scarp_events_pop_lane(events, head);
+    *head = scarp_events_take(events);
+    if (*head < SCARP_EVENTS_LANES) {
+        return scarp_events_lane_taken(events, *head);
     }
-    if (head == SCARP_HEAD_TREE) {
-        return scarp_events_pop_tree(events);
+    if (*head == SCARP_HEAD_TREE) {
+        return scarp_events_tree_taken(events);
     }
-    scarp_events_set_near(events, head - SCARP_HEAD_NEAR, SCARP_TIME_NEVER);
-    return events->n_far + head - SCARP_HEAD_NEAR;
+    return events->n_far + *head - SCARP_HEAD_NEAR;
 }
 
 /*
@@ -161,10 +159,12 @@ static void check_events(uint32_t n_far, uint64_t spread, int64_t grows_by_ns)
         g_assert_cmpint(scarp_events_next_ns(&events), ==,
                         first < 0 ? SCARP_TIME_NEVER : pending[first].time_ns);
         if (first >= 0 && draw % 3 == 0) {
+            uint32_t head;
+
             now_ns = pending[first].time_ns;
-            in_lanes += scarp_events_head(&events) < SCARP_EVENTS_LANES;
-            in_tree += scarp_events_head(&events) == SCARP_HEAD_TREE;
-            g_assert_cmpint(take(&events), ==, first);
+            g_assert_cmpint(take(&events, &head), ==, first);
+            in_lanes += head < SCARP_EVENTS_LANES;
+            in_tree += head == SCARP_HEAD_TREE;
             pending[first].time_ns = SCARP_TIME_NEVER;
         } else if (draw % 16 == 1) {
             set(&events, pending, draw / 16 % n, SCARP_TIME_NEVER, step, draw);
