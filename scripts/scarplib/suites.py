@@ -33,12 +33,7 @@ def _suites(qemu: qemu_build.QemuBuild, python: Path) -> list[Suite]:
         # The longest first, so that the short ones fill what it leaves.
         Suite("determinism", [scarp, "determinism"], 4),
         # It builds a second QEMU, whose mapping is broken on purpose.
-        Suite(
-            "guest",
-            [sys.executable, "tests/guest/run.py", "--qemu", str(qemu.binary)],
-            3,
-            limit_s=3000,
-        ),
+        Suite("guest", [sys.executable, "tests/guest/run.py"], 3, limit_s=3000),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
         Suite("upstream", [scarp, "test-upstream"], 2),
