@@ -43,7 +43,7 @@ test-guest: ## in the guest: verify through GC, mkfs and fsck, trim, nvme-cli
 test-upstream: ## QEMU's own nvme tests on the patched QEMU
 	@$(SCARP) test-upstream
 
-test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest)
+test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest for a guest, too)
 	@python3 tests/qtest/tsan.py $(ARGS)
 
 test-laws: ## write amplification against the published formulas, within 2 %
