@@ -96,18 +96,28 @@ static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
     }
     for (uint32_t v = 0; v <= drive->units_per_block; v++) {
         bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
+        uint32_t last = SCARP_NONE;
 
-        if (filled != (plane->bucket[v] != SCARP_NONE)) {
+        if (filled != (plane->bucket[v].head != SCARP_NONE)) {
             return broken(error, "mark of bucket", v, filled, !filled);
         }
-        for (uint32_t b = plane->bucket[v]; b != SCARP_NONE;
+        for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
              b = drive->block[b].next) {
             if (drive->block[b].valid != v ||
                 drive->block[b].state != BLOCK_FULL) {
                 return broken(error, "bucket of block", b, v,
                               drive->block[b].valid);
             }
+            if (drive->block[b].prev != last) {
+                return broken(error, "block before block", b,
+                              drive->block[b].prev, last);
+            }
+            last = b;
             listed++;
+        }
+        if (plane->bucket[v].tail != last) {
+            return broken(error, "last block of bucket", v,
+                          plane->bucket[v].tail, last);
         }
     }
     if (free != plane->n_free) {

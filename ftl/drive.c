@@ -36,13 +36,14 @@ void scarp_drive_free(ScarpDrive *drive)
     scarp_parity_free(drive);
     scarp_latency_clear(drive);
     scarp_events_clear(&drive->events);
+    g_ptr_array_free(drive->tx_chunks, true);
     g_ptr_array_free(drive->chunks, true);
     g_free(drive->read_ns_of);
     g_free(drive->program_ns_of);
     g_free(drive->channel);
-    g_free(drive->die);
+    scarp_table_free(drive->die);
     g_free(drive->kicked);
-    g_free(drive->plane);
+    scarp_table_free(drive->plane);
     scarp_table_free(drive->block);
     g_free(drive->hash);
     g_free(drive->packer);
@@ -99,13 +100,13 @@ static void init_resources(ScarpDrive *drive)
     for (uint32_t c = 0; c < d->channels; c++) {
         drive->channel[c].wait_head = SCARP_NONE;
     }
-    drive->die = g_new0(ScarpDie, drive->n_dies);
+    drive->die = new_zeroed(drive->n_dies * sizeof(ScarpDie));
     drive->kicked = g_new(uint32_t, drive->n_dies);
     for (uint32_t i = 0; i < drive->n_dies; i++) {
         drive->die[i].activity = DIE_IDLE;
     }
     drive->block = new_zeroed((uint64_t)drive->n_blocks * sizeof(ScarpBlock));
-    drive->plane = g_new0(ScarpPlane, drive->n_planes);
+    drive->plane = new_zeroed(drive->n_planes * sizeof(ScarpPlane));
     for (uint32_t p = 0; p < drive->n_planes; p++) {
         ScarpPlane *plane = &drive->plane[p];
 
@@ -232,6 +233,7 @@ static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
     scarp_latency_init(drive);
     init_resources(drive);
     scarp_blocks_init(drive);
+    drive->tx_chunks = g_ptr_array_new_with_free_func(scarp_table_free);
     drive->chunks = g_ptr_array_new_with_free_func(g_free);
     drive->free_data = g_ptr_array_new_with_free_func(g_free);
     if (!scarp_parity_init(drive, error) ||
@@ -311,38 +313,56 @@ static void run_source(ScarpDrive *drive, uint32_t source)
     }
 }
 
-void scarp_run(ScarpDrive *drive, int64_t now_ns)
+static inline void run_next(ScarpDrive *drive)
 {
     ScarpEvents *events = &drive->events;
+    uint32_t head;
 
-    g_assert(now_ns <= SCARP_EVENTS_LAST_NS);
-    while (scarp_events_until(events, now_ns)) {
-        uint32_t head;
-
-        drive->now_ns = scarp_events_next_ns(events);
-        head = scarp_events_take(events);
-        if (head < SCARP_EVENTS_LANES) {
-            run_source(drive, scarp_events_lane_taken(events, head));
-        } else if (head < SCARP_HEAD_TREE) {
-            scarp_stage_event(drive, head - SCARP_HEAD_NEAR);
-        } else {
-            run_source(drive, scarp_events_tree_taken(events));
-        }
-        if (drive->n_kicked) {
-            scarp_work(drive);
-        }
+    drive->now_ns = scarp_events_next_ns(events);
+    head = scarp_events_take(events);
+    if (head < SCARP_EVENTS_LANES) {
+        run_source(drive, scarp_events_lane_taken(events, head));
+    } else if (head < SCARP_HEAD_TREE) {
+        scarp_stage_event(drive, head - SCARP_HEAD_NEAR);
+    } else {
+        run_source(drive, scarp_events_tree_taken(events));
+    }
+    if (drive->n_kicked) {
+        scarp_work(drive);
+    }
 #ifdef SCARP_CHECKED
-        {
-            g_autoptr(GError) error = NULL;
+    {
+        g_autoptr(GError) error = NULL;
 
-            if (!scarp_check(drive, &error)) {
-                g_error("at %" G_GINT64_FORMAT " ns: %s", drive->now_ns,
-                        error->message);
-            }
+        if (!scarp_check(drive, &error)) {
+            g_error("at %" G_GINT64_FORMAT " ns: %s", drive->now_ns,
+                    error->message);
         }
+    }
 #endif
+}
+
+void scarp_run(ScarpDrive *drive, int64_t now_ns)
+{
+    g_assert(now_ns <= SCARP_EVENTS_LAST_NS);
+    while (scarp_events_until(&drive->events, now_ns)) {
+        run_next(drive);
     }
     drive->now_ns = MAX(drive->now_ns, now_ns);
+}
+
+bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
+{
+    limit_ns = MIN(limit_ns, SCARP_EVENTS_LAST_NS);
+    while (!drive->done.head && scarp_events_until(&drive->events, limit_ns)) {
+        run_next(drive);
+        /* All of one time, as scarp_run() would. */
+        while (drive->done.head &&
+               scarp_events_until(&drive->events, drive->now_ns)) {
+            run_next(drive);
+        }
+    }
+    return drive->done.head;
 }
 
 ScarpCmd *scarp_reap(ScarpDrive *drive)

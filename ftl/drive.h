@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define SCARP_NONE UINT32_MAX
+#define SCARP_CACHE_LINE 64
 
 /*
  * What a die does, as a command that waits for it sees it; in the order of the
@@ -105,7 +106,7 @@ struct ScarpTx {
     int64_t mark_ns;  /* end of what is accounted */
     int64_t own_ns[OWN__COUNT];
     int64_t waited_ns[DIE_ACTIVITY__COUNT]; /* queued: less the die's spent */
-};
+} __attribute__((aligned(SCARP_CACHE_LINE)));
 
 typedef struct {
     ScarpTx *head, **tail;
@@ -116,7 +117,7 @@ typedef enum {
 } BlockState;
 
 typedef struct {
-    uint32_t next, prev; /* in the free list, or in a bucket of full blocks */
+    uint32_t next, prev; /* in a bucket of full blocks; next: or free list */
     uint32_t valid;      /* units */
     uint32_t written;    /* next page to program */
     uint32_t erases;
@@ -166,13 +167,18 @@ struct ScarpGc {
     int64_t begin_ns;
 };
 
+/* Ends of a list of blocks, or SCARP_NONE. */
+typedef struct {
+    uint32_t head, tail;
+} BlockList;
+
 typedef struct {
     TxQueue reads, programs, gc_queue;
     uint32_t active[ACTIVE__COUNT];
-    uint32_t free_head; /* in the order of release; the head's prev: the tail */
+    BlockList free; /* in the order of release */
     uint32_t n_free;
     uint32_t n_bad;
-    uint32_t *bucket;        /* [units_per_block + 1] by valid units */
+    BlockList *bucket;       /* [units_per_block + 1] by valid units */
     uint64_t *bucket_filled; /* a bit per bucket */
     uint32_t valid;          /* units, in all blocks */
     uint32_t incoming;       /* relocated units in programs on their way */
@@ -181,7 +187,7 @@ typedef struct {
     uint32_t n_full;
     ScarpPacker gc_packer;   /* relocated units for this plane */
     ScarpGc gc;
-} ScarpPlane;
+} __attribute__((aligned(SCARP_CACHE_LINE))) ScarpPlane;
 
 typedef enum {
     PHASE_IDLE,
@@ -192,26 +198,30 @@ typedef enum {
     PHASE_SUSPEND,
 } DiePhase;
 
+
+/* In lines of the processor's cache: what each event looks at first. */
 typedef struct {
-    int64_t spent_ns[DIE_ACTIVITY__COUNT]; /* all of the past */
     ScarpTx *current; /* and its mates */
+    ScarpTx *suspended;
+    ScarpTx *ahead;   /* nand.cache: loads or senses behind current */
     DiePhase phase;
     DieActivity activity;
-    int64_t since_ns;       /* of activity */
+    int64_t since_ns; /* of activity */
     uint32_t n_reads, n_programs, n_gc; /* queued, all planes */
-    uint32_t gc_jobs;       /* collections that run in its planes */
-    uint32_t gc_begun;      /* of them, begun */
-    bool kicked;            /* in the drive's list */
-    bool gc_settled; /* no plane was due, and no block was opened since */
-    ScarpTx *suspended;
-    ScarpTx *ahead;         /* nand.cache: loads or senses behind current */
-    int64_t window_ns;      /* since when gc_begun > 0 */
-    int64_t array_begin_ns, array_end_ns; /* of current */
+    uint32_t gc_jobs;  /* collections that run in its planes */
+    uint32_t gc_begun; /* of them, begun */
+    bool kicked;       /* in the drive's list */
+    bool gc_settled;   /* no plane was due, and no block was opened since */
+    int64_t spent_ns[DIE_ACTIVITY__COUNT]; /* all of the past */
+    int64_t array_begin_ns, array_end_ns;  /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
-    int64_t ahead_ready_ns; /* NEVER until the channel is granted */
+    int64_t window_ns;        /* since when gc_begun > 0 */
+    int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
-    uint32_t suspends;      /* of the operation */
-} ScarpDie;
+    uint32_t suspends;        /* of the operation */
+} __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
+
+G_STATIC_ASSERT(offsetof(ScarpDie, spent_ns) == SCARP_CACHE_LINE);
 
 typedef struct {
     int64_t free_ns;
@@ -249,6 +259,7 @@ struct ScarpDrive {
     int64_t page_transfer_ns;
     int64_t unit_link_ns; /* of unit_bytes on the host's link */
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
+    bool pages_alike; /* each page of a block takes as long as the first */
     int64_t now_ns;
     int64_t past_ns; /* lived before its clock began: an image's */
     ScarpEvents events;
@@ -285,6 +296,7 @@ struct ScarpDrive {
     /* pools */
     ScarpTx *free_tx;
     ScarpUnit *free_unit;
+    GPtrArray *tx_chunks; /* transactions; chunks: units and stripes */
     GPtrArray *chunks;
     GPtrArray *free_data; /* spare data units */
     ScarpParity *parity;  /* ftl.parity_width, else NULL */
@@ -313,6 +325,8 @@ void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
 /* Active blocks that this drive's settings would never fill count as full. */
 void scarp_blocks_close_unused(ScarpDrive *drive);
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
+/* A hint: ppn's unit will no longer be valid soon. */
+void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn);
 /* n units of one block from ppn on, which were not, are valid. */
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n);
 /* None of its units is valid any longer. */
@@ -342,7 +356,10 @@ uint32_t scarp_alloc_pages(ScarpDrive *drive, uint32_t plane,
 /* The same for a program, which says whether it wants the aligned block. */
 uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx);
 
-/* map/table.c: contents undefined, NULL when there is no memory for it */
+/*
+ * map/table.c: begins a line of the processor's cache; contents undefined; NULL
+ * when there is no memory for it
+ */
 void *scarp_table_new(uint64_t bytes);
 void scarp_table_free(void *table);
 

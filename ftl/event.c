@@ -38,17 +38,21 @@ static inline void clear_head(ScarpEvents *events, uint32_t head)
     events->least = least_of(events->head);
 }
 
-/* Of those at the time of value the one that was set first. */
-static uint32_t __attribute__((noinline)) first_set(const ScarpEvents *events,
-                                                    uint64_t value)
+/*
+ * Of those at the time of value the one that was set first.  Not rare: a die's
+ * transfer ends when its channel is free for another's.
+ */
+static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
 {
-    uint32_t first = value % SCARP_HEAD__COUNT;
+    uint64_t first_seq = UINT64_MAX;
+    uint32_t first = 0;
 
     for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
-        if ((events->head[i] ^ value) < SCARP_HEAD__COUNT &&
-            events->head_seq[i] < events->head_seq[first]) {
-            first = i;
-        }
+        uint64_t seq = (events->head[i] ^ value) < SCARP_HEAD__COUNT
+                           ? events->head_seq[i] : UINT64_MAX;
+
+        first = seq < first_seq ? i : first;
+        first_seq = MIN(seq, first_seq);
     }
     return first;
 }
@@ -59,7 +63,7 @@ uint32_t scarp_events_take(ScarpEvents *events)
     uint32_t head = value % SCARP_HEAD__COUNT;
 
     clear_head(events, head);
-    if (G_UNLIKELY((events->least ^ value) < SCARP_HEAD__COUNT)) {
+    if ((events->least ^ value) < SCARP_HEAD__COUNT) {
         events->head[head] = value;
         head = first_set(events, value);
         clear_head(events, head);

@@ -13,9 +13,11 @@ ScarpTx *scarp_tx_new(ScarpDrive *drive, TxKind kind, ScarpOrigin origin)
     ScarpTx *tx = drive->free_tx;
 
     if (!tx) {
-        ScarpTx *chunk = g_new0(ScarpTx, CHUNK);
+        ScarpTx *chunk = scarp_table_new(CHUNK * sizeof(ScarpTx));
 
-        g_ptr_array_add(drive->chunks, chunk);
+        g_assert(chunk);
+        memset(chunk, 0, CHUNK * sizeof(ScarpTx));
+        g_ptr_array_add(drive->tx_chunks, chunk);
         for (int i = 0; i < CHUNK; i++) {
             chunk[i].next = drive->free_tx;
             drive->free_tx = &chunk[i];

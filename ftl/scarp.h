@@ -202,6 +202,13 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
 void scarp_run(ScarpDrive *drive, int64_t now_ns);
 
 /*
+ * The same, but no further than the time at which a command has completed:
+ * true when one has, false when there is no event left up to limit_ns.  The
+ * time is then that of the last event.
+ */
+bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns);
+
+/*
  * The next completed command, in completion order, or NULL.  Commands are
  * collected here by scarp_run() and scarp_submit().
  */

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define LOOK_AHEAD 8 /* units */
+#define LOOK_AHEAD 8      /* units */
+#define LOOK_FAR_AHEAD 48 /* where what says what to look up is itself fetched */
 
 void scarp_gc_report(ScarpDrive *drive, const ScarpGc *gc)
 {
@@ -120,6 +121,8 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
 static void look_ahead(const ScarpDrive *drive, uint32_t ppn)
 {
     uint32_t ahead = ppn + LOOK_AHEAD;
+
+    __builtin_prefetch(&drive->p2l[ppn] + LOOK_FAR_AHEAD);
 
     if (ahead < drive->units_per_plane * drive->n_planes &&
         scarp_map_valid(drive, ahead)) {

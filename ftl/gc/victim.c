@@ -69,8 +69,8 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
             if (!worth(drive, valid)) {
                 return 0;
             }
-            for (uint32_t b = plane->bucket[valid]; b != SCARP_NONE && n < max;
-                 b = drive->block[b].next) {
+            for (uint32_t b = plane->bucket[valid].head;
+                 b != SCARP_NONE && n < max; b = drive->block[b].next) {
                 candidates[n++] = b;
             }
             return n;
@@ -90,7 +90,7 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
 
         for (; filled; filled &= filled - 1) {
             uint32_t valid = w * 64 + __builtin_ctzll(filled);
-            uint32_t b = plane->bucket[valid];
+            uint32_t b = plane->bucket[valid].head;
 
             if (valid > least) {
                 return worth(drive, valid) ? b : SCARP_NONE;

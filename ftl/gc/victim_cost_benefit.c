@@ -21,7 +21,7 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
 
         for (; filled; filled &= filled - 1) {
             uint32_t valid = w * 64 + __builtin_ctzll(filled);
-            uint32_t b = plane->bucket[valid];
+            uint32_t b = plane->bucket[valid].head;
             unsigned __int128 gain =
                 (unsigned __int128)(drive->now_ns - drive->block[b].modified_ns
                                     + 1) * (n - valid);

@@ -297,6 +297,7 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     }
     unit = scarp_unit_new(drive, lpn);
     unit->seq = drive->next_seq++;
+    scarp_block_expect(drive, drive->l2p[lpn]); /* it will be superseded */
     unit->cmd_seq = cmd->seq;
     unit->stream = stream;
     unit->created_ns = drive->now_ns;

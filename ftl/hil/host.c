@@ -225,7 +225,9 @@ void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes)
 
     if (lpn < drive->logical_units) {
         __builtin_prefetch(&drive->l2p[lpn]);
-        __builtin_prefetch(&drive->hash[lpn & drive->hash_mask], 1);
+        if (drive->dirty_head) {
+            __builtin_prefetch(&drive->hash[lpn & drive->hash_mask], 1);
+        }
     }
 }
 

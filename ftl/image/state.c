@@ -138,7 +138,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                        ScarpVisit *visit)
 {
     ScarpPlane *plane = &drive->plane[p];
-    uint32_t n = plane->n_free, at = plane->free_head;
+    uint32_t n = plane->n_free, at = plane->free.head;
 
     /* The last one is GC's, and at rest GC has given it back. */
     scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
@@ -180,7 +180,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         uint32_t index;
 
         while (!visit->loading && at == SCARP_NONE) {
-            at = plane->bucket[valid++];
+            at = plane->bucket[valid++].head;
         }
         index = visit_member(drive, p, at, BLOCK_FULL, seen, 4, visit);
         if (!visit->loading) {

@@ -12,40 +12,37 @@ static ScarpPlane *plane_of(const ScarpDrive *drive, uint32_t block)
 
 /*
  * New blocks go to a bucket's end: its head is the one that changed longest
- * ago.  The head's prev names the tail.
+ * ago.  Of the blocks beside it nothing is read, which need not be near, and
+ * what is written is not waited for.
  */
 static void bucket_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
     ScarpBlock *block = &drive->block[index];
-    uint32_t *head = &plane->bucket[block->valid];
+    BlockList *list = &plane->bucket[block->valid];
 
     block->next = SCARP_NONE;
-    if (*head == SCARP_NONE) {
-        *head = block->prev = index;
+    block->prev = list->tail;
+    if (list->tail == SCARP_NONE) {
+        list->head = index;
         plane->bucket_filled[block->valid / 64] |= 1ull << (block->valid % 64);
-        return;
+    } else {
+        drive->block[list->tail].next = index;
     }
-    block->prev = drive->block[*head].prev;
-    drive->block[block->prev].next = index;
-    drive->block[*head].prev = index;
+    list->tail = index;
 }
 
 static void bucket_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
     ScarpBlock *block = &drive->block[index];
-    uint32_t *head = &plane->bucket[block->valid];
+    BlockList *list = &plane->bucket[block->valid];
 
-    if (block->next != SCARP_NONE) {
-        drive->block[block->next].prev = block->prev;
-    } else if (*head != index) {
-        drive->block[*head].prev = block->prev;
-    }
-    if (*head != index) {
-        drive->block[block->prev].next = block->next;
-        return;
-    }
-    *head = block->next;
-    if (*head == SCARP_NONE) {
+    *(block->next == SCARP_NONE ? &list->tail
+                                : &drive->block[block->next].prev) =
+        block->prev;
+    *(block->prev == SCARP_NONE ? &list->head
+                                : &drive->block[block->prev].next) =
+        block->next;
+    if (list->head == SCARP_NONE) {
         plane->bucket_filled[block->valid / 64] &=
             ~(1ull << (block->valid % 64));
     }
@@ -94,31 +91,22 @@ static void full_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 /* Free blocks are used in the order of a queue, which spreads wear. */
 static void free_push(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
-    uint32_t last;
+    BlockList *list = &plane->free;
 
     drive->block[index].next = SCARP_NONE;
     drive->block[index].state = BLOCK_FREE;
     plane->n_free++;
     drive->n_free++;
-    if (plane->free_head == SCARP_NONE) {
-        plane->free_head = index;
-        drive->block[index].prev = index;
-        return;
-    }
-    last = drive->block[plane->free_head].prev;
-    drive->block[last].next = index;
-    drive->block[plane->free_head].prev = index;
+    *(list->head == SCARP_NONE ? &list->head
+                               : &drive->block[list->tail].next) = index;
+    list->tail = index;
 }
 
 static uint32_t free_pop(ScarpDrive *drive, ScarpPlane *plane)
 {
-    uint32_t index = plane->free_head;
-    uint32_t next = drive->block[index].next;
+    uint32_t index = plane->free.head;
 
-    if (next != SCARP_NONE) {
-        drive->block[next].prev = drive->block[index].prev;
-    }
-    plane->free_head = next;
+    plane->free.head = drive->block[index].next;
     plane->n_free--;
     drive->n_free--;
     return index;
@@ -155,7 +143,7 @@ void scarp_blocks_forget(ScarpDrive *drive, uint32_t p)
 {
     ScarpPlane *plane = &drive->plane[p];
 
-    plane->free_head = SCARP_NONE;
+    plane->free.head = SCARP_NONE;
     drive->n_free -= plane->n_free;
     plane->n_free = 0;
 }
@@ -241,14 +229,14 @@ void scarp_blocks_init(ScarpDrive *drive)
     for (uint32_t p = 0; p < drive->n_planes; p++) {
         ScarpPlane *plane = &drive->plane[p];
 
-        plane->free_head = plane->full_head = plane->full_tail = SCARP_NONE;
+        plane->free.head = plane->full_head = plane->full_tail = SCARP_NONE;
         for (int i = 0; i < ACTIVE__COUNT; i++) {
             plane->active[i] = SCARP_NONE;
         }
-        plane->bucket = g_new(uint32_t, buckets);
+        plane->bucket = g_new(BlockList, buckets);
         plane->bucket_filled = g_new0(uint64_t, buckets / 64 + 1);
         for (uint32_t i = 0; i < buckets; i++) {
-            plane->bucket[i] = SCARP_NONE;
+            plane->bucket[i] = (BlockList) { SCARP_NONE, SCARP_NONE };
         }
         for (uint32_t b = 0; b < drive->d.blocks_per_plane; b++) {
             free_push(drive, plane, p * drive->d.blocks_per_plane + b);
@@ -422,6 +410,14 @@ void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
     drive->valid[ppn / 64] ^= 1ull << (ppn % 64);
     block->modified_ns = drive->now_ns;
     plane->valid += change;
+}
+
+void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
+{
+    if (ppn != SCARP_NONE) {
+        __builtin_prefetch(&drive->block[scarp_ppn_block(drive, ppn)], 1);
+        __builtin_prefetch(&drive->valid[ppn / 64], 1);
+    }
 }
 
 /* Sets or clears the bits of n units. */

@@ -18,7 +18,8 @@ void *scarp_table_new(uint64_t bytes)
 
     /* A small drive, of which there may be many, takes no more than it needs. */
     if (bytes < HUGE_PAGE / 2) {
-        return malloc(MAX(bytes, 1));
+        return aligned_alloc(SCARP_CACHE_LINE,
+                             (bytes / SCARP_CACHE_LINE + 1) * SCARP_CACHE_LINE);
     }
     table = aligned_alloc(HUGE_PAGE, whole);
 #ifdef MADV_HUGEPAGE

@@ -35,8 +35,12 @@ void scarp_timing_init(ScarpDrive *drive)
                           d->link_mbs;
     drive->read_ns_of = g_new(int64_t, d->pages_per_block);
     drive->program_ns_of = g_new(int64_t, d->pages_per_block);
+    drive->pages_alike = true;
     for (uint64_t i = 0; i < d->pages_per_block; i++) {
         drive->read_ns_of[i] = of_page(d, d->read_ns, i);
         drive->program_ns_of[i] = of_page(d, d->program_ns, i);
+        drive->pages_alike &= drive->read_ns_of[i] == drive->read_ns_of[0] &&
+                              drive->program_ns_of[i] ==
+                                  drive->program_ns_of[0];
     }
 }

@@ -304,7 +304,7 @@ static bool loop(Replay *r, GError **error)
         }
         /* At one time, what ends goes before what begins. */
         if (event_ns <= next_ns) {
-            scarp_run(r->drive, event_ns);
+            scarp_run_until_done(r->drive, next_ns);
             reap(r);
             continue;
         }

@@ -18,7 +18,10 @@ from .host import ensure_packages
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
 # What whole-program optimisation brings: docs/performance.md.
-CFLAGS = ("-std=gnu11", "-O3", "-flto=auto", "-g", "-Wall", "-Wextra")
+# Functions begin at lines of the cache: else where they happen to lie costs up to 5 %.
+CFLAGS = (
+    "-std=gnu11", "-O3", "-flto=auto", "-falign-functions=64", "-g", "-Wall", "-Wextra",
+)  # fmt: skip
 
 
 def sources() -> list[Path]:

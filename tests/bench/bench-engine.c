@@ -106,10 +106,10 @@ static void measured_run(ScarpDrive *drive, const Load *load, uint64_t span)
         cmd[i].offset_bytes = next_address(&addresses, drive);
         scarp_submit(drive, &cmd[i], now);
     }
-    while ((now = scarp_next_event_ns(drive)) != SCARP_TIME_NEVER) {
+    while (scarp_run_until_done(drive, SCARP_TIME_NEVER)) {
         ScarpCmd *done;
 
-        scarp_run(drive, now);
+        now = scarp_now_ns(drive);
         while ((done = scarp_reap(drive))) {
             if (sent < load->requests) {
                 done->offset_bytes = next_address(&addresses, drive);
