@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#define LOOK_AHEAD 8      /* units */
-#define LOOK_FAR_AHEAD 48 /* where what says what to look up is itself fetched */
+#define LOOK_AHEAD 48 /* units */
 
 void scarp_gc_report(ScarpDrive *drive, const ScarpGc *gc)
 {
@@ -117,19 +116,6 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
     scarp_unit_free(drive, unit);
 }
 
-/* A victim's units name entries all over the table: fetch them early. */
-static void look_ahead(const ScarpDrive *drive, uint32_t ppn)
-{
-    uint32_t ahead = ppn + LOOK_AHEAD;
-
-    __builtin_prefetch(&drive->p2l[ppn] + LOOK_FAR_AHEAD);
-
-    if (ahead < drive->units_per_plane * drive->n_planes &&
-        scarp_map_valid(drive, ahead)) {
-        __builtin_prefetch(&drive->l2p[drive->p2l[ahead]]);
-    }
-}
-
 /* Reads the valid units of one page; false: it has none. */
 static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
 {
@@ -140,14 +126,14 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
     bool copyback;
     ScarpTx *tx;
 
+    __builtin_prefetch(&drive->p2l[first] + LOOK_AHEAD);
     for (uint32_t i = 0; i < drive->units_per_page; i++) {
-        look_ahead(drive, first + i);
         if (scarp_map_valid(drive, first + i)) {
             ScarpUnit *unit = scarp_unit_new(drive, drive->p2l[first + i]);
 
             unit->gc = gc;
             unit->source_ppn = first + i;
-            /* Looked up when the read ends. */
+            /* Looked up when the read ends; it may be anywhere. */
             __builtin_prefetch(&drive->l2p[unit->lpn], 1);
             *tail = unit;
             tail = &unit->next;
