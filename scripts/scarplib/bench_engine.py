@@ -27,7 +27,7 @@ GOALS = {
     "random-write-gc": (1e6, 6e6),
     "random-read": (4e6, 0.0),
 }
-# The same work per die and plane, on more of them; 1 GiB to 1 TiB.
+# The same work per die and plane, on more of them, and on more of their blocks.
 SCALES = (
     (
         "1 die, 1 GiB",
@@ -39,6 +39,11 @@ SCALES = (
         "1,024 dies, 64 GiB",
         "geometry.channels=32,geometry.chips_per_channel=32,"
         "geometry.planes_per_die=1,geometry.blocks_per_plane=64,ftl.over_provisioning_permille=200",
+    ),
+    (
+        "1,024 dies, 1 TiB",
+        "geometry.channels=32,geometry.chips_per_channel=32,"
+        "geometry.planes_per_die=1,geometry.blocks_per_plane=1024",
     ),
 )
 
@@ -191,9 +196,12 @@ def main(rounds: int) -> int:
     verdict("0.25 %", share, 0.0025, less_is_better=True)
     costs = []
     for name, overrides in SCALES:
-        samples = [measure("random-write-gc", overrides) for _ in range(rounds)]
+        # The largest ages for a minute and a half: once is enough.
+        times = 1 if "TiB" in name else rounds
+        samples = [measure("random-write-gc", overrides) for _ in range(times)]
         costs.append(statistics.median(1e9 / s.transactions for s in samples))
         print(f"{name}: {costs[-1]:.0f} ns per flash transaction", flush=True)
-    verdict("at most 2 times as much", costs[-1] / costs[0], 2, less_is_better=True)
+        if len(costs) > 2:
+            verdict("at most 2 times as much", costs[-1] / costs[0], 2, less_is_better=True)
     schemes(rounds)
     return 0
