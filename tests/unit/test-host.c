@@ -219,9 +219,46 @@ static void test_gc_cost(gconstpointer overrides)
     rig_free(rig);
 }
 
+/* To the next completion, with all else of its time, and to the limit. */
+static void test_until_done(void)
+{
+    Rig *rig = rig_new("baseline", NULL, NULL);
+    ScarpCmd cmd[] = {
+        read_page(0), read_page(1), /* unmapped: one after the other */
+        cmd_of(SCARP_OP_FLUSH, 0, 0), cmd_of(SCARP_OP_FLUSH, 0, 0),
+    };
+    int64_t begin_ns = FW + 2 * LINK + 10;
+
+    scarp_submit(rig->drive, &cmd[0], 0);
+    scarp_submit(rig->drive, &cmd[1], 0);
+    g_assert_false(scarp_run_until_done(rig->drive, FW - 1));
+    g_assert_cmpint(scarp_now_ns(rig->drive), ==, 0);
+    g_assert_false(scarp_run_until_done(rig->drive, FW + LINK - 1));
+    g_assert_cmpint(scarp_now_ns(rig->drive), ==, FW);
+    g_assert_null(scarp_reap(rig->drive));
+    for (int i = 0; i < 2; i++) {
+        g_assert_true(scarp_run_until_done(rig->drive, SCARP_TIME_NEVER));
+        g_assert_cmpint(scarp_now_ns(rig->drive), ==, FW + (i + 1) * LINK);
+        /* Until it is taken, there is no need to go on. */
+        g_assert_true(scarp_run_until_done(rig->drive, SCARP_TIME_NEVER));
+        g_assert_true(scarp_reap(rig->drive) == &cmd[i]);
+        g_assert_null(scarp_reap(rig->drive));
+    }
+    g_assert_false(scarp_run_until_done(rig->drive, SCARP_TIME_NEVER));
+    /* Both at once: the second is there when the first is. */
+    scarp_submit(rig->drive, &cmd[2], begin_ns);
+    scarp_submit(rig->drive, &cmd[3], begin_ns);
+    g_assert_true(scarp_run_until_done(rig->drive, begin_ns + FW));
+    g_assert_cmpint(scarp_now_ns(rig->drive), ==, begin_ns + FW);
+    g_assert_true(scarp_reap(rig->drive) == &cmd[2]);
+    g_assert_true(scarp_reap(rig->drive) == &cmd[3]);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/host/until-done", test_until_done);
     g_test_add_data_func("/host/slots/1", GUINT_TO_POINTER(1), test_slots);
     g_test_add_data_func("/host/slots/4", GUINT_TO_POINTER(4), test_slots);
     g_test_add_func("/host/noop", test_noop);
