@@ -133,7 +133,7 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
 
             unit->gc = gc;
             unit->source_ppn = first + i;
-            /* Looked up when the read ends; it may be anywhere. */
+            /* Written when the copy has been; it may be anywhere. */
             __builtin_prefetch(&drive->l2p[unit->lpn], 1);
             *tail = unit;
             tail = &unit->next;
@@ -299,7 +299,7 @@ static void read_done(ScarpDrive *drive, ScarpTx *tx)
         ScarpUnit *next = unit->next;
 
         scarp_check_oob(drive, unit->source_ppn, unit->lpn);
-        if (drive->l2p[unit->lpn] == unit->source_ppn) {
+        if (scarp_map_valid(drive, unit->source_ppn)) {
             stage(drive, gc, unit);
         } else {
             drop(drive, gc, unit);

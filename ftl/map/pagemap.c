@@ -37,21 +37,23 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     scarp_map_move(drive, lpn, ppn);
 }
 
+/* By the bit of the source: the forward map's entry need not be read. */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to)
 {
-    void *data;
-
     if (drive->version) {
         drive->version[to] = drive->version[from]; /* a copy is as old */
     }
-    if (drive->l2p[lpn] != from) {
-        drive->p2l[to] = lpn;
+    drive->p2l[to] = lpn;
+    if (!scarp_map_valid(drive, from)) {
         return false;
     }
-    data = drive->store_data ? scarp_store_take(drive, from) : NULL;
-    scarp_map_move(drive, lpn, to);
-    scarp_store_put(drive, to, data);
+    drive->l2p[lpn] = to;
+    scarp_block_set_valid(drive, from, -1);
+    if (drive->store_data) {
+        scarp_store_put(drive, to, scarp_store_take(drive, from));
+    }
+    scarp_block_set_valid(drive, to, 1);
     return true;
 }
 
