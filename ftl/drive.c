@@ -28,7 +28,6 @@ static void store_free(ScarpDrive *drive)
 void scarp_drive_free(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->n_planes; p++) {
-        g_free(drive->plane[p].bucket);
         g_free(drive->plane[p].bucket_filled);
     }
     store_free(drive);
@@ -45,6 +44,7 @@ void scarp_drive_free(ScarpDrive *drive)
     g_free(drive->kicked);
     scarp_table_free(drive->plane);
     scarp_table_free(drive->block);
+    scarp_table_free(drive->buckets);
     g_free(drive->hash);
     g_free(drive->packer);
     scarp_table_free(drive->l2p);

@@ -268,7 +268,8 @@ struct ScarpDrive {
     uint32_t *kicked; /* [n_dies] ring: dies to look for work afterwards */
     uint32_t first_kicked, n_kicked;
     ScarpPlane *plane;
-    ScarpBlock *block; /* [plane][block] */
+    ScarpBlock *block;  /* [plane][block] */
+    BlockList *buckets; /* [plane][units_per_block + 1] */
     uint32_t *l2p;     /* forward: LPN to PPN, SCARP_NONE unmapped */
     uint32_t *p2l;     /* reverse, as in the spare area; kept until erase */
     uint64_t *valid;   /* a bit per unit: the mapping names it */

@@ -226,6 +226,10 @@ void scarp_blocks_init(ScarpDrive *drive)
 {
     uint32_t buckets = drive->units_per_block + 1;
 
+    /* Of all planes together: few pages of memory, whichever plane is next. */
+    drive->buckets = scarp_table_new((uint64_t)drive->n_planes * buckets *
+                                     sizeof(BlockList));
+    g_assert(drive->buckets);
     for (uint32_t p = 0; p < drive->n_planes; p++) {
         ScarpPlane *plane = &drive->plane[p];
 
@@ -233,7 +237,7 @@ void scarp_blocks_init(ScarpDrive *drive)
         for (int i = 0; i < ACTIVE__COUNT; i++) {
             plane->active[i] = SCARP_NONE;
         }
-        plane->bucket = g_new(BlockList, buckets);
+        plane->bucket = &drive->buckets[(uint64_t)p * buckets];
         plane->bucket_filled = g_new0(uint64_t, buckets / 64 + 1);
         for (uint32_t i = 0; i < buckets; i++) {
             plane->bucket[i] = (BlockList) { SCARP_NONE, SCARP_NONE };
