@@ -344,7 +344,7 @@ static inline void run_next(ScarpDrive *drive)
 
 void scarp_run(ScarpDrive *drive, int64_t now_ns)
 {
-    g_assert(now_ns <= SCARP_EVENTS_LAST_NS);
+    g_assert(now_ns <= SCARP_TIME_LAST);
     while (scarp_events_until(&drive->events, now_ns)) {
         run_next(drive);
     }
@@ -353,7 +353,7 @@ void scarp_run(ScarpDrive *drive, int64_t now_ns)
 
 bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
 {
-    limit_ns = MIN(limit_ns, SCARP_EVENTS_LAST_NS);
+    limit_ns = MIN(limit_ns, SCARP_TIME_LAST);
     while (!drive->done.head && scarp_events_until(&drive->events, limit_ns)) {
         run_next(drive);
         /* All of one time, as scarp_run() would. */

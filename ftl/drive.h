@@ -198,7 +198,6 @@ typedef enum {
     PHASE_SUSPEND,
 } DiePhase;
 
-
 /* In lines of the processor's cache: what each event looks at first. */
 typedef struct {
     ScarpTx *current; /* and its mates */
@@ -297,8 +296,8 @@ struct ScarpDrive {
     /* pools */
     ScarpTx *free_tx;
     ScarpUnit *free_unit;
-    GPtrArray *tx_chunks; /* transactions; chunks: units and stripes */
-    GPtrArray *chunks;
+    GPtrArray *tx_chunks; /* of transactions */
+    GPtrArray *chunks;    /* of units, and stripes */
     GPtrArray *free_data; /* spare data units */
     ScarpParity *parity;  /* ftl.parity_width, else NULL */
     bool broken;          /* a law was broken */
@@ -352,8 +351,8 @@ uint32_t scarp_alloc_page(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
  * *pages of them, or as many as lie one after the other, for GC's copies that
  * take no time: their programs have ended.
  */
-uint32_t scarp_alloc_pages(ScarpDrive *drive, uint32_t plane,
-                           ScarpOrigin origin, uint32_t *pages);
+uint32_t scarp_alloc_copies(ScarpDrive *drive, uint32_t plane,
+                            uint32_t *pages);
 /* The same for a program, which says whether it wants the aligned block. */
 uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx);
 

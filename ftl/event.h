@@ -28,9 +28,6 @@ enum {
 };
 G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
 
-/* No event is later: 36 years. */
-#define SCARP_EVENTS_LAST_NS (INT64_MAX / 8)
-
 /* Time in the upper half; below it what breaks ties: set earlier, first. */
 typedef unsigned __int128 ScarpEventKey;
 

@@ -19,6 +19,7 @@
 
 #define SCARP_SECTOR_BYTES 512u
 #define SCARP_TIME_NEVER INT64_MAX
+#define SCARP_TIME_LAST (INT64_MAX / 8) /* 36 years: nothing is later */
 
 /* ---- Errors ----------------------------------------------------------- */
 

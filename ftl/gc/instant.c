@@ -22,8 +22,7 @@ static void copy(ScarpDrive *drive, uint32_t plane, Copies *copies,
             uint32_t pages = (n + drive->units_per_page - 1) >>
                              drive->page_shift;
 
-            copies->to = scarp_alloc_pages(drive, plane, SCARP_ORIGIN_GC,
-                                           &pages);
+            copies->to = scarp_alloc_copies(drive, plane, &pages);
             copies->room = pages << drive->page_shift;
             copies->programs += pages;
         }

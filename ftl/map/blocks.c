@@ -364,9 +364,9 @@ static uint32_t next_page(ScarpDrive *drive, uint32_t p, int kind,
     return next_pages(drive, p, kind, origin, stream, &one);
 }
 
-uint32_t scarp_alloc_pages(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
-                           uint32_t *pages)
+uint32_t scarp_alloc_copies(ScarpDrive *drive, uint32_t p, uint32_t *pages)
 {
+    ScarpOrigin origin = SCARP_ORIGIN_GC;
     uint32_t ppn;
 
     if (drive->scheme.merge->aligned) {
@@ -398,9 +398,9 @@ uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx)
                                                         : 0);
 }
 
-void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
+/* The block has so many valid units more, and a full one another bucket. */
+static void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {
-    uint32_t index = scarp_ppn_block(drive, ppn);
     ScarpPlane *plane = plane_of(drive, index);
     ScarpBlock *block = &drive->block[index];
 
@@ -411,9 +411,14 @@ void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
     } else {
         block->valid += change;
     }
-    drive->valid[ppn / 64] ^= 1ull << (ppn % 64);
     block->modified_ns = drive->now_ns;
     plane->valid += change;
+}
+
+void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
+{
+    change_valid(drive, scarp_ppn_block(drive, ppn), change);
+    drive->valid[ppn / 64] ^= 1ull << (ppn % 64);
 }
 
 void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
@@ -440,31 +445,15 @@ static void mark_valid(ScarpDrive *drive, uint32_t ppn, uint32_t n, bool valid)
 
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n)
 {
-    uint32_t index = scarp_ppn_block(drive, ppn);
-    ScarpPlane *plane = plane_of(drive, index);
-    ScarpBlock *block = &drive->block[index];
-
-    if (block->state == BLOCK_FULL) {
-        bucket_remove(drive, plane, index);
-        block->valid += n;
-        bucket_insert(drive, plane, index);
-    } else {
-        block->valid += n;
-    }
+    change_valid(drive, scarp_ppn_block(drive, ppn), (int)n);
     mark_valid(drive, ppn, n, true);
-    block->modified_ns = drive->now_ns;
-    plane->valid += n;
 }
 
 void scarp_block_emptied(ScarpDrive *drive, uint32_t index)
 {
-    ScarpBlock *block = &drive->block[index];
-
+    change_valid(drive, index, -(int)drive->block[index].valid);
     mark_valid(drive, index * drive->units_per_block, drive->units_per_block,
                false);
-    plane_of(drive, index)->valid -= block->valid;
-    block->valid = 0;
-    block->modified_ns = drive->now_ns;
 }
 
 void scarp_block_take(ScarpDrive *drive, uint32_t index)

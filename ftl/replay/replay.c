@@ -10,7 +10,7 @@
 
 #define FOOTPRINT_BYTES 4096
 #define MAX_DEVICES 256
-#define LAST_TIME_NS (INT64_MAX / 16)
+#define LAST_TIME_NS (SCARP_TIME_LAST / 2)
 
 typedef struct {
     ScarpCmd cmd;
@@ -262,6 +262,12 @@ static int64_t at_speed(const Replay *r, int64_t ns)
     return CLAMP(scaled, 0, LAST_TIME_NS);
 }
 
+/* Not in the past, and so early that the drive can still do it. */
+static int64_t safe_ns(const Replay *r, int64_t ns)
+{
+    return MAX(scarp_now_ns(r->drive), MIN(ns, LAST_TIME_NS));
+}
+
 /* When the next request is due; NEVER when something must end first. */
 static int64_t due_ns(const Replay *r, int64_t origin_ns)
 {
@@ -269,15 +275,16 @@ static int64_t due_ns(const Replay *r, int64_t origin_ns)
 
     switch (r->o->mode) {
     case REPLAY_OPEN:
-        return MAX(now_ns, r->workload->absolute
-                               ? r->next.time_ns
-                               : origin_ns + at_speed(r, r->next.time_ns));
+        return safe_ns(r, r->workload->absolute
+                              ? r->next.time_ns
+                              : origin_ns + at_speed(r, r->next.time_ns));
     case REPLAY_CLOSED:
         return r->in_flight < r->o->depth ? now_ns : SCARP_TIME_NEVER;
     default:
         return r->in_flight ? SCARP_TIME_NEVER
-                            : now_ns + at_speed(r, r->next.time_ns -
-                                                       r->last_time_ns);
+                            : safe_ns(r, now_ns +
+                                             at_speed(r, r->next.time_ns -
+                                                             r->last_time_ns));
     }
 }
 

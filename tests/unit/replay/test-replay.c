@@ -298,24 +298,59 @@ static void test_far_requests(void)
 {
     static const char text[] =
         "0 0 18014398509481983 1 0\n1 4294967295 18014398509481982 8 1\n"
-        "9223372036854775807 7 5 4194303 0\n2 7 0 0 1\n3 1 999999999 9 0\n";
+        "9223372036854775807 7 5 4194303 0\n2 7 0 0 1\n3 1 999999999 9 0\n"
+        "9223372036854775807 0 5 8 0\n4 0 5 8 0\n9223372036854775807 0 5 8 0\n";
     g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-far", NULL);
     g_autoptr(GError) error = NULL;
 
     g_assert_true(g_file_set_contents(path, text, -1, NULL));
-    for (int scale = 0; scale < 2; scale++) {
+    for (int i = 0; i < 4; i++) {
         ScarpDrive *drive = new_drive();
         Workload *workload = trace_open(path, "mqsim", &error);
-        ReplayOptions o = { .speed_permille = 1, .scale = scale, .depth = 1,
+        ReplayOptions o = { .mode = i / 2 ? REPLAY_THINK : REPLAY_OPEN,
+                            .speed_permille = 1, .scale = i % 2, .depth = 1,
                             .scale_bytes = 1ull << 60, .align_bytes = 4096 };
         ReplayResult result;
 
         g_assert_true(replay_run(drive, workload, &o, &result, &error));
         g_assert_no_error(error);
-        g_assert_cmpuint(result.requests, ==, 5);
+        g_assert_cmpuint(result.requests, ==, 8);
         workload->free(workload);
         scarp_drive_free(drive);
     }
+    g_unlink(path);
+}
+
+/* A command log's times are the drive's own, and as far away. */
+static void test_far_recording(void)
+{
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-late",
+                                             NULL);
+    int64_t times_ns[] = { 0, INT64_MAX / 2, INT64_MAX };
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = new_drive();
+    ReplayOptions o = { .mode = REPLAY_OPEN, .speed_permille = 1000,
+                        .align_bytes = 512 };
+    FILE *file = fopen(path, "wb");
+    ReplayResult result;
+    Workload *workload;
+
+    g_assert_nonnull(file);
+    cmdlog_write_header(file);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(times_ns); i++) {
+        ScarpCmd cmd = { .op = SCARP_OP_READ, .length_bytes = 4096,
+                         .submit_ns = times_ns[i] };
+
+        cmdlog_write(file, &cmd, i);
+    }
+    fclose(file);
+    workload = cmdlog_open(path, &error);
+    g_assert_no_error(error);
+    g_assert_true(replay_run(drive, workload, &o, &result, &error));
+    g_assert_no_error(error);
+    g_assert_cmpuint(result.requests, ==, 3);
+    workload->free(workload);
+    scarp_drive_free(drive);
     g_unlink(path);
 }
 
@@ -361,5 +396,6 @@ int main(int argc, char **argv)
     g_test_add_func("/replay/recording", test_recording);
     g_test_add_func("/replay/gc-log-ends", test_gc_log_ends);
     g_test_add_func("/replay/far-requests", test_far_requests);
+    g_test_add_func("/replay/far-recording", test_far_recording);
     return g_test_run();
 }
