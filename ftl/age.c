@@ -33,7 +33,7 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
             }
         }
         *ppn = scarp_alloc_page(drive, p, SCARP_ORIGIN_HOST, 0);
-        drive->block[scarp_ppn_block(drive, *ppn)].programmed++;
+        scarp_block(drive, scarp_ppn_block(drive, *ppn))->programmed++;
     }
     if (drive->version) {
         drive->version[*ppn] = drive->next_seq++;
@@ -47,8 +47,7 @@ static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = drive->l2p[lpn];
 
-    __builtin_prefetch(&drive->block[scarp_ppn_block(drive, ppn)], 1);
-    __builtin_prefetch(&drive->valid[ppn / 64], 1);
+    __builtin_prefetch(scarp_block(drive, scarp_ppn_block(drive, ppn)), 1);
 }
 
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)

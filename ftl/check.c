@@ -39,7 +39,7 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
     uint32_t first = p * drive->d.blocks_per_plane, open = 0, named = 0;
 
     for (uint32_t b = 0; b < drive->d.blocks_per_plane; b++) {
-        open += drive->block[first + b].state == BLOCK_ACTIVE;
+        open += scarp_block(drive, first + b)->state == BLOCK_ACTIVE;
     }
     for (int i = 0; i < ACTIVE__COUNT; i++) {
         uint32_t b = plane->active[i];
@@ -50,13 +50,14 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
         named++;
         if (i >= ACTIVE_HOST + (int)drive->d.streams ||
             scarp_block_plane(drive, b) != p ||
-            drive->block[b].state != BLOCK_ACTIVE) {
-            return broken(error, "open block", b, drive->block[b].state,
+            scarp_block(drive, b)->state != BLOCK_ACTIVE) {
+            return broken(error, "open block", b, scarp_block(drive, b)->state,
                           BLOCK_ACTIVE);
         }
-        if (i >= ACTIVE_HOST && drive->block[b].stream != i - ACTIVE_HOST) {
-            return broken(error, "stream of block", b, drive->block[b].stream,
-                          i - ACTIVE_HOST);
+        if (i >= ACTIVE_HOST &&
+            scarp_block(drive, b)->stream != i - ACTIVE_HOST) {
+            return broken(error, "stream of block", b,
+                          scarp_block(drive, b)->stream, i - ACTIVE_HOST);
         }
     }
     return open == named || broken(error, "open blocks of plane", p, open,
@@ -70,7 +71,7 @@ static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
 
     for (uint32_t i = 0; i < drive->d.blocks_per_plane; i++) {
         uint32_t b = p * drive->d.blocks_per_plane + i;
-        const ScarpBlock *block = &drive->block[b];
+        const ScarpBlock *block = scarp_block(drive, b);
         uint32_t found = count_valid(drive, b);
 
         if (found != block->valid) {
@@ -102,15 +103,15 @@ static bool check_plane(const ScarpDrive *drive, uint32_t p, GError **error)
             return broken(error, "mark of bucket", v, filled, !filled);
         }
         for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
-             b = drive->block[b].next) {
-            if (drive->block[b].valid != v ||
-                drive->block[b].state != BLOCK_FULL) {
+             b = drive->link[b].next) {
+            if (scarp_block(drive, b)->valid != v ||
+                scarp_block(drive, b)->state != BLOCK_FULL) {
                 return broken(error, "bucket of block", b, v,
-                              drive->block[b].valid);
+                              scarp_block(drive, b)->valid);
             }
-            if (drive->block[b].prev != last) {
+            if (drive->link[b].prev != last) {
                 return broken(error, "block before block", b,
-                              drive->block[b].prev, last);
+                              drive->link[b].prev, last);
             }
             last = b;
             listed++;

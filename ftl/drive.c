@@ -12,11 +12,11 @@ G_DEFINE_QUARK(scarp-error-quark, scarp_error)
 static void store_free(ScarpDrive *drive)
 {
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        if (drive->block[b].data) {
+        if (drive->block_rest[b].data) {
             for (uint32_t i = 0; i < drive->units_per_block; i++) {
-                g_free(drive->block[b].data[i]);
+                g_free(drive->block_rest[b].data[i]);
             }
-            g_free(drive->block[b].data);
+            g_free(drive->block_rest[b].data);
         }
     }
     for (ScarpUnit *unit = drive->dirty_head; unit; unit = unit->newer) {
@@ -43,13 +43,14 @@ void scarp_drive_free(ScarpDrive *drive)
     scarp_table_free(drive->die);
     g_free(drive->kicked);
     scarp_table_free(drive->plane);
-    scarp_table_free(drive->block);
+    scarp_table_free(drive->blocks);
+    scarp_table_free(drive->link);
+    scarp_table_free(drive->block_rest);
     scarp_table_free(drive->buckets);
     g_free(drive->hash);
     g_free(drive->packer);
     scarp_table_free(drive->l2p);
     scarp_table_free(drive->p2l);
-    scarp_table_free(drive->valid);
     g_free(drive->version);
     g_free(drive);
 }
@@ -105,7 +106,11 @@ static void init_resources(ScarpDrive *drive)
     for (uint32_t i = 0; i < drive->n_dies; i++) {
         drive->die[i].activity = DIE_IDLE;
     }
-    drive->block = new_zeroed((uint64_t)drive->n_blocks * sizeof(ScarpBlock));
+    drive->blocks = new_zeroed((uint64_t)drive->n_blocks *
+                               drive->block_record_bytes);
+    drive->link = new_zeroed((uint64_t)drive->n_blocks * sizeof(BlockLink));
+    drive->block_rest = new_zeroed((uint64_t)drive->n_blocks *
+                                   sizeof(BlockRest));
     drive->plane = new_zeroed(drive->n_planes * sizeof(ScarpPlane));
     for (uint32_t p = 0; p < drive->n_planes; p++) {
         ScarpPlane *plane = &drive->plane[p];
@@ -115,6 +120,16 @@ static void init_resources(ScarpDrive *drive)
         plane->gc.plane = p;
         plane->gc_queue.tail = &plane->gc_queue.head;
     }
+}
+
+/* With the bits of its units: whole lines of the cache, or half of one. */
+static uint32_t block_record_bytes(const ScarpDrive *drive)
+{
+    uint32_t bytes = sizeof(ScarpBlock) + scarp_valid_bytes(drive);
+    uint32_t line = bytes <= SCARP_CACHE_LINE / 2 ? SCARP_CACHE_LINE / 2
+                                                  : SCARP_CACHE_LINE;
+
+    return (bytes + line - 1) / line * line;
 }
 
 static void init_sizes(ScarpDrive *drive)
@@ -128,6 +143,7 @@ static void init_sizes(ScarpDrive *drive)
     drive->n_dies = d->channels * d->chips_per_channel * d->dies_per_chip;
     drive->n_planes = drive->n_dies * d->planes_per_die;
     drive->n_blocks = drive->n_planes * d->blocks_per_plane;
+    drive->block_record_bytes = block_record_bytes(drive);
     drive->unit_shift = __builtin_ctz(drive->unit_bytes);
     drive->page_shift = __builtin_ctz(drive->units_per_page);
     drive->by_units_per_block = scarp_divisor(drive->units_per_block);
@@ -158,8 +174,10 @@ static bool memory_suffices(const ScarpDrive *drive, GError **error)
     uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                         (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t units = (uint64_t)drive->units_per_plane * drive->n_planes;
-    uint64_t needed = 4 * ((uint64_t)drive->mapped_units + units) + units / 8 +
-                      (uint64_t)drive->n_blocks * sizeof(ScarpBlock) +
+    uint64_t needed = 4 * ((uint64_t)drive->mapped_units + units) +
+                      (uint64_t)drive->n_blocks *
+                          (drive->block_record_bytes + sizeof(BlockLink) +
+                           sizeof(BlockRest)) +
                       (drive->d.recovery ? 8 * units : 0);
 
     if (needed < physical) {
@@ -201,7 +219,6 @@ static bool init_tables(ScarpDrive *drive, ScarpImage *image, GError **error)
     drive->hash = g_new0(ScarpUnit *, drive->hash_mask + 1);
     drive->packer = g_new0(ScarpPacker, (drive->n_planes + 1) *
                                             (uint32_t)drive->d.streams);
-    drive->valid = new_zeroed((units / 64 + 1) * sizeof(uint64_t));
     drive->version = drive->d.recovery ? g_new0(uint64_t, units) : NULL;
     drive->l2p = new_table(drive->mapped_units, error);
     drive->p2l = drive->l2p ? new_table(units, error) : NULL;

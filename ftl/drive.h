@@ -20,6 +20,7 @@
 
 #define SCARP_NONE UINT32_MAX
 #define SCARP_CACHE_LINE 64
+#define SCARP_GC_LINE (SCARP_CACHE_LINE / sizeof(uint32_t)) /* units */
 
 /*
  * What a die does, as a command that waits for it sees it; in the order of the
@@ -116,20 +117,34 @@ typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD
 } BlockState;
 
+/*
+ * What each unit that is written or superseded changes of its block lies
+ * together, a line of the cache for blocks of up to 320 units: on a large
+ * drive every line, and every page of memory, is one that is not near.
+ */
 typedef struct {
-    uint32_t next, prev; /* in a bucket of full blocks; next: or free list */
     uint32_t valid;      /* units */
-    uint32_t written;    /* next page to program */
     uint32_t erases;
-    uint32_t programmed; /* pages whose program has ended; checked at erase */
-    uint32_t full_next, full_prev; /* full blocks, in the order of filling */
-    int64_t modified_ns; /* last program, or last unit that became invalid */
-    uint64_t seq;        /* of the drive's block openings: age, recovery */
+    uint16_t written;    /* next page to program */
+    uint16_t programmed; /* pages whose program has ended; checked at erase */
     uint8_t state;
     uint8_t origin;      /* that opened it */
     uint8_t stream;      /* ditto; GC's copies: 0 */
-    void **data; /* [units_per_block], NULL until something is stored */
+    int64_t modified_ns; /* last program, or last unit that became invalid */
+    uint64_t is_valid[]; /* a bit per unit: the mapping names it */
 } ScarpBlock;
+
+/* In a bucket of full blocks; next: or in the free list. */
+typedef struct {
+    uint32_t next, prev;
+} BlockLink;
+
+/* What of a block changes once in its life. */
+typedef struct {
+    uint32_t full_next, full_prev; /* full blocks, in the order of filling */
+    uint64_t seq; /* of the drive's block openings: age, recovery */
+    void **data;  /* [units_per_block], NULL until something is stored */
+} BlockRest;
 
 /*
  * ALIGNED: at one write point with the planes of the die (hpdc18 §4.2).  From
@@ -165,6 +180,10 @@ struct ScarpGc {
     uint32_t moves_left;
     uint32_t moved;     /* units */
     int64_t begin_ns;
+    /* The victim's reverse map in the units before line_end: job.c */
+    uint32_t line[SCARP_GC_LINE];
+    uint32_t line_end;
+    uint32_t fetched_end; /* units up to it are in the processor's cache */
 };
 
 /* Ends of a list of blocks, or SCARP_NONE. */
@@ -267,11 +286,13 @@ struct ScarpDrive {
     uint32_t *kicked; /* [n_dies] ring: dies to look for work afterwards */
     uint32_t first_kicked, n_kicked;
     ScarpPlane *plane;
-    ScarpBlock *block;  /* [plane][block] */
-    BlockList *buckets; /* [plane][units_per_block + 1] */
+    char *blocks;                /* [plane][block]: scarp_block() */
+    uint32_t block_record_bytes; /* from one of them to the next */
+    BlockLink *link;             /* [plane][block] */
+    BlockRest *block_rest;       /* [plane][block] */
+    BlockList *buckets;          /* [plane][units_per_block + 1] */
     uint32_t *l2p;     /* forward: LPN to PPN, SCARP_NONE unmapped */
     uint32_t *p2l;     /* reverse, as in the spare area; kept until erase */
-    uint64_t *valid;   /* a bit per unit: the mapping names it */
     uint64_t *version; /* ftl.recovery, else NULL: ScarpUnit.seq, per PPN */
     uint64_t next_seq, next_block_seq;
     uint64_t random; /* state of the policies' generator */
@@ -368,9 +389,26 @@ void scarp_table_free(void *table);
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
+static inline uint32_t scarp_ppn_block(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_divide(ppn, drive->by_units_per_block); /* drive-wide */
+}
+static inline ScarpBlock *scarp_block(const ScarpDrive *drive, uint32_t index)
+{
+    return (ScarpBlock *)(drive->blocks +
+                          (uint64_t)index * drive->block_record_bytes);
+}
+/* Of ScarpBlock.is_valid[]. */
+static inline uint32_t scarp_valid_bytes(const ScarpDrive *drive)
+{
+    return (drive->units_per_block + 63) / 64 * sizeof(uint64_t);
+}
 static inline bool scarp_map_valid(const ScarpDrive *drive, uint32_t ppn)
 {
-    return drive->valid[ppn / 64] >> (ppn % 64) & 1;
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    uint32_t unit = ppn - index * drive->units_per_block;
+
+    return scarp_block(drive, index)->is_valid[unit / 64] >> (unit % 64) & 1;
 }
 static inline void scarp_map_set_version(ScarpDrive *drive, uint32_t ppn,
                                          uint64_t version)
@@ -388,7 +426,7 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *l2p);
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);
 
-/* A bit for each of n <= 64 units from ppn on, the first one's lowest. */
+/* A bit for each of n <= 64 units of a block, from ppn on, the first lowest. */
 uint64_t scarp_map_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                               uint32_t n);
 /*
@@ -627,11 +665,6 @@ static inline uint32_t scarp_bytes_lpn(const ScarpDrive *drive,
                                        uint64_t offset_bytes)
 {
     return offset_bytes >> drive->unit_shift;
-}
-
-static inline uint32_t scarp_ppn_block(const ScarpDrive *drive, uint32_t ppn)
-{
-    return scarp_divide(ppn, drive->by_units_per_block); /* drive-wide */
 }
 
 static inline uint32_t scarp_ppn_plane(const ScarpDrive *drive, uint32_t ppn)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LOOK_AHEAD 48 /* units */
+#define FETCHED_UNITS 4
 
 void scarp_gc_report(ScarpDrive *drive, const ScarpGc *gc)
 {
@@ -116,6 +117,39 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
     scarp_unit_free(drive, unit);
 }
 
+/*
+ * The victim's unit at ppn, whose LPN its spare area holds.  Where that is in
+ * the forward map will be written when the copy has been, and it may be
+ * anywhere.  Several are fetched together: the processor can wait for them at
+ * once.  So that it need not wait for the reverse map before, a line of that
+ * is copied while it is at hand.
+ */
+static uint32_t victim_lpn(ScarpDrive *drive, ScarpGc *gc, uint32_t ppn)
+{
+    if (ppn >= gc->line_end) {
+        uint32_t first = ppn / SCARP_GC_LINE * SCARP_GC_LINE;
+
+        memcpy(gc->line, &drive->p2l[first], sizeof(gc->line));
+        gc->line_end = first + SCARP_GC_LINE;
+        __builtin_prefetch(&drive->p2l[first] + LOOK_AHEAD);
+    }
+    if (ppn >= gc->fetched_end) {
+        uint32_t end = (gc->victim + 1) * drive->units_per_block;
+        uint32_t n = MIN(FETCHED_UNITS, MIN(gc->line_end, end) - ppn);
+        uint64_t valid = scarp_map_valid_bits(drive, ppn, n);
+
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t lpn = gc->line[(ppn + i) % SCARP_GC_LINE];
+
+            if (valid >> i & 1) {
+                __builtin_prefetch(&drive->l2p[lpn], 1);
+            }
+        }
+        gc->fetched_end = ppn + n;
+    }
+    return gc->line[ppn % SCARP_GC_LINE];
+}
+
 /* Reads the valid units of one page; false: it has none. */
 static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
 {
@@ -123,18 +157,18 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
                      page * drive->units_per_page;
     ScarpUnit *units = NULL, **tail = &units;
     uint32_t n = 0;
+    uint64_t valid;
     bool copyback;
     ScarpTx *tx;
 
-    __builtin_prefetch(&drive->p2l[first] + LOOK_AHEAD);
+    valid = scarp_map_valid_bits(drive, first, drive->units_per_page);
     for (uint32_t i = 0; i < drive->units_per_page; i++) {
-        if (scarp_map_valid(drive, first + i)) {
-            ScarpUnit *unit = scarp_unit_new(drive, drive->p2l[first + i]);
+        if (valid >> i & 1) {
+            ScarpUnit *unit =
+                scarp_unit_new(drive, victim_lpn(drive, gc, first + i));
 
             unit->gc = gc;
             unit->source_ppn = first + i;
-            /* Written when the copy has been; it may be anywhere. */
-            __builtin_prefetch(&drive->l2p[unit->lpn], 1);
             *tail = unit;
             tail = &unit->next;
             n++;
@@ -200,7 +234,7 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc)
     }
     while (gc->pages_out < window && gc->moves_left &&
            gc->next_page < drive->d.pages_per_block &&
-           drive->block[gc->victim].valid > gc->units_out) {
+           scarp_block(drive, gc->victim)->valid > gc->units_out) {
         if (read_page(drive, gc, gc->next_page++)) {
             gc->moves_left--;
         }
@@ -211,7 +245,7 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc)
     if (gc->units_out) {
         /* The next step's units may fill the page that this one's began. */
         if (gc->moves_left || gc->origin == SCARP_ORIGIN_PREMIGRATE ||
-            drive->block[gc->victim].valid <= gc->units_out) {
+            scarp_block(drive, gc->victim)->valid <= gc->units_out) {
             close_packers(drive, gc);
         }
     } else if (gc->origin == SCARP_ORIGIN_PREMIGRATE) {
@@ -320,7 +354,7 @@ static void program_done(ScarpDrive *drive, ScarpTx *tx)
     if (tx->kind == TX_PROGRAM) {
         drive->plane[tx->plane].incoming -= tx->n_units;
     }
-    drive->block[scarp_ppn_block(drive, ppn)].programmed++;
+    scarp_block(drive, scarp_ppn_block(drive, ppn))->programmed++;
     while (unit) {
         ScarpUnit *next = unit->next;
         ScarpGc *gc = unit->gc;

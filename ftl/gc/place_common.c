@@ -26,7 +26,7 @@ uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGc *gc,
 
     /* Erased blocks change with every victim, and are in an image. */
     return channel * per_channel +
-           (gc->plane + drive->block[gc->victim].erases) % per_channel;
+           (gc->plane + scarp_block(drive, gc->victim)->erases) % per_channel;
 }
 
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGc *gc, uint32_t p)

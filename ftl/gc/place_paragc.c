@@ -195,7 +195,7 @@ static void gc_start(ScarpDrive *drive, ScarpGc *gc)
         }
         order[i] = c;
     }
-    arrange(drive, rate, own, drive->block[gc->victim].valid, v);
+    arrange(drive, rate, own, scarp_block(drive, gc->victim)->valid, v);
     /* The hottest first: two groups, in the order of the block. */
     for (int group = 1; group >= 0; group--) {
         for (uint32_t i = 0; i < drive->units_per_block; i++) {

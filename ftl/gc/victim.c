@@ -24,12 +24,12 @@ static uint32_t for_wear(ScarpDrive *drive, const ScarpPlane *plane, uint32_t p,
     for (int i = 0; i < WEAR_LOOKS; i++) {
         uint32_t b = scarp_victim_random_full(drive, p);
 
-        if (drive->block[b].erases < drive->block[least].erases) {
+        if (scarp_block(drive, b)->erases < scarp_block(drive, least)->erases) {
             least = b;
         }
     }
-    return drive->block[least].erases + drive->d.wear_spread_erases <
-                   drive->block[victim].erases ? least : SCARP_NONE;
+    return scarp_block(drive, least)->erases + drive->d.wear_spread_erases <
+                   scarp_block(drive, victim)->erases ? least : SCARP_NONE;
 }
 
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
@@ -70,7 +70,7 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
                 return 0;
             }
             for (uint32_t b = plane->bucket[valid].head;
-                 b != SCARP_NONE && n < max; b = drive->block[b].next) {
+                 b != SCARP_NONE && n < max; b = drive->link[b].next) {
                 candidates[n++] = b;
             }
             return n;
@@ -95,7 +95,7 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
             if (valid > least) {
                 return worth(drive, valid) ? b : SCARP_NONE;
             }
-            for (; b != SCARP_NONE; b = drive->block[b].next) {
+            for (; b != SCARP_NONE; b = drive->link[b].next) {
                 ++*n_below;
             }
         }
@@ -110,7 +110,7 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
     uint32_t least;
 
     if (block != SCARP_NONE &&
-        worth(drive, drive->block[block].valid)) {
+        worth(drive, scarp_block(drive, block)->valid)) {
         return block;
     }
     return scarp_victim_least(drive, p, &least, 1) ? least : SCARP_NONE;
@@ -129,7 +129,7 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t p)
                      (uint32_t)((scarp_random(&drive->random) >> 32) * blocks
                                 >> 32);
 
-        if (drive->block[b].state == BLOCK_FULL) {
+        if (scarp_block(drive, b)->state == BLOCK_FULL) {
             return b;
         }
     }

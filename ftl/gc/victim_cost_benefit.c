@@ -22,13 +22,13 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
         for (; filled; filled &= filled - 1) {
             uint32_t valid = w * 64 + __builtin_ctzll(filled);
             uint32_t b = plane->bucket[valid].head;
-            unsigned __int128 gain =
-                (unsigned __int128)(drive->now_ns - drive->block[b].modified_ns
-                                    + 1) * (n - valid);
+            unsigned __int128 gain;
 
             if (!valid) {
                 return b; /* costs nothing */
             }
+            gain = drive->now_ns - scarp_block(drive, b)->modified_ns + 1;
+            gain *= n - valid;
             if (valid < n && gain * best_cost > best_gain * valid) {
                 best = b;
                 best_gain = gain;

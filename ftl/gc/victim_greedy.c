@@ -13,7 +13,8 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
     uint32_t best = n ? candidates[0] : SCARP_NONE;
 
     for (uint32_t i = 1; i < n; i++) {
-        if (drive->block[candidates[i]].erases < drive->block[best].erases) {
+        if (scarp_block(drive, candidates[i])->erases <
+            scarp_block(drive, best)->erases) {
             best = candidates[i];
         }
     }

@@ -18,7 +18,8 @@ static uint32_t choose_d(ScarpDrive *drive, uint32_t p)
     for (uint64_t i = 1; i < d && best != SCARP_NONE; i++) {
         uint32_t other = scarp_victim_random_full(drive, p);
 
-        if (drive->block[other].valid < drive->block[best].valid) {
+        if (scarp_block(drive, other)->valid <
+            scarp_block(drive, best)->valid) {
             best = other;
         }
     }

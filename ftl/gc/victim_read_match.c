@@ -66,8 +66,9 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
         uint32_t b = candidates[i];
         uint32_t count = reads ? matches(drive, b, offset, reads) : 0;
 
-        if (count > most || (count == most && drive->block[b].erases <
-                                                  drive->block[best].erases)) {
+        if (count > most ||
+            (count == most && scarp_block(drive, b)->erases <
+                                  scarp_block(drive, best)->erases)) {
             best = b;
             most = count;
         }

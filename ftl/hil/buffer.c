@@ -460,7 +460,7 @@ void scarp_buffer_tx_done(ScarpDrive *drive, ScarpTx *tx)
         return;
     }
     drive->stats.host_page_programs++;
-    drive->block[scarp_ppn_block(drive, ppn)].programmed++;
+    scarp_block(drive, scarp_ppn_block(drive, ppn))->programmed++;
     while (unit) {
         ScarpUnit *next = unit->next;
         ScarpCmd *cmd = unit->cmd;

@@ -89,11 +89,12 @@ static bool read_u64s(ScarpImage *image, const char *name, uint64_t *values,
 static bool read_tables(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     uint64_t n = units(drive);
+    g_autofree uint64_t *valid = g_new(uint64_t, n / 64 + 1);
 
     if (!image_read_begin(image, "p2l", error) ||
         !image_read(image, drive->p2l, n * sizeof(uint32_t), error) ||
         !image_read_end(image, error) ||
-        !read_u64s(image, "valid", drive->valid, n / 64 + 1, error) ||
+        !read_u64s(image, "valid", valid, n / 64 + 1, error) ||
         (drive->version &&
          !read_u64s(image, "version", drive->version, n, error))) {
         return false;
@@ -101,7 +102,15 @@ static bool read_tables(ScarpImage *image, ScarpDrive *drive, GError **error)
     for (uint64_t i = 0; i < n; i++) {
         drive->p2l[i] = GUINT32_FROM_LE(drive->p2l[i]);
     }
-    return !(drive->valid[n / 64] >> (n % 64)) ||
+    for (uint64_t b = 0, ppn = 0; b < drive->n_blocks; b++) {
+        ScarpBlock *block = scarp_block(drive, b);
+
+        for (uint32_t i = 0; i < drive->units_per_block; i++, ppn++) {
+            block->is_valid[i / 64] |= (valid[ppn / 64] >> (ppn % 64) & 1)
+                                       << (i % 64);
+        }
+    }
+    return !(valid[n / 64] >> (n % 64)) ||
            image_fail(image, error, "damaged: units beyond the last");
 }
 
@@ -132,7 +141,7 @@ static bool derive(ScarpImage *image, ScarpDrive *drive, GError **error)
             drive->l2p[lpn] = ppn;
             valid++;
         }
-        drive->block[b].valid = valid;
+        scarp_block(drive, b)->valid = valid;
         drive->plane[scarp_block_plane(drive, b)].valid += valid;
     }
     return true;
@@ -143,7 +152,7 @@ static bool check_written(ScarpImage *image, const ScarpDrive *drive,
                           GError **error)
 {
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        uint32_t i = drive->block[b].written * drive->units_per_page;
+        uint32_t i = scarp_block(drive, b)->written * drive->units_per_page;
 
         for (; i < drive->units_per_block; i++) {
             if (drive->p2l[b * drive->units_per_block + i] != SCARP_NONE) {

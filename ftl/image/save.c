@@ -48,6 +48,30 @@ static void put_u64s(ImageWriter *writer, const char *name,
     image_end(writer);
 }
 
+/* One bit after the other, whichever block it is of. */
+static void put_valid(ImageWriter *writer, const ScarpDrive *drive)
+{
+    uint64_t n = units(drive);
+
+    image_begin(writer, "valid");
+    for (uint64_t ppn = 0; ppn <= n; ppn += 64) {
+        uint64_t word = 0;
+        uint32_t k = 0;
+
+        while (k < 64 && ppn + k < n) {
+            uint32_t left = drive->units_per_block -
+                            (ppn + k) % drive->units_per_block;
+            uint32_t bits = MIN(left, 64 - k);
+
+            word |= scarp_map_valid_bits(drive, ppn + k, bits) << k;
+            k += bits;
+        }
+        word = GUINT64_TO_LE(word);
+        image_put(writer, &word, sizeof(word));
+    }
+    image_end(writer);
+}
+
 static void put_mapping(ImageWriter *writer, const ScarpDrive *drive)
 {
     uint32_t part[4096];
@@ -63,7 +87,7 @@ static void put_mapping(ImageWriter *writer, const ScarpDrive *drive)
         image_put(writer, part, k * sizeof(*part));
     }
     image_end(writer);
-    put_u64s(writer, "valid", drive->valid, n / 64 + 1);
+    put_valid(writer, drive);
 }
 
 /* Where something is stored: the PPN, then the unit. */
@@ -74,7 +98,7 @@ static void put_data(ImageWriter *writer, const ScarpDrive *drive)
         uint32_t le = GUINT32_TO_LE((uint32_t)ppn);
         const void *data;
 
-        if (!drive->block[scarp_ppn_block(drive, ppn)].data) {
+        if (!drive->block_rest[scarp_ppn_block(drive, ppn)].data) {
             ppn += drive->units_per_block - 1;
             continue;
         }

@@ -72,9 +72,9 @@ static void visit_drive(ScarpDrive *drive, ScarpVisit *visit)
 
 static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
 {
-    ScarpBlock *block = &drive->block[index];
+    ScarpBlock *block = scarp_block(drive, index);
     uint64_t modified_ns = block->modified_ns + drive->past_ns;
-    uint32_t pages = drive->d.pages_per_block;
+    uint32_t pages = drive->d.pages_per_block, written = block->written;
     bool ok;
 
     scarp_visit_u8(visit, "a block's state", &block->state, BLOCK_FREE,
@@ -83,19 +83,19 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
                    SCARP_ORIGIN_HOST, SCARP_ORIGIN_PREMIGRATE);
     scarp_visit_u8(visit, "a block's stream", &block->stream, 0,
                    SCARP_MAX_STREAMS - 1);
-    scarp_visit_u32(visit, "a block's written pages", &block->written, 0,
+    scarp_visit_u32(visit, "a block's written pages", &written, 0,
                     pages);
     scarp_visit_u32(visit, "a block's erases", &block->erases, 0,
                     UINT32_MAX - 1);
     scarp_visit_u64(visit, "a block's modified_ns", &modified_ns, 0,
                     visit->loading ? (uint64_t)drive->past_ns : MAX_LIFE_NS);
-    scarp_visit_u64(visit, "a block's seq", &block->seq, 0,
+    scarp_visit_u64(visit, "a block's seq", &drive->block_rest[index].seq, 0,
                     drive->next_block_seq);
     if (!visit->loading) {
         return;
     }
     block->modified_ns = (int64_t)modified_ns - drive->past_ns;
-    block->programmed = block->written; /* nothing is on its way */
+    block->written = block->programmed = written; /* nothing is on its way */
     switch (block->state) {
     case BLOCK_ACTIVE:
         ok = block->written && block->written < pages;
@@ -125,7 +125,7 @@ static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
     scarp_visit_u32(visit, "a list's block", &index, first,
                     first + drive->d.blocks_per_plane - 1);
     if (visit->loading && !visit->problem) {
-        if (drive->block[index].state != state || seen[index] & mark) {
+        if (scarp_block(drive, index)->state != state || seen[index] & mark) {
             scarp_visit_fail(visit, "block %u is in a list of state %d, or "
                              "twice", index, state);
         }
@@ -150,7 +150,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         uint32_t index = visit_member(drive, p, at, BLOCK_FREE, seen, 1, visit);
 
         if (!visit->loading) {
-            at = drive->block[at].next;
+            at = drive->link[at].next;
         } else if (!visit->problem) {
             scarp_blocks_add_free(drive, index);
         }
@@ -169,7 +169,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         uint32_t index = visit_member(drive, p, at, BLOCK_FULL, seen, 2, visit);
 
         if (!visit->loading) {
-            at = drive->block[at].full_next;
+            at = drive->block_rest[at].full_next;
         } else if (!visit->problem) {
             scarp_blocks_add_full(drive, index);
         }
@@ -184,7 +184,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         }
         index = visit_member(drive, p, at, BLOCK_FULL, seen, 4, visit);
         if (!visit->loading) {
-            at = drive->block[at].next;
+            at = drive->link[at].next;
         } else if (!visit->problem) {
             scarp_blocks_add_candidate(drive, index);
         }
@@ -209,7 +209,7 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         if (visit->loading && !visit->problem) {
             plane->active[i] = index;
             if (i >= ACTIVE_HOST &&
-                drive->block[index].stream != i - ACTIVE_HOST) {
+                scarp_block(drive, index)->stream != i - ACTIVE_HOST) {
                 scarp_visit_fail(visit, "block %u is of another stream", index);
             }
         }
@@ -227,11 +227,11 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
     uint32_t blocks = drive->d.blocks_per_plane;
 
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
-        if (seen[b] != marks[drive->block[b].state]) {
+        if (seen[b] != marks[scarp_block(drive, b)->state]) {
             scarp_visit_fail(visit, "block %u of state %u is in no list", b,
-                             drive->block[b].state);
+                             scarp_block(drive, b)->state);
         }
-        if (drive->block[b].state == BLOCK_BAD) {
+        if (scarp_block(drive, b)->state == BLOCK_BAD) {
             scarp_blocks_add_bad(drive, b);
         }
     }

@@ -5,6 +5,8 @@
  */
 #include "drive.h"
 
+#include <string.h>
+
 static ScarpPlane *plane_of(const ScarpDrive *drive, uint32_t block)
 {
     return &drive->plane[scarp_block_plane(drive, block)];
@@ -17,51 +19,48 @@ static ScarpPlane *plane_of(const ScarpDrive *drive, uint32_t block)
  */
 static void bucket_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
-    ScarpBlock *block = &drive->block[index];
-    BlockList *list = &plane->bucket[block->valid];
+    uint32_t valid = scarp_block(drive, index)->valid;
+    BlockList *list = &plane->bucket[valid];
 
-    block->next = SCARP_NONE;
-    block->prev = list->tail;
+    drive->link[index] = (BlockLink) { SCARP_NONE, list->tail };
     if (list->tail == SCARP_NONE) {
         list->head = index;
-        plane->bucket_filled[block->valid / 64] |= 1ull << (block->valid % 64);
+        plane->bucket_filled[valid / 64] |= 1ull << (valid % 64);
     } else {
-        drive->block[list->tail].next = index;
+        drive->link[list->tail].next = index;
     }
     list->tail = index;
 }
 
 static void bucket_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
-    ScarpBlock *block = &drive->block[index];
-    BlockList *list = &plane->bucket[block->valid];
+    uint32_t valid = scarp_block(drive, index)->valid;
+    BlockList *list = &plane->bucket[valid];
+    BlockLink link = drive->link[index];
 
-    *(block->next == SCARP_NONE ? &list->tail
-                                : &drive->block[block->next].prev) =
-        block->prev;
-    *(block->prev == SCARP_NONE ? &list->head
-                                : &drive->block[block->prev].next) =
-        block->next;
+    *(link.next == SCARP_NONE ? &list->tail
+                              : &drive->link[link.next].prev) = link.prev;
+    *(link.prev == SCARP_NONE ? &list->head
+                              : &drive->link[link.prev].next) = link.next;
     if (list->head == SCARP_NONE) {
-        plane->bucket_filled[block->valid / 64] &=
-            ~(1ull << (block->valid % 64));
+        plane->bucket_filled[valid / 64] &= ~(1ull << (valid % 64));
     }
 }
 
 static void full_append(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
-    ScarpBlock *block = &drive->block[index];
+    BlockRest *rest = &drive->block_rest[index];
 
-    block->full_next = SCARP_NONE;
-    block->full_prev = plane->full_tail;
+    rest->full_next = SCARP_NONE;
+    rest->full_prev = plane->full_tail;
     if (plane->full_tail == SCARP_NONE) {
         plane->full_head = index;
     } else {
-        drive->block[plane->full_tail].full_next = index;
+        drive->block_rest[plane->full_tail].full_next = index;
     }
     plane->full_tail = index;
     plane->n_full++;
-    block->state = BLOCK_FULL;
+    scarp_block(drive, index)->state = BLOCK_FULL;
 }
 
 static void full_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
@@ -72,17 +71,17 @@ static void full_insert(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 
 static void full_remove(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
-    ScarpBlock *block = &drive->block[index];
+    const BlockRest *rest = &drive->block_rest[index];
 
-    if (block->full_prev == SCARP_NONE) {
-        plane->full_head = block->full_next;
+    if (rest->full_prev == SCARP_NONE) {
+        plane->full_head = rest->full_next;
     } else {
-        drive->block[block->full_prev].full_next = block->full_next;
+        drive->block_rest[rest->full_prev].full_next = rest->full_next;
     }
-    if (block->full_next == SCARP_NONE) {
-        plane->full_tail = block->full_prev;
+    if (rest->full_next == SCARP_NONE) {
+        plane->full_tail = rest->full_prev;
     } else {
-        drive->block[block->full_next].full_prev = block->full_prev;
+        drive->block_rest[rest->full_next].full_prev = rest->full_prev;
     }
     plane->n_full--;
     bucket_remove(drive, plane, index);
@@ -93,12 +92,12 @@ static void free_push(ScarpDrive *drive, ScarpPlane *plane, uint32_t index)
 {
     BlockList *list = &plane->free;
 
-    drive->block[index].next = SCARP_NONE;
-    drive->block[index].state = BLOCK_FREE;
+    drive->link[index].next = SCARP_NONE;
+    scarp_block(drive, index)->state = BLOCK_FREE;
     plane->n_free++;
     drive->n_free++;
     *(list->head == SCARP_NONE ? &list->head
-                               : &drive->block[list->tail].next) = index;
+                               : &drive->link[list->tail].next) = index;
     list->tail = index;
 }
 
@@ -106,7 +105,7 @@ static uint32_t free_pop(ScarpDrive *drive, ScarpPlane *plane)
 {
     uint32_t index = plane->free.head;
 
-    plane->free.head = drive->block[index].next;
+    plane->free.head = drive->link[index].next;
     plane->n_free--;
     drive->n_free--;
     return index;
@@ -114,7 +113,7 @@ static uint32_t free_pop(ScarpDrive *drive, ScarpPlane *plane)
 
 static void set_bad(ScarpDrive *drive, uint32_t index)
 {
-    drive->block[index].state = BLOCK_BAD;
+    scarp_block(drive, index)->state = BLOCK_BAD;
     plane_of(drive, index)->n_bad++;
     drive->stats.bad_blocks++;
 }
@@ -200,13 +199,13 @@ bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error)
                              (uint32_t)((scarp_random(&random) >> 32) * blocks
                                         >> 32);
 
-            if (drive->block[index].state != BLOCK_BAD) {
+            if (scarp_block(drive, index)->state != BLOCK_BAD) {
                 set_bad(drive, index);
             }
         }
         scarp_blocks_forget(drive, p);
         for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
-            if (drive->block[b].state != BLOCK_BAD) {
+            if (scarp_block(drive, b)->state != BLOCK_BAD) {
                 free_push(drive, plane, b);
             }
         }
@@ -252,7 +251,7 @@ uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t block = drive->plane[p].active[ACTIVE_ALIGNED];
 
-    return block == SCARP_NONE ? 0 : drive->block[block].written;
+    return block == SCARP_NONE ? 0 : scarp_block(drive, block)->written;
 }
 
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
@@ -318,7 +317,7 @@ uint32_t scarp_alloc_offset(const ScarpDrive *drive, uint32_t p,
     uint32_t active =
         drive->plane[p].active[active_for(drive, p, origin, stream)];
 
-    return active == SCARP_NONE ? 0 : drive->block[active].written;
+    return active == SCARP_NONE ? 0 : scarp_block(drive, active)->written;
 }
 
 /* *pages: as many as there shall be at most; then, as there are. */
@@ -337,13 +336,13 @@ static inline uint32_t next_pages(ScarpDrive *drive, uint32_t p, int kind,
     }
     if (*active == SCARP_NONE) {
         *active = free_pop(drive, plane);
-        block = &drive->block[*active];
+        block = scarp_block(drive, *active);
         block->state = BLOCK_ACTIVE;
         block->origin = origin;
         block->stream = stream;
-        block->seq = drive->next_block_seq++;
+        drive->block_rest[*active].seq = drive->next_block_seq++;
     }
-    block = &drive->block[*active];
+    block = scarp_block(drive, *active);
     ppn = *active * drive->units_per_block +
           block->written * drive->units_per_page;
     *pages = MIN(*pages, (uint32_t)drive->d.pages_per_block - block->written);
@@ -374,7 +373,7 @@ uint32_t scarp_alloc_copies(ScarpDrive *drive, uint32_t p, uint32_t *pages)
     }
     ppn = next_pages(drive, p, active_for(drive, p, origin, 0), origin, 0,
                      pages);
-    drive->block[scarp_ppn_block(drive, ppn)].programmed += *pages;
+    scarp_block(drive, scarp_ppn_block(drive, ppn))->programmed += *pages;
     return ppn;
 }
 
@@ -402,7 +401,7 @@ uint32_t scarp_alloc_for(ScarpDrive *drive, const ScarpTx *tx)
 static void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {
     ScarpPlane *plane = plane_of(drive, index);
-    ScarpBlock *block = &drive->block[index];
+    ScarpBlock *block = scarp_block(drive, index);
 
     if (block->state == BLOCK_FULL) {
         bucket_remove(drive, plane, index);
@@ -417,49 +416,51 @@ static void change_valid(ScarpDrive *drive, uint32_t index, int change)
 
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
 {
-    change_valid(drive, scarp_ppn_block(drive, ppn), change);
-    drive->valid[ppn / 64] ^= 1ull << (ppn % 64);
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    uint32_t unit = ppn - index * drive->units_per_block;
+
+    change_valid(drive, index, change);
+    scarp_block(drive, index)->is_valid[unit / 64] ^= 1ull << (unit % 64);
 }
 
 void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 {
     if (ppn != SCARP_NONE) {
-        __builtin_prefetch(&drive->block[scarp_ppn_block(drive, ppn)], 1);
-        __builtin_prefetch(&drive->valid[ppn / 64], 1);
-    }
-}
+        uint32_t index = scarp_ppn_block(drive, ppn);
 
-/* Sets or clears the bits of n units. */
-static void mark_valid(ScarpDrive *drive, uint32_t ppn, uint32_t n, bool valid)
-{
-    while (n) {
-        uint32_t bit = ppn % 64, bits = MIN(n, 64 - bit);
-        uint64_t mask = UINT64_MAX >> (64 - bits) << bit;
-        uint64_t *word = &drive->valid[ppn / 64];
-
-        *word = valid ? *word | mask : *word & ~mask;
-        ppn += bits;
-        n -= bits;
+        __builtin_prefetch(scarp_block(drive, index), 1);
+        __builtin_prefetch(&drive->link[index], 1);
     }
 }
 
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n)
 {
-    change_valid(drive, scarp_ppn_block(drive, ppn), (int)n);
-    mark_valid(drive, ppn, n, true);
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    uint32_t unit = ppn - index * drive->units_per_block;
+    ScarpBlock *block = scarp_block(drive, index);
+
+    change_valid(drive, index, (int)n);
+    while (n) {
+        uint32_t bit = unit % 64, bits = MIN(n, 64 - bit);
+
+        block->is_valid[unit / 64] |= UINT64_MAX >> (64 - bits) << bit;
+        unit += bits;
+        n -= bits;
+    }
 }
 
 void scarp_block_emptied(ScarpDrive *drive, uint32_t index)
 {
-    change_valid(drive, index, -(int)drive->block[index].valid);
-    mark_valid(drive, index * drive->units_per_block, drive->units_per_block,
-               false);
+    ScarpBlock *block = scarp_block(drive, index);
+
+    change_valid(drive, index, -(int)block->valid);
+    memset(block->is_valid, 0, scarp_valid_bytes(drive));
 }
 
 void scarp_block_take(ScarpDrive *drive, uint32_t index)
 {
     full_remove(drive, plane_of(drive, index), index);
-    drive->block[index].state = BLOCK_VICTIM;
+    scarp_block(drive, index)->state = BLOCK_VICTIM;
 }
 
 void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
@@ -470,7 +471,7 @@ void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
 void scarp_block_erase(ScarpDrive *drive, uint32_t index)
 {
     ScarpPlane *plane = plane_of(drive, index);
-    ScarpBlock *block = &drive->block[index];
+    ScarpBlock *block = scarp_block(drive, index);
     uint32_t first = index * drive->units_per_block;
 
     /* A unit that still lives, or a program on its way, is a lost write. */
@@ -480,7 +481,7 @@ void scarp_block_erase(ScarpDrive *drive, uint32_t index)
     for (uint32_t i = 0; i < drive->units_per_block; i++) {
         drive->p2l[first + i] = SCARP_NONE;
     }
-    g_clear_pointer(&block->data, g_free);
+    g_clear_pointer(&drive->block_rest[index].data, g_free);
     block->written = block->programmed = 0;
     block->erases++;
     drive->stats.erases++;

@@ -60,11 +60,13 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
 uint64_t scarp_map_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                               uint32_t n)
 {
-    uint32_t bit = ppn % 64;
-    uint64_t bits = drive->valid[ppn / 64] >> bit;
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    uint32_t unit = ppn - index * drive->units_per_block, bit = unit % 64;
+    const uint64_t *word = &scarp_block(drive, index)->is_valid[unit / 64];
+    uint64_t bits = *word >> bit;
 
-    if (bit && bit + n > 64) {
-        bits |= drive->valid[ppn / 64 + 1] << (64 - bit);
+    if (bit + n > 64) {
+        bits |= word[1] << (64 - bit);
     }
     return bits & UINT64_MAX >> (64 - n);
 }

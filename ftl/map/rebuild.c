@@ -22,8 +22,8 @@ static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     if (drive->version) {
         return drive->version[a] > drive->version[b];
     }
-    seq_a = drive->block[scarp_ppn_block(drive, a)].seq;
-    seq_b = drive->block[scarp_ppn_block(drive, b)].seq;
+    seq_a = drive->block_rest[scarp_ppn_block(drive, a)].seq;
+    seq_b = drive->block_rest[scarp_ppn_block(drive, b)].seq;
     return seq_a > seq_b || (seq_a == seq_b && a > b);
 }
 

@@ -396,7 +396,7 @@ void scarp_parity_programmed(ScarpDrive *drive, ScarpTx *tx)
     ScarpUnit *unit = stripe->unit;
 
     drive->stats.parity_page_programs++;
-    drive->block[scarp_ppn_block(drive, tx->ppn)].programmed++;
+    scarp_block(drive, scarp_ppn_block(drive, tx->ppn))->programmed++;
     scarp_map_set_version(drive, tx->ppn, unit->seq);
     scarp_map_move(drive, unit->lpn, tx->ppn);
     scarp_store_put(drive, tx->ppn, unit->data);

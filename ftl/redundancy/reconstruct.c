@@ -44,7 +44,7 @@ static int64_t collection_ns(const ScarpDrive *drive, uint32_t index)
             die->phase == PHASE_ARRAY) {
             ns += die->array_end_ns - drive->now_ns;
         } else if (gc->origin == SCARP_ORIGIN_GC) {
-            ns += drive->block[gc->victim].valid * move_ns(drive) +
+            ns += scarp_block(drive, gc->victim)->valid * move_ns(drive) +
                   (int64_t)drive->d.erase_ns;
         } else {
             ns += move_ns(drive);

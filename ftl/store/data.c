@@ -29,7 +29,8 @@ void scarp_store_release(ScarpDrive *drive, void *data)
 
 void *scarp_store_get(const ScarpDrive *drive, uint32_t ppn)
 {
-    const ScarpBlock *block = &drive->block[scarp_ppn_block(drive, ppn)];
+    const BlockRest *block =
+        &drive->block_rest[scarp_ppn_block(drive, ppn)];
 
     return block->data ? block->data[ppn % drive->units_per_block] : NULL;
 }
@@ -39,7 +40,7 @@ void *scarp_store_take(ScarpDrive *drive, uint32_t ppn)
     void *data = scarp_store_get(drive, ppn);
 
     if (data) {
-        drive->block[scarp_ppn_block(drive, ppn)]
+        drive->block_rest[scarp_ppn_block(drive, ppn)]
             .data[ppn % drive->units_per_block] = NULL;
     }
     return data;
@@ -47,7 +48,8 @@ void *scarp_store_take(ScarpDrive *drive, uint32_t ppn)
 
 void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *data)
 {
-    ScarpBlock *block = &drive->block[scarp_ppn_block(drive, ppn)];
+    BlockRest *block =
+        &drive->block_rest[scarp_ppn_block(drive, ppn)];
     const char *bytes = data;
 
     if (!data) {

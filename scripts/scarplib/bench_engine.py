@@ -7,7 +7,6 @@ Rates are of CPU time: a busy machine shows in them by its caches and clock alon
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import statistics
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 from . import host
 from .cache import cache_dir, locked, step, tree_hash
 from .errors import UserError
-from .replay import CFLAGS
+from .replay import RECIPE, compile_program
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVE = ROOT / "devices" / "bench-16g.ini"
@@ -61,27 +60,19 @@ class Sample:
     peak_mib: float
 
 
+def sources(root: Path = ROOT) -> list[Path]:
+    engine = [path for path in (root / "ftl").rglob("*.c") if "replay" not in path.parts]
+    return [*sorted(engine), root / "tests" / "bench" / "bench-engine.c"]
+
+
 def ensure_program() -> Path:
     host.ensure_packages()
-    sources = sorted(path for path in (ROOT / "ftl").rglob("*.c") if "replay" not in path.parts)
-    sources.append(ROOT / "tests" / "bench" / "bench-engine.c")
-    key = tree_hash([*sources, *(ROOT / "ftl").rglob("*.h")])[:20]
+    key = tree_hash([*sources(), *(ROOT / "ftl").rglob("*.h"), RECIPE])[:20]
     program = cache_dir() / "bench" / key / "bench-engine"
     with locked("bench"):
         if not program.is_file():
-            program.parent.mkdir(parents=True, exist_ok=True)
-            flags = subprocess.run(
-                ["pkg-config", "--cflags", "--libs", "glib-2.0"],
-                capture_output=True, text=True, check=True,
-            ).stdout  # fmt: skip
-            command = ["cc", *CFLAGS, f"-I{ROOT / 'ftl'}", "-o", str(program)]
             with step("bench-engine"):
-                done = subprocess.run(
-                    [*command, *map(str, sources), *shlex.split(flags)],
-                    capture_output=True, text=True, check=False,
-                )  # fmt: skip
-            if done.returncode:
-                raise UserError(f"bench-engine does not build:\n{done.stderr[-2000:]}")
+                compile_program(program, ROOT / "ftl", sources(), ("glib-2.0",))
     return program
 
 

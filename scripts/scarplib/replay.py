@@ -17,6 +17,8 @@ from .host import ensure_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
+LIBRARIES = ("glib-2.0", "zlib", "libzstd")
+RECIPE = Path(__file__)  # the flags decide, too
 # What whole-program optimisation brings: docs/performance.md.
 # Functions begin at lines of the cache: else where they happen to lie costs up to 5 %.
 CFLAGS = (
@@ -25,41 +27,45 @@ CFLAGS = (
 
 
 def sources() -> list[Path]:
-    """Every file that decides what the program does."""
+    """Every file that decides what the program does, but how it is compiled."""
     return sorted(path for path in (ROOT / "ftl").rglob("*") if path.suffix in (".c", ".h"))
 
 
-def _flags(what: str) -> list[str]:
-    command = ["pkg-config", what, "glib-2.0", "zlib", "libzstd"]
+def _flags(what: str, libraries: tuple[str, ...]) -> list[str]:
+    command = ["pkg-config", what, *libraries]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
     return shlex.split(done.stdout)
 
 
+def compile_program(
+    program: Path, engine: Path, sources: list[Path], libraries: tuple[str, ...]
+) -> None:
+    """A program of these sources on the engine's headers; it appears whole or not at all."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.parent) as work:
+        made = Path(work) / program.name
+        command = ["cc", *CFLAGS, f"-I{engine}", *_flags("--cflags", libraries), "-o", str(made)]
+        command += [str(path) for path in sources if path.suffix == ".c"]
+        done = subprocess.run(
+            [*command, *_flags("--libs", libraries)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise UserError(f"{program.name} does not build:\n{done.stderr.strip()[-2000:]}")
+        shutil.move(made, program)
+
+
 def ensure_replay() -> Path:
     """The program, from the cache or built into it."""
     files = sources()
-    folder = cache_dir() / "replay" / tree_hash(files)[:20]
-    binary = folder / "scarp-replay"
+    binary = cache_dir() / "replay" / tree_hash([*files, RECIPE])[:20] / "scarp-replay"
     if binary.is_file():
         return binary
     ensure_packages(PACKAGES)
     with locked("replay"), step("building scarp-replay"):
-        if binary.is_file():
-            return binary
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as work:
-            made = Path(work) / "scarp-replay"
-            command = ["cc", *CFLAGS, f"-I{ROOT / 'ftl'}", *_flags("--cflags"), "-o", str(made)]
-            command += [str(path) for path in files if path.suffix == ".c"]
-            done = subprocess.run(
-                [*command, *_flags("--libs")], capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                raise UserError(f"scarp-replay does not build:\n{done.stderr.strip()}")
-            # A name appears only with the whole program behind it.
-            shutil.move(made, binary)
+        if not binary.is_file():
+            compile_program(binary, ROOT / "ftl", files, LIBRARIES)
     return binary
 
 

@@ -456,6 +456,48 @@ static void test_rebuild_by_blocks(void)
     scarp_drive_free(drive);
 }
 
+/*
+ * The marks of valid units are kept block by block, in words of their own; the
+ * file has them one after the other, in blocks that end inside a word, too.
+ */
+static void test_odd_blocks(void)
+{
+    const char *overrides = "geometry.blocks_per_plane=20,"
+                            "geometry.pages_per_block=75,"
+                            "ftl.unit_bytes=2048,"
+                            "ftl.over_provisioning_permille=800";
+    ScarpDrive *drive = drive_new("baseline", overrides, NULL), *again;
+    uint32_t units = drive->units_per_block, valid = 0;
+    g_autofree char *path = new_path();
+
+    age(drive);
+    for (uint32_t b = 0; b < drive->n_blocks; b++) {
+        for (uint32_t i = 0; i < units; i++) {
+            uint64_t bits = 0;
+
+            valid += scarp_map_valid(drive, b * units + i);
+            for (uint32_t n = 1; n <= MIN(64, units - i); n++) {
+                uint64_t last = scarp_map_valid(drive, b * units + i + n - 1);
+
+                bits |= last << (n - 1);
+                g_assert_cmphex(scarp_map_valid_bits(drive, b * units + i, n),
+                                ==, bits);
+            }
+        }
+    }
+    g_assert_cmpuint(valid, >, drive->logical_units / 2);
+    g_assert_cmpuint(valid, <, drive->n_blocks * units);
+    save(drive, path);
+    again = drive_new("baseline", overrides, path);
+    for (uint32_t ppn = 0; ppn < drive->n_blocks * units; ppn++) {
+        g_assert_true(scarp_map_valid(again, ppn) ==
+                      scarp_map_valid(drive, ppn));
+    }
+    g_unlink(path);
+    scarp_drive_free(again);
+    scarp_drive_free(drive);
+}
+
 /* Whatever schemes there are; and two that remember something, together. */
 static void add_schemes(void)
 {
@@ -489,6 +531,7 @@ int main(int argc, char **argv)
                     test_only_files_are_replaced);
     g_test_add_func("/image/not-at-rest", test_not_at_rest);
     g_test_add_func("/image/damage", test_damage);
+    g_test_add_func("/image/odd-blocks", test_odd_blocks);
     g_test_add_func("/image/rebuild", test_rebuild);
     g_test_add_func("/image/rebuild-by-blocks", test_rebuild_by_blocks);
     return g_test_run();

@@ -25,8 +25,8 @@ static struct {
 
 static bool candidate(const ScarpDrive *drive, uint32_t b)
 {
-    return drive->block[b].state == BLOCK_FULL &&
-           drive->block[b].valid + drive->units_per_page <=
+    return scarp_block(drive, b)->state == BLOCK_FULL &&
+           scarp_block(drive, b)->valid + drive->units_per_page <=
                drive->units_per_block;
 }
 
@@ -97,10 +97,10 @@ static void watch(const char *scheme, const char *overrides, bool hot_and_cold,
 static bool greedy(const ScarpDrive *drive, uint32_t plane, uint32_t block)
 {
     uint32_t first = plane * drive->d.blocks_per_plane;
-    const ScarpBlock *is = &drive->block[block];
+    const ScarpBlock *is = scarp_block(drive, block);
 
     for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
-        const ScarpBlock *other = &drive->block[b];
+        const ScarpBlock *other = scarp_block(drive, b);
 
         if (b == block || !candidate(drive, b)) {
             continue;
@@ -130,7 +130,7 @@ static bool fifo(const ScarpDrive *drive, uint32_t plane, uint32_t block)
     uint32_t first = plane * drive->d.blocks_per_plane, oldest = SCARP_NONE;
 
     for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
-        if (drive->block[b].state == BLOCK_FULL &&
+        if (scarp_block(drive, b)->state == BLOCK_FULL &&
             (oldest == SCARP_NONE || spy.filled[b] < spy.filled[oldest])) {
             oldest = b;
         }
@@ -138,7 +138,7 @@ static bool fifo(const ScarpDrive *drive, uint32_t plane, uint32_t block)
     if (!candidate(drive, oldest)) {
         for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
             if (candidate(drive, b) &&
-                drive->block[b].valid < drive->block[block].valid) {
+                scarp_block(drive, b)->valid < scarp_block(drive, block)->valid) {
                 return false;
             }
         }
@@ -159,11 +159,11 @@ static bool cost_benefit(const ScarpDrive *drive, uint32_t plane,
                          uint32_t block)
 {
     uint32_t first = plane * drive->d.blocks_per_plane;
-    uint32_t n = drive->units_per_block, v = drive->block[block].valid;
-    uint64_t age = drive->now_ns - drive->block[block].modified_ns + 1;
+    uint32_t n = drive->units_per_block, v = scarp_block(drive, block)->valid;
+    uint64_t age = drive->now_ns - scarp_block(drive, block)->modified_ns + 1;
 
     for (uint32_t b = first; b < first + drive->d.blocks_per_plane && v; b++) {
-        const ScarpBlock *other = &drive->block[b];
+        const ScarpBlock *other = scarp_block(drive, b);
         uint64_t its = drive->now_ns - other->modified_ns + 1;
 
         if (candidate(drive, b) &&
@@ -192,7 +192,7 @@ static Rig *aged(const char *scheme, const char *params, uint32_t *n_full)
     rig_age(rig, 900);
     *n_full = 0;
     for (uint32_t b = 0; b < rig->drive->n_blocks; b++) {
-        *n_full += rig->drive->block[b].state == BLOCK_FULL;
+        *n_full += scarp_block(rig->drive, b)->state == BLOCK_FULL;
     }
     g_assert_cmpuint(*n_full, >, 40);
     return rig;
@@ -213,7 +213,7 @@ static void test_random(void)
         times[scarp_victim_random_full(drive, 0)]++;
     }
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        if (drive->block[b].state == BLOCK_FULL) {
+        if (scarp_block(drive, b)->state == BLOCK_FULL) {
             sum += (times[b] - expected) * (times[b] - expected) / expected;
         } else {
             g_assert_cmpuint(times[b], ==, 0);
@@ -239,11 +239,11 @@ static void test_d_choices(gconstpointer data)
     uint32_t times[9] = { 0 }, above[9] = { 0 }, seen = 0;
 
     for (unsigned i = 0; i < DRAWS; i++) {
-        times[drive->block[drive->scheme.victim->choose(drive, 0)].valid]++;
+        times[scarp_block(drive, drive->scheme.victim->choose(drive, 0))->valid]++;
     }
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        for (uint32_t v = 0; drive->block[b].state == BLOCK_FULL &&
-                             v < drive->block[b].valid; v++) {
+        for (uint32_t v = 0; scarp_block(drive, b)->state == BLOCK_FULL &&
+                             v < scarp_block(drive, b)->valid; v++) {
             above[v]++;
         }
     }

@@ -19,10 +19,10 @@ static Wear wear_of(const ScarpDrive *drive)
     Wear wear = { .least = UINT32_MAX };
 
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        wear.sum += drive->block[b].erases;
-        if (drive->block[b].state != BLOCK_BAD) {
-            wear.least = MIN(wear.least, drive->block[b].erases);
-            wear.most = MAX(wear.most, drive->block[b].erases);
+        wear.sum += scarp_block(drive, b)->erases;
+        if (scarp_block(drive, b)->state != BLOCK_BAD) {
+            wear.least = MIN(wear.least, scarp_block(drive, b)->erases);
+            wear.most = MAX(wear.most, scarp_block(drive, b)->erases);
         }
     }
     return wear;
@@ -98,7 +98,7 @@ static void never_bad(void *opaque, const ScarpFlashOp *op)
     const ScarpDrive *drive = opaque;
 
     /* An erase may be the last one: it is set aside after this. */
-    g_assert_cmpuint(drive->block[op->block].state, !=, BLOCK_BAD);
+    g_assert_cmpuint(scarp_block(drive, op->block)->state, !=, BLOCK_BAD);
 }
 
 static uint64_t bad_set(const ScarpDrive *drive)
@@ -106,7 +106,7 @@ static uint64_t bad_set(const ScarpDrive *drive)
     uint64_t hash = 5381;
 
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        hash = hash * 33 + (drive->block[b].state == BLOCK_BAD);
+        hash = hash * 33 + (scarp_block(drive, b)->state == BLOCK_BAD);
     }
     return hash;
 }
@@ -168,9 +168,9 @@ static void test_endurance(void)
                       wear_of(drive).sum > 4 * 30);
     }
     for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        bad += drive->block[b].state == BLOCK_BAD;
-        g_assert_true(drive->block[b].state != BLOCK_BAD ||
-                      drive->block[b].erases == 5);
+        bad += scarp_block(drive, b)->state == BLOCK_BAD;
+        g_assert_true(scarp_block(drive, b)->state != BLOCK_BAD ||
+                      scarp_block(drive, b)->erases == 5);
     }
     g_test_message("%u bad", bad);
     g_assert_cmpuint(bad, ==, rig_stats(rig)->bad_blocks);
