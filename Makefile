@@ -5,11 +5,12 @@ SCARP := scripts/scarp
 N ?= 50
 ROUNDS ?= 5
 PAPER ?= hpdc18
+BASE ?= HEAD
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: fuzz help setup run compare shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
-	test-tsan test-determinism determinism bench bench-guest reproduce lint clean
+	test-tsan test-determinism determinism bench against bench-guest reproduce lint clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
@@ -66,6 +67,9 @@ reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc1
 
 bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3)
 	@$(SCARP) bench --rounds $(ROUNDS)
+
+against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
+	@python3 tests/bench/against.py $(BASE) $(ARGS)
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)

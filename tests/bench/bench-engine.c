@@ -146,6 +146,7 @@ int main(int argc, char **argv)
         .overrides = argc > 3 && *argv[3] ? argv[3] : NULL, .seed = 1,
     };
     const char *only = argc > 4 ? argv[4] : NULL; /* load; then its requests */
+    const char *image = argc > 6 ? argv[6] : NULL; /* made if there is none */
     ScarpAge age = { .utilisation_permille = 900,
                      .overwrite_permille = UINT32_MAX, .pattern = "random",
                      .seed = 1 };
@@ -170,17 +171,24 @@ int main(int argc, char **argv)
         if (only && strcmp(only, loads[i].name)) {
             continue;
         }
+        config.image_path = image && g_file_test(image, G_FILE_TEST_EXISTS)
+                                ? image : NULL;
         drive = scarp_drive_new(&config, &error);
         if (!drive) {
             g_printerr("%s\n", error->message);
             return 1;
         }
-        if (loads[i].op == SCARP_OP_READ || loads[i].random) {
+        if (!config.image_path &&
+            (loads[i].op == SCARP_OP_READ || loads[i].random)) {
             if (!scarp_age(drive, &age, &error)) {
                 g_printerr("%s\n", error->message);
                 return 1;
             }
             g_print("age seconds %.2f\n", seconds() - began);
+            if (image && !scarp_save(drive, image, &error)) {
+                g_printerr("%s\n", error->message);
+                return 1;
+            }
         }
         span = scarp_drive_logical_bytes(drive) / 4096 * 9 / 10;
         measured_run(drive, &loads[i], span);
