@@ -150,7 +150,8 @@ static size_t edit(uint8_t *bytes, size_t size, const uint8_t *data, size_t n,
     for (; n >= 4 && size > first + 1; data += 4, n -= 4) {
         size_t offset = data[0] + (data[1] << 8);
         uint8_t *at = bytes + first + offset % (size - first);
-        uint32_t section = data[3] % head->n_sections;
+        /* An edit before may have made it 0. */
+        uint32_t section = data[3] % MAX(1, head->n_sections);
 
         switch (data[2] % 6) {
         case 0:
