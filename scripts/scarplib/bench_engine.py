@@ -83,10 +83,9 @@ def ensure_program() -> Path:
     return program
 
 
-def run_bench(*args: str, under: tuple[str, ...] = ()) -> str:
-    done = subprocess.run(
-        [*under, str(ensure_program()), *args], capture_output=True, text=True, check=False
-    )
+def run_bench(*args: str, under: tuple[str, ...] = (), program: Path | None = None) -> str:
+    command = [*under, str(program or ensure_program()), *args]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(done.stderr.strip())
     return done.stdout + (done.stderr if under else "")
