@@ -19,7 +19,7 @@ def number(text: str) -> int:
     """A C constant: 4096, 1u << 20, SCARP_MAX_STREAMS."""
     text = text.strip()
     if text == "SCARP_MAX_STREAMS":
-        found = re.search(r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/config.h").read_text())
+        found = re.search(r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/core/description.h").read_text())
         assert found
         return int(found[1])
     base, _, shift = text.partition("<<")
@@ -37,10 +37,10 @@ def rows(part: str) -> list[list[str]]:
 
 class Reference(unittest.TestCase):
     def test_keys(self) -> None:
-        """Each key of ftl/config.c, in its order, with its range and its default."""
+        """Each key of ftl/core/description.c, in its order, with its range and its default."""
         listed = re.findall(
             r'^    (?:KEY|LIST)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
-            (ROOT / "ftl/config.c").read_text(),
+            (ROOT / "ftl/core/description.c").read_text(),
             re.MULTILINE,
         )
         self.assertGreater(len(listed), 40)

@@ -1,7 +1,7 @@
 /*
  * All that unit tests know of a drive's inside: small questions, and the few
  * states that they set by hand.  No other test includes a header of the engine
- * but scarp.h and config.h: what moves in the engine is followed here.  Two
+ * but scarp.h and core/description.h: what moves in the engine is followed here.  Two
  * parts that need no drive, the divisor and the queue of events, are tested by
  * their own names (test-parts.c).
  *
@@ -12,9 +12,9 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
-#include "divisor.h"
-#include "drive.h"
-#include "event.h"
+#include "core/divisor.h"
+#include "core/event.h"
+#include "flow/ops.h"
 
 #define INSIDE_NONE UINT32_MAX /* no block, no PPN, any LPN */
 
@@ -22,59 +22,65 @@
 
 static inline uint32_t inside_dies(const ScarpDrive *drive)
 {
-    return drive->n_dies;
+    return drive->geo.n_dies;
 }
 
 static inline uint32_t inside_planes(const ScarpDrive *drive)
 {
-    return drive->n_planes;
+    return drive->geo.n_planes;
 }
 
 static inline uint32_t inside_blocks(const ScarpDrive *drive)
 {
-    return drive->n_blocks;
+    return drive->geo.n_blocks;
 }
 
 static inline uint32_t inside_blocks_per_plane(const ScarpDrive *drive)
 {
-    return drive->d.blocks_per_plane;
+    return drive->desc.blocks_per_plane;
 }
 
 static inline uint32_t inside_pages_per_block(const ScarpDrive *drive)
 {
-    return drive->d.pages_per_block;
+    return drive->desc.pages_per_block;
 }
 
 static inline uint32_t inside_units_per_page(const ScarpDrive *drive)
 {
-    return drive->units_per_page;
+    return drive->geo.units_per_page;
 }
 
 static inline uint32_t inside_units_per_block(const ScarpDrive *drive)
 {
-    return drive->units_per_block;
+    return drive->geo.units_per_block;
 }
 
 static inline uint32_t inside_units_per_plane(const ScarpDrive *drive)
 {
-    return drive->units_per_plane;
+    return drive->geo.units_per_plane;
 }
 
 static inline uint32_t inside_logical_units(const ScarpDrive *drive)
 {
-    return drive->logical_units;
+    return drive->geo.logical_units;
 }
 
 /* The host's, then a parity of each stripe. */
 static inline uint32_t inside_mapped_units(const ScarpDrive *drive)
 {
-    return drive->mapped_units;
+    return drive->geo.mapped_units;
 }
 
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {
-    return scarp_reserved_blocks(&drive->d);
+    return scarp_reserved_blocks(&drive->desc);
+}
+
+/* Sources of events that are not near: test-parts.c. */
+static inline uint32_t inside_far_sources(const ScarpEvents *events)
+{
+    return events->n_far;
 }
 
 /* ---- The mapping --------------------------------------------------------- */
@@ -82,26 +88,27 @@ static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 /* Where a unit is, or INSIDE_NONE. */
 static inline uint32_t inside_l2p(const ScarpDrive *drive, uint32_t lpn)
 {
-    return drive->l2p[lpn];
+    return scarp_map_lookup(drive, lpn);
 }
 
 static inline bool inside_is_valid(const ScarpDrive *drive, uint32_t ppn)
 {
-    return scarp_map_valid(drive, ppn);
+    return scarp_unit_is_valid(drive, ppn);
 }
 
 /* A bit for each of n <= 64 units of a block, the first lowest. */
 static inline uint64_t inside_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                                          uint32_t n)
 {
-    return scarp_map_valid_bits(drive, ppn, n);
+    return scarp_valid_bits(drive, ppn, n);
 }
 
 /* Whether both were programmed with the same data (ftl.recovery). */
 static inline bool inside_same_version(const ScarpDrive *drive, uint32_t ppn,
                                        uint32_t other)
 {
-    return drive->version && drive->version[ppn] == drive->version[other];
+    return scarp_media_has_versions(drive) &&
+           scarp_media_version(drive, ppn) == scarp_media_version(drive, other);
 }
 
 /* The mapping by what the flash holds; l2p[inside_mapped_units()]. */
@@ -125,30 +132,30 @@ static inline uint32_t inside_plane_die(const ScarpDrive *drive,
 
 static inline bool inside_is_full(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->state == BLOCK_FULL;
+    return scarp_block_is_full(drive, block);
 }
 
 static inline bool inside_is_bad(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->state == BLOCK_BAD;
+    return scarp_block_state(drive, block) == BLOCK_BAD;
 }
 
 /* Units. */
 static inline uint32_t inside_valid(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->valid;
+    return scarp_block_valid(drive, block);
 }
 
 static inline uint32_t inside_erases(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->erases;
+    return scarp_media_erases(drive, block);
 }
 
 /* Its last program, or when a unit of it last became invalid. */
 static inline int64_t inside_modified_ns(const ScarpDrive *drive,
                                          uint32_t block)
 {
-    return scarp_block(drive, block)->modified_ns;
+    return scarp_block_modified_ns(drive, block);
 }
 
 /* ---- Planes and dies ----------------------------------------------------- */
@@ -156,38 +163,38 @@ static inline int64_t inside_modified_ns(const ScarpDrive *drive,
 static inline uint32_t inside_free_blocks(const ScarpDrive *drive,
                                           uint32_t plane)
 {
-    return drive->plane[plane].n_free;
+    return scarp_plane_free_blocks(drive, plane);
 }
 
 static inline uint32_t inside_bad_blocks(const ScarpDrive *drive,
                                          uint32_t plane)
 {
-    return drive->plane[plane].n_bad;
+    return scarp_plane_bad_blocks(drive, plane);
 }
 
 /* A block is open for GC's copies. */
 static inline bool inside_gc_has_block(const ScarpDrive *drive, uint32_t plane)
 {
-    return drive->plane[plane].active[ACTIVE_GC] != SCARP_NONE;
+    return scarp_blocks_active(drive, plane, WRITE_GC) != SCARP_NONE;
 }
 
 static inline bool inside_collects(const ScarpDrive *drive, uint32_t plane)
 {
-    return drive->plane[plane].gc.running;
+    return scarp_gc_runs(drive, plane);
 }
 
 /* Planes of the die that collect. */
 static inline uint32_t inside_collections(const ScarpDrive *drive,
                                           uint32_t die)
 {
-    return drive->die[die].gc_jobs;
+    return drive->gc.die[die].jobs;
 }
 
 /* Of the host, queued for the die. */
 static inline uint32_t inside_queued_programs(const ScarpDrive *drive,
                                               uint32_t die)
 {
-    return drive->die[die].n_programs;
+    return scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
 }
 
 /* ---- States set by hand: to be undone before the drive runs on ------------ */
@@ -195,13 +202,13 @@ static inline uint32_t inside_queued_programs(const ScarpDrive *drive,
 static inline void inside_set_free_blocks(ScarpDrive *drive, uint32_t plane,
                                           uint32_t n)
 {
-    drive->plane[plane].n_free = n;
+    drive->blocks.plane[plane].n_free = n;
 }
 
 static inline void inside_set_collects(ScarpDrive *drive, uint32_t plane,
                                        bool collects)
 {
-    drive->plane[plane].gc.running = collects;
+    drive->gc.plane[plane].job.running = collects;
 }
 
 /* What dynamic allocation sees of a die. */
@@ -209,15 +216,15 @@ static inline void inside_set_load(ScarpDrive *drive, uint32_t die,
                                    uint32_t collections, uint32_t reads,
                                    uint32_t programs)
 {
-    drive->die[die].gc_jobs = collections;
-    drive->die[die].n_reads = reads;
-    drive->die[die].n_programs = programs;
+    drive->nand.die[die].collecting = collections;
+    drive->nand.die[die].queued[QUEUE_READS] = reads;
+    drive->nand.die[die].queued[QUEUE_PROGRAMS] = programs;
 }
 
 /* The plane that dynamic allocation looks at first. */
 static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
 {
-    drive->next_plane = plane;
+    drive->map.next_plane = plane;
 }
 
 /* ---- Policies, asked by hand --------------------------------------------- */
