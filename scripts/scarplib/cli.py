@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from .errors import UserError, integer
+from scarplib.errors import UserError, integer
+from scarplib.paths import ROOT, SCRIPTS
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
 
 
@@ -238,7 +239,7 @@ def main(argv: list[str] | None = None) -> int:
         given = sys.argv[1:] if argv is None else argv
         if given[:1] == ["replay"]:
             # Its options are the program's own, which argparse must not read.
-            from . import replay
+            from scarplib.build import replayer as replay
 
             return replay.main(given[1:])
         arguments = _parser().parse_args(given)
@@ -252,12 +253,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from . import run
+    from scarplib.experiments import run
 
     if arguments.image and arguments.overwrite is not None:
         raise UserError("--overwrite: excludes --image, which has been aged")
     if arguments.command == "compare" and arguments.paper:
-        from . import compare
+        from scarplib.experiments import compare_papers as compare
 
         return compare.papers(arguments.paper, arguments.jobs)
     return run.run(
@@ -286,52 +287,48 @@ def _run(arguments: argparse.Namespace) -> int:
     if command in ("run", "compare"):
         return _compare(arguments)
     if command == "shell":
-        from . import shell
+        from scarplib.guest import shell
 
         return shell.shell(arguments)
     if command == "age":
-        from . import age
+        from scarplib.drive import age
 
         return age.age(arguments)
     if command == "determinism":
-        from . import determinism
+        from scarplib.experiments import determinism
 
         return determinism.main(arguments.n, negative=not arguments.skip_negative)
     if command == "reproduce":
         import subprocess
 
-        from . import cache
+        from scarplib.build import cache
 
         # Snakemake, and numpy: the system's Python need not have them.
         python = cache.ensure_venv("venv-reproduce", cache.REPRODUCE_PACKAGES)
         return subprocess.run(
             [
-                str(python),
-                "-B",
-                "-c",
-                f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
-                "from scarplib import reproduce; "
-                f"sys.exit(reproduce.command({arguments.paper!r}, {arguments.cores}, "
-                f"{arguments.traces!r}))",
+                *(str(python), "-B", "-m", "scarplib.reproduce"),
+                *(arguments.paper, str(arguments.cores), arguments.traces),
             ],
+            env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
             check=False,
         ).returncode
     if command == "bench":
-        from . import bench_engine
+        from scarplib.dev import bench_engine
 
         return bench_engine.main(arguments.rounds)
     if command == "bench-guest":
-        from . import bench
+        from scarplib.dev import bench_guest as bench
 
         return bench.main(arguments.rounds)
     if command == "rows":
-        from . import rows
+        from scarplib.device_logs import as_csv as rows
 
         return rows.main(arguments.log, arguments.out)
     if command == "schemes":
-        from . import shell
+        from scarplib.guest import shell
 
         return shell.list_schemes()
-    from . import suites
+    from scarplib.dev import suites
 
     return suites.main(command)

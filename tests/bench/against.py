@@ -26,7 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import bench_engine, host, replay  # noqa: E402
+from scarplib.build import host_packages as host  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.dev import bench_engine  # noqa: E402
 from scarplib.errors import UserError, integer  # noqa: E402
 
 DRIVES = ("hpdc18-small", "paragc-small", "pregc-2d-small", "pregc-3d-small", "ttflash-small")

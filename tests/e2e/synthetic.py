@@ -11,7 +11,7 @@ import random
 import struct
 from pathlib import Path
 
-from scarplib.devlogs import CAUSES, page_fields
+from scarplib.device_logs.devlogs import CAUSES, page_fields
 
 BEGIN_NS = 5_000_000_000
 READ_NS, WRITE_NS, GC_NS = 80_000, 700_000, 9_000_000

@@ -9,9 +9,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from scarplib import cache, manifest, qemu_build
+from scarplib.build import cache
+from scarplib.build import qemu as qemu_build
 from scarplib.errors import UserError
-from scarplib.guest_image import GuestImage
+from scarplib.experiments import manifest
+from scarplib.guest.image import GuestImage
 
 LONG_AGO = 1_000_000_000
 
@@ -110,7 +112,7 @@ class Manifest(unittest.TestCase):
             (self.folder / name).write_text("other")
             others.append(self.made())
             (self.folder / name).write_text(name)
-        with mock.patch("scarplib.vm.CPU_MODEL", "other"):
+        with mock.patch("scarplib.guest.vm.CPU_MODEL", "other"):
             others.append(self.made())
         for other in others:
             self.assertNotEqual(first, other)

@@ -18,8 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, compare, guestjob, run, summary  # noqa: E402
+from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import compare_papers as compare  # noqa: E402
+from scarplib.experiments import run  # noqa: E402
+from scarplib.guest import job as guestjob  # noqa: E402
+from scarplib.results import summary  # noqa: E402
 
 MADE = {
     "qemu": {"version": "10.0.x"},

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
 
 
 def number(text: str) -> int:

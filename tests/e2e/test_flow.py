@@ -21,8 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, determinism, drive_image, guestjob, run  # noqa: E402
+from scarplib import cli  # noqa: E402
+from scarplib.drive import image_file as drive_image  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import determinism, run  # noqa: E402
+from scarplib.guest import job as guestjob  # noqa: E402
 
 
 class Flow(unittest.TestCase):

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 LOAD = ("--age", "900", "-m", "closed", "gen:mixed,requests=1500,align=512,size=6000")

@@ -15,8 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import devlogs, summary  # noqa: E402
-from scarplib.devlogs import LogError  # noqa: E402
+from scarplib.device_logs import devlogs  # noqa: E402
+from scarplib.device_logs.devlogs import LogError  # noqa: E402
+from scarplib.results import summary  # noqa: E402
 
 
 class Folder(unittest.TestCase):
@@ -224,7 +225,7 @@ class Report(Folder):
 
     def test_pictures_and_page(self) -> None:
         try:
-            from scarplib import report
+            from scarplib.results import report
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         self.write_run()
@@ -244,7 +245,7 @@ class Report(Folder):
 
     def test_percentiles_of_the_picture(self) -> None:
         try:
-            from scarplib import tail_picture
+            from scarplib.results.pictures import tail as tail_picture
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         ordered = list(range(1, 10_001))
@@ -258,14 +259,14 @@ class Report(Folder):
         self.assertEqual(set(summary.CAUSE_LABELS), set(devlogs.CAUSES))
         self.assertEqual(set(summary.CAUSE_SENTENCES), set(devlogs.CAUSES))
         try:
-            from scarplib import plotting
+            from scarplib.results.pictures import style as plotting
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         self.assertEqual(set(plotting.CAUSE_COLOURS), set(devlogs.CAUSES))
 
     def test_gc_spans(self) -> None:
         try:
-            from scarplib import report
+            from scarplib.results import report
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         self.assertEqual(report.merge_spans([(5, 7), (0, 2), (3, 4)], 1), [(0, 7)])

@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.repro import cell, pages, replayer, spec  # noqa: E402
+from scarplib.reproduce import cell, spec  # noqa: E402
+from scarplib.reproduce import page as pages  # noqa: E402
+from scarplib.reproduce import replays as replayer  # noqa: E402
 
 READS, WRITES = 60, 40
 

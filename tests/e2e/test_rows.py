@@ -18,8 +18,9 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, replay  # noqa: E402
-from scarplib.devlogs import CAUSES, OPS  # noqa: E402
+from scarplib import cli  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.device_logs.devlogs import CAUSES, OPS  # noqa: E402
 
 
 def back(row: dict[str, str]) -> bytes:

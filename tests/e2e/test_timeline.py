@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
-from scarplib import devlogs, replay  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.device_logs import devlogs  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 EVERYTHING = (

@@ -29,8 +29,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import age, determinism, guest_image, qemu_build, replay, vm  # noqa: E402
+from scarplib.build import qemu as qemu_build  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import determinism  # noqa: E402
+from scarplib.guest import image as guest_image  # noqa: E402
+from scarplib.guest import vm  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.

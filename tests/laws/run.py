@@ -21,7 +21,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import numpy as np  # noqa: E402
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
 
 BLOCKS = 1200
 # Free blocks that wait (1 to 2 with a threshold of 1), and half of the active block.

@@ -12,7 +12,7 @@ from nvme import FUA, Admin, Controller, Namespace, Op, Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib import devlogs
+from scarplib.device_logs import devlogs
 
 
 class Commands(DriveTest):

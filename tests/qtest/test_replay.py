@@ -16,7 +16,7 @@ from nvme import FUA, Op
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib import replay
+from scarplib.build import replayer as replay
 
 COMMANDS = 1500
 DEPTH = 16

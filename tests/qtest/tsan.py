@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import qemu_build  # noqa: E402
+from scarplib.build import qemu as qemu_build  # noqa: E402
 
 GUEST_LOG = ROOT / "out" / "test-guest" / "realtime" / "qemu.log"
 OPTIONS = f"exitcode=66 history_size=7 suppressions='{HERE / 'tsan.supp'}'"

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp rows`: a command log or a GC log as comma-separated values."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from scarplib.device_logs import devlogs
+from scarplib.errors import UserError
+
+COMMAND_COLUMNS = (
+    "submit_ns",
+    "complete_ns",
+    "latency_ns",
+    "op",
+    "offset_bytes",
+    "length_bytes",
+    "status",
+    "unseen",
+    "stream",
+    "nsid",
+    "fua",
+    "order",
+    *(f"{name}_ns" for name in devlogs.CAUSES),
+)
+GC_COLUMNS = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
+
+
+def _commands(path: Path) -> Iterator[tuple]:
+    for row in devlogs.command_rows(path):
+        submit, complete, offset, length, op, status, stream, nsid, order = row[:9]
+        yield (
+            submit,
+            complete,
+            complete - submit,
+            devlogs.OPS[op] if op < len(devlogs.OPS) else op,
+            offset,
+            length,
+            status & ~devlogs.UNSEEN,
+            int(bool(status & devlogs.UNSEEN)),
+            stream,
+            nsid,
+            int(bool(order & devlogs.ORDER_FUA)),
+            order & devlogs.ORDER_SEQ,
+            *row[9:],
+        )
+
+
+def write(path: Path, out: TextIO) -> None:
+    kind = devlogs.kind_of(path)
+    if kind == devlogs.GC_RUNS:
+        columns, rows = GC_COLUMNS, devlogs.gc_rows(path)
+    elif kind == devlogs.COMMANDS:
+        columns, rows = COMMAND_COLUMNS, _commands(path)
+    else:
+        raise UserError(f"{path}: neither a command log nor a GC log (begins with {kind!r})")
+    # A log of another layout is found out before anything is written.
+    first = list(itertools.islice(rows, 1))
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(itertools.chain(first, rows))
+
+
+def main(path: Path, out: Path | None) -> int:
+    try:
+        if not out:
+            with contextlib.suppress(BrokenPipeError):
+                write(path, sys.stdout)
+                sys.stdout.flush()
+                return 0
+            # Whoever reads has had enough; nothing may be said at the interpreter's end either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        try:
+            with out.open("w", newline="") as stream:
+                write(path, stream)
+        except OSError as error:
+            raise UserError(f"-o {out}: {error.strerror}") from error
+    except devlogs.LogError as error:
+        raise UserError(str(error)) from error
+    return 0
