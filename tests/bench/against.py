@@ -26,8 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib.build import host_packages as host  # noqa: E402
-from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.build.compile import compile_program  # noqa: E402
+from scarplib.build.host_packages import ensure_packages  # noqa: E402
 from scarplib.dev import bench_engine  # noqa: E402
 from scarplib.errors import UserError, integer  # noqa: E402
 
@@ -86,10 +87,10 @@ class Case:
 def build(name: str, root: Path, folder: Path) -> Engine:
     engine = Engine(name, folder / name / "scarp-replay", folder / name / "bench-engine")
     sources = sorted((root / "ftl").rglob("*.c"))
-    replay.compile_program(engine.replayer, root / "ftl", sources, replay.LIBRARIES)
+    compile_program(engine.replayer, root / "ftl", sources, replayer.LIBRARIES)
     # One and the same program for both: what is measured is the engine.
     measured = [*bench_engine.sources(root)[:-1], bench_engine.sources()[-1]]
-    replay.compile_program(engine.bench, root / "ftl", measured, ("glib-2.0",))
+    compile_program(engine.bench, root / "ftl", measured, ("glib-2.0",))
     return engine
 
 
@@ -106,7 +107,7 @@ def checkout(commit: str, folder: Path) -> Path:
 
 def cases() -> list[Case]:
     made = []
-    for i, scheme in enumerate([*replay.scheme_names(), *COMBINATIONS]):
+    for i, scheme in enumerate([*replayer.scheme_names(), *COMBINATIONS]):
         for j, drive in enumerate(DRIVES):
             first = 2 * i + 5 * j
             made += [Case(scheme, drive, OPTIONS[k % len(OPTIONS)]) for k in (first, first + 1)]
@@ -179,7 +180,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--only-speed", action="store_true", help="do not compare results")
     arguments = parser.parse_args()
-    host.ensure_packages()
+    ensure_packages()
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
         engines = (

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 LOAD = ("--age", "900", "-m", "closed", "gen:mixed,requests=1500,align=512,size=6000")
@@ -85,7 +85,7 @@ CROWDED = ("-q", "64", "-o", "controller.slots=4,geometry.planes_per_die=2")
 
 class PeerDefects(unittest.TestCase):
     def setUp(self) -> None:
-        self.program = str(replay.ensure_replay())
+        self.program = str(replayer.ensure_replay())
 
     def run_replay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [self.program, "--quiet", "-d", str(DRIVE), "-q", "16", *arguments, *LOAD]

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 
@@ -83,7 +83,7 @@ class Case(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.program = replay.ensure_replay()
+        self.program = replayer.ensure_replay()
 
     def run_replay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [str(self.program), "-d", str(DRIVE), *map(str, arguments)]

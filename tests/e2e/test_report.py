@@ -245,24 +245,24 @@ class Report(Folder):
 
     def test_percentiles_of_the_picture(self) -> None:
         try:
-            from scarplib.results.pictures import tail as tail_picture
+            from scarplib.results.pictures import tail
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         ordered = list(range(1, 10_001))
-        xs, ys = tail_picture._curve(ordered)
+        xs, ys = tail._curve(ordered)
         self.assertEqual((xs[0], xs[-1], ys[0], ys[-1]), (0, 4, 1, 10_000))
         for x, y in zip(xs, ys, strict=True):
             self.assertAlmostEqual(y / 10_000, 1 - 10**-x, delta=2e-4)
-        self.assertEqual(tail_picture._curve([7])[1][-1], 7)
+        self.assertEqual(tail._curve([7])[1][-1], 7)
 
     def test_every_cause_is_explained_and_coloured(self) -> None:
         self.assertEqual(set(summary.CAUSE_LABELS), set(devlogs.CAUSES))
         self.assertEqual(set(summary.CAUSE_SENTENCES), set(devlogs.CAUSES))
         try:
-            from scarplib.results.pictures import style as plotting
+            from scarplib.results.pictures import style
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
-        self.assertEqual(set(plotting.CAUSE_COLOURS), set(devlogs.CAUSES))
+        self.assertEqual(set(style.CAUSE_COLOURS), set(devlogs.CAUSES))
 
     def test_gc_spans(self) -> None:
         try:

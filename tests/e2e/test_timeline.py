@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
-from scarplib.build import replayer as replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import devlogs  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
@@ -31,7 +31,7 @@ class Timeline(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.program = replay.ensure_replay()
+        self.program = replayer.ensure_replay()
 
     def run_replay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.program), "--quiet", "-d", str(DRIVE), "--age", "900", *arguments]

@@ -16,7 +16,7 @@ from nvme import FUA, Op
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib.build import replayer as replay
+from scarplib.build import replayer
 
 COMMANDS = 1500
 DEPTH = 16
@@ -52,7 +52,7 @@ class Replay(DriveTest):
 
     def replayed(self, *arguments: str | Path) -> str:
         done = subprocess.run(
-            [replay.ensure_replay(), "--quiet", *arguments],
+            [replayer.ensure_replay(), "--quiet", *arguments],
             capture_output=True, text=True, check=False,
         )
         self.assertEqual(done.returncode, 0, done.stderr)

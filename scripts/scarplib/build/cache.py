@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one folder outside the checkout: where it is, locks, hashes, the venv."""
+"""The one folder outside the checkout: where it is, its locks, hashes of what goes in."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scarplib.errors import UserError
-
-# What the scripts need beyond the standard library.
-VENV_PACKAGES = ("matplotlib", "qemu.qmp", "ruff")
-# What `make reproduce` needs besides: a venv of its own, as nothing else waits for it.
-REPRODUCE_PACKAGES = ("matplotlib", "snakemake")
 
 
 def cache_dir() -> Path:
@@ -70,31 +65,3 @@ def unpack_tar(archive: Path | bytes, folder: Path) -> None:
     if done.returncode:
         detail = done.stderr.decode(errors="replace").strip().splitlines()
         raise UserError(f"'{' '.join(command)}' failed: {detail[0] if detail else 'no message'}")
-
-
-def ensure_venv(name: str = "venv", packages: tuple[str, ...] = VENV_PACKAGES) -> Path:
-    """Python with matplotlib and the other packages, made once."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder = cache_dir() / f"{name}-{version}"
-    python = folder / "bin" / "python"
-    mark = folder / ".complete"
-    wanted = " ".join(packages)
-    if mark.is_file() and mark.read_text() == wanted:
-        return python
-    with locked(name):
-        if mark.is_file() and mark.read_text() == wanted:
-            return python
-        with step(f"Python packages: {wanted}"):
-            commands = (
-                [sys.executable, "-m", "venv", "--clear", str(folder)],
-                [str(python), "-m", "pip", "install", "--quiet", *packages],
-            )
-            for command in commands:
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    detail = (done.stderr or done.stdout).strip().splitlines()
-                    raise UserError(
-                        f"'{' '.join(command)}' failed: {detail[-1] if detail else 'no message'}"
-                    )
-        mark.write_text(wanted)
-    return python

@@ -93,7 +93,9 @@ class Apt:
 
     def closure(self, names: list[str]) -> list[str]:
         """name=version of packages and all that they depend on, as apt resolves it."""
-        text = self._run("apt-get", "install", "--simulate", "--quiet", *names)
+        # Not while another process fetches a new index: apt's own locks are off.
+        with locked("apt"):
+            text = self._run("apt-get", "install", "--simulate", "--quiet", *names)
         return sorted(
             f"{name}={version}"
             for name, version in re.findall(r"^Inst (\S+) \((\S+) ", text, re.MULTILINE)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
+import time
 
-from scarplib.build.cache import step
+from scarplib.build.cache import locked, step
 from scarplib.errors import UserError
 
 BUILD_PACKAGES = (
@@ -30,6 +33,13 @@ BUILD_PACKAGES = (
 )
 
 
+# Seconds that apt, and then we, wait for another apt or dpkg; and between two tries of ours.
+LOCK_WAIT_S = 600
+RETRY_S = 5.0
+# The option above makes apt wait for dpkg's lock, but not for those of its own lists and archives.
+_LOCKED = re.compile(r"[Cc]ould not get lock|lock was locked by another process")
+
+
 def _missing(packages: tuple[str, ...]) -> list[str]:
     missing = []
     for package in packages:
@@ -45,20 +55,42 @@ def _missing(packages: tuple[str, ...]) -> list[str]:
     return missing
 
 
+def _apt_get(*arguments: str) -> None:
+    """apt-get as nobody watches it; waits for whoever else is installing something."""
+    command = ["apt-get", "-o", f"DPkg::Lock::Timeout={LOCK_WAIT_S}", *arguments]
+    # Messages in English: they are read here.
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+    deadline = time.monotonic() + LOCK_WAIT_S
+    said = False
+    while True:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return
+        if not _LOCKED.search(done.stderr) or time.monotonic() > deadline:
+            lines = [x for x in done.stderr.splitlines() if re.match(r"E: |dpkg: error", x)]
+            reason = "; ".join(lines) or done.stderr.strip()[-300:]
+            raise UserError(f"'{' '.join(command)}' failed: {reason}")
+        if not said:
+            print("waiting for another apt or dpkg to finish", file=sys.stderr, flush=True)
+            said = True
+        time.sleep(RETRY_S)
+
+
 def ensure_packages(packages: tuple[str, ...] = BUILD_PACKAGES) -> None:
-    missing = _missing(packages)
-    if not missing:
+    """Install what is missing; without the right to, say the command that does."""
+    if not _missing(packages):
         return
-    command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    if os.geteuid() != 0:
-        raise UserError(
-            f"build packages are missing; run: sudo apt-get update && sudo {' '.join(command)}"
-        )
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    with step(f"installing {' '.join(missing)}"):
-        for part in (["apt-get", "update", "-qq"], command):
-            done = subprocess.run(
-                part, env=environment, capture_output=True, text=True, check=False
+    with locked("host-packages"):
+        # Another scarp may have installed them meanwhile.
+        missing = _missing(packages)
+        if not missing:
+            return
+        install = ("install", "-y", "--no-install-recommends", *missing)
+        if os.geteuid() != 0:
+            raise UserError(
+                "build packages are missing; run: sudo apt-get update && "
+                f"sudo apt-get {' '.join(install)}"
             )
-            if done.returncode:
-                raise UserError(f"'{' '.join(part)}' failed: {done.stderr.strip()[-300:]}")
+        with step(f"installing {' '.join(missing)}"):
+            _apt_get("update", "-qq")
+            _apt_get(*install)

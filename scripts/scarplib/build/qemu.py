@@ -12,9 +12,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from scarplib.build import host_packages as host
-from scarplib.build.cache import cache_dir, ensure_venv, locked, step, tree_hash, unpack_tar
+from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
 from scarplib.build.debian_packages import Apt
+from scarplib.build.host_packages import ensure_packages
+from scarplib.build.venv import ensure_venv
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -144,13 +145,14 @@ def ensure_source() -> Path:
 
 
 def _ours() -> list[tuple[Path, Path]]:
-    """(file of the checkout, its place under hw/nvme/scarp) of everything that is compiled."""
-    files = [*(ROOT / "hw").glob("*.[ch]"), ROOT / "hw" / "meson.build"]
+    """(file of the checkout, its place under hw/nvme/scarp) of all that makes the device."""
+    hw = ROOT / "hw"
+    files = [*hw.glob("*.[ch]"), hw / "meson.build", *hw.glob("*.py")]
     files += (ROOT / "ftl").rglob("*.[ch]")
     return [(path, path.relative_to(ROOT)) for path in sorted(files)]
 
 
-def _synchronise(source: Path) -> None:
+def synchronise(source: Path) -> None:
     """Copy only what differs, so that ninja rebuilds only that."""
     target = source / "hw" / "nvme" / "scarp"
     wanted = {target / relative: path for path, relative in _ours()}
@@ -175,8 +177,17 @@ def _synchronise(source: Path) -> None:
 def _firmware() -> Path:
     """SeaBIOS and the boot ROMs of trixie: the guest's boot code is part of the result."""
     folder = cache_dir() / "firmware"
-    if (folder / _FIRMWARE[0]).is_file():
+    # The last that is copied.
+    whole = folder / _FIRMWARE[0]
+    if whole.is_file():
         return folder
+    with locked("firmware"):
+        if not whole.is_file():
+            _fetch_firmware(folder)
+    return folder
+
+
+def _fetch_firmware(folder: Path) -> None:
     apt = Apt()
     apt.update()
     names = [
@@ -194,7 +205,6 @@ def _firmware() -> Path:
         if found:
             shutil.copyfile(found[0], folder / name)
     shutil.rmtree(unpacked)
-    return folder
 
 
 def _configured(build: Path, flags: list[str]) -> bool:
@@ -237,12 +247,20 @@ def _ninja(build: Path, *targets: str) -> None:
         raise UserError(f"QEMU does not build; {log} ends with:\n{tail}")
 
 
+def compile_targets(build: Path, *targets: str) -> None:
+    """More of QEMU's own targets, in the build folder of a `QemuBuild`."""
+    source = build.parent / "src"
+    with locked(source.parent.name):
+        synchronise(source)
+        _ninja(build, *targets)
+
+
 def ensure_qemu(variant: str = "") -> QemuBuild:
     if variant not in VARIANTS:
         raise UserError(
             f"variant: '{variant}' unknown; allowed: {', '.join(filter(None, VARIANTS))}"
         )
-    host.ensure_packages()
+    ensure_packages()
     source = ensure_source()
     version, series_hash = _version(source), tree_hash(series())
     engine_hash = tree_hash(path for path, _ in _ours())
@@ -255,7 +273,7 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
     firmware = _firmware()
     if not binary.is_file():
         with locked(source.parent.name):
-            _synchronise(source)
+            synchronise(source)
             _configure(source, build, VARIANTS[variant])
             with step(
                 f"QEMU {version} with the flash device{' (' + variant + ')' if variant else ''}"
@@ -266,54 +284,3 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
             binary.with_suffix(".new").chmod(0o755)
             binary.with_suffix(".new").rename(binary)
     return QemuBuild(binary, firmware, version, series_hash, engine_hash, build)
-
-
-def nvme_tests(listing: str) -> list[str]:
-    """Of a GLib test program's -l; since GLib 2.84 that is TAP, with the names in comments."""
-    names = [line.removeprefix("# ") for line in listing.splitlines()]
-    return [name for name in names if name.startswith("/") and "/nvme/" in name]
-
-
-def run_upstream_nvme_qtests() -> int:
-    """QEMU's own nvme tests on the patched binary; TAP on standard output."""
-    qemu = ensure_qemu()
-    with locked(qemu.build_dir.parent.name):
-        _synchronise(qemu.build_dir.parent / "src")
-        _ninja(
-            qemu.build_dir,
-            "qemu-system-x86_64",
-            "tests/qtest/qos-test",
-            "qemu-img",
-            "storage-daemon/qemu-storage-daemon",
-        )
-    test = qemu.build_dir / "tests" / "qtest" / "qos-test"
-    # The harness reads the target from the name and takes no options: a wrapper adds them.
-    wrapper = qemu.build_dir / "with-firmware" / "qemu-system-x86_64"
-    wrapper.parent.mkdir(exist_ok=True)
-    wrapper.write_text(f'#!/bin/sh\nexec "{qemu.binary}" -L "{qemu.firmware_dir}" "$@"\n')
-    wrapper.chmod(0o755)
-    environment = {
-        **os.environ,
-        "QTEST_QEMU_BINARY": str(wrapper),
-        "QTEST_QEMU_IMG": str(qemu.build_dir / "qemu-img"),
-    }
-    listing = subprocess.run(
-        [test, "-l"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=qemu.build_dir,
-        timeout=60,
-    ).stdout
-    names = nvme_tests(listing)
-    if not names:
-        print("not ok 1 - no nvme test found in QEMU's qos-test")
-        return 1
-    return subprocess.run(
-        [test, "--tap", *(part for name in names for part in ("-p", name))],
-        env=environment,
-        cwd=qemu.build_dir,
-        check=False,
-        timeout=300,
-    ).returncode

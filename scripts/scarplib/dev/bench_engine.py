@@ -15,9 +15,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from scarplib.build import host_packages as host
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
-from scarplib.build.replayer import RECIPE, compile_program, ensure_replay
+from scarplib.build.compile import RECIPE, compile_program
+from scarplib.build.host_packages import ensure_packages
+from scarplib.build.replayer import ensure_replay
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -73,7 +74,7 @@ def sources(root: Path = ROOT) -> list[Path]:
 
 
 def ensure_program() -> Path:
-    host.ensure_packages()
+    ensure_packages()
     key = tree_hash([*sources(), *(ROOT / "ftl").rglob("*.h"), RECIPE])[:20]
     program = cache_dir() / "bench" / key / "bench-engine"
     with locked("bench"):

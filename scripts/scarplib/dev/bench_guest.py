@@ -17,8 +17,8 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.experiments import run
-from scarplib.guest import job as guestjob
 from scarplib.guest import vm
+from scarplib.guest.job import MARK_BEGIN, MARK_END, task_text
 from scarplib.paths import ROOT
 from scarplib.results.summary import load_fio
 
@@ -62,9 +62,9 @@ class MarkClock(threading.Thread):
             position += len(new)
             seen = seen[-4096:] + new
             # The kernel never echoes them: a mark starts its line.
-            if self.begin is None and f"\n{guestjob.MARK_BEGIN}".encode() in seen:
+            if self.begin is None and f"\n{MARK_BEGIN}".encode() in seen:
                 self.begin = now
-            if self.begin is not None and f"\n{guestjob.MARK_END}".encode() in seen:
+            if self.begin is not None and f"\n{MARK_END}".encode() in seen:
                 self.end = now
             # 2 ms of a job that takes seconds, and no load on the host.
             time.sleep(0.002)
@@ -94,7 +94,7 @@ def measure(folder: Path, flash: bool, depth: int = 32) -> float:
             image=image,
             drives=drives,
             task=f"export SCARP_DEPTH={depth} SCARP_IOS={JOBS[depth]}\n"
-            + guestjob.task_text(SHIFT, flash=False),
+            + task_text(SHIFT, flash=False),
             files={"job.fio": ROOT / "fio-jobs" / "bench.fio"},
             boot_shift=SHIFT,
             wall_limit=180,

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from scarplib.build import cache
-from scarplib.build import qemu as qemu_build
+from scarplib.build.qemu import ensure_source
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -74,7 +74,7 @@ def main() -> int:
     bad = 0
     files = [*_tracked("*.py"), "scripts/scarp"]
     bad += subprocess.run([python, "-m", "ruff", "check", *files], cwd=ROOT, check=False).returncode
-    checkpatch = qemu_build.ensure_source() / "scripts" / "checkpatch.pl"
+    checkpatch = ensure_source() / "scripts" / "checkpatch.pl"
     common = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
     if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "tests/*.[ch]"):
         bad += _check([*common, "-f", *sources])

@@ -12,10 +12,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scarplib.build import cache
-from scarplib.build import qemu as qemu_build
-from scarplib.dev import lint, tap
-from scarplib.guest import image as guest_image
+from scarplib.build.host_packages import ensure_packages
+from scarplib.build.qemu import QemuBuild, ensure_qemu
+from scarplib.build.venv import ensure_venv
+from scarplib.dev import lint, tap, upstream_tests
+from scarplib.guest.image import ensure_image
 from scarplib.paths import ROOT
 
 
@@ -29,7 +30,7 @@ class Suite:
     limit_s: int = 1500
 
 
-def _suites(qemu: qemu_build.QemuBuild, python: Path) -> list[Suite]:
+def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
     scarp = str(ROOT / "scripts" / "scarp")
     return [
         # The longest first, so that the short ones fill what it leaves.
@@ -46,25 +47,27 @@ def _suites(qemu: qemu_build.QemuBuild, python: Path) -> list[Suite]:
     ]
 
 
-def setup() -> tuple[qemu_build.QemuBuild, Path]:
+def setup() -> tuple[QemuBuild, Path]:
     """All that the suites need; the guest's packages arrive while QEMU is compiled."""
+    # First and alone: both of what follows need them.
+    ensure_packages()
     errors: list[BaseException] = []
 
     def image() -> None:
         try:
-            guest_image.ensure_image()
+            ensure_image()
         except BaseException as error:
             errors.append(error)
 
     other = threading.Thread(target=image)
     other.start()
     try:
-        qemu = qemu_build.ensure_qemu()
+        qemu = ensure_qemu()
     finally:
         other.join()
     if errors:
         raise errors[0]
-    return qemu, Path(cache.ensure_venv())
+    return qemu, ensure_venv()
 
 
 class _Runner:
@@ -160,7 +163,7 @@ def main(command: str) -> int:
     if command == "lint":
         return lint.main()
     if command == "test-upstream":
-        return int(qemu_build.run_upstream_nvme_qtests() or 0)
+        return upstream_tests.main()
     qemu, python = setup()
     suite = next(s for s in _suites(qemu, python) if f"test-{s.name}" == command)
     return subprocess.run(suite.command, cwd=ROOT, check=False).returncode

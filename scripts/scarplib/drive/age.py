@@ -21,9 +21,9 @@ def command(
     overrides: str | None = None,
 ) -> list[str]:
     """The replayer's command line that ages a drive and saves it."""
-    from scarplib.build import replayer as replay
+    from scarplib.build import replayer
 
-    words = [str(replay.ensure_replay()), "--description", str(description)]
+    words = [str(replayer.ensure_replay()), "--description", str(description)]
     words += ["--scheme", scheme, "--seed", str(seed)]
     words += ["--age", str(fill), "--age-seed", str(seed), "--age-pattern", pattern]
     if overwrite is not None:

@@ -23,8 +23,7 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.experiments import run
-from scarplib.guest import job as guestjob
-from scarplib.guest.job import Job
+from scarplib.guest.job import Job, run_job
 from scarplib.paths import ROOT
 
 VCPUS = (1, 4)
@@ -130,7 +129,7 @@ class _Campaign:
             wall_limit=300,
         )
         try:
-            result = guestjob.run_job(self.qemu, self.image, job)
+            result = run_job(self.qemu, self.image, job)
             if problem := run.guest_failure(point.name, result):
                 raise UserError(problem)
             files = compared_files(out)

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib.build import cache
-from scarplib.build import qemu as qemu_build
+from scarplib.build.qemu import QemuBuild, ensure_qemu
+from scarplib.build.venv import ensure_venv
 from scarplib.device_logs.devlogs import LogError
-from scarplib.drive import age
-from scarplib.drive import image_file as drive_image
+from scarplib.drive import age, image_file
+from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
-from scarplib.guest import image as guest_image
 from scarplib.guest import vm
+from scarplib.guest.image import GuestImage, ensure_image
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
 from scarplib.guest.progress import Watcher, expected_commands
 from scarplib.paths import ROOT
@@ -95,43 +95,10 @@ def point_latest(folder: Path) -> None:
     temporary.replace(OUT / "latest")
 
 
-def check_drive(
-    qemu: qemu_build.QemuBuild,
-    device: Path | None,
-    scheme: str,
-    age: int = 0,
-    overrides: str | None = None,
-    seed: int = 1,
-    image: Path | None = None,
-) -> None:
-    """Let the engine itself judge description, image, scheme and overrides, without a machine."""
-    if device and not device.is_file():
-        raise UserError(f"--device: {device}: no such file")
-    options = {"id": "f0", "scheme": scheme.replace(",", ",,"), "seed": str(seed)}
-    if device:
-        options["description"] = str(device.resolve()).replace(",", ",,")
-    if image:
-        options["image"] = str(image.resolve()).replace(",", ",,")
-    else:
-        options["age"] = str(age)
-    if overrides:
-        options["overrides"] = overrides.replace(",", ";")
-    command = [str(qemu.binary), "-L", str(qemu.firmware_dir), "-machine", "none", "-nodefaults"]
-    command += ["-display", "none", "-monitor", "stdio", "-S", "-device"]
-    command.append("nvme-flash," + ",".join(f"{k}={v}" for k, v in options.items()))
-    done = subprocess.run(command, input="quit\n", capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        text = lines[0] if lines else f"exit status {done.returncode}"
-        # "qemu-system-x86_64: -device nvme-flash,…: reason": the reason is for the user.
-        text = text.split(command[-1] + ": ", 1)[-1].removeprefix(f"{qemu.binary.name}: ")
-        raise UserError(text)
-
-
-def prepare() -> tuple[qemu_build.QemuBuild, guest_image.GuestImage]:
+def prepare() -> tuple[QemuBuild, GuestImage]:
     """Everything that a guest needs; built at most once."""
-    qemu = qemu_build.ensure_qemu()
-    return qemu, guest_image.ensure_image()
+    qemu = ensure_qemu()
+    return qemu, ensure_image()
 
 
 def guest_failure(name: str, result: vm.GuestResult) -> str | None:
@@ -158,8 +125,8 @@ def _aged(settings: Settings, folder: Path) -> Path:
 
 
 def _run_jobs(
-    qemu: qemu_build.QemuBuild,
-    image: guest_image.GuestImage,
+    qemu: QemuBuild,
+    image: GuestImage,
     jobs: dict[str, Job],
     parallel: int,
     expected: int | None,
@@ -209,7 +176,7 @@ def compare(settings: Settings) -> Outcome:
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
-    start = drive_image.read(settings.image) if settings.image else None
+    start = image_file.read(settings.image) if settings.image else None
     qemu, image = prepare()
     drive = (settings.device, settings.overrides, settings.image)
     for scheme in settings.schemes:
@@ -311,7 +278,7 @@ def draw(folder: Path) -> None:
     """The report, by the venv's Python, which has matplotlib."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(
-        [cache.ensure_venv(), "-m", "scarplib.results.report", folder],
+        [ensure_venv(), "-m", "scarplib.results.report", folder],
         env=environment,
         capture_output=True,
         text=True,

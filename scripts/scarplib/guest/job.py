@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import devlogs
-from scarplib.drive import image_file as drive_image
+from scarplib.drive import image_file
 from scarplib.errors import UserError
 from scarplib.guest import vm
 from scarplib.guest.image import GuestImage
@@ -57,7 +57,7 @@ def task_text(
     cpu_shift: int,
     age: int = 0,
     flash: bool = True,
-    start: drive_image.DriveImage | None = None,
+    start: image_file.DriveImage | None = None,
 ) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
 
@@ -115,7 +115,7 @@ def run_job(
     qemu: QemuBuild, image: GuestImage, job: Job, stop: threading.Event | None = None
 ) -> vm.GuestResult:
     """Boot, run, collect: fio's files, cmd.bin, gc.bin and console.log end in job.out."""
-    start = drive_image.read(job.image) if job.image else None
+    start = image_file.read(job.image) if job.image else None
     job.out.mkdir(parents=True, exist_ok=True)
     drive = vm.FlashDrive(
         description=job.device,

@@ -7,12 +7,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from scarplib.build import qemu as qemu_build
-from scarplib.build import replayer as replay
-from scarplib.experiments import run
-from scarplib.guest import image as guest_image
-from scarplib.guest import job as guestjob
+from scarplib.build.qemu import ensure_qemu
+from scarplib.drive.check import check_drive
 from scarplib.guest import vm
+from scarplib.guest.image import ensure_image
+from scarplib.guest.job import set_speed
 
 # What each maker needs to take the whole drive without a question.
 _MKFS = {
@@ -25,7 +24,7 @@ _MKFS = {
 
 def task_text(file_system: str | None, cpu_shift: int) -> str:
     """Make, mount and hand over; the prompt's end is the guest's end."""
-    lines = [guestjob.set_speed(cpu_shift) + " || exit 1"]
+    lines = [set_speed(cpu_shift) + " || exit 1"]
     if file_system:
         lines += [
             "set -e",
@@ -47,10 +46,10 @@ def task_text(file_system: str | None, cpu_shift: int) -> str:
 
 
 def shell(arguments: argparse.Namespace) -> int:
-    qemu = qemu_build.ensure_qemu()
+    qemu = ensure_qemu()
     # f2fs is in Debian's full kernel only.
-    image = guest_image.ensure_image(file_system=arguments.mkfs)
-    run.check_drive(
+    image = ensure_image(file_system=arguments.mkfs)
+    check_drive(
         qemu, arguments.device, arguments.scheme, arguments.age, arguments.set, arguments.seed
     )
     # A new file system on an aged drive writes over whatever the ageing left.
@@ -73,8 +72,3 @@ def shell(arguments: argparse.Namespace) -> int:
                 out=Path(folder),
             )
         )
-
-
-def list_schemes() -> int:
-    """What the engine itself knows: schemes, parameters, generators, trace formats."""
-    return replay.main(["--list"])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from scarplib.build import replayer as replay
+from scarplib.build import replayer
 from scarplib.device_logs import devlogs
 from scarplib.reproduce import spec
 from scarplib.reproduce.replays import run
@@ -161,7 +161,7 @@ def main(arguments: list[str]) -> int:
     paper, part, name, point_name, seed, target = arguments
     experiment = spec.load(paper, part).experiments[name]
     point = next(p for p in experiment.points if p.name == point_name)
-    replay.ensure_replay()
+    replayer.ensure_replay()
     result = cell(experiment, point, int(seed))
     path = Path(target)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,9 +15,7 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
-from scarplib.reproduce import page as pages
-from scarplib.reproduce import replays as replayer
-from scarplib.reproduce import spec
+from scarplib.reproduce import page, replays, spec
 
 
 def _bar(cells: list[Path], ended: threading.Event) -> None:
@@ -42,7 +40,7 @@ def _bar(cells: list[Path], ended: threading.Event) -> None:
 
 
 def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
-    program = replayer.program()
+    program = replays.program()
     paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
     ended = threading.Event()
     bar = threading.Thread(target=_bar, args=(paths, ended))
@@ -87,8 +85,8 @@ def main(name: str, cores: int = 0) -> int:
     run_cells(papers, "full", cores or os.cpu_count() or 1)
     print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     for paper in papers:
-        print(pages.write(paper))
-    replayer.drop_images(papers)
+        print(page.write(paper))
+    replays.drop_images(papers)
     return 0
 
 

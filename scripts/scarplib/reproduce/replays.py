@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from scarplib.build import replayer as replay
+from scarplib.build import replayer
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 from scarplib.reproduce import spec
@@ -23,7 +23,7 @@ IMAGES = ROOT / "out" / "reproduce" / "images"
 @functools.cache
 def program() -> str:
     """What the results depend on besides the experiment: the program's sources."""
-    return replay.ensure_replay().parent.name[:12]
+    return replayer.ensure_replay().parent.name[:12]
 
 
 def shape(device: str, overrides: tuple[str, ...]) -> dict[str, int]:
@@ -84,7 +84,7 @@ def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int)
         with tempfile.TemporaryDirectory(dir=IMAGES) as work:
             made = Path(work) / "aged.img"
             # No seed of a run, so that each takes its own course from here.
-            _json([str(replay.ensure_replay()), *making, "--seed", "0", "--save", str(made)])
+            _json([str(replayer.ensure_replay()), *making, "--seed", "0", "--save", str(made)])
             made.rename(path)
     return path
 
@@ -104,7 +104,7 @@ def command(
     e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int, folder: Path
 ) -> list[str]:
     out = [
-        str(replay.ensure_replay()), *_options(e, point, scheme), "-s", scheme.scheme,
+        str(replayer.ensure_replay()), *_options(e, point, scheme), "-s", scheme.scheme,
         "--seed", str(seed), "--warmup", str(e.warmup), "-m", e.mode, "-q", str(e.depth),
     ]  # fmt: skip
     aged = image(e, point, scheme, seed)
@@ -149,6 +149,6 @@ def generated(e: spec.Experiment, point: spec.Point) -> dict[str, Any]:
         else [f"{point.workload},requests={requests}"]
     )
     ideal = spec.Scheme("ideal", "ideal")
-    line = [str(replay.ensure_replay()), *_options(e, point, ideal), "-s", "ideal",
+    line = [str(replayer.ensure_replay()), *_options(e, point, ideal), "-s", "ideal",
             "-m", "closed", "-q", "64", *workload]  # fmt: skip
     return _json(line)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scarplib.reproduce import replays as replayer
-from scarplib.reproduce import spec
+from scarplib.reproduce import replays, spec
 from scarplib.reproduce.intervals import Interval, interval, mean
 
 Entry = dict[str, Any]
@@ -64,7 +63,7 @@ class Results:
 
 def load(paper: spec.Paper) -> dict[str, Results]:
     out = {}
-    program = replayer.program()
+    program = replays.program()
     for experiment in paper.experiments.values():
         cells = {
             point.name: [

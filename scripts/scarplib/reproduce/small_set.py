@@ -8,8 +8,7 @@ import sys
 import time
 
 from scarplib.reproduce import command as reproduce
-from scarplib.reproduce import replays as replayer
-from scarplib.reproduce import results, spec
+from scarplib.reproduce import replays, results, spec
 
 
 def main(cores: int) -> int:
@@ -24,7 +23,7 @@ def main(cores: int) -> int:
             number += 1
             failed += not good
             print(f"{'' if good else 'not '}ok {number} - {paper.name}: {name}")
-    replayer.drop_images(papers)
+    replays.drop_images(papers)
     print(f"1..{number}")
     print(f"# {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return 1 if failed else 0
