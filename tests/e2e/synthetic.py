@@ -11,7 +11,8 @@ import random
 import struct
 from pathlib import Path
 
-from scarplib.device_logs.devlogs import CAUSES, page_fields
+from scarplib.device_logs import log_page
+from scarplib.device_logs.command_log import CAUSES
 
 BEGIN_NS = 5_000_000_000
 READ_NS, WRITE_NS, GC_NS = 80_000, 700_000, 9_000_000
@@ -29,7 +30,7 @@ def _command(submit: int, op: int, causes: dict[str, int], status: int = 0) -> b
 
 
 def stats_page(scheme: str, now_ns: int, values: dict[str, int]) -> bytes:
-    names = page_fields()
+    names = log_page.fields()
     head = struct.pack("<8sIIQQ32s", b"SCARPST1", 1, len(names), now_ns, 0, scheme.encode())
     return head + struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
 

@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib.device_logs import devlogs  # noqa: E402
-from scarplib.device_logs.devlogs import LogError  # noqa: E402
+from scarplib.device_logs import command_log, engine_tables, gc_log, log_page  # noqa: E402
+from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.results import summary  # noqa: E402
 
 
@@ -28,35 +28,36 @@ class Folder(unittest.TestCase):
 
 
 class Layout(unittest.TestCase):
-    """The readers' order of fields is that of the engine's public header."""
+    """The names' order, in the engine's tables and here, is that of its public header."""
 
     def setUp(self) -> None:
         self.header = (ROOT / "ftl" / "scarp.h").read_text()
 
     def test_causes(self) -> None:
         names = re.findall(r"SCARP_CAUSE_(?!_COUNT)(\w+),", self.header)
-        self.assertEqual([name.lower() for name in names], list(devlogs.CAUSES))
+        self.assertEqual([name.lower() for name in names], list(engine_tables.causes()))
 
     def test_stats(self) -> None:
         body = self.header[: self.header.index("} ScarpStats;")]
         body = body[body.rindex("typedef struct {") :]
         before, after = body.split("uint64_t cause_ns[SCARP_CAUSE__COUNT];")
         names = re.compile(r"uint64_t (\w+);")
-        self.assertEqual(names.findall(before), list(devlogs.STATS))
-        self.assertEqual(names.findall(after), list(devlogs.LATER_STATS))
+        causes = [f"cause_{name}_ns" for name in engine_tables.causes()]
+        wanted = [*names.findall(before), *causes, *names.findall(after)]
+        self.assertEqual(wanted, list(engine_tables.statistics()))
 
     def test_ops(self) -> None:
         names = re.findall(r"SCARP_OP_(?!_COUNT)(\w+),", self.header)
-        self.assertEqual([name.lower() for name in names], list(devlogs.OPS))
+        self.assertEqual([name.lower() for name in names], list(command_log.OPS))
 
 
 class Logs(Folder):
     def test_only_the_window_counts(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=50)
-        everything = devlogs.read_commands(self.folder / "cmd.bin")
-        window = devlogs.read_commands(self.folder / "cmd.bin", synthetic.BEGIN_NS)
+        everything = command_log.read_commands(self.folder / "cmd.bin")
+        window = command_log.read_commands(self.folder / "cmd.bin", synthetic.BEGIN_NS)
         self.assertEqual((len(everything), len(window)), (51, 50))
-        unseen = devlogs.read_commands(self.folder / "cmd.bin", unseen=True)
+        unseen = command_log.read_commands(self.folder / "cmd.bin", unseen=True)
         self.assertEqual((len(unseen), unseen.status[-1]), (52, 0))
 
     def test_causes_must_add_up(self) -> None:
@@ -66,7 +67,7 @@ class Logs(Folder):
         data[-1] ^= 1
         path.write_bytes(data)
         with self.assertRaisesRegex(LogError, "row 4: causes add up"):
-            devlogs.read_commands(path, unseen=True)
+            command_log.read_commands(path, unseen=True)
 
     def test_damage_is_named(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=3)
@@ -81,16 +82,16 @@ class Logs(Folder):
         ):
             path.write_bytes(damaged)
             with self.subTest(message), self.assertRaisesRegex(LogError, message):
-                devlogs.read_commands(path)
+                command_log.read_commands(path)
         with self.assertRaisesRegex(LogError, "No such file"):
-            devlogs.read_gc_runs(self.folder / "absent")
+            gc_log.read_gc_runs(self.folder / "absent")
 
     def test_gc_window_keeps_overlaps(self) -> None:
         rows = [(10, 20, 0, 0, 1, 5), (30, 40, 1, 1, 2, 6), (50, 60, 2, 2, 3, 7)]
         path = self.folder / "gc.bin"
         head = struct.pack("<8sII16x", b"SCARPGC1", 32, 0)
         path.write_bytes(head + b"".join(struct.pack("<qqIIII", *row) for row in reversed(rows)))
-        self.assertEqual([run.moved for run in devlogs.read_gc_runs(path, 20, 49)], [5, 6])
+        self.assertEqual([run.moved for run in gc_log.read_gc_runs(path, 20, 49)], [5, 6])
 
 
 class Numbers(Folder):
@@ -208,7 +209,7 @@ class Report(Folder):
         self.assertEqual(len(ends), 1, text)
 
     def test_write_amplification_counts_every_move(self) -> None:
-        stats = dict.fromkeys(devlogs.page_fields(), 0)
+        stats = dict.fromkeys(log_page.fields(), 0)
         self.assertIsNone(summary.write_amplification(stats))
         stats["host_written_units"] = 100
         self.assertEqual(summary.write_amplification(stats), 1)
@@ -256,13 +257,13 @@ class Report(Folder):
         self.assertEqual(tail._curve([7])[1][-1], 7)
 
     def test_every_cause_is_explained_and_coloured(self) -> None:
-        self.assertEqual(set(summary.CAUSE_LABELS), set(devlogs.CAUSES))
-        self.assertEqual(set(summary.CAUSE_SENTENCES), set(devlogs.CAUSES))
+        self.assertEqual(set(summary.CAUSE_LABELS), set(command_log.CAUSES))
+        self.assertEqual(set(summary.CAUSE_SENTENCES), set(command_log.CAUSES))
         try:
             from scarplib.results.pictures import style
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
-        self.assertEqual(set(style.CAUSE_COLOURS), set(devlogs.CAUSES))
+        self.assertEqual(set(style.CAUSE_COLOURS), set(command_log.CAUSES))
 
     def test_gc_spans(self) -> None:
         try:

@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
 import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
-from scarplib.device_logs.devlogs import CAUSES, OPS  # noqa: E402
+from scarplib.device_logs.command_log import CAUSES, OPS  # noqa: E402
 
 
 def back(row: dict[str, str]) -> bytes:

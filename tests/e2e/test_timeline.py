@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
-from scarplib.device_logs import devlogs  # noqa: E402
+from scarplib.device_logs import command_log  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 EVERYTHING = (
@@ -39,14 +39,14 @@ class Timeline(unittest.TestCase):
 
     def traced(
         self, *arguments: str
-    ) -> tuple[list[timeline.Slice], dict[str, str], dict, devlogs.Commands]:
+    ) -> tuple[list[timeline.Slice], dict[str, str], dict, command_log.Commands]:
         path, rows = self.folder / "trace", self.folder / "rows"
         done = self.run_replay("--trace", str(path), "--cmd-log", str(rows), *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         slices, parents = timeline.read(path)
-        return slices, parents, json.loads(done.stdout)["stats"], devlogs.read_commands(rows)
+        return slices, parents, json.loads(done.stdout)["stats"], command_log.read_commands(rows)
 
-    def check_commands(self, slices: list[timeline.Slice], rows: devlogs.Commands) -> None:
+    def check_commands(self, slices: list[timeline.Slice], rows: command_log.Commands) -> None:
         shown = [s for s in slices if s.track == "commands"]
         self.assertEqual(
             sorted(
@@ -56,7 +56,7 @@ class Timeline(unittest.TestCase):
             sorted(zip(rows.submit, rows.complete, rows.offset, rows.length, strict=True)),
         )
         for s in shown:
-            causes = {name: s.args.get(f"{name}_ns", 0) for name in devlogs.CAUSES}
+            causes = {name: s.args.get(f"{name}_ns", 0) for name in command_log.CAUSES}
             self.assertEqual(sum(causes.values()), s.ns, s)
         # As many tracks as were in flight at once, and no more.
         edges = sorted([(s.begin_ns, 1) for s in shown] + [(s.end_ns, -1) for s in shown])

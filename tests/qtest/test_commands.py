@@ -12,7 +12,7 @@ from nvme import FUA, Admin, Controller, Namespace, Op, Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import log_page
 
 
 class Commands(DriveTest):
@@ -141,7 +141,7 @@ class Statistics(DriveTest):
         machine, ctrl, ns = self.drive()
         for index in range(10):
             ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
-        status, data = ctrl.get_log(0xCA, devlogs.STATS_PAGE_BYTES)
+        status, data = ctrl.get_log(log_page.LOG_ID, log_page.size())
         self.assertEqual(status, 0)
         page = parse_stats_page(data)
         self.assertEqual((page.version, page.scheme), (1, "baseline"))
@@ -157,8 +157,8 @@ class Statistics(DriveTest):
         for index in range(200):
             ns.write(index * 7919 % 2000 * 4 * KIB, pattern(index, 4 * KIB))
             ns.read(index * 31 % 2000 * 4 * KIB, 4 * KIB)
-        names = devlogs.page_fields()
-        status, data = ctrl.get_log(0xCA, devlogs.STATS_PAGE_BYTES)
+        names = log_page.fields()
+        status, data = ctrl.get_log(log_page.LOG_ID, log_page.size())
         self.assertEqual(status, 0)
         fields = dict(zip(names, parse_stats_page(data).fields, strict=True))
         stats = machine.stats()

@@ -10,9 +10,9 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import command_log, gc_log, log_file
 from scarplib.errors import UserError
 
 COMMAND_COLUMNS = (
@@ -28,36 +28,36 @@ COMMAND_COLUMNS = (
     "nsid",
     "fua",
     "order",
-    *(f"{name}_ns" for name in devlogs.CAUSES),
+    *(f"{name}_ns" for name in command_log.CAUSES),
 )
 GC_COLUMNS = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
 
 
-def _commands(path: Path) -> Iterator[tuple]:
-    for row in devlogs.command_rows(path):
-        submit, complete, offset, length, op, status, stream, nsid, order = row[:9]
+def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
+    for row in command_log.command_rows(path):
+        submit, complete, offset, length, op, status, stream, nsid, order = row[: command_log.FIXED]
         yield (
             submit,
             complete,
             complete - submit,
-            devlogs.OPS[op] if op < len(devlogs.OPS) else op,
+            command_log.OPS[op] if op < len(command_log.OPS) else op,
             offset,
             length,
-            status & ~devlogs.UNSEEN,
-            int(bool(status & devlogs.UNSEEN)),
+            status & ~command_log.UNSEEN,
+            int(bool(status & command_log.UNSEEN)),
             stream,
             nsid,
-            int(bool(order & devlogs.ORDER_FUA)),
-            order & devlogs.ORDER_SEQ,
-            *row[9:],
+            int(bool(order & command_log.ORDER_FUA)),
+            order & command_log.ORDER_SEQ,
+            *row[command_log.FIXED :],
         )
 
 
 def write(path: Path, out: TextIO) -> None:
-    kind = devlogs.kind_of(path)
-    if kind == devlogs.GC_RUNS:
-        columns, rows = GC_COLUMNS, devlogs.gc_rows(path)
-    elif kind == devlogs.COMMANDS:
+    kind = log_file.magic_of(path)
+    if kind == gc_log.LAYOUT.magic:
+        columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
+    elif kind == command_log.LAYOUT.magic:
         columns, rows = COMMAND_COLUMNS, _commands(path)
     else:
         raise UserError(f"{path}: neither a command log nor a GC log (begins with {kind!r})")
@@ -83,6 +83,6 @@ def main(path: Path, out: Path | None) -> int:
                 write(path, stream)
         except OSError as error:
             raise UserError(f"-o {out}: {error.strerror}") from error
-    except devlogs.LogError as error:
+    except log_file.LogError as error:
         raise UserError(str(error)) from error
     return 0

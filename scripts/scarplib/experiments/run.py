@@ -18,7 +18,7 @@ from typing import Any
 
 from scarplib.build.qemu import QemuBuild, ensure_qemu
 from scarplib.build.venv import ensure_venv
-from scarplib.device_logs.devlogs import LogError
+from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError

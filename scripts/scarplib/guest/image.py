@@ -7,15 +7,16 @@ import hashlib
 import json
 import re
 import shutil
-import stat
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.debian_packages import Apt
-from scarplib.device_logs.devlogs import latency_fields
+from scarplib.device_logs import log_page
 from scarplib.errors import UserError
+from scarplib.guest import cpio
+from scarplib.guest.cpio import Cpio
 from scarplib.paths import ROOT
 
 GUEST = ROOT / "guest"
@@ -45,52 +46,15 @@ _SKIPPED = re.compile(
 )
 
 
+# What decides the archive, besides what goes into it.
+_RECIPE = (Path(__file__), Path(cpio.__file__))
+
+
 @dataclass(frozen=True)
 class GuestImage:
     kernel: Path
     initramfs: Path
     versions: dict[str, str]
-
-
-class Cpio:
-    """A newc archive with fixed owners, times and inode numbers: equal inputs, equal bytes."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.inode = 1
-        self.folders: set[str] = set()
-
-    def _entry(self, name: str, mode: int, data: bytes, device: tuple[int, int] = (0, 0)) -> None:
-        encoded = name.encode() + b"\0"
-        fields = (self.inode, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(encoded), 0)
-        head = b"070701" + b"".join(b"%08x" % field for field in fields)
-        self.parts.append(head + encoded + b"\0" * (-(len(head) + len(encoded)) % 4))
-        self.parts.append(data + b"\0" * (-len(data) % 4))
-        self.inode += 1
-
-    def folder(self, name: str) -> None:
-        parent = name.rpartition("/")[0]
-        if name and name not in self.folders:
-            self.folder(parent)
-            self.folders.add(name)
-            self._entry(name, stat.S_IFDIR | 0o755, b"")
-
-    def file(self, name: str, data: bytes, mode: int = 0o644) -> None:
-        self.folder(name.rpartition("/")[0])
-        self._entry(name, stat.S_IFREG | mode, data)
-
-    def link(self, name: str, target: str) -> None:
-        self.folder(name.rpartition("/")[0])
-        self._entry(name, stat.S_IFLNK | 0o777, target.encode())
-
-    def node(self, name: str, major: int, minor: int) -> None:
-        self.folder(name.rpartition("/")[0])
-        self._entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
-
-    def data(self) -> bytes:
-        self._entry("TRAILER!!!", 0, b"")
-        out = b"".join(self.parts)
-        return out + b"\0" * (-len(out) % 512)
 
 
 def _loader(root: Path) -> list[str]:
@@ -124,18 +88,14 @@ def _compile(root: Path, source: Path, target: Path) -> None:
     _call([*compiler, "-nostdlib", "-static", "-o", str(target), str(source)])
 
 
-def _stat_names() -> str:
-    """The statistics' names as C strings, from the engine's own table."""
-    table = (ROOT / "ftl" / "stat" / "stats.c").read_text()
-    body = re.search(r"fields\[\] = \{\n(.*?)\n\};", table, re.DOTALL)
-    assert body, "ftl/stat/stats.c has no table of fields"
-    names = re.findall(r'^    \{ "(\w+)"', body[1], re.MULTILINE)
-    return "".join(f'"{name}",\n' for name in [*names, *latency_fields()])
+def _log_page_names() -> str:
+    """What the guest's tools include: the log page's fields as C strings."""
+    return "".join(f'"{name}",\n' for name in log_page.fields())
 
 
 def _compile_tool(root: Path, source: Path, folder: Path) -> bytes:
     """A program on trixie's C library and libnvme."""
-    (folder / "scarp-stats-names.h").write_text(_stat_names())
+    (folder / "scarp-stats-names.h").write_text(_log_page_names())
     target = folder / source.stem
     libraries = root / _LIBRARIES
     compiler = [*_loader(root), str(root / "usr/bin/tcc"), "-B", str(libraries / "tcc")]
@@ -183,34 +143,36 @@ def _module_bytes(path: Path) -> bytes:
 
 
 def _initramfs(root: Path, folder: Path, file_systems: list[str]) -> bytes:
-    cpio = Cpio()
+    archive = Cpio()
     for name in ("dev", "proc", "sys", "tmp", "results", "mnt", "scarp", "run"):
-        cpio.folder(name)
-    cpio.node("dev/console", 5, 1)
-    cpio.file("bin/busybox", (root / "usr/bin/busybox").read_bytes(), 0o755)
+        archive.folder(name)
+    archive.node("dev/console", 5, 1)
+    archive.file("bin/busybox", (root / "usr/bin/busybox").read_bytes(), 0o755)
     for name in ("sh", "mount", "mkdir", "ls", "cat"):
-        cpio.link(f"bin/{name}", "busybox")
+        archive.link(f"bin/{name}", "busybox")
     programs = [*_BASE, *(tool for fs in file_systems for tool in _TOOLS[fs])]
     libraries: set[str] = set()
     for program in programs:
         libraries |= _libraries(root, program)
-        cpio.file(program, (root / program).read_bytes(), 0o755)
+        archive.file(program, (root / program).read_bytes(), 0o755)
     libraries.add("usr/lib64/ld-linux-x86-64.so.2")
     for name in sorted(libraries):
         # The loader looks in both places; one file each, by its soname.
-        cpio.file(name.replace("usr/lib64", "lib64"), (root / name).resolve().read_bytes(), 0o755)
-    cpio.link("lib", "usr/lib")
+        archive.file(
+            name.replace("usr/lib64", "lib64"), (root / name).resolve().read_bytes(), 0o755
+        )
+    archive.link("lib", "usr/lib")
     for fs in file_systems:
         for number, (name, data) in enumerate(_modules(root, fs)):
-            cpio.file(f"modules/fs-{fs}/{number:02d}-{name}.ko", data)
+            archive.file(f"modules/fs-{fs}/{number:02d}-{name}.ko", data)
     # Built into the cloud kernel, a module in the full one.
     for number, (name, data) in enumerate(_modules(root, "nvme")):
-        cpio.file(f"modules/early/{number:02d}-{name}.ko", data)
-    cpio.file("bin/ship", (folder / "ship").read_bytes(), 0o755)
+        archive.file(f"modules/early/{number:02d}-{name}.ko", data)
+    archive.file("bin/ship", (folder / "ship").read_bytes(), 0o755)
     for source in sorted((GUEST / "tools").glob("*.c")):
-        cpio.file(f"bin/{source.stem}", _compile_tool(root, source, folder), 0o755)
-    cpio.file("init", (GUEST / "init").read_bytes(), 0o755)
-    return cpio.data()
+        archive.file(f"bin/{source.stem}", _compile_tool(root, source, folder), 0o755)
+    archive.file("init", (GUEST / "init").read_bytes(), 0o755)
+    return archive.data()
 
 
 def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestImage:
@@ -232,11 +194,9 @@ def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestIm
             apt.update()
             versions = [x for x in apt.closure(packages) if not _SKIPPED.match(x)]
             chosen.write_text(json.dumps(versions))
-        sources = [*sorted(GUEST.rglob("*.c")), GUEST / "init", Path(__file__)]
-        sources.append(ROOT / "ftl" / "stat" / "stats.c")
-        key = hashlib.sha256(
-            (json.dumps(versions) + "|".join(file_systems) + tree_hash(sources)).encode()
-        ).hexdigest()[:20]
+        sources = [*sorted(GUEST.rglob("*.c")), GUEST / "init", *_RECIPE]
+        made_of = [json.dumps(versions), "|".join(file_systems), tree_hash(sources)]
+        key = hashlib.sha256("".join([*made_of, _log_page_names()]).encode()).hexdigest()[:20]
         folder = cache_dir() / f"guest-{key}"
         if not (folder / "manifest.json").is_file():
             unpacked = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:20]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import log_page
 from scarplib.drive import image_file
 from scarplib.errors import UserError
 from scarplib.guest import vm
@@ -24,7 +24,7 @@ MARK_END = "scarp-mark: job ends"
 _SET_SPEED = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=1 --cdw11={shift:#x} >/dev/null"
 _RESET_STATS = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=2 >/dev/null"
 _GET_STATS = (
-    "nvme get-log $SCARP_CTRL --log-id=0xca --log-len={size} --raw-binary >/results/{name}.bin"
+    "nvme get-log $SCARP_CTRL --log-id={id:#x} --log-len={size} --raw-binary >/results/{name}.bin"
 )
 
 
@@ -63,7 +63,7 @@ def task_text(
 
     `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
     """
-    stats = {"size": devlogs.STATS_PAGE_BYTES}
+    stats = {"id": log_page.LOG_ID, "size": log_page.size()}
     lines = [
         "set -e",
         "export SCARP_RESULTS=/results",

@@ -18,7 +18,8 @@ from pathlib import Path
 from scarplib.build.cache import unpack_tar
 from scarplib.build.qemu import QemuBuild
 from scarplib.errors import UserError
-from scarplib.guest.image import Cpio, GuestImage
+from scarplib.guest.cpio import Cpio
+from scarplib.guest.image import GuestImage
 
 # A fixed model: the host's CPU must not show in the guest's code paths.
 # The level makes the CPU tell its clock rates: a kernel that measures them loses seconds.

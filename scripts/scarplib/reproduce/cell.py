@@ -17,43 +17,42 @@ from typing import Any
 import numpy as np
 
 from scarplib.build import replayer
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import command_log, gc_log, log_file
+from scarplib.device_logs.command_log import CAUSES, READ, WRITE
 from scarplib.reproduce import spec
 from scarplib.reproduce.replays import run
 
+# A log's rows.
+Rows = np.ndarray[Any, np.dtype[Any]]
 GC_CAUSES = [
-    devlogs.CAUSES.index(name)
+    CAUSES.index(name)
     for name in ("die_gc_read", "die_gc_program", "die_erase", "die_gc_held", "no_space")
 ]
 AT_ONCE_NS = 100_000
 QUANTILES = [0.05 * i for i in range(1, 20)] + [0.975, 0.99, 0.995, 0.999, 0.9999]
 
 
-def _rows(path: Path, warmup: int) -> np.ndarray:
+def _table(path: Path, layout: log_file.Layout) -> Rows:
+    """A log as an array with a field for each of its columns; `cause`: all causes."""
+    log_file.check(path, layout)
+    columns: list[Any] = [(name, f"<{code}") for name, code in layout.columns]
+    if layout.causes:
+        columns.append(("cause", "<q", layout.causes))
+    return np.fromfile(path, dtype=np.dtype(columns), offset=log_file.HEADER.size)
+
+
+def _commands(path: Path, warmup: int) -> Rows:
     """In the order of submission, which is the same under every scheme of an open loop."""
-    kind = np.dtype(
-        [("submit", "<i8"), ("complete", "<i8"), ("offset", "<u8"), ("length", "<u4"), ("op", "u1"),
-         ("status", "u1"), ("stream", "<u2"), ("nsid", "<u4"), ("order", "<u4"),
-         ("cause", "<i8", len(devlogs.CAUSES))]
-    )  # fmt: skip
-    rows = np.fromfile(path, dtype=kind, offset=32)
-    rows = rows[np.argsort(rows["order"] & 0x3FFFFFFF)]
+    rows = _table(path, command_log.LAYOUT)
+    rows = rows[np.argsort(rows["order"] & command_log.ORDER_SEQ)]
     return rows[warmup:]
 
 
-def _gc_rows(path: Path) -> np.ndarray:
-    kind = np.dtype(
-        [("begin", "<i8"), ("end", "<i8"), ("die", "<u4"), ("plane", "<u4"), ("block", "<u4"),
-         ("moved", "<u4")]
-    )  # fmt: skip
-    return np.fromfile(path, dtype=kind, offset=32)
-
-
-def _mean(values: np.ndarray) -> float | None:
+def _mean(values: Rows) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def siblings(rows: np.ndarray, gc: np.ndarray, shape: dict[str, int]) -> np.ndarray:
+def siblings(rows: Rows, gc: Rows, shape: dict[str, int]) -> Rows:
     """Affected requests that met collections in sibling planes of theirs, and none in their own.
 
     Static allocation in the order CWDP: a page's plane follows from its address.
@@ -87,10 +86,10 @@ def siblings(rows: np.ndarray, gc: np.ndarray, shape: dict[str, int]) -> np.ndar
     return other & ~own
 
 
-def _latencies(rows: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, Any]:
+def _latencies(rows: Rows, masks: dict[str, Rows]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     latency = rows["complete"] - rows["submit"]
-    read, write = rows["op"] == devlogs.READ, rows["op"] == devlogs.WRITE
+    read, write = rows["op"] == READ, rows["op"] == WRITE
     for name, mask in masks.items():
         for kind, of in (("read", read), ("write", write), ("io", read | write)):
             part = latency[of & mask]
@@ -99,14 +98,14 @@ def _latencies(rows: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, Any]
             out[f"{key}_ns"] = _mean(part)
             if len(part):
                 out[f"{key}_q"] = [int(q) for q in np.quantile(part, QUANTILES)]
-    means = rows["cause"][read].mean(axis=0) if read.any() else np.zeros(len(devlogs.CAUSES))
-    out["read_causes_ns"] = dict(zip(devlogs.CAUSES, (float(c) for c in means), strict=True))
+    means = rows["cause"][read].mean(axis=0) if read.any() else np.zeros(len(CAUSES))
+    out["read_causes_ns"] = dict(zip(CAUSES, (float(c) for c in means), strict=True))
     causes = rows["cause"][masks["affected"]].sum(axis=0)
-    out["affected_causes_ns"] = dict(zip(devlogs.CAUSES, (int(c) for c in causes), strict=True))
+    out["affected_causes_ns"] = dict(zip(CAUSES, (int(c) for c in causes), strict=True))
     return out
 
 
-def _gc(gc: np.ndarray, begin: int) -> dict[str, Any]:
+def _gc(gc: Rows, begin: int) -> dict[str, Any]:
     runs = gc[gc["begin"] >= begin]
     runs = runs[np.lexsort((runs["begin"], runs["die"]))]
     # Of one die, one after the other with no time for even a read between.
@@ -133,8 +132,8 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
         warmup=warmup * point.length // 1000,
     )
     out: dict[str, Any] = {"point": point.name, "seed": seed, "schemes": {}}
-    affected: np.ndarray | None = None
-    sibling: np.ndarray | None = None
+    affected: Rows | None = None
+    sibling: Rows | None = None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for scheme in experiment.schemes:
@@ -144,8 +143,8 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
                 "requests_per_s": result["requests_per_s"],
             }
             if experiment.logs:
-                rows = _rows(folder / "cmd.bin", experiment.warmup)
-                gc = _gc_rows(folder / "gc.bin")
+                rows = _commands(folder / "cmd.bin", experiment.warmup)
+                gc = _table(folder / "gc.bin", gc_log.LAYOUT)
                 if affected is None:
                     affected = rows["cause"][:, GC_CAUSES].sum(axis=1) > 0
                     sibling = affected & siblings(rows, gc, result["shape"])

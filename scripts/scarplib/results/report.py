@@ -23,7 +23,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import command_log
 from scarplib.results import summary
 from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, scheme_colour, style
 from scarplib.results.pictures.tail import figure_tail
@@ -66,7 +66,7 @@ def gc_steps(data: SchemeData) -> tuple[list[float], list[int]]:
 
 def closer_window(data: SchemeData) -> tuple[int, int]:
     """A stretch around the slowest read, short enough to see single commands."""
-    reads = data.commands.indices(devlogs.READ) or list(range(len(data.commands)))
+    reads = data.commands.indices(command_log.READ) or list(range(len(data.commands)))
     length = max((data.end_ns - data.begin_ns) // 60, 1)
     if not reads:
         return data.begin_ns, data.begin_ns + length
@@ -92,8 +92,8 @@ def _bands(axes: Axes, data: SchemeData, spans: list[tuple[int, int]]) -> None:
 def _over_time(axes: Axes, data: SchemeData) -> None:
     commands = data.commands
     for op, colour, label, order in (
-        (devlogs.WRITE, WRITE_COLOUR, "write", 2),
-        (devlogs.READ, READ_COLOUR, "read", 3),
+        (command_log.WRITE, WRITE_COLOUR, "write", 2),
+        (command_log.READ, READ_COLOUR, "read", 3),
     ):
         chosen = commands.indices(op)
         axes.scatter(
@@ -112,7 +112,10 @@ def _over_time(axes: Axes, data: SchemeData) -> None:
 def _closer(axes: Axes, data: SchemeData, window: tuple[int, int]) -> None:
     """Each command as a line from its submission to its completion, at its latency."""
     commands = data.commands
-    for op, colour, order in ((devlogs.WRITE, WRITE_COLOUR, 2), (devlogs.READ, READ_COLOUR, 3)):
+    for op, colour, order in (
+        (command_log.WRITE, WRITE_COLOUR, 2),
+        (command_log.READ, READ_COLOUR, 3),
+    ):
         lines = []
         for i in commands.indices(op):
             begin, end = commands.submit[i], commands.complete[i]
@@ -137,7 +140,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
         data.commands.complete[i] - data.commands.submit[i]
         for data in schemes
         for i in range(len(data.commands))
-        if data.commands.op[i] in (devlogs.READ, devlogs.WRITE)
+        if data.commands.op[i] in (command_log.READ, command_log.WRITE)
     ]
     low, high = max(min(all_latencies), 1) * 0.7, max(all_latencies) * 1.5
     longest = max((data.end_ns - data.begin_ns) / 1e9 for data in schemes)
@@ -174,7 +177,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
             edgecolor="none",
         )
         legend.set_zorder(10)
-        slowest = "read" if data.commands.indices(devlogs.READ) else "command"
+        slowest = "read" if data.commands.indices(command_log.READ) else "command"
         closer.set_title(f"a closer look, around its slowest {slowest}")
         times, counts = gc_steps(data)
         for axes in (strip, closer_strip):
@@ -196,8 +199,8 @@ def figure_cdf(schemes: list[SchemeData]) -> Figure:
     for row, data in enumerate(schemes):
         colour = scheme_colour(row)
         for op, label, dashes in (
-            (devlogs.READ, "reads", "-"),
-            (devlogs.WRITE, "writes", (0, (4, 2))),
+            (command_log.READ, "reads", "-"),
+            (command_log.WRITE, "writes", (0, (4, 2))),
         ):
             ordered = sorted(data.commands.latencies(op))
             if not ordered:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib.device_logs import devlogs
-from scarplib.device_logs.devlogs import CAUSES, Commands, GcRun, LogError
+from scarplib.device_logs import log_page
+from scarplib.device_logs.command_log import CAUSES, READ, WRITE, Commands, read_commands
+from scarplib.device_logs.gc_log import GcRun, read_gc_runs
+from scarplib.device_logs.log_file import LogError
 
 PERCENTILES = ("50", "99", "99.9", "99.99")
 SCHEMA = "scarp-summary-1"
@@ -199,12 +201,12 @@ def write_amplification(stats: dict[str, int]) -> float | None:
 
 def load_scheme(folder: Path, name: str) -> SchemeData:
     """Read one guest's folder; raises LogError when the run cannot be trusted."""
-    first = devlogs.read_stats_page(folder / "stats-begin.bin")
-    last = devlogs.read_stats_page(folder / "stats-end.bin")
+    first = log_page.read(folder / "stats-begin.bin")
+    last = log_page.read(folder / "stats-end.bin")
     if first.scheme != last.scheme:
         raise LogError(f"{folder}: the scheme changed from {first.scheme} to {last.scheme}")
-    commands = devlogs.read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
-    runs = devlogs.read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)
+    commands = read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
+    runs = read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)
     fio = load_fio(folder / "fio.json")
     stats = last.values
     if stats["oob_mismatches"]:
@@ -218,8 +220,8 @@ def load_scheme(folder: Path, name: str) -> SchemeData:
     begin = min(commands.submit, default=first.now_ns)
     end = max(commands.complete, default=last.now_ns)
     device = {
-        "read": device_direction(commands, devlogs.READ),
-        "write": device_direction(commands, devlogs.WRITE),
+        "read": device_direction(commands, READ),
+        "write": device_direction(commands, WRITE),
     }
     seen = {direction: fio_direction(fio, direction) for direction in ("read", "write")}
     summary = {
@@ -231,8 +233,8 @@ def load_scheme(folder: Path, name: str) -> SchemeData:
         "device": device,
         "tail_causes": {
             "permille": TAIL_PERMILLE,
-            "read": tail_causes(commands, devlogs.READ),
-            "write": tail_causes(commands, devlogs.WRITE),
+            "read": tail_causes(commands, READ),
+            "write": tail_causes(commands, WRITE),
         },
         "gc_runs": stats["gc_runs"],
         "gc_pages_moved": stats["gc_page_programs"],

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import command_log
 from scarplib.reproduce import spec
 from scarplib.reproduce.intervals import Interval, mean
 from scarplib.reproduce.page import table
@@ -265,7 +265,7 @@ def _sweep(data: Results, values: tuple[str, ...], what: str) -> list[str]:
 def details(_: spec.Paper, data: dict[str, Results]) -> list[str]:
     main = data["main"]
     labels = [s.label for s in main.experiment.schemes]
-    causes = [c for c in devlogs.CAUSES if _cause_ms(main, "baseline", c) >= 0.005]
+    causes = [c for c in command_log.CAUSES if _cause_ms(main, "baseline", c) >= 0.005]
     return [
         "## By workload", "", *_workloads(main), "",
         "Milliseconds are of Baseline, GC-Z, ParaGC; the last three columns are ParaGC against "

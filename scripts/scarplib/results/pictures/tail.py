@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scarplib.device_logs import devlogs
+from scarplib.device_logs import command_log
 from scarplib.results import summary
 from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, plt, scheme_colour
 from scarplib.results.summary import CAUSE_LABELS, SchemeData
@@ -21,7 +21,7 @@ _TAIL_BAND = "#F3EBDD"
 _NINES = ("50", "90", "99", "99.9", "99.99", "99.999")
 # Curves often lie on each other: those above are dashed, and the ones below show between.
 _DASHES = ((None, None), (6, 2), (4, 4), (2, 4), (1, 3))
-_OPS = {"read": devlogs.READ, "write": devlogs.WRITE}
+_OPS = {"read": command_log.READ, "write": command_log.WRITE}
 
 
 def _nines(share: float) -> float:
