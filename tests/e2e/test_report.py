@@ -17,7 +17,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, gc_log, log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
-from scarplib.results import summary  # noqa: E402
+from scarplib.results import causes, fio, percentiles, summary  # noqa: E402
+from scarplib.results.table import table_text  # noqa: E402
+from scarplib.results.units import human_ns  # noqa: E402
 
 
 class Folder(unittest.TestCase):
@@ -98,8 +100,8 @@ class Numbers(Folder):
     def test_percentile_is_nearest_rank(self) -> None:
         values = list(range(1, 10_001))
         for percent, expected in (("50", 5000), ("99", 9900), ("99.9", 9990), ("99.99", 9999)):
-            self.assertEqual(summary.percentile(values, percent), expected)
-        self.assertEqual(summary.percentile([7], "99.99"), 7)
+            self.assertEqual(percentiles.percentile(values, percent), expected)
+        self.assertEqual(percentiles.percentile([7], "99.99"), 7)
 
     def test_scheme(self) -> None:
         synthetic.write_scheme(self.folder, "baseline")
@@ -151,18 +153,18 @@ class Numbers(Folder):
         ):
             path.write_text(text)
             with self.subTest(text), self.assertRaisesRegex(LogError, message):
-                summary.load_fio(path)
+                fio.load_fio(path)
 
     def test_jobs_merge(self) -> None:
         def job(values: list[int]) -> dict:
             return {"read": synthetic._fio_part(values, 2.0), "write": {"total_ios": 0}}
 
-        merged = summary.fio_direction({"jobs": [job([10] * 98), job([50, 70])]}, "read")
+        merged = fio.fio_direction({"jobs": [job([10] * 98), job([50, 70])]}, "read")
         assert merged is not None
         self.assertEqual((merged["count"], merged["iops"]), (100, 50.0))
         self.assertEqual((merged["p50_ns"], merged["p99_ns"], merged["max_ns"]), (10, 50, 70))
         self.assertEqual(merged["mean_ns"], 11)
-        self.assertIsNone(summary.fio_direction({"jobs": [job([10])]}, "write"))
+        self.assertIsNone(fio.fio_direction({"jobs": [job([10])]}, "write"))
 
     def test_human(self) -> None:
         for value, text in (
@@ -173,7 +175,7 @@ class Numbers(Folder):
             (2_500_000_000, "2.50 s"),
             (None, "–"),
         ):
-            self.assertEqual(summary.human_ns(value), text)
+            self.assertEqual(human_ns(value), text)
 
 
 class Report(Folder):
@@ -195,7 +197,7 @@ class Report(Folder):
 
     def test_table(self) -> None:
         schemes = self.write_run()["schemes"]
-        text = summary.table_text(schemes)
+        text = table_text(schemes)
         lines = text.splitlines()
         self.assertEqual(lines[0].split(), ["baseline", "ideal"])
         labels = [line.split("  ")[1] if line.startswith("  ") else line for line in lines[1:]]
@@ -250,15 +252,15 @@ class Report(Folder):
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         ordered = list(range(1, 10_001))
-        xs, ys = tail._curve(ordered)
+        xs, ys = tail.percentile_curve(ordered)
         self.assertEqual((xs[0], xs[-1], ys[0], ys[-1]), (0, 4, 1, 10_000))
         for x, y in zip(xs, ys, strict=True):
             self.assertAlmostEqual(y / 10_000, 1 - 10**-x, delta=2e-4)
-        self.assertEqual(tail._curve([7])[1][-1], 7)
+        self.assertEqual(tail.percentile_curve([7])[1][-1], 7)
 
     def test_every_cause_is_explained_and_coloured(self) -> None:
-        self.assertEqual(set(summary.CAUSE_LABELS), set(command_log.CAUSES))
-        self.assertEqual(set(summary.CAUSE_SENTENCES), set(command_log.CAUSES))
+        self.assertEqual(set(causes.CAUSE_LABELS), set(command_log.CAUSES))
+        self.assertEqual(set(causes.CAUSE_SENTENCES), set(command_log.CAUSES))
         try:
             from scarplib.results.pictures import style
         except ImportError as error:
@@ -267,13 +269,13 @@ class Report(Folder):
 
     def test_gc_spans(self) -> None:
         try:
-            from scarplib.results import report
+            from scarplib.results.pictures import latency_over_time
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
-        self.assertEqual(report.merge_spans([(5, 7), (0, 2), (3, 4)], 1), [(0, 7)])
-        self.assertEqual(report.merge_spans([(5, 7), (0, 2)], 1), [(0, 2), (5, 7)])
+        self.assertEqual(latency_over_time.merge_spans([(5, 7), (0, 2), (3, 4)], 1), [(0, 7)])
+        self.assertEqual(latency_over_time.merge_spans([(5, 7), (0, 2)], 1), [(0, 2), (5, 7)])
         synthetic.write_scheme(self.folder / "b", "b")
-        times, counts = report.gc_steps(summary.load_scheme(self.folder / "b", "b"))
+        times, counts = latency_over_time.gc_steps(summary.load_scheme(self.folder / "b", "b"))
         self.assertEqual(times, sorted(times))
         self.assertEqual((counts[0], counts[-1]), (0, 0))
         self.assertGreater(max(counts), 0)

@@ -20,7 +20,7 @@ from scarplib.experiments import run
 from scarplib.guest import vm
 from scarplib.guest.job import MARK_BEGIN, MARK_END, task_text
 from scarplib.paths import ROOT
-from scarplib.results.summary import load_fio
+from scarplib.results.fio import load_fio
 
 SHIFT = -2
 DRIVE_BYTES = 1 << 30

@@ -17,7 +17,9 @@ from typing import Any
 from scarplib.errors import UserError
 from scarplib.experiments import run
 from scarplib.paths import ROOT
-from scarplib.results import summary
+from scarplib.results.causes import tail_text
+from scarplib.results.table import table_text
+from scarplib.results.units import human_ns
 
 RESULTS = ROOT / "docs" / "results"
 PAGE = "compare.md"
@@ -109,7 +111,7 @@ INTRODUCTION = (
 
 def _cell(scheme: dict[str, Any], direction: str, key: str) -> str:
     values = scheme["fio"][direction]
-    return summary.human_ns(values.get(key)) if values else "–"
+    return human_ns(values.get(key)) if values else "–"
 
 
 def _order(pairs: Pairs, schemes: dict[str, dict[str, Any]]) -> str:
@@ -164,7 +166,7 @@ def section(pairs: Pairs, schemes: dict[str, dict[str, Any]], made: dict[str, An
             ", ".join(rates),
             "–" if amplification is None else f"{amplification:.3f}",
             f"{scheme['gc_runs']:,}",
-            f"{summary.human_ns(tail['mean_ns'])}: {summary.tail_text(tail)}" if tail else "–",
+            f"{human_ns(tail['mean_ns'])}: {tail_text(tail)}" if tail else "–",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", _order(pairs, schemes)]
@@ -204,7 +206,7 @@ def _one(pairs: Pairs, parallel: int) -> run.Outcome:
         )
     )
     if outcome.schemes:
-        print(summary.table_text(outcome.schemes))
+        print(table_text(outcome.schemes))
         run.draw(outcome.folder)
     return outcome
 

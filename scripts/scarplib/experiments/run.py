@@ -29,6 +29,7 @@ from scarplib.guest.job import Job, check_job_file, progress_file, run_job
 from scarplib.guest.progress import Watcher, expected_commands
 from scarplib.paths import ROOT
 from scarplib.results import summary
+from scarplib.results.table import table_text
 
 OUT = ROOT / "out"
 
@@ -252,7 +253,7 @@ def run(settings: Settings) -> int:
     started = time.monotonic()
     outcome = compare(settings)
     if outcome.schemes:
-        print(summary.table_text(outcome.schemes))
+        print(table_text(outcome.schemes))
         if cliff := summary.cliff(outcome.schemes):
             print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
         draw(outcome.folder)

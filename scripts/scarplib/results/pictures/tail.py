@@ -10,10 +10,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scarplib.device_logs import command_log
-from scarplib.results import summary
+from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.results.causes import CAUSE_LABELS, TAIL_PERMILLE, tail_shares
 from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, plt, scheme_colour
-from scarplib.results.summary import CAUSE_LABELS, SchemeData
+from scarplib.results.summary import SchemeData
+from scarplib.results.units import human_ns
 
 # A curve has this many points, evenly spaced on the axis of nines: a small file whatever the run.
 _POINTS = 240
@@ -21,7 +22,7 @@ _TAIL_BAND = "#F3EBDD"
 _NINES = ("50", "90", "99", "99.9", "99.99", "99.999")
 # Curves often lie on each other: those above are dashed, and the ones below show between.
 _DASHES = ((None, None), (6, 2), (4, 4), (2, 4), (1, 3))
-_OPS = {"read": command_log.READ, "write": command_log.WRITE}
+_OPS = {"read": READ, "write": WRITE}
 
 
 def _nines(share: float) -> float:
@@ -29,7 +30,7 @@ def _nines(share: float) -> float:
     return -math.log10(1 - share)
 
 
-def _curve(ordered: list[int]) -> tuple[list[float], list[int]]:
+def percentile_curve(ordered: list[int]) -> tuple[list[float], list[int]]:
     most = math.log10(len(ordered))
     xs, ys = [], []
     for step in range(_POINTS + 1):
@@ -47,7 +48,7 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
         ordered = sorted(data.commands.latencies(_OPS[direction]))
         if not ordered:
             continue
-        xs, ys = _curve(ordered)
+        xs, ys = percentile_curve(ordered)
         most = max(most, xs[-1])
         low.append(ordered[len(ordered) // 2])
         dashes = _DASHES[row % len(_DASHES)]
@@ -65,7 +66,7 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
     latency_axis(axes.yaxis)
     start = _nines(0.5)
     axes.set_xlim(start, most * 1.02)
-    begin = _nines(1 - summary.TAIL_PERMILLE / 1000)
+    begin = _nines(1 - TAIL_PERMILLE / 1000)
     axes.axvspan(begin, most * 1.02, color=_TAIL_BAND, zorder=0, linewidth=0)
     axes.text(begin, 1.01, " the slowest 0.1 %", transform=axes.get_xaxis_transform(), fontsize=8.5)
     shown = [p for p in _NINES if _nines(float(p) / 100) <= most]
@@ -107,12 +108,12 @@ def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, An
                     color="white" if sum(mpl.colors.to_rgb(colour)) < 1.5 else "black",
                 )
             left += length
-        shares = summary.tail_shares(tail)
+        shares = tail_shares(tail)
         first = max(shares, key=shares.__getitem__)
         axes.text(
             left + longest * 0.012,
             y,
-            f"{summary.human_ns(tail['mean_ns'])}\nmostly {CAUSE_LABELS[first]}",
+            f"{human_ns(tail['mean_ns'])}\nmostly {CAUSE_LABELS[first]}",
             va="center",
             fontsize=8.5,
             linespacing=1.3,
