@@ -108,7 +108,7 @@ def measure(folder: Path, flash: bool, depth: int = 32) -> float:
         raise UserError(problem)
     assert result.results
     fio = load_fio(result.results / "fio.json")
-    ios = sum(job[part]["total_ios"] for job in fio["jobs"] for part in ("read", "write"))
+    ios: int = sum(job[part]["total_ios"] for job in fio["jobs"] for part in ("read", "write"))
     return ios / clock.seconds()
 
 

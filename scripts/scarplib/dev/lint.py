@@ -7,8 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from scarplib.build import cache
 from scarplib.build.qemu import ensure_source
+from scarplib.build.venv import ensure_venv
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -70,12 +70,12 @@ def _check(command: list[str | Path]) -> int:
 
 
 def main() -> int:
-    python = Path(cache.ensure_venv())
+    python = ensure_venv()
     bad = 0
     files = [*_tracked("*.py"), "scripts/scarp"]
     bad += subprocess.run([python, "-m", "ruff", "check", *files], cwd=ROOT, check=False).returncode
     checkpatch = ensure_source() / "scripts" / "checkpatch.pl"
-    common = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
+    common: list[str | Path] = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
     if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "tests/*.[ch]"):
         bad += _check([*common, "-f", *sources])
         bad += _strings([name for name in sources if not name.startswith("tests/")])

@@ -30,7 +30,7 @@ COMMAND_COLUMNS = (
     "order",
     *(f"{name}_ns" for name in command_log.CAUSES),
 )
-GC_COLUMNS = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
+GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
 
 
 def _commands(path: Path) -> Iterator[tuple[Any, ...]]:

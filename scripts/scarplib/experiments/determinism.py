@@ -52,11 +52,11 @@ class Point:
 @contextlib.contextmanager
 def busy_host(wanted: bool) -> Iterator[None]:
     """Every core kept busy by a loop of its own, as long as the context lasts."""
-    loops: list[subprocess.Popen] = []
+    loops: list[subprocess.Popen[bytes]] = []
     try:
         if wanted:
             loops = [
-                subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                subprocess.Popen([sys.executable, Path(__file__).with_name("busy_loop.py")])
                 for _ in range(os.cpu_count() or 1)
             ]
         yield

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,10 @@ def _aged(settings: Settings, folder: Path) -> Path:
     return path
 
 
+def _note_end(watcher: Watcher, name: str, _: Future[vm.GuestResult]) -> None:
+    watcher.ended.add(name)
+
+
 def _run_jobs(
     qemu: QemuBuild,
     image: GuestImage,
@@ -146,7 +151,7 @@ def _run_jobs(
             for name, job in jobs.items():
                 future = pool.submit(run_job, qemu, image, job, stop)
                 futures[future] = name
-                future.add_done_callback(lambda _, name=name: watcher.ended.add(name))
+                future.add_done_callback(partial(_note_end, watcher, name))
             # The signal may have come to another thread, which wakes nobody.
             while wait(futures, 0.5).not_done:
                 pass
@@ -237,7 +242,7 @@ def compare(settings: Settings) -> Outcome:
         },
     )
     made = manifest.manifest(qemu, image, inputs)
-    result = {
+    written = {
         "schema": summary.SCHEMA,
         "job": settings.job.name,
         "device": label,
@@ -245,7 +250,7 @@ def compare(settings: Settings) -> Outcome:
         "failed": sorted(failures),
         "manifest": made,
     }
-    (folder / "summary.json").write_text(json.dumps(result, indent=1) + "\n")
+    (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
     return Outcome(folder, schemes, failures, interrupted, made)
 
 

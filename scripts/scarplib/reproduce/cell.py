@@ -132,8 +132,8 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
         warmup=warmup * point.length // 1000,
     )
     out: dict[str, Any] = {"point": point.name, "seed": seed, "schemes": {}}
-    affected: Rows | None = None
-    sibling: Rows | None = None
+    # Which requests waited for GC under the first scheme, and which of them by a sibling plane's.
+    chosen: dict[str, Rows] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for scheme in experiment.schemes:
@@ -145,12 +145,12 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
             if experiment.logs:
                 rows = _commands(folder / "cmd.bin", experiment.warmup)
                 gc = _table(folder / "gc.bin", gc_log.LAYOUT)
-                if affected is None:
+                if not chosen:
                     affected = rows["cause"][:, GC_CAUSES].sum(axis=1) > 0
                     sibling = affected & siblings(rows, gc, result["shape"])
+                    chosen = {"affected": affected, "sibling": sibling}
                     out["trace"] = result["trace"]
-                masks = {"": np.ones(len(rows), bool), "affected": affected, "sibling": sibling}
-                entry.update(_latencies(rows, masks))
+                entry.update(_latencies(rows, {"": np.ones(len(rows), bool), **chosen}))
                 entry.update(_gc(gc, int(rows["submit"][0])))
             out["schemes"][scheme.label] = entry
     return out

@@ -3,34 +3,21 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from scarplib.paths import ROOT
+from scarplib.paths import OUT, RESULTS
 from scarplib.reproduce import results, spec
-from scarplib.reproduce.results import Results, Row
+from scarplib.reproduce.judge import JUDGES
+from scarplib.reproduce.markdown import table
+from scarplib.reproduce.results import Row
 
-DOCS = ROOT / "docs" / "results"
-TRACED = ROOT / "out" / "reproduce" / "traces"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
+DOCS = RESULTS
+TRACED = OUT / "reproduce" / "traces"
 
 
 def verdict(row: Row) -> str:
     return "holds" if row.holds else "**does not hold**"
-
-
-def analysis(paper: spec.Paper) -> tuple[Any, dict[str, Results]]:
-    return importlib.import_module(f"scarplib.reproduce.judge.{paper.name}"), results.load(paper)
 
 
 def source(paper: spec.Paper) -> str:
@@ -47,8 +34,9 @@ def source(paper: spec.Paper) -> str:
 
 
 def text(paper: spec.Paper) -> str:
-    module, data = analysis(paper)
-    rows: list[Row] = module.rows(paper, data)
+    data = results.load(paper)
+    judge = JUDGES[paper.name]
+    rows = judge.rows(paper, data)
     seeds = max(e.seeds for e in paper.experiments.values())
     lines = [
         f"# {paper.title}",
@@ -69,16 +57,17 @@ def text(paper: spec.Paper) -> str:
         lines += ["## What the rows do not say", "", *notes, ""]
     lines += ["## Choices", "", f"In `experiments/{paper.name}.toml`, with the rest.", ""]
     lines += [f"- {choice}" for choice in paper.choices]
-    lines += ["", *module.details(paper, data)]
+    lines += ["", *judge.details(paper, data)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def write(paper: spec.Paper) -> Path:
-    module, data = analysis(paper)
+    data = results.load(paper)
+    judge = JUDGES[paper.name]
     # The committed pages are of the stand-ins.
     folder = TRACED if os.environ.get(spec.TRACES) else DOCS
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{paper.name}.md"
     target.write_text(text(paper))
-    module.figures(paper, data, folder)
+    judge.figures(paper, data, folder)
     return target

@@ -112,7 +112,3 @@ class Row:
     holds: bool
     wanted: str
     why: str = ""
-
-
-def informative(name: str, text: str) -> str:
-    return f"- **{name}**: {text}"

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 
 from scarplib.reproduce import command as reproduce
 from scarplib.reproduce import replays, results, spec
+from scarplib.reproduce.judge import JUDGES
 
 
 def main(cores: int) -> int:
@@ -18,8 +18,8 @@ def main(cores: int) -> int:
     number = failed = 0
     print("TAP version 13")
     for paper in papers:
-        module = importlib.import_module(f"scarplib.reproduce.judge.{paper.name}")
-        for name, good in module.directions(results.load(paper)):
+        judge = JUDGES[paper.name]
+        for name, good in judge.directions(results.load(paper)):
             number += 1
             failed += not good
             print(f"{'' if good else 'not '}ok {number} - {paper.name}: {name}")

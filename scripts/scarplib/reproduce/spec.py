@@ -92,7 +92,10 @@ class Paper:
     published: dict[str, Any]
 
 
-def _fields(kind: type, table: dict[str, Any], where: str) -> dict[str, Any]:
+def _fields(
+    kind: type[Scheme | Point | Experiment], table: dict[str, Any], where: str
+) -> dict[str, Any]:
+    """The table as arguments of the class; a wrong key or type is named."""
     allowed = kind.__dataclass_fields__
     for key, value in table.items():
         if key not in allowed:

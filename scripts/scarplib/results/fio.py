@@ -12,14 +12,14 @@ from scarplib.results.percentiles import PERCENTILES, binned_percentile
 
 
 def load_fio(path: Path) -> dict[str, Any]:
-    """fio's JSON; whatever it prints before the first brace is skipped."""
+    """The file; whatever it prints before the first brace is skipped."""
     try:
         text = path.read_text()
     except OSError as error:
         raise LogError(f"{path}: {error.strerror}") from error
     start = text.find("{")
     try:
-        result = json.loads(text[start:] if start >= 0 else text)
+        result: dict[str, Any] = json.loads(text[start:] if start >= 0 else text)
     except ValueError as error:
         raise LogError(f"{path}: not fio's JSON: {error}") from error
     if not result.get("jobs"):
@@ -43,7 +43,7 @@ def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
             continue
         # Jobs may be told to keep percentiles of one kind of latency only.
         lat = part["lat_ns"] if part.get("lat_ns", {}).get("N") else part["clat_ns"]
-        binned = next(
+        binned: dict[str, int] = next(
             (part[k]["bins"] for k in ("lat_ns", "clat_ns") if part.get(k, {}).get("bins")), {}
         )
         count += ios

@@ -14,14 +14,14 @@ def percentile(ordered: Sequence[int], percent: str) -> int:
         raise ValueError("no values")
     whole, _, fraction = percent.partition(".")
     scale = 10 ** len(fraction)
-    wanted = int(whole + fraction)
-    rank = -(-wanted * len(ordered) // (100 * scale))
+    rank: int = -(-int(whole + fraction) * len(ordered) // (100 * scale))
     return ordered[max(rank, 1) - 1]
 
 
 def binned_percentile(bins: dict[int, int], total: int, percent: str) -> int:
+    """The same of a histogram: how many (`bins`) of each value, `total` in all."""
     whole, _, fraction = percent.partition(".")
-    rank = -(-int(whole + fraction) * total // (100 * 10 ** len(fraction)))
+    rank: int = -(-int(whole + fraction) * total // (100 * 10 ** len(fraction)))
     seen = 0
     for value in sorted(bins):
         seen += bins[value]

@@ -14,12 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
+
 from scarplib.results import summary
 from scarplib.results.causes import CAUSE_LABELS, CAUSE_SENTENCES, tail_shares, tail_text
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.latency_over_time import figure_over_time
-from scarplib.results.pictures.style import plt, style
+from scarplib.results.pictures.style import style
 from scarplib.results.pictures.tail import figure_tail
 from scarplib.results.table import table_rows
 from scarplib.results.units import human_ns

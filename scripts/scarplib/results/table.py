@@ -23,7 +23,8 @@ def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple
     tails = [s["tail_causes"][direction] for s in schemes.values()]
     shares = [tail_shares(tail) for tail in tails]
     named = [name for name in CAUSE_LABELS if any(s.get(name, 0) >= SMALL_SHARE for s in shares)]
-    rows = [(f"slowest {TAIL_PERMILLE / 10:g} % of {direction}s: their time", [])]
+    rows: list[tuple[str, list[str]]] = []
+    rows.append((f"slowest {TAIL_PERMILLE / 10:g} % of {direction}s: their time", []))
     rows.append(("  mean of them", [human_ns(tail["mean_ns"]) if tail else "–" for tail in tails]))
     for name in named:
         cells = [f"{s.get(name, 0):.0f} %" if s else "–" for s in shares]

@@ -59,7 +59,8 @@ class Load:
 
 def _run(experiment: spec.Experiment, load: Load, density: float, age: int) -> dict[str, Any]:
     point = spec.Point(load.name, f"{load.workload(density)},footprint={age}", age=age)
-    return cell(experiment, point, SEED)["schemes"]
+    schemes: dict[str, Any] = cell(experiment, point, SEED)["schemes"]
+    return schemes
 
 
 def calibrate(experiment: spec.Experiment, load: Load) -> str:

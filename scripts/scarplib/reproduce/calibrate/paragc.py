@@ -50,7 +50,7 @@ def workload(name: str, fill: int) -> tuple[str, int]:
     reads = (1 - write / 1000) * _pages(read_size)
     iops = LOAD * DIES * 1000 / (reads * READ_MS + writes * PROGRAM_MS)
     text = f"gen:paragc-{name},iops={round(iops)},footprint={fill}"
-    return text, round(WRITTEN_PAGES / writes, -3)
+    return text, 1000 * round(WRITTEN_PAGES / writes / 1000)
 
 
 def share(experiment: spec.Experiment, fill: int) -> float:
@@ -58,7 +58,7 @@ def share(experiment: spec.Experiment, fill: int) -> float:
     for name in LOADS:
         text, requests = workload(name, fill)
         point = spec.Point(name, text, age=fill)
-        part = replace(experiment, requests=int(requests), warmup=int(requests) // 4)
+        part = replace(experiment, requests=requests, warmup=requests // 4)
         result = run(part, point, spec.Scheme("baseline", "baseline"), SEED, ROOT)
         found.append(relocation_share(result))
     return mean(found)
@@ -78,8 +78,8 @@ def main() -> int:
     for name in LOADS:
         text, requests = workload(name, fill)
         print(
-            f'{name} = {{ workload = "{text}", age = {fill}, requests = {int(requests)}, '
-            f"warmup = {int(requests) // 4} }}"
+            f'{name} = {{ workload = "{text}", age = {fill}, requests = {requests}, '
+            f"warmup = {requests // 4} }}"
         )
     return 0
 

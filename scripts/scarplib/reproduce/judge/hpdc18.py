@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scarplib.reproduce import spec
 from scarplib.reproduce.intervals import Interval, mean
-from scarplib.reproduce.page import table
+from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, Row, Value, key, quantile, utilisation
 
 SCHEMES = ("gc-par", "gc-vic")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from scarplib.device_logs import command_log
 from scarplib.reproduce import spec
 from scarplib.reproduce.intervals import Interval, mean
-from scarplib.reproduce.page import table
+from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, Row, Value
 
 ERASE_NS = 10_000_000
@@ -145,11 +146,12 @@ def threshold_rows(data: Results) -> list[Row]:
         f"{kind} {swept(data, 'baseline', value, THRESHOLDS[-1], THRESHOLDS[0]).text(digits=0)}"
         for kind, _, value in METRICS
     )
-    gains = [data.paired(lambda s, at=at: gain(data, at, s)) for at in THRESHOLDS]  # type: ignore[misc]
-    steps = [
-        data.paired(lambda s, low=low, high=high: gain(data, high, s) - gain(data, low, s))  # type: ignore[misc]
-        for low, high in pairwise(THRESHOLDS)
-    ]
+    gains = [data.paired(partial(gain, data, at)) for at in THRESHOLDS]
+
+    def grown(low: str, high: str, seed: int) -> float:
+        return gain(data, high, seed) - gain(data, low, seed)
+
+    steps = [data.paired(partial(grown, low, high)) for low, high in pairwise(THRESHOLDS)]
     return [
         Row("2e", "GC threshold 10 to 30 %: latencies", "all grow",
             f"30 % against 10 %, baseline: {ends}; "

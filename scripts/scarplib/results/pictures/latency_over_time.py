@@ -7,6 +7,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results.pictures.style import latency_axis, scheme_colour
@@ -148,9 +150,9 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
         main.set_title(f"{data.name}: latency of every command{note}", color=colour)
         legend = main.legend(
             handles=[
-                plt.Line2D([], [], marker="o", ls="", ms=5, color=READ_COLOUR, label="read"),
-                plt.Line2D([], [], marker="o", ls="", ms=5, color=WRITE_COLOUR, label="write"),
-                plt.Rectangle((0, 0), 1, 1, color=GC_BAND, alpha=0.6, label="GC somewhere"),
+                Line2D([], [], marker="o", ls="", ms=5, color=READ_COLOUR, label="read"),
+                Line2D([], [], marker="o", ls="", ms=5, color=WRITE_COLOUR, label="write"),
+                Rectangle((0, 0), 1, 1, color=GC_BAND, alpha=0.6, label="GC somewhere"),
             ],
             loc="upper right",
             ncols=3,

@@ -7,12 +7,13 @@ import math
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results.causes import CAUSE_LABELS, TAIL_PERMILLE, tail_shares
-from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, plt, scheme_colour
+from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, scheme_colour
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
 
