@@ -10,6 +10,7 @@ import json
 import random
 import struct
 from pathlib import Path
+from typing import Any
 
 from scarplib.device_logs import log_page
 from scarplib.device_logs.command_log import CAUSES
@@ -35,7 +36,7 @@ def stats_page(scheme: str, now_ns: int, values: dict[str, int]) -> bytes:
     return head + struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
 
 
-def _fio_part(latencies: list[int], seconds: float) -> dict:
+def fio_part(latencies: list[int], seconds: float) -> dict[str, Any]:
     bins: dict[str, int] = {}
     for value in latencies:
         bins[str(value)] = bins.get(str(value), 0) + 1
@@ -48,7 +49,8 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     """One guest's folder; with gc, some commands wait for a collecting die."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(7)
-    now, rows, runs, latencies = BEGIN_NS, [], [], {0: [], 1: []}
+    now, rows, runs = BEGIN_NS, [], []
+    latencies: dict[int, list[int]] = {0: [], 1: []}
     # Boot-time reads that no table may count.
     rows.append(_command(1000, 0, {"array": 123}))
     busy: dict[int, int] = {}
@@ -95,8 +97,8 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     job = {
         "jobname": "mixed",
         "error": 0,
-        "read": _fio_part(latencies[0], seconds),
-        "write": _fio_part(latencies[1], seconds),
+        "read": fio_part(latencies[0], seconds),
+        "write": fio_part(latencies[1], seconds),
     }
     (folder / "fio.json").write_text("fio: a note before the JSON\n" + json.dumps({"jobs": [job]}))
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from scarplib.build import cache, host_packages, qemu
@@ -94,7 +95,7 @@ class Manifest(unittest.TestCase):
         for name in ("kernel", "initramfs", "job.fio", "demo.ini", "firmware/bios.bin"):
             (self.folder / name).write_text(name)
 
-    def made(self, seed: int = 1, engine: str = "e", series: str = "s") -> dict:
+    def made(self, seed: int = 1, engine: str = "e", series: str = "s") -> dict[str, Any]:
         build = qemu.QemuBuild(
             binary=self.folder / "qemu",
             firmware_dir=self.folder / "firmware",

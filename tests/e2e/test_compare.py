@@ -145,7 +145,7 @@ class Page(unittest.TestCase):
             name: {"fio": {"read": {"mean_ns": mean, "p99_ns": p99, "p99.9_ns": 7}}}
             for name, mean, p99 in (("baseline", 30, 3), ("gc-z", 20, 1), ("paragc", 10, 2))
         }
-        text = compare_papers._order(pairs, schemes)
+        text = compare_papers.order_text(pairs, schemes)
         self.assertIn("best first: `paragc`, `gc-z`, `baseline`.", text)
         self.assertIn(
             "mean: the same; p99: **`gc-z`, `paragc`, `baseline`**; p99.9: the same", text

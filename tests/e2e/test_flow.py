@@ -44,12 +44,12 @@ class Flow(unittest.TestCase):
             initramfs=self.folder / "initramfs",
             versions={"fio": "3"},
         )
-        self.guests: list = []
-        self.result: dict = {"reason": "ok"}
+        self.guests: list[Job] = []
+        self.result: dict[str, str] = {"reason": "ok"}
         # Guests that end in their own way: by scheme, how (given the event that stops all).
         self.ends: dict[str, Callable[[threading.Event], str]] = {}
-        self.checked: list = []
-        self.aged: list = []
+        self.checked: list[str] = []
+        self.aged: list[tuple[int, int | None]] = []
         self.patch(run, "prepare", lambda: (qemu, image))
         self.patch(run, "check_drive", lambda *arguments: self.checked.append(arguments[2]))
         self.patch(run, "_aged", self.ager)

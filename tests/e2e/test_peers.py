@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
@@ -91,10 +92,10 @@ class PeerDefects(unittest.TestCase):
         command = [self.program, "--quiet", "-d", str(DRIVE), "-q", "16", *arguments, *LOAD]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def outcome(self, *arguments: str) -> dict:
+    def outcome(self, *arguments: str) -> dict[str, Any]:
         done = self.run_replay(*arguments)
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
-        out = json.loads(done.stdout)
+        out: dict[str, Any] = json.loads(done.stdout)
         del out["wall_s"]
         return out
 
@@ -109,7 +110,7 @@ class PeerDefects(unittest.TestCase):
         two = ("-o", "timing.read_ns=75000;150000")
         self.assertIn("nand.cell_bits", self.run_replay(*two).stderr)
         self.outcome(*two, "-o", "nand.cell_bits=2")
-        plain: dict[str, dict] = {}
+        plain: dict[str, dict[str, Any]] = {}
         for key, (value, needs) in KEYS.items():
             with self.subTest(key):
                 scheme = ("-s", "pgc") if needs == "scheme=pgc" else ()

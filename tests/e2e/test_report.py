@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
@@ -156,8 +157,8 @@ class Numbers(Folder):
                 fio.load_fio(path)
 
     def test_jobs_merge(self) -> None:
-        def job(values: list[int]) -> dict:
-            return {"read": synthetic._fio_part(values, 2.0), "write": {"total_ios": 0}}
+        def job(values: list[int]) -> dict[str, Any]:
+            return {"read": synthetic.fio_part(values, 2.0), "write": {"total_ios": 0}}
 
         merged = fio.fio_direction({"jobs": [job([10] * 98), job([50, 70])]}, "read")
         assert merged is not None
@@ -179,7 +180,7 @@ class Numbers(Folder):
 
 
 class Report(Folder):
-    def write_run(self) -> dict:
+    def write_run(self) -> dict[str, Any]:
         schemes = {}
         for name, gc in (("baseline", True), ("ideal", False)):
             synthetic.write_scheme(self.folder / name, name, gc=gc)

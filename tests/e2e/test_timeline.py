@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
@@ -39,7 +40,7 @@ class Timeline(unittest.TestCase):
 
     def traced(
         self, *arguments: str
-    ) -> tuple[list[timeline.Slice], dict[str, str], dict, command_log.Commands]:
+    ) -> tuple[list[timeline.Slice], dict[str, str], dict[str, Any], command_log.Commands]:
         path, rows = self.folder / "trace", self.folder / "rows"
         done = self.run_replay("--trace", str(path), "--cmd-log", str(rows), *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -164,7 +165,7 @@ class Timeline(unittest.TestCase):
             "gen:mixed,requests=1000",
         )
 
-        def key(s: timeline.Slice) -> tuple:
+        def key(s: timeline.Slice) -> tuple[object, ...]:
             return s.track, s.begin_ns, s.end_ns, s.name, tuple(s.flows)
 
         wanted = sorted(key(s) for s in every if begin <= s.begin_ns < end)

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -72,15 +73,15 @@ build = ""
 patience = 1
 
 
-def _run(name: str, task: str, variant: str = "", **options: object) -> vm.GuestResult:
+def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestResult:
     out = ROOT / "out" / "test-guest" / name
     shutil.rmtree(out, ignore_errors=True)
-    settings: dict[str, object] = {
+    settings: dict[str, Any] = {
         "drives": [vm.FlashDrive(description=DEVICE, overrides=SMALL)],
         "wall_limit": 120,
         **options,
     }
-    settings["wall_limit"] = float(str(settings["wall_limit"])) * patience
+    settings["wall_limit"] = settings["wall_limit"] * patience
     return vm.run_guest(
         vm.GuestRun(
             qemu=ensure_qemu(variant or build),
@@ -88,7 +89,7 @@ def _run(name: str, task: str, variant: str = "", **options: object) -> vm.Guest
             task=task,
             files={path.name: path for path in HERE.glob("*.sh")},
             out=out,
-            **settings,  # type: ignore[arg-type]
+            **settings,
         )
     )
 
@@ -205,7 +206,7 @@ def realtime() -> Outcome:
 
 
 def _ends(
-    name: str, task: str, reason: str, says: str, within: float = 60, **options: object
+    name: str, task: str, reason: str, says: str, within: float = 60, **options: Any
 ) -> Outcome:
     result = _run(name, task, **options)
     good = result.reason == reason and result.results is None and says in result.console_tail

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 RAM_BYTES = 128 << 20
 SOCKET_TIMEOUT = 60.0
@@ -160,10 +161,11 @@ class Machine:
             raise AssertionError(f"QMP {execute}: {reply['error']['desc']}")
         return reply["return"]
 
-    def stats(self, flash: str = "f0") -> dict[str, int]:
+    def stats(self, flash: str = "f0") -> dict[str, Any]:
         text = self.qmp("qom-get", path=f"/machine/peripheral/{flash}", property="stats")
         assert isinstance(text, str)
-        return json.loads(text)
+        stats: dict[str, Any] = json.loads(text)
+        return stats
 
     # ---- the end ----
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fixture import KIB, DriveTest, pattern
 from machine import Machine
 from nvme import Admin, Controller, Namespace, Op, Status
@@ -56,7 +58,7 @@ class InFlight(DriveTest):
         copies = machine.alloc(4 * KIB)
         machine.write(copies, bytes(16) + (7).to_bytes(2, "little") + bytes(14))
         _, prp = ns.buffer(4 * KIB)
-        starts = {
+        starts: dict[str, Callable[[], int]] = {
             "dsm": lambda: ns.queue.submit(Op.DSM, 1, (ranges, 0), (3, 4)),
             "copy": lambda: ns.queue.submit(Op.COPY, 1, (copies, 0), (1024,)),
             "flush": lambda: ns.queue.submit(Op.FLUSH, 1),

@@ -114,7 +114,7 @@ def _cell(scheme: dict[str, Any], direction: str, key: str) -> str:
     return human_ns(values.get(key)) if values else "–"
 
 
-def _order(pairs: Pairs, schemes: dict[str, dict[str, Any]]) -> str:
+def order_text(pairs: Pairs, schemes: dict[str, dict[str, Any]]) -> str:
     """Whether the schemes come in the paper's order, by the reads' mean and percentiles."""
     names = [name for name in pairs.order if name in schemes]
     said = []
@@ -169,7 +169,7 @@ def section(pairs: Pairs, schemes: dict[str, dict[str, Any]], made: dict[str, An
             f"{human_ns(tail['mean_ns'])}: {tail_text(tail)}" if tail else "–",
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", _order(pairs, schemes)]
+    lines += ["", order_text(pairs, schemes)]
     lines += _same_course(schemes)
     guest = made["guest"]
     said = f"QEMU {made['qemu']['version']}, {guest['kernel_package']}, fio {guest['fio_version']}."
