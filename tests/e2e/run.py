@@ -12,9 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE)]
 sys.dont_write_bytecode = True
 
-ExcInfo = (
-    tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
-)
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 
 class TapResult(unittest.TestResult):

@@ -66,9 +66,7 @@ class Flow(unittest.TestCase):
         (folder / "drive.img").write_bytes(synthetic.image())
         return folder / "drive.img"
 
-    def guest(
-        self, _qemu: object, _image: object, job: Job, stop: threading.Event
-    ) -> object:
+    def guest(self, _qemu: object, _image: object, job: Job, stop: threading.Event) -> object:
         self.guests.append(job)
         fields = {"console_tail": "last words", "wall_seconds": 20.5, "boot_seconds": 5.0}
         result = types.SimpleNamespace(**{**fields, **self.result})

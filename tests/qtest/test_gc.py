@@ -76,11 +76,12 @@ class Shadow:
             assert self.ns.queue.wait(cid).status == 0
             data = self.machine.read(addr, count * UNIT)
             for index in range(count):
-                if data[index * UNIT:(index + 1) * UNIT] != self.expected(first + index):
+                if data[index * UNIT : (index + 1) * UNIT] != self.expected(first + index):
                     found = struct.unpack_from("<QQ", data, index * UNIT)
                     raise AssertionError(
                         f"unit {first + index}: found version {found[0]} of unit {found[1]}, "
-                        f"expected version {self.version[first + index]}")
+                        f"expected version {self.version[first + index]}"
+                    )
 
 
 class GarbageCollection(DriveTest):
