@@ -226,7 +226,7 @@ def parser() -> argparse.ArgumentParser:
         ("test-laws", "write amplification against the published formulas"),
         ("test-reproduce", "directions of the papers' experiments, on few workloads"),
         ("test-e2e", "these scripts, on synthetic results"),
-        ("lint", "ruff, and QEMU's checkpatch on C files and patches"),
+        ("lint", "ruff and mypy, and QEMU's checkpatch on C files and patches"),
     ):
         commands.add_parser(name, help=text)
     return parser
