@@ -129,6 +129,7 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
 
 
 def parser() -> argparse.ArgumentParser:
+    """All commands with their options; a wrong one is a UserError."""
     parser = _Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

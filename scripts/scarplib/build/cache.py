@@ -17,6 +17,7 @@ from scarplib.errors import UserError
 
 
 def cache_dir() -> Path:
+    """$XDG_CACHE_HOME/scarp, made if it is missing."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "scarp"
     folder.mkdir(parents=True, exist_ok=True)

@@ -77,6 +77,7 @@ class Apt:
         return done.stdout
 
     def update(self) -> None:
+        """Fetch the signed index, once in a process."""
         if not _KEYRING.is_file():
             raise UserError(f"{_KEYRING} is missing: apt-get install debian-archive-keyring")
         (self.state / "scarp.sources").write_text(

@@ -57,6 +57,8 @@ _FIRMWARE = (
 
 @dataclass(frozen=True)
 class QemuBuild:
+    """A QEMU with the device in it; the hashes say what it was made of."""
+
     binary: Path
     firmware_dir: Path
     version: str
@@ -256,6 +258,7 @@ def compile_targets(build: Path, *targets: str) -> None:
 
 
 def ensure_qemu(variant: str = "") -> QemuBuild:
+    """The patched QEMU with this checkout's device, from the cache or built into it."""
     if variant not in VARIANTS:
         raise UserError(
             f"variant: '{variant}' unknown; allowed: {', '.join(filter(None, VARIANTS))}"

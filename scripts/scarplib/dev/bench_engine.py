@@ -61,6 +61,8 @@ SCHEME_REQUESTS = 300_000
 
 @dataclass
 class Sample:
+    """One run of a load: per second of CPU time, seconds of ageing, MiB at the most."""
+
     requests: float
     transactions: float
     calibration: float
@@ -69,11 +71,13 @@ class Sample:
 
 
 def sources(root: Path = ROOT) -> list[Path]:
+    """The engine of the checkout at `root`, and at the end the program that measures it."""
     engine = [path for path in (root / "ftl").rglob("*.c") if "replay" not in path.parts]
     return [*sorted(engine), root / "tests" / "bench" / "bench-engine.c"]
 
 
 def ensure_program() -> Path:
+    """The program, from the cache or built into it."""
     ensure_packages()
     key = tree_hash([*sources(), *(ROOT / "ftl").rglob("*.h"), RECIPE])[:20]
     program = cache_dir() / "bench" / key / "bench-engine"
@@ -85,6 +89,7 @@ def ensure_program() -> Path:
 
 
 def run_bench(*args: str, under: tuple[str, ...] = ()) -> str:
+    """What the program says; `under` is a tool that runs it."""
     done = subprocess.run(
         [*under, str(ensure_program()), *args], capture_output=True, text=True, check=False
     )
@@ -94,6 +99,7 @@ def run_bench(*args: str, under: tuple[str, ...] = ()) -> str:
 
 
 def value(output: str, pattern: str) -> float:
+    """The number after the pattern, or 0."""
     found = re.search(pattern + r" ([\d.,]+)", output)
     return float(found[1].replace(",", "")) if found else 0.0
 
@@ -106,6 +112,7 @@ def measure(
     requests: int | None = None,
     image: Path | None = None,
 ) -> Sample:
+    """One run in a process of its own; without `requests` as many as the load says."""
     count = [] if requests is None else [str(requests)]
     out = run_bench(str(device), scheme, overrides, load, *count, *([str(image)] if image else []))
     return Sample(
@@ -128,6 +135,7 @@ def instructions(load: str) -> str:
 
 
 def verdict(what: str, reached: float, goal: float, less_is_better: bool = False) -> None:
+    """Print whether a goal is met, and the share of it that was reached."""
     ratio = goal / reached if less_is_better else reached / goal
     word = "met" if ratio >= 1 else "missed"
     print(f"  {what}: {word}, {ratio:.0%} of the goal", flush=True)
@@ -201,6 +209,7 @@ def schemes(rounds: int) -> None:
 
 
 def main(rounds: int) -> int:
+    """Print every figure beside its goal; tests judge, this does not."""
     print(
         f"{'load':<20}{'requests/s':>12}{'transactions/s':>16}{'per calibration':>17}"
         f"{'instructions':>14}"

@@ -49,6 +49,7 @@ class MarkClock(threading.Thread):
         self.end: float | None = None
 
     def run(self) -> None:
+        """Look at the console until its end mark has come."""
         seen = b""
         position = 0
         while self.end is None and not self.done.is_set():
@@ -70,6 +71,7 @@ class MarkClock(threading.Thread):
             time.sleep(0.002)
 
     def seconds(self) -> float:
+        """Wall time between the marks."""
         if self.begin is None or self.end is None:
             raise UserError(f"{self.console}: the marks around fio did not appear")
         return self.end - self.begin
@@ -113,6 +115,7 @@ def measure(folder: Path, flash: bool, depth: int = 32) -> float:
 
 
 def main(rounds: int) -> int:
+    """Print each round, the medians and their ratio."""
     folder = ROOT / "out" / "bench-guest"
     shutil.rmtree(folder, ignore_errors=True)
     load = os.getloadavg()[0]

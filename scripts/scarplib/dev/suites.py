@@ -22,6 +22,8 @@ from scarplib.paths import ROOT
 
 @dataclass(frozen=True)
 class Suite:
+    """Tests that one command runs, at most `limit_s` seconds of wall time."""
+
     name: str
     command: list[str]
     # Cores that it keeps busy; suites whose sum fits the machine run together.
@@ -139,6 +141,7 @@ class _Runner:
 
 
 def test() -> int:
+    """`make test`: 0 if every suite passed."""
     began = time.monotonic()
     qemu, python = setup()
     print(f"# set-up: {time.monotonic() - began:.0f} s", flush=True)
@@ -155,6 +158,7 @@ def test() -> int:
 
 
 def main(command: str) -> int:
+    """One command: all suites, one of them, only the set-up, or lint."""
     if command == "test":
         return test()
     if command == "setup":

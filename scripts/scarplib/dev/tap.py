@@ -12,12 +12,15 @@ _PLAN = re.compile(r"^(\s*)1\.\.(\d+)")
 
 @dataclass
 class Count:
+    """Results of one suite."""
+
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
 
     def fail(self, what: str) -> None:
+        """One more failure, and its name."""
         self.failed += 1
         self.failures.append(what)
 

@@ -54,6 +54,7 @@ def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def write(path: Path, out: TextIO) -> None:
+    """A head of column names, then a line for each row."""
     kind = log_file.magic_of(path)
     if kind == gc_log.LAYOUT.magic:
         columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
@@ -69,6 +70,7 @@ def write(path: Path, out: TextIO) -> None:
 
 
 def main(path: Path, out: Path | None) -> int:
+    """Write to the file `out`, or to standard output."""
     try:
         if not out:
             with contextlib.suppress(BrokenPipeError):

@@ -43,6 +43,7 @@ def make(words: list[str]) -> None:
 
 
 def age(arguments: argparse.Namespace) -> int:
+    """Age as the command line says, and print the image's size."""
     description: Path = arguments.description
     if not description.is_file():
         raise UserError(f"{description}: no such drive description")

@@ -29,6 +29,7 @@ class DriveImage:
 
 
 def read(path: Path) -> DriveImage:
+    """What is needed of an image; what is none is a UserError that names --image."""
     try:
         with path.open("rb") as stream:
             data = stream.read(_HEAD.size)

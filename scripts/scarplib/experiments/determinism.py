@@ -44,6 +44,7 @@ class Point:
 
     @property
     def name(self) -> str:
+        """For people, and for the folder of its results."""
         kind = "busy" if self.busy else "idle"
         queues = "" if self.virtual_queues else "-bottom-halves"
         return f"smp{self.smp}-{kind}{queues}-{self.number}"
@@ -157,6 +158,7 @@ class _Campaign:
 
 
 def main(runs: int, negative: bool = True) -> int:
+    """Print TAP: `runs` in all, and with `negative` also the ones that must differ."""
     folder = ROOT / "out" / "determinism"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -26,11 +26,13 @@ class Inputs:
 
 
 def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def manifest(qemu: QemuBuild, image: GuestImage, inputs: Inputs) -> dict[str, Any]:
+    """All that decides the bytes of a run, as hashes and values for JSON."""
     return {
         "qemu": {
             "version": qemu.version,

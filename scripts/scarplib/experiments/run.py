@@ -88,6 +88,7 @@ def new_folder(kind: str, wanted: Path | None) -> Path:
 
 
 def point_latest(folder: Path) -> None:
+    """Make out/latest lead to this folder, if it is one of out/."""
     if folder.parent != OUT:
         return
     # Renamed into place: two runs at once must not see a missing link.
@@ -104,6 +105,7 @@ def prepare() -> tuple[QemuBuild, GuestImage]:
 
 
 def guest_failure(name: str, result: vm.GuestResult) -> str | None:
+    """Why a guest did not end well, with its console's end; None if it did."""
     if result.reason == "ok":
         return None
     tail = "\n".join(f"    {line}" for line in result.console_tail.splitlines()[-25:])
@@ -255,6 +257,7 @@ def compare(settings: Settings) -> Outcome:
 
 
 def run(settings: Settings) -> int:
+    """`scarp run` and `compare`: the guests, the table, the report; the exit status."""
     started = time.monotonic()
     outcome = compare(settings)
     if outcome.schemes:

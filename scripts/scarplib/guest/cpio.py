@@ -23,6 +23,7 @@ class Cpio:
         self.inode += 1
 
     def folder(self, name: str) -> None:
+        """A folder and all above it, each once."""
         parent = name.rpartition("/")[0]
         if name and name not in self.folders:
             self.folder(parent)
@@ -30,18 +31,22 @@ class Cpio:
             self._entry(name, stat.S_IFDIR | 0o755, b"")
 
     def file(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        """A regular file."""
         self.folder(name.rpartition("/")[0])
         self._entry(name, stat.S_IFREG | mode, data)
 
     def link(self, name: str, target: str) -> None:
+        """A symbolic link."""
         self.folder(name.rpartition("/")[0])
         self._entry(name, stat.S_IFLNK | 0o777, target.encode())
 
     def node(self, name: str, major: int, minor: int) -> None:
+        """A character device."""
         self.folder(name.rpartition("/")[0])
         self._entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
 
     def data(self) -> bytes:
+        """The whole archive, ended and padded: nothing can be added then."""
         self._entry("TRAILER!!!", 0, b"")
         out = b"".join(self.parts)
         return out + b"\0" * (-len(out) % 512)

@@ -52,6 +52,8 @@ _RECIPE = (Path(__file__), Path(cpio.__file__))
 
 @dataclass(frozen=True)
 class GuestImage:
+    """What a guest boots; `versions`: of its kernel and its fio, for the manifest."""
+
     kernel: Path
     initramfs: Path
     versions: dict[str, str]

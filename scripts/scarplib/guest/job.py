@@ -108,6 +108,7 @@ def check_job_file(path: Path) -> str:
 
 
 def progress_file(job: Job) -> Path:
+    """What the drive keeps mapped while the guest runs: see progress.py."""
     return job.out / "progress.bin"
 
 

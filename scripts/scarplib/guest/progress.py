@@ -59,6 +59,7 @@ class Watcher:
         self._thread.join()
 
     def line(self, seconds: float) -> str:
+        """What is known `seconds` of wall time after the start."""
         parts = [f"{len(self.ended)} of {len(self.files)} done"] if self.ended else []
         waiting = 0
         for name, path in self.files.items():

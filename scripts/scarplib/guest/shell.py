@@ -46,6 +46,7 @@ def task_text(file_system: str | None, cpu_shift: int) -> str:
 
 
 def shell(arguments: argparse.Namespace) -> int:
+    """Boot and hand over the terminal until the guest ends."""
     qemu = ensure_qemu()
     # f2fs is in Debian's full kernel only.
     image = ensure_image(file_system=arguments.mkfs)

@@ -39,6 +39,8 @@ _CONSOLE_TAIL = 4000
 
 @dataclass
 class FlashDrive:
+    """A flash device and its namespaces; paths are the host's."""
+
     # Without one it is the image's own.
     description: Path | None
     scheme: str = "baseline"
@@ -88,6 +90,8 @@ class FlashDrive:
 
 @dataclass
 class GuestRun:
+    """One guest: what boots, with which drives, what it runs (`task`), limits in wall seconds."""
+
     qemu: QemuBuild
     image: GuestImage
     drives: list[FlashDrive]
@@ -109,6 +113,8 @@ class GuestRun:
 
 @dataclass
 class GuestResult:
+    """How it ended; `results` is the folder of what the guest left, if it ended well."""
+
     # "ok", "panic", "hang", "task failed", "qemu died", "stopped"
     reason: str
     results: Path | None
@@ -128,6 +134,7 @@ def _task_cpio(run: GuestRun, interactive: bool) -> bytes:
 
 
 def command_line(run: GuestRun, initrd: Path, console: str) -> list[str]:
+    """QEMU's; the same for equal runs but for paths."""
     arguments = [str(run.qemu.binary), "-L", str(run.qemu.firmware_dir)]
     if run.icount:
         arguments += ["-icount", f"shift={run.boot_shift},sleep=off"]

@@ -121,6 +121,7 @@ def _gc(gc: Rows, begin: int) -> dict[str, Any]:
 
 
 def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str, Any]:
+    """Run it: statistics, latencies (ns) and collections of every scheme."""
     requests, warmup = (
         (point.requests, point.warmup)
         if point.requests
@@ -157,6 +158,7 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
 
 
 def main(arguments: list[str]) -> int:
+    """As Snakemake calls it: PAPER SET EXPERIMENT POINT SEED TARGET."""
     paper, part, name, point_name, seed, target = arguments
     experiment = spec.load(paper, part).experiments[name]
     point = next(p for p in experiment.points if p.name == point_name)

@@ -40,6 +40,7 @@ def _bar(cells: list[Path], ended: threading.Event) -> None:
 
 
 def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
+    """Run what is missing of the papers' cells; `part`: full or small."""
     program = replays.program()
     paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
     ended = threading.Event()
@@ -75,6 +76,7 @@ def _use_traces(folder: str) -> None:
 
 
 def main(name: str, cores: int = 0) -> int:
+    """Run, judge and write the page of a paper or of all."""
     names = [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
     papers = [spec.load(n) for n in names]
     points = [p for paper in papers for e in paper.experiments.values() for p in e.points]

@@ -29,6 +29,7 @@ def _save(figure: Any, path: Path) -> None:
 def bars(
     path: Path, names: Sequence[str], label: str, groups: Mapping[str, Sequence[float]]
 ) -> None:
+    """A group of bars for each of `names`, a bar in it for each of `groups`."""
     figure, axes = plt.subplots(figsize=(9, 2.8))
     width = 0.8 / len(groups)
     for number, (group, values) in enumerate(groups.items()):
@@ -63,6 +64,7 @@ def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequen
 def curves(
     path: Path, x: Sequence[float], x_label: str, y_label: str, lines: Mapping[str, Sequence[float]]
 ) -> None:
+    """A line for each of `lines`, over the same x."""
     figure, axes = plt.subplots(figsize=(5, 2.8))
     for label, values in lines.items():
         axes.plot(x, values, marker="o", markersize=3, linewidth=1, label=label)

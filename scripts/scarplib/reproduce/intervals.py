@@ -25,12 +25,15 @@ class Interval:
     n: int
 
     def below(self, limit: float) -> bool:
+        """The whole interval is."""
         return self.high < limit
 
     def above(self, limit: float) -> bool:
+        """The whole interval is."""
         return self.low > limit
 
     def text(self, unit: str = " %", sign: bool = True, digits: int = 1) -> str:
+        """As in "-12.3 % ± 0.4"."""
         form = f"{'+' if sign else ''}.{digits}f"
         half = (self.high - self.low) / 2
         return f"{self.mean:{form}}{unit} ± {half:.{digits}f}"
@@ -48,4 +51,5 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def mean(values: Sequence[float]) -> float:
+    """Arithmetic."""
     return sum(values) / len(values)

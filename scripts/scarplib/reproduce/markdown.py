@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table's lines."""
     return [
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),

@@ -17,6 +17,7 @@ TRACED = OUT / "reproduce" / "traces"
 
 
 def verdict(row: Row) -> str:
+    """In words."""
     return "holds" if row.holds else "**does not hold**"
 
 
@@ -34,6 +35,7 @@ def source(paper: spec.Paper) -> str:
 
 
 def text(paper: spec.Paper) -> str:
+    """The page of a paper, from the results of its cells."""
     data = results.load(paper)
     judge = JUDGES[paper.name]
     rows = judge.rows(paper, data)
@@ -62,6 +64,7 @@ def text(paper: spec.Paper) -> str:
 
 
 def write(paper: spec.Paper) -> Path:
+    """The page and its figures; the page's path."""
     data = results.load(paper)
     judge = JUDGES[paper.name]
     # The committed pages are of the stand-ins.

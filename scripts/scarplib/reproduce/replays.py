@@ -103,6 +103,7 @@ def drop_images(papers: list[spec.Paper]) -> None:
 def command(
     e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int, folder: Path
 ) -> list[str]:
+    """The command line of one run, whose logs go to `folder`."""
     out = [
         str(replayer.ensure_replay()), *_options(e, point, scheme), "-s", scheme.scheme,
         "--seed", str(seed), "--warmup", str(e.warmup), "-m", e.mode, "-q", str(e.depth),
@@ -130,6 +131,7 @@ def _json(line: list[str]) -> dict[str, Any]:
 def run(
     e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int, folder: Path
 ) -> dict[str, Any]:
+    """What the program says as JSON, and the drive's geometry as `shape`."""
     line = command(e, point, scheme, seed, folder)
     try:
         result = _json(line)

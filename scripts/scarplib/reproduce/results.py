@@ -24,12 +24,15 @@ class Results:
 
     @property
     def points(self) -> list[str]:
+        """Names of the points."""
         return list(self.cells)
 
     def seeds(self) -> range:
+        """Numbers of the seeds from 0: a cell's seed is one more."""
         return range(self.experiment.seeds)
 
     def entry(self, point: str, seed: int, scheme: str) -> Entry:
+        """What a scheme's run gave."""
         found: Entry = self.cells[point][seed]["schemes"][scheme]
         return found
 
@@ -58,10 +61,12 @@ class Results:
         )
 
     def paired(self, per_seed: Callable[[int], float]) -> Interval:
+        """Of what is computed for each seed by itself."""
         return interval([per_seed(seed) for seed in self.seeds()])
 
 
 def load(paper: spec.Paper) -> dict[str, Results]:
+    """Results of every experiment of the paper, by its name."""
     out = {}
     program = replays.program()
     for experiment in paper.experiments.values():
@@ -77,10 +82,12 @@ def load(paper: spec.Paper) -> dict[str, Results]:
 
 
 def key(name: str) -> Value:
+    """The number of that name in an entry."""
     return lambda entry: entry[name]
 
 
 def quantile(name: str, share: float) -> Value:
+    """The quantile nearest to `share` (0 to 1) of the latencies of that name, ns."""
     from scarplib.reproduce.cell import QUANTILES
 
     index = min(range(len(QUANTILES)), key=lambda i: abs(QUANTILES[i] - share))
@@ -95,6 +102,7 @@ def utilisation(entry: Entry) -> float:
 
 
 def amplification(entry: Entry) -> float:
+    """Pages programmed for each page that the host wrote."""
     stats = entry["stats"]
     host = stats["host_page_programs"]
     own = stats["gc_page_programs"] + stats.get("parity_page_programs", 0)

@@ -12,6 +12,7 @@ from scarplib.reproduce.judge import JUDGES
 
 
 def main(cores: int) -> int:
+    """Run it and print TAP."""
     papers = [spec.load(name, "small") for name in spec.PAPERS if spec.exists(name)]
     begun = time.monotonic()
     reproduce.run_cells(papers, "small", cores or 2)

@@ -60,6 +60,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Experiment:
+    """Schemes on points on a drive; counts are requests, `age` is permille."""
+
     paper: str
     name: str
     device: str
@@ -85,6 +87,8 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Paper:
+    """A file; `published`: what the paper says of its workloads."""
+
     name: str
     title: str
     choices: tuple[str, ...]
@@ -145,10 +149,12 @@ def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tup
 
 
 def exists(paper: str) -> bool:
+    """Is there a file for the paper?"""
     return (ROOT / "experiments" / f"{paper}.toml").is_file()
 
 
 def load(paper: str, part: str = "full") -> Paper:
+    """Read the file; `part`: full, or small for few workloads and seeds."""
     path = ROOT / "experiments" / f"{paper}.toml"
     try:
         data = tomllib.loads(path.read_text())
@@ -186,6 +192,7 @@ def cell_path(experiment: Experiment, point: str, seed: int, program: str) -> Pa
 
 
 def cells(paper: Paper, program: str) -> list[tuple[Experiment, str, int, Path]]:
+    """(experiment, point, seed, path of its results) of all cells."""
     return [
         (experiment, point.name, seed, cell_path(experiment, point.name, seed, program))
         for experiment in paper.experiments.values()

@@ -122,6 +122,7 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
 
 
 def write_report(folder: Path) -> None:
+    """Draw the pictures, and write the page around them, into the run's folder."""
     result = json.loads((folder / "summary.json").read_text())
     schemes = [summary.load_scheme(folder / name, name) for name in result["schemes"]]
     style()
@@ -172,6 +173,7 @@ def write_report(folder: Path) -> None:
 
 
 def main() -> int:
+    """As `scarp run` calls it: FOLDER."""
     if len(sys.argv) != 2:
         print("usage: python -m scarplib.results.report FOLDER", file=sys.stderr)
         return 2

@@ -33,6 +33,7 @@ class SchemeData:
 
 
 def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
+    """Count and latencies (ns) of one kind of command as the device logged them."""
     ordered = sorted(commands.latencies(op))
     if not ordered:
         return None

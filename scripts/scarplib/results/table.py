@@ -64,6 +64,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
 
 
 def table_text(schemes: dict[str, dict[str, Any]]) -> str:
+    """The rows in columns."""
     rows = table_rows(schemes)
     label_width = max(len(label) for label, _ in rows)
     widths = [

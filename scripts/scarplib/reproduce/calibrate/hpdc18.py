@@ -44,6 +44,7 @@ class Load:
     affected: float
 
     def workload(self, density: float) -> str:
+        """The generator's text; `density`: share of what the channel carries in a burst."""
         # A request of s bytes at any unit touches 1 + (s - unit) / page pages on average.
         pages = 1 + (self.size_kib * 1024 - UNIT) / PAGE
         requests_per_s = (
@@ -64,6 +65,7 @@ def _run(experiment: spec.Experiment, load: Load, density: float, age: int) -> d
 
 
 def calibrate(experiment: spec.Experiment, load: Load) -> str:
+    """The workload's line for [workloads]: density first, then the share in use."""
     ideal = replace(experiment, schemes=(spec.Scheme("ideal", "ideal"),))
     baseline = replace(experiment, schemes=(spec.Scheme("baseline", "baseline"),))
     for density in DENSITIES:
@@ -88,6 +90,7 @@ def calibrate(experiment: spec.Experiment, load: Load) -> str:
 
 
 def main() -> int:
+    """Print a line for each workload."""
     paper = spec.load("hpdc18")
     experiment = paper.experiments["open"]
     loads = [

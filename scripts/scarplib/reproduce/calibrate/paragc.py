@@ -54,6 +54,7 @@ def workload(name: str, fill: int) -> tuple[str, int]:
 
 
 def share(experiment: spec.Experiment, fill: int) -> float:
+    """Percent of a collection that is relocation, mean of the workloads."""
     found = []
     for name in LOADS:
         text, requests = workload(name, fill)
@@ -65,6 +66,7 @@ def share(experiment: spec.Experiment, fill: int) -> float:
 
 
 def main() -> int:
+    """Print a line for each workload."""
     experiment = spec.load("paragc").experiments["main"]
     low, high = LOW // STEP, HIGH // STEP
     while low < high:

@@ -23,6 +23,7 @@ def _pair(par: Interval, vic: Interval) -> str:
 
 
 def utilisation_row(data: Results) -> Row:
+    """1a: planes in use while their die collects."""
     exact = all(
         utilisation(data.entry(p, s, "baseline")) == 50 for p in data.points for s in data.seeds()
     )
@@ -44,6 +45,7 @@ def utilisation_row(data: Results) -> Row:
 
 
 def affected_rows(data: Results) -> list[Row]:
+    """1b and 1c: response times of the requests that met a collection."""
     par, vic = _both(data, key("sibling_read_ns"))
     apart = data.change("gc-vic", "gc-par", key("sibling_read_ns"))
     rows_of_reads = _control(data, "sibling_read_ns", "reads") + (
@@ -105,6 +107,7 @@ def _ties(data: Results) -> str:
 
 
 def all_rows(data: Results) -> list[Row]:
+    """1d: response times of all requests."""
     rows = []
     for kind, name, paper in (
         ("read", "reads", "-36.2 %, -42.6 %"), ("write", "writes", "-50.7 %, -50.7 %"),
@@ -152,6 +155,7 @@ def _read_ms(data: Results, scheme: str, cause: str) -> float:
 
 
 def throughput_row(data: Results) -> Row:
+    """1e: a closed loop."""
     rate = key("requests_per_s")
     each = {p: data.change("gc-par", "baseline", rate, [p]) for p in data.points}
     total = data.change("gc-par", "baseline", rate)
@@ -183,6 +187,7 @@ def throughput_row(data: Results) -> Row:
 
 
 def four_planes_row(data: Results) -> Row:
+    """1f: as 1a, with four planes a die."""
     exact = all(
         utilisation(data.entry(p, s, "baseline")) == 25 for p in data.points for s in data.seeds()
     )
@@ -213,6 +218,7 @@ def generator_row(paper: spec.Paper, data: Results) -> Row:
 
 
 def rows(paper: spec.Paper, data: dict[str, Results]) -> list[Row]:
+    """All rows, in the order of their numbers."""
     return [
         utilisation_row(data["open"]),
         *affected_rows(data["open"]),
@@ -231,6 +237,7 @@ def _programs(entry: Entry) -> float:
 
 
 def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
+    """Tables by workload, by scheme and of the closed loop."""
     main, closed = data["open"], data["closed"]
     lines = ["## By workload", ""]
     body = []
@@ -326,6 +333,7 @@ FIGURES = (
 
 
 def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
+    """Figures 9 to 13."""
     from scarplib.reproduce import figures as draw
 
     main, closed = data["open"], data["closed"]

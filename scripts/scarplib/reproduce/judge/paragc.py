@@ -25,10 +25,12 @@ FLAT = 5  # percent
 
 
 def read_ns(entry: Entry) -> float:
+    """Mean latency of a read, ns."""
     return float(entry["stats"]["read_latency_sum_ns"] / entry["stats"]["reads"])
 
 
 def write_ns(entry: Entry) -> float:
+    """Mean latency of a write, ns."""
     return float(entry["stats"]["write_latency_sum_ns"] / entry["stats"]["writes"])
 
 
@@ -44,6 +46,7 @@ def relocation_share(entry: Mapping[str, Any]) -> float:
 
 
 def moved(entry: Entry) -> float:
+    """Units relocated by a collection, mean."""
     return float(entry["stats"]["gc_moved_units"] / entry["stats"]["gc_runs"])
 
 
@@ -81,6 +84,7 @@ def _floor(data: Results) -> str:
 
 
 def latency_rows(data: Results) -> list[Row]:
+    """2a to 2c: latencies of reads, writes and collections."""
     figures = (("2a", "-41.3 %, -25.3 %", 20), ("2b", "-38.8 %, -24.3 %", 20),
                ("2c", "-73.8 %, -51.1 %", 50))  # fmt: skip
     return [
@@ -90,6 +94,7 @@ def latency_rows(data: Results) -> list[Row]:
 
 
 def share_row(data: Results, planar: Results) -> Row:
+    """2d: what of a collection is relocation."""
     big, small = (of.level("baseline", relocation_share) for of in (data, planar))
     each = [data.level("baseline", relocation_share, [p]) for p in data.points]
     return Row(
@@ -135,6 +140,7 @@ def gain(data: Results, at: str, seed: int, value: Value = write_ns) -> float:
 
 
 def threshold_rows(data: Results) -> list[Row]:
+    """2e: the sweep of the GC threshold."""
     wrong = [
         f"{metric} of {scheme} from {low} to {high} %: {step.text()}"
         for _, metric, value in METRICS
@@ -165,6 +171,7 @@ def threshold_rows(data: Results) -> list[Row]:
 
 
 def channel_row(data: Results) -> Row:
+    """2f: the sweep of the number of channels."""
     base = swept(data, "baseline", gc_ns, CHANNELS[-1], CHANNELS[0])
     steps = [swept(data, "paragc", gc_ns, high, low) for low, high in pairwise(CHANNELS)]
     against = data.change("paragc", "baseline", gc_ns)
@@ -178,6 +185,7 @@ def channel_row(data: Results) -> Row:
 
 
 def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
+    """All rows, in the order of their numbers."""
     return [
         *latency_rows(data["main"]),
         share_row(data["main"], data["planar"]),
@@ -265,6 +273,7 @@ def _sweep(data: Results, values: tuple[str, ...], what: str) -> list[str]:
 
 
 def details(_: spec.Paper, data: dict[str, Results]) -> list[str]:
+    """Tables by workload, scheme, cause, threshold and channels."""
     main = data["main"]
     labels = [s.label for s in main.experiment.schemes]
     causes = [c for c in command_log.CAUSES if _cause_ms(main, "baseline", c) >= 0.005]
@@ -320,6 +329,7 @@ FIGURES = (
 
 
 def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
+    """Figures 2b and 7 to 11."""
     from scarplib.reproduce import figures as draw
 
     main = data["main"]

@@ -30,6 +30,7 @@ def _range(each: dict[str, Interval]) -> str:
 
 
 def migrated_row(data: Results) -> Row:
+    """4a: pages that are left to a normal collection."""
     each = _each(data, key("gc_moved"))
     without, left = (data.level(s, key("gc_moved")) for s in ("baseline", "pregc"))
     return Row(
@@ -42,6 +43,7 @@ def migrated_row(data: Results) -> Row:
 
 
 def tail_rows(data: Results) -> list[Row]:
+    """4b: percentiles of the requests that GC may affect."""
     rows = []
     for share, wanted in ((0.99, "falls on every workload with idle time"), (0.95, "")):
         value = quantile(AFFECTED, share)
@@ -57,6 +59,7 @@ def tail_rows(data: Results) -> list[Row]:
 
 
 def amplification_row(data: Results) -> Row:
+    """4c: pages written more than without pre-migration."""
     total = data.change("pregc", "baseline", amplification)
     return Row(
         "4c", "write amplification added", "< 1 % on average",
@@ -76,6 +79,7 @@ def _migration_to_erase(data: Results) -> Value:
 
 
 def ratio_row(flat: Results, high: Results) -> Row:
+    """4d: migration's time beside the erase's, in 2D and 3D flash."""
     two, three = _migration_to_erase(flat), _migration_to_erase(high)
 
     def apart(point: str, seed: int) -> float:
@@ -112,6 +116,7 @@ def _minimum(data: Results, point: str, value: Value) -> tuple[str, bool, bool]:
 
 
 def sweep_row(data: Results) -> Row:
+    """4e: the sweep of T_block."""
     value = quantile(AFFECTED, 0.99)
     points = [p for p in data.points if p in JUDGED]
     first, last = _steps(data)[0], _steps(data)[-1]
@@ -146,6 +151,7 @@ def sweep_row(data: Results) -> Row:
 
 
 def combined_row(data: Results) -> Row:
+    """4f: together with GFTL."""
     value = quantile(AFFECTED, 0.99)
     first, second = (data.change(BOTH, s, value) for s in ("pregc", GFTL))
     alone = ", ".join(f"{s} {data.change(s, 'baseline', value).text()}" for s in ("pregc", GFTL))
@@ -158,6 +164,7 @@ def combined_row(data: Results) -> Row:
 
 
 def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
+    """All rows, in the order of their numbers."""
     high = data["drive3d"]
     return [
         migrated_row(high),
@@ -170,6 +177,7 @@ def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
 
 
 def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
+    """Tables by workload, by scheme and of T_block."""
     high, flat, sweep = data["drive3d"], data["drive2d"], data["sweep"]
     body: list[Sequence[str]] = []
     for p in high.points:
@@ -238,6 +246,7 @@ FIGURES = (
 
 
 def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
+    """Table 4 and figures 10 to 12."""
     from scarplib.reproduce import figures as draw
 
     high, sweep = data["drive3d"], data["sweep"]

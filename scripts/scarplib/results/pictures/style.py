@@ -38,10 +38,12 @@ CAUSE_COLOURS = {
 
 
 def scheme_colour(row: int) -> str:
+    """Of the scheme in that row, the same in every picture."""
     return SCHEME_COLOURS[row % len(SCHEME_COLOURS)]
 
 
 def style() -> None:
+    """Set matplotlib's defaults."""
     plt.rcParams.update(
         {
             "font.family": "DejaVu Sans",
@@ -72,5 +74,6 @@ def _latency_label(value: float, _: Any = None) -> str:
 
 
 def latency_axis(axis: Any) -> None:
+    """Label an axis of nanoseconds in µs, ms and s."""
     axis.set_major_formatter(FuncFormatter(_latency_label))
     axis.set_minor_formatter(NullFormatter())

@@ -32,6 +32,7 @@ def _nines(share: float) -> float:
 
 
 def percentile_curve(ordered: list[int]) -> tuple[list[float], list[int]]:
+    """Points (nines, ns) of sorted latencies; 1 on the axis of nines is 90 %, 2 is 99 %."""
     most = math.log10(len(ordered))
     xs, ys = [], []
     for step in range(_POINTS + 1):
