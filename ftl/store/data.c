@@ -29,8 +29,7 @@ void scarp_store_release(ScarpDrive *drive, void *data)
 
 void *scarp_store_get(const ScarpDrive *drive, uint32_t ppn)
 {
-    const BlockRest *block =
-        &drive->block_rest[scarp_ppn_block(drive, ppn)];
+    const BlockRest *block = &drive->block_rest[scarp_ppn_block(drive, ppn)];
 
     return block->data ? block->data[ppn % drive->units_per_block] : NULL;
 }
@@ -48,8 +47,7 @@ void *scarp_store_take(ScarpDrive *drive, uint32_t ppn)
 
 void scarp_store_put(ScarpDrive *drive, uint32_t ppn, void *data)
 {
-    BlockRest *block =
-        &drive->block_rest[scarp_ppn_block(drive, ppn)];
+    BlockRest *block = &drive->block_rest[scarp_ppn_block(drive, ppn)];
     const char *bytes = data;
 
     if (!data) {

@@ -61,6 +61,7 @@ done
 # These are bytes that choose.
 seed image '\001\100\001\002\003\200\002\001\001'
 seed image-as-it-is '\000'
+seed image-of-no-sections '\000\014\000\000\000\000\000\000\000'
 i=0
 while [ "$i" -lt 12 ]; do
     # The same at every run: what a drive and some hundred commands are made of.

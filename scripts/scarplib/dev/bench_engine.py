@@ -88,11 +88,10 @@ def ensure_program() -> Path:
     return program
 
 
-def run_bench(*args: str, under: tuple[str, ...] = ()) -> str:
-    """What the program says; `under` is a tool that runs it."""
-    done = subprocess.run(
-        [*under, str(ensure_program()), *args], capture_output=True, text=True, check=False
-    )
+def run_bench(*args: str, under: tuple[str, ...] = (), program: Path | None = None) -> str:
+    """What the program says (of `program`, or this checkout's); `under` is a tool that runs it."""
+    command = [*under, str(program or ensure_program()), *args]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(done.stderr.strip())
     return done.stdout + (done.stderr if under else "")
