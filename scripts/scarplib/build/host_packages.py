@@ -33,10 +33,10 @@ BUILD_PACKAGES = (
 )
 
 
-# Seconds that apt, and then we, wait for another apt or dpkg; and between two tries of ours.
+# Seconds to wait for another apt or dpkg, and between two tries.
 LOCK_WAIT_S = 600
 RETRY_S = 5.0
-# The option above makes apt wait for dpkg's lock, but not for those of its own lists and archives.
+# apt itself waits for dpkg's lock, if told to; for those of its lists and archives it does not.
 _LOCKED = re.compile(r"[Cc]ould not get lock|lock was locked by another process")
 
 

@@ -101,8 +101,8 @@ def main() -> int:
     python = ensure_venv()
     bad = 0
     files = [*_tracked("*.py"), "scripts/scarp"]
-    for check in (["check", "--quiet"], ["format", "--check", "--quiet"]):
-        command = [str(python), "-m", "ruff", *check, *files]
+    for check in (["check"], ["format", "--check"]):
+        command = [str(python), "-m", "ruff", *check, "--quiet", "--output-format=concise", *files]
         bad += subprocess.run(command, cwd=ROOT, check=False).returncode
     bad += _types(python, [name for name in files if name.endswith(".py")])
     checkpatch = ensure_source() / "scripts" / "checkpatch.pl"
