@@ -77,7 +77,7 @@ bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUND
 fuzz: ## the parsers, SECONDS each (default 60), by libFuzzer where clang has it
 	@sh tests/fuzz/run.sh $(or $(SECONDS),60)
 
-lint: ## ruff, and QEMU's checkpatch on C files and patches
+lint: ## ruff and mypy, and QEMU's checkpatch on C files and patches
 	@$(SCARP) lint
 
 clean: ## remove results; the cache stays

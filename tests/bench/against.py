@@ -24,7 +24,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import bench_engine, cache, host, replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.build.cache import cache_dir  # noqa: E402
+from scarplib.build.compile import compile_program  # noqa: E402
+from scarplib.build.host_packages import ensure_packages  # noqa: E402
+from scarplib.dev import bench_engine  # noqa: E402
 from scarplib.errors import UserError, integer  # noqa: E402
 
 DRIVES = ("hpdc18-small", "paragc-small", "pregc-2d-small", "pregc-3d-small", "ttflash-small")
@@ -81,10 +85,10 @@ class Case:
 def build(name: str, root: Path, folder: Path) -> Engine:
     engine = Engine(name, folder / name / "scarp-replay", folder / name / "bench-engine")
     sources = sorted((root / "ftl").rglob("*.c"))
-    replay.compile_program(engine.replayer, root / "ftl", sources, replay.LIBRARIES)
+    compile_program(engine.replayer, root / "ftl", sources, replayer.LIBRARIES)
     # One and the same program for both: what is measured is the engine.
     measured = [*bench_engine.sources(root)[:-1], bench_engine.sources()[-1]]
-    replay.compile_program(engine.bench, root / "ftl", measured, ("glib-2.0",))
+    compile_program(engine.bench, root / "ftl", measured, ("glib-2.0",))
     return engine
 
 
@@ -102,7 +106,7 @@ def checkout(commit: str, folder: Path) -> Path:
 
 def cases() -> list[Case]:
     made = []
-    for i, scheme in enumerate([*replay.scheme_names(), *COMBINATIONS]):
+    for i, scheme in enumerate([*replayer.scheme_names(), *COMBINATIONS]):
         for j, drive in enumerate(DRIVES):
             first = 2 * i + 5 * j
             made += [Case(scheme, drive, OPTIONS[k % len(OPTIONS)]) for k in (first, first + 1)]
@@ -170,9 +174,9 @@ def main() -> int:
         help="time both, N times (default: 0, not at all)",
     )  # fmt: skip
     arguments = parser.parse_args()
-    host.ensure_packages()
+    ensure_packages()
     # Not in /tmp, which may lie in memory: drives of 1 TiB take a GiB each.
-    with tempfile.TemporaryDirectory(dir=cache.cache_dir()) as work:
+    with tempfile.TemporaryDirectory(dir=cache_dir()) as work:
         folder = Path(work)
         engines = (
             build(arguments.commit[:11], checkout(arguments.commit, folder), folder),

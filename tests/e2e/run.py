@@ -6,10 +6,13 @@ from __future__ import annotations
 import sys
 import unittest
 from pathlib import Path
+from types import TracebackType
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE)]
 sys.dont_write_bytecode = True
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 
 class TapResult(unittest.TestResult):
@@ -30,16 +33,16 @@ class TapResult(unittest.TestResult):
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         self._line(test, True, f" # SKIP {reason}")
 
-    def addError(self, test: unittest.TestCase, err: tuple) -> None:
+    def addError(self, test: unittest.TestCase, err: ExcInfo) -> None:
         super().addError(test, err)
         self._line(test, False, text=self.errors[-1][1])
 
-    def addFailure(self, test: unittest.TestCase, err: tuple) -> None:
+    def addFailure(self, test: unittest.TestCase, err: ExcInfo) -> None:
         super().addFailure(test, err)
         self._line(test, False, text=self.failures[-1][1])
 
     def addSubTest(
-        self, test: unittest.TestCase, subtest: unittest.TestCase, err: tuple | None
+        self, test: unittest.TestCase, subtest: unittest.TestCase, err: ExcInfo | None
     ) -> None:
         super().addSubTest(test, subtest, err)
         if err:

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 
 def number(text: str) -> int:
@@ -65,7 +65,7 @@ class Reference(unittest.TestCase):
         for row in documented:
             self.assertGreater(len(row[2]), 3, row)
         done = subprocess.run(
-            [replay.ensure_replay(), "--quiet", "-d", ROOT / "tests/qtest/tiny.ini",
+            [replayer.ensure_replay(), "--quiet", "-d", ROOT / "tests/qtest/tiny.ini",
              "gen:uniform,requests=10"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
@@ -75,7 +75,7 @@ class Reference(unittest.TestCase):
     def test_schemes(self) -> None:
         """docs/schemes.md knows every choice that the program lists."""
         done = subprocess.run(
-            [replay.ensure_replay(), "--list"], capture_output=True, text=True, check=True
+            [replayer.ensure_replay(), "--list"], capture_output=True, text=True, check=True
         )
         names = re.findall(r"^([a-z][\w-]*):", done.stdout.split("\n\n")[0], re.MULTILINE)
         self.assertGreater(len(names), 20)

@@ -24,13 +24,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import age, determinism, guest_image, qemu_build, replay, vm  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
+from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import determinism  # noqa: E402
+from scarplib.guest import vm  # noqa: E402
+from scarplib.guest.image import ensure_image  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
@@ -67,23 +73,23 @@ build = ""
 patience = 1
 
 
-def _run(name: str, task: str, variant: str = "", **options: object) -> vm.GuestResult:
+def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestResult:
     out = ROOT / "out" / "test-guest" / name
     shutil.rmtree(out, ignore_errors=True)
-    settings: dict[str, object] = {
+    settings: dict[str, Any] = {
         "drives": [vm.FlashDrive(description=DEVICE, overrides=SMALL)],
         "wall_limit": 120,
         **options,
     }
-    settings["wall_limit"] = float(str(settings["wall_limit"])) * patience
+    settings["wall_limit"] = settings["wall_limit"] * patience
     return vm.run_guest(
         vm.GuestRun(
-            qemu=qemu_build.ensure_qemu(variant or build),
-            image=guest_image.ensure_image(tests=True),
+            qemu=ensure_qemu(variant or build),
+            image=ensure_image(tests=True),
             task=task,
             files={path.name: path for path in HERE.glob("*.sh")},
             out=out,
-            **settings,  # type: ignore[arg-type]
+            **settings,
         )
     )
 
@@ -124,7 +130,7 @@ def every_scheme() -> Outcome:
     """One boot: the schemes take turns on running drives of two namespaces each."""
     # One choice makes no sense alone, and is refused.
     alone = {"read-match": "gc-par+read-match"}
-    names = [*(alone.get(name, name) for name in replay.scheme_names()), *COMBINATIONS]
+    names = [*(alone.get(name, name) for name in replayer.scheme_names()), *COMBINATIONS]
     result = _run(
         "schemes",
         f"export SCARP_SCHEMES='{' '.join(names)}'\nsh /scarp/schemes.sh\n",
@@ -200,7 +206,7 @@ def realtime() -> Outcome:
 
 
 def _ends(
-    name: str, task: str, reason: str, says: str, within: float = 60, **options: object
+    name: str, task: str, reason: str, says: str, within: float = 60, **options: Any
 ) -> Outcome:
     result = _run(name, task, **options)
     good = result.reason == reason and result.results is None and says in result.console_tail
@@ -480,7 +486,7 @@ def main() -> int:
     global build, patience
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--variant", default="", choices=list(qemu_build.VARIANTS), help="QEMU's (default: plain)"
+        "--variant", default="", choices=list(VARIANTS), help="QEMU's (default: plain)"
     )
     parser.add_argument(
         "--patience", type=int, default=1, metavar="N", help="limits N times longer"
@@ -497,10 +503,10 @@ def main() -> int:
         parser.error(f"no test's name contains {' or '.join(arguments.only)}")
     print("KTAP version 1")
     print(f"1..{len(tests)}", flush=True)
-    qemu_build.ensure_qemu(build)
+    ensure_qemu(build)
     if any(name == BROKEN for name, _ in tests):
-        qemu_build.ensure_qemu("broken-mapping")
-    guest_image.ensure_image(tests=True)
+        ensure_qemu("broken-mapping")
+    ensure_image(tests=True)
     bad = 0
     with ThreadPoolExecutor(min(3, os.cpu_count() or 1)) as pool:
         outcomes = pool.map(lambda test: test[1](), tests)

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 RAM_BYTES = 128 << 20
 SOCKET_TIMEOUT = 60.0
@@ -77,14 +78,31 @@ class Machine:
         self._stderr = (self.dir / "stderr").open("w", encoding="utf-8")
         self.process = subprocess.Popen(
             [
-                str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",
-                "-display", "none", "-m", str(RAM_BYTES >> 20), "-bios", str(bios),
-                "-global", "apic-common.vapic=off",
-                "-qtest", f"unix:{self.dir}/qtest", "-qtest-log", "none",
-                "-qmp", f"unix:{self.dir}/qmp",
+                str(qemu),
+                "-machine",
+                "q35,accel=qtest",
+                "-nodefaults",
+                "-no-user-config",
+                "-display",
+                "none",
+                "-m",
+                str(RAM_BYTES >> 20),
+                "-bios",
+                str(bios),
+                "-global",
+                "apic-common.vapic=off",
+                "-qtest",
+                f"unix:{self.dir}/qtest",
+                "-qtest-log",
+                "none",
+                "-qmp",
+                f"unix:{self.dir}/qmp",
                 *[arg.replace("{dir}", str(self.dir)) for arg in args],
             ],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._stderr, text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._stderr,
+            text=True,
         )
         self._free = 1 << 20
         try:
@@ -160,10 +178,11 @@ class Machine:
             raise AssertionError(f"QMP {execute}: {reply['error']['desc']}")
         return reply["return"]
 
-    def stats(self, flash: str = "f0") -> dict[str, int]:
+    def stats(self, flash: str = "f0") -> dict[str, Any]:
         text = self.qmp("qom-get", path=f"/machine/peripheral/{flash}", property="stats")
         assert isinstance(text, str)
-        return json.loads(text)
+        stats: dict[str, Any] = json.loads(text)
+        return stats
 
     # ---- the end ----
 
@@ -190,12 +209,27 @@ def start_fails(qemu: Path, args: list[str]) -> str:
         # a QEMU that starts against expectation obeys "quit" and ends with 0
         done = subprocess.run(
             [
-                str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",
-                "-display", "none", "-bios", str(bios), "-global", "apic-common.vapic=off",
-                "-monitor", "stdio", *args,
+                str(qemu),
+                "-machine",
+                "q35,accel=qtest",
+                "-nodefaults",
+                "-no-user-config",
+                "-display",
+                "none",
+                "-bios",
+                str(bios),
+                "-global",
+                "apic-common.vapic=off",
+                "-monitor",
+                "stdio",
+                *args,
             ],
-            input="quit\n", capture_output=True, text=True, timeout=EXIT_TIMEOUT,
-            env={**os.environ, "LC_ALL": "C"}, check=False,
+            input="quit\n",
+            capture_output=True,
+            text=True,
+            timeout=EXIT_TIMEOUT,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
         )
     if done.returncode == 0:
         raise AssertionError("QEMU started")

@@ -60,7 +60,8 @@ class Realtime(DriveTest):
 
     def test_deep_queue_through_garbage_collection(self) -> None:
         machine, _, ns = self.started(
-            ",overrides=timing.program_ns=20000;timing.erase_ns=50000;timing.read_ns=5000")
+            ",overrides=timing.program_ns=20000;timing.erase_ns=50000;timing.read_ns=5000"
+        )
         units = machine.stats()["logical_bytes"] // (4 * KIB)
         slots = [ns.buffer(4 * KIB) for _ in range(128)]
         version = [0] * units
@@ -78,14 +79,17 @@ class Realtime(DriveTest):
                 self.assertEqual(ns.queue.wait(cid).status, 0)
         self.assertGreater(machine.stats()["gc_runs"], 0)
         for unit in range(0, units, 7):
-            self.assertEqual(ns.read(unit * 4 * KIB, 4 * KIB),
-                             pattern(unit << 32 | version[unit], 4 * KIB))
+            self.assertEqual(
+                ns.read(unit * 4 * KIB, 4 * KIB), pattern(unit << 32 | version[unit], 4 * KIB)
+            )
         self.finish(machine)
 
     def start_some(self, machine: Machine, ns: Namespace) -> list[int]:
         _, prp = ns.buffer(4 * KIB)
-        cids = [ns.start(Op.WRITE, (64 + index) * 4 * KIB, 4 * KIB, prp, ring=False)
-                for index in range(64)]
+        cids = [
+            ns.start(Op.WRITE, (64 + index) * 4 * KIB, 4 * KIB, prp, ring=False)
+            for index in range(64)
+        ]
         ns.queue.ring()
         end = time.monotonic() + LIMIT_S
         while machine.stats()["writes"] < 65:
