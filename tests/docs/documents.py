@@ -10,7 +10,7 @@ that a reader of the page does not see stands before it:
     <!-- run: fast; FILE=a.csv --> the reader's own FILE is a.csv here
     <!-- typed: fast -->           these lines are typed at the prompt of the command before
     <!-- given: touch a.csv -->    runs unseen: what a reader has already
-    <!-- output -->                the fenced `text` block that follows is from the last command
+    <!-- output: make run -->      the fenced `text` block that follows is from this command
 
 A block without such a comment is an error, and so is a command in running text that no block has.
 """
@@ -42,7 +42,7 @@ class Command:
     document: str
     line: int
     written: str
-    long: bool
+    long: bool | None  # of a hidden command not known until its block comes
     values: dict[str, str] = field(default_factory=dict)
     given: bool = False
     typed: list[Command] = field(default_factory=list)
@@ -139,7 +139,7 @@ def _marker(where: str, text: str, commands: int) -> tuple[list[bool], dict[str,
 
 
 def _mentions(prose: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Code spans that are commands; a span may go on in the next line, but not in the next block."""
+    """Code spans that are commands; a span may go on in the next line."""
     found = []
     text = "\n".join(line for _, line in prose)
     for match in re.finditer(r"(?<!`)`([^`]+)`(?!`)", text):
@@ -161,21 +161,23 @@ def parse(name: str, text: str) -> Document:
                 if marker:
                     raise DocumentError(f"{name}:{marker[0]}: no block follows this comment")
                 if match[1] == "given":
-                    hidden = Command(name, number, match[2], long=False, given=True)
+                    hidden = Command(name, number, match[2], long=None, given=True)
                     document.commands.append(hidden)
                 else:
                     marker = (number, match[1], match[2])
-            elif piece.strip():
-                if marker:
-                    raise DocumentError(f"{name}:{marker[0]}: no block follows this comment")
+            elif piece.strip() and marker:
+                raise DocumentError(f"{name}:{marker[0]}: no block follows this comment")
             prose.append((number, piece))
             continue
         document.mentions += _mentions(prose)
         prose = []
         kind = marker[1] if marker else ""
         if piece.language in NO_COMMANDS:
-            if kind == "output" and document.commands:
-                document.commands[-1].sample = piece.lines
+            if kind == "output":
+                found = [c for c in document.commands if c.written == marker[2]]
+                if not found:
+                    raise DocumentError(f"{where}: output of '{marker[2]}', which is not above")
+                found[-1].sample = piece.lines
             elif kind:
                 raise DocumentError(f"{where}: '{kind}' before a block of {piece.language}")
             marker = None
@@ -192,23 +194,23 @@ def parse(name: str, text: str) -> Document:
             for (line, command), is_long in zip(commands, long, strict=True)
         ]
         for command in made:
-            if left := PLACEHOLDER.search(command.text):
-                raise DocumentError(f"{command.where}: no value is given for {left[0]}")
+            for name_in_it in PLACEHOLDER.findall(command.written):
+                if name_in_it not in values:
+                    raise DocumentError(f"{command.where}: no value is given for {name_in_it}")
         if kind == "typed":
             if not document.commands:
                 raise DocumentError(f"{where}: typed at the prompt of which command?")
             document.commands[-1].typed += made
         else:
+            # Hidden commands are for the next block: fast if one of its commands is.
+            for command in reversed(document.commands):
+                if not command.given or command.long is not None:
+                    break
+                command.long = all(long)
             document.commands += made
     if marker:
         raise DocumentError(f"{name}:{marker[0]}: no block follows this comment")
     document.mentions += _mentions(prose)
-    # A hidden command is for the next one that a reader sees: as fast or long as that.
-    for command, following in reversed(
-        list(zip(document.commands, document.commands[1:], strict=False))
-    ):
-        if command.given:
-            command.long = following.long
     return document
 
 

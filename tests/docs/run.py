@@ -104,7 +104,7 @@ class Shell:
     def run(self, command: Command) -> tuple[int, str]:
         process = self._start(command, typed=False)
         try:
-            output, _ = process.communicate(timeout=LIMIT_S[command.long])
+            output, _ = process.communicate(timeout=LIMIT_S[bool(command.long)])
         except BaseException as error:
             _end(process)
             if not isinstance(error, subprocess.TimeoutExpired):
@@ -115,7 +115,7 @@ class Shell:
     def run_typed(self, command: Command) -> tuple[int, str, dict[int, tuple[int, str]]]:
         """A command with a prompt; status and output of each line typed there, by its number."""
         process = self._start(command, typed=True)
-        prompt = _Prompt(process, LIMIT_S[command.long])
+        prompt = _Prompt(process, LIMIT_S[bool(command.long)])
         results: dict[int, tuple[int, str]] = {}
         try:
             prompt.until(re.escape(READY), PROMPT)

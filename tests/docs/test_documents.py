@@ -13,7 +13,8 @@ class Documents(unittest.TestCase):
     def test_blocks(self) -> None:
         page = parse(
             "p.md",
-            "Do\n\n<!-- run: fast, long; FILE=a.csv -->\n\n    cat FILE   # shows it\n    echo a \\\n        b\n\n"
+            "Do\n\n<!-- run: fast, long; FILE=a.csv -->\n\n"
+            "    cat FILE   # shows it\n    echo a \\\n        b\n\n"
             "then\n\n<!-- run: fast -->\n```sh\necho c#d\n```\n",
         )
         self.assertEqual([c.text for c in page.commands], ["cat a.csv", "echo a b", "echo c#d"])
@@ -21,8 +22,22 @@ class Documents(unittest.TestCase):
         self.assertEqual([c.line for c in page.commands], [5, 6, 13])
 
     def test_hidden_commands_are_as_long_as_what_they_are_for(self) -> None:
-        page = parse("p.md", "<!-- given: true -->\n<!-- run: long -->\n\n    make run\n")
-        self.assertEqual([c.long for c in page.commands], [True, True])
+        for classes, long in (("long", True), ("long, fast", False), ("fast, long", False)):
+            page = parse(
+                "p.md",
+                "<!-- run: fast -->\n\n    make\n\nthen\n\n"
+                "<!-- given: true -->\n<!-- given: false -->\n"
+                f"<!-- run: {classes} -->\n\n    make run\n"
+                + ("    make test\n" if "," in classes else ""),
+            )
+            self.assertEqual([c.long for c in page.commands[:3]], [False, long, long])
+
+    def test_output_is_of_the_command_that_it_names(self) -> None:
+        block = "<!-- run: fast, long -->\n\n    make run\n    make test\n\n"
+        text = block + "<!-- output: {} -->\n```text\na 1\n```\n"
+        page = parse("p.md", text.format("make run"))
+        self.assertEqual([c.sample for c in page.commands], [["a 1"], []])
+        self.refuse(text.format("make all"), "output of 'make all'")
 
     def test_typed_at_a_prompt(self) -> None:
         page = parse(
