@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs what README.md and docs/ tell a reader to type, in a clone of its own; prints TAP.
 
-    tests/docs/run.py [--long] [--list] [PAGE...]
+    tests/docs/run.py [--long] [--list] [PAGE[:LINE]...]
 
 Pages begin in the same clean clone; results in out/ stay from one to the next, as they would.
 """
@@ -245,21 +245,42 @@ def self_test(tap: Tap) -> None:
     tap.say(result.wasSuccessful() and result.testsRun > 5, "what must be refused is", trouble)
 
 
+def matches(page: str, command: Command) -> bool:
+    return page in (command.document, command.where)
+
+
+def chosen_of(document: Document, pages: list[str]) -> Document:
+    """The commands that were asked for, and what a reader has already."""
+    commands = [
+        command
+        for command in document.commands
+        if not pages or command.given or any(matches(page, command) for page in pages)
+    ]
+    return Document(document.name, commands)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="all commands, which takes hours")
     parser.add_argument("--list", action="store_true", help="only say what would be run")
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="README.md, docs/replay.md, …")
+    parser.add_argument(
+        "pages",
+        nargs="*",
+        metavar="PAGE[:LINE]",
+        help="README.md, docs/replay.md, … or one command",
+    )
     arguments = parser.parse_args()
     try:
         documents = load(ROOT)
     except DocumentError as error:
         print(f"not ok 1 - {error}\n1..1")
         return 1
-    names = [document.name for document in documents]
-    if unknown := [page for page in arguments.pages if page not in names]:
-        parser.error(f"{unknown[0]}: not one of {', '.join(names)}")
-    chosen = [d for d in documents if not arguments.pages or d.name in arguments.pages]
+    for page in arguments.pages:
+        if not any(matches(page, command) for d in documents for command in d.commands):
+            parser.error(
+                f"{page}: no command there; pages are {', '.join(d.name for d in documents)}"
+            )
+    chosen = [chosen_of(document, arguments.pages) for document in documents]
     if arguments.list:
         for document in chosen:
             for command in document.commands:
