@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The commands of README.md and docs/: the documents themselves are the source.
 
-An indented block, or a fenced one whose language is `sh`, holds commands, one a line.  A comment
-that a reader of the page does not see stands before it:
+An indented block, or a fenced one of `sh` or of no language, holds commands, one a line.  A
+comment that a reader of the page does not see stands before it:
 
     <!-- run: fast -->             all of its commands run in `make test`
     <!-- run: long -->             ... in `make test-long`: an hour, or the network
@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CLASSES = ("fast", "long")
-# Fenced blocks of these are no commands.
-NO_COMMANDS = ("c", "ini", "text")
+# Blocks whose language is another one (`c`, `text`, `diff`) are no commands.
+LANGUAGES = (None, "", "sh", "bash", "shell", "console")
 COMMENT = re.compile(r"<!--\s*(run|typed|given|output)\b:?\s*(.*?)\s*-->")
 # What makes a code span in running text a command.
 COMMAND_WORDS = ("make", "scarp", "scripts/scarp", "sh", "python3", "snakemake", "git", "apt-get")
@@ -172,7 +172,7 @@ def parse(name: str, text: str) -> Document:
         document.mentions += _mentions(prose)
         prose = []
         kind = marker[1] if marker else ""
-        if piece.language in NO_COMMANDS:
+        if piece.language not in LANGUAGES:
             if kind == "output":
                 found = [c for c in document.commands if c.written == marker[2]]
                 if not found:
@@ -184,8 +184,6 @@ def parse(name: str, text: str) -> Document:
             continue
         if not marker or kind == "output":
             raise DocumentError(f"{where}: nothing says when this command is run")
-        if piece.language not in (None, "", "sh"):
-            raise DocumentError(f"{where}: '{piece.language}': commands are 'sh'")
         commands = _block_commands(piece)
         long, values = _marker(f"{name}:{marker[0]}", marker[2], len(commands))
         marker = None
