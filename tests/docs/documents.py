@@ -57,7 +57,8 @@ class Command:
         """As it is run: the reader's own names filled in."""
         text = self.written
         for name, value in self.values.items():
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _, v=value: v, text)
+            plain = value.replace("\\", "\\\\")
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", plain, text)
         return text
 
 
@@ -171,12 +172,12 @@ def parse(name: str, text: str) -> Document:
             continue
         document.mentions += _mentions(prose)
         prose = []
-        kind = marker[1] if marker else ""
+        kind, words = marker[1:] if marker else ("", "")
         if piece.language not in LANGUAGES:
             if kind == "output":
-                found = [c for c in document.commands if c.written == marker[2]]
+                found = [c for c in document.commands if c.written == words]
                 if not found:
-                    raise DocumentError(f"{where}: output of '{marker[2]}', which is not above")
+                    raise DocumentError(f"{where}: output of '{words}', which is not above")
                 found[-1].sample = piece.lines
             elif kind:
                 raise DocumentError(f"{where}: '{kind}' before a block of {piece.language}")
