@@ -133,6 +133,9 @@ class Shell:
             prompt.rest()
         except EOFError:
             pass
+        except TimeoutError:
+            _end(process)
+            return 1, prompt.all, results
         except BaseException:
             _end(process)
             raise
@@ -240,7 +243,9 @@ def self_test(tap: Tap) -> None:
     result = unittest.TestResult()
     unittest.defaultTestLoader.discover(str(HERE), "test_*.py").run(result)
     trouble = "\n".join(text for _, text in result.failures + result.errors)
-    tap.say(result.wasSuccessful() and result.testsRun > 10, "what must be refused is", trouble)
+    tap.say(
+        result.wasSuccessful() and result.testsRun > 10, "the tests of this suite itself", trouble
+    )
 
 
 def matches(page: str, command: Command) -> bool:
@@ -292,7 +297,11 @@ def main() -> int:
     wrong = unknown_mentions(documents)
     tap.say(not wrong, "every command in running text is in a block, too", "\n".join(wrong))
     clone = WORK / "scarp"
-    make_clone(clone)
+    try:
+        make_clone(clone)
+    except subprocess.CalledProcessError as error:
+        tap.say(False, "a clone of this checkout", error.stderr)
+        chosen = []
     for document in chosen:
         run_document(document, arguments.long, tap, clone)
     print(f"1..{tap.number}")
