@@ -84,8 +84,9 @@ class Shell:
         # TOOLS: where hidden commands put what a reader has installed.
         path = f"{os.environ['PATH']}:{tools}"
         self.environment = {**os.environ, "TOOLS": str(tools), "PATH": path}
-        # A `make` that runs this hands its own settings down, which no reader has.
-        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+        # A `make` that runs this hands its settings down (ARGS, …), which no reader has.
+        settings = re.findall(r"^(\w+) \?=", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SECONDS", *settings):
             self.environment.pop(name, None)
 
     def _start(self, command: Command, typed: bool) -> subprocess.Popen[str]:
