@@ -45,6 +45,10 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
+        # What README.md and docs/ tell a reader to type.
+        Suite("docs", [sys.executable, "tests/docs/run.py"], 2, limit_s=3000),
+        # The lint of the engine's rooms, and that it sees each kind of violation.
+        Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
     ]
 
