@@ -79,6 +79,11 @@ static inline bool scarp_blocks_opened(const ScarpDrive *drive, uint32_t die)
     return drive->blocks.opened[die];
 }
 
+static inline void scarp_blocks_set_opened(ScarpDrive *drive, uint32_t die)
+{
+    drive->blocks.opened[die] = true;
+}
+
 static inline void scarp_blocks_clear_opened(ScarpDrive *drive, uint32_t die)
 {
     drive->blocks.opened[die] = false;

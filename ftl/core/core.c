@@ -26,7 +26,7 @@ bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
     drive->core.seed = config->seed;
     drive->core.random = scarp_random_state(config->seed);
     scarp_events_init(&drive->core.events,
-                      scarp_timer_source(drive, AXIS__COUNT));
+                      scarp_hold_source(drive) + 1);
     return true;
 }
 

@@ -175,6 +175,12 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
     return drive->desc.channels + drive->geo.n_dies + axis;
 }
 
+/* The end of a hold on collections. */
+static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
+{
+    return scarp_timer_source(drive, AXIS__COUNT);
+}
+
 /* Sets the only event of source; SCARP_TIME_NEVER: it has none. */
 static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
                                    int64_t time_ns)

@@ -166,7 +166,7 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_gc(drive, die, pick);
     }
     if (pick == PICK_ANY && !scarp_nand_collecting(drive, die)) {
-        drive->scheme.ahead->idle(drive, die);
+        scarp_gc_idle(drive, die);
         scarp_flow_take_served(drive);
     }
     return NULL;

@@ -12,12 +12,16 @@ void scarp_flow_work(ScarpDrive *drive)
     }
 }
 
-/* An axis of the scheme had set a time. */
+/* An axis of the scheme had set a time, or a hold on collections ends. */
 static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
                                                   ScarpAxis axis)
 {
     const ScarpPolicy *policy[AXIS__COUNT];
 
+    if (axis == AXIS__COUNT) {
+        scarp_gc_hold_ended(drive);
+        return;
+    }
     scarp_scheme_policies(&drive->scheme, policy);
     if (policy[axis]->timer) {
         policy[axis]->timer(drive);
@@ -86,6 +90,22 @@ bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
         }
     }
     return scarp_hil_any_done(drive);
+}
+
+/* ---- Collections by request ---------------------------------------------- */
+
+uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks)
+{
+    uint32_t began = scarp_gc_request(drive, free_blocks);
+
+    scarp_flow_work(drive);
+    return began;
+}
+
+void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns)
+{
+    scarp_gc_hold(drive, until_ns);
+    scarp_flow_work(drive);
 }
 
 /* ---- Rest --------------------------------------------------------------- */

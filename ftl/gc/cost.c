@@ -28,7 +28,7 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
     for (uint32_t page = 0; page < drive->desc.pages_per_block; page++) {
         uint32_t n = valid_units(drive, victim * drive->geo.units_per_block +
                                             page * drive->geo.units_per_page);
-        bool copyback = drive->desc.copyback && n == drive->geo.units_per_page;
+        bool copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
 
         if (!n) {
             continue;

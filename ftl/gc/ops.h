@@ -21,6 +21,18 @@ static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 {
     drive->scheme.pacing->check(drive, die);
 }
+/* The die has nothing to do and collects nothing: work ahead of time. */
+static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
+{
+    if (scarp_time_ns(drive) >= drive->gc.hold_until_ns) {
+        drive->scheme.ahead->idle(drive, die);
+    }
+}
+/* The hold on collections has ended: every die looks whether one is due. */
+void scarp_gc_hold_ended(ScarpDrive *drive);
+/* scarp.h: scarp_hold_collections(), scarp_collect_now() */
+void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
+uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
 /* Starts one collection of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 

@@ -63,6 +63,7 @@ typedef struct {
     ScarpGcPlane *plane;
     ScarpGcDie *die;
     ScarpPool copies;
+    int64_t hold_until_ns; /* no collection begins by itself before */
 } ScarpGc;
 
 #endif /* SCARP_GC_STATE_H */

@@ -322,6 +322,18 @@ static inline uint64_t inside_unwatch_looks(ScarpDrive *drive)
     return inside.looks;
 }
 
+/* A host-queue policy of a test's own takes the place of the scheme's. */
+static inline void inside_set_host_policy(ScarpDrive *drive,
+                                          const ScarpHilOps *policy)
+{
+    drive->scheme.hil = policy;
+}
+
+static inline void inside_set_host_timer(ScarpDrive *drive, int64_t time_ns)
+{
+    scarp_timer_set(drive, AXIS_HIL, time_ns);
+}
+
 /* ---- Parity, and rest ---------------------------------------------------- */
 
 /* The parity's LPN of a unit's stripe. */
