@@ -67,7 +67,7 @@ reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc1
 	@$(SCARP) reproduce $(PAPER)
 
 bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3; PEER=…/MQSim: beside MQSim)
-	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) $(PEER),$(SCARP) bench --rounds $(ROUNDS))
+	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS))
 
 against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
 	@python3 tests/bench/against.py $(BASE) $(ARGS)

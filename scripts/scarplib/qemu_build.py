@@ -237,6 +237,18 @@ def _ninja(build: Path, *targets: str) -> None:
         raise UserError(f"QEMU does not build; {log} ends with:\n{tail}")
 
 
+def ensure_configured() -> tuple[Path, Path]:
+    """Source and build folder with how each file is compiled; nothing is compiled."""
+    host.ensure_packages()
+    source = ensure_source()
+    build = source.parent / "build"
+    with locked(source.parent.name):
+        _synchronise(source)
+        _configure(source, build, VARIANTS[""])
+        _ninja(build, "build.ninja")
+    return source, build
+
+
 def ensure_qemu(variant: str = "") -> QemuBuild:
     if variant not in VARIANTS:
         raise UserError(

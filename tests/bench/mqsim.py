@@ -14,6 +14,7 @@ import re
 import subprocess
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +68,9 @@ class Drive:
         self._values = {
             f"{s}.{key}": text for s in parser.sections() for key, text in parser[s].items()
         }
-        self._values.update(item.split("=", 1) for item in overrides.split(",") if item)
+        for item in filter(None, overrides.split(",")):
+            key, _, text = item.partition("=")
+            self._values[key] = text
 
     def number(self, key: str) -> int:
         return int(self._values[key])
@@ -94,12 +97,10 @@ def identify(text: str) -> Path:
     return program
 
 
-def _element(name: str, values: dict[str, object], *inner: ET.Element) -> ET.Element:
+def _element(name: str, values: Mapping[str, object], *inner: ET.Element) -> ET.Element:
     element = ET.Element(name)
     for key, value in values.items():
-        ET.SubElement(element, key).text = (
-            str(value).lower() if value in (True, False) else str(value)
-        )
+        ET.SubElement(element, key).text = str(value)
     element.extend(inner)
     return element
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,9 +17,10 @@ sys.path[:0] = [str(ROOT / "scripts"), str(BENCH)]
 
 import mqsim  # noqa: E402
 import peer  # noqa: E402
+from scarplib import bench_engine  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 
-DRIVE = mqsim.Drive(peer.bench_engine.DRIVE, peer.OVERRIDES)
+DRIVE = mqsim.Drive(bench_engine.DRIVE, peer.OVERRIDES)
 SEQUENTIAL, COLLECTING, READING = (replace(load, requests=1000) for load in mqsim.LOADS)
 # It reads the files that it is given, as MQSim does, and answers with what the test has set.
 FAKE = """#!{python}
@@ -172,5 +174,5 @@ class Named(unittest.TestCase):
             cwd=ROOT, capture_output=True, text=True, check=True,
         )  # fmt: skip
         self.assertEqual(
-            done.stdout.split()[-4:], ["tests/bench/peer.py", "--rounds", "2", "/some/MQSim"]
+            shlex.split(done.stdout)[-4:], ["tests/bench/peer.py", "--rounds", "2", "/some/MQSim"]
         )
