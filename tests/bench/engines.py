@@ -74,7 +74,7 @@ class LibraryWords:
         for command in json.loads((build / "compile_commands.json").read_text()):
             folder = Path(command["directory"])
             if (folder / command["file"]).resolve().is_relative_to(ours / "ftl"):
-                return cls(folder, ours, _common(shlex.split(command["command"])))
+                return cls(folder, ours, common(shlex.split(command["command"])))
         raise UserError("QEMU's build compiles no file of the engine")
 
     def of(self, root: Path) -> list[str]:
@@ -110,7 +110,8 @@ class LibraryWords:
             raise UserError(f"the engine does not build as in QEMU:\n{done.stderr.strip()[-2000:]}")
 
 
-def _common(command: list[str]) -> list[str]:
+def common(command: list[str]) -> list[str]:
+    """What the compiler is told about every file."""
     words = iter(command)
     kept = []
     for word in words:

@@ -68,7 +68,7 @@ def _run(
     return done
 
 
-def _perf_count(text: str) -> float | None:
+def perf_count(text: str) -> float | None:
     found = re.search(r"^(\d+),[^,]*,instructions", text, re.MULTILINE)
     return float(found[1]) if found else None
 
@@ -77,7 +77,7 @@ def counter() -> str:
     """What counts instructions here: "perf", "callgrind", or nothing."""
     if shutil.which("perf"):
         done = subprocess.run([*PERF, "true"], capture_output=True, text=True, check=False)
-        if _perf_count(done.stderr):
+        if perf_count(done.stderr):
             return "perf"
     return "callgrind" if shutil.which("valgrind") else ""
 
@@ -96,7 +96,7 @@ def instructions(by: str, program: Path, load: Load, image: Path) -> float:
     counts, done_work = [], []
     for requests in (load.requests // 2, load.requests):
         done = _run(program, load, requests, image, *PERF)
-        counts.append(_perf_count(done.stderr) or 0)
+        counts.append(perf_count(done.stderr) or 0)
         done_work.append(bench_engine.value(done.stdout, " transactions"))
     return (counts[1] - counts[0]) / (done_work[1] - done_work[0])
 
