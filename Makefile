@@ -6,6 +6,7 @@ N ?= 50
 ROUNDS ?= 5
 PAPER ?= hpdc18
 BASE ?= HEAD
+PEER ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
@@ -92,8 +93,8 @@ test-reproduce: ## few workloads and seeds of the papers' experiments: direction
 reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc18, or all)
 	@$(SCARP) reproduce $(PAPER)
 
-bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3)
-	@$(SCARP) bench --rounds $(ROUNDS)
+bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3; PEER=…/MQSim: beside MQSim)
+	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS))
 
 against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
 	@python3 tests/bench/against.py $(BASE) $(ARGS)

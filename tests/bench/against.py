@@ -4,8 +4,10 @@
 
 First: every scheme and policy on several drives, each with another set of options: statistics,
 log of commands, log of collections and saved drive must be the same bytes, and refusals the same
-words.  A change that should only make the engine faster must not change one of them.
-With --rounds N then: how long both take, in turns, on one core; medians of N.
+words.  Then both start from each drive that the other commit's engine saved, and must again give
+the same.  A change that should only make the engine faster must not change one byte.
+With --rounds N then: how long both take, in turns, on one core, medians of N, and how many
+instructions; each built as the replayer is and as QEMU's library is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,13 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "bench")]
 
-from scarplib.build import replayer  # noqa: E402
-from scarplib.build.cache import cache_dir  # noqa: E402
-from scarplib.build.compile import compile_program  # noqa: E402
-from scarplib.build.host_packages import ensure_packages  # noqa: E402
-from scarplib.dev import bench_engine  # noqa: E402
+import engines  # noqa: E402
+import speed  # noqa: E402
+from engines import Engine  # noqa: E402
+from scarplib.build import host_packages as host  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
 from scarplib.errors import UserError, integer  # noqa: E402
 
 DRIVES = ("hpdc18-small", "paragc-small", "pregc-2d-small", "pregc-3d-small", "ttflash-small")
@@ -57,19 +58,7 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     ("gen:uniform", "-m", "closed", "-q", "32", "-o", "nand.bad_blocks_permille=20", *SUSPEND),
 )  # fmt: skip
 REQUESTS = 6000
-LOADS = (
-    ("sequential-write", "16 GiB", ""),
-    ("random-read", "16 GiB", ""),
-    *(("random-write-gc", *scale) for scale in bench_engine.SCALES),
-)
-MEASURED = "2000000"  # requests
-
-
-@dataclass(frozen=True)
-class Engine:
-    name: str
-    replayer: Path
-    bench: Path
+FROM_IMAGE = 2000  # requests on a drive that starts from an image
 
 
 @dataclass(frozen=True)
@@ -82,88 +71,75 @@ class Case:
         return f"{self.scheme} on {self.drive}: {' '.join(self.options)}"
 
 
-def build(name: str, root: Path, folder: Path) -> Engine:
-    engine = Engine(name, folder / name / "scarp-replay", folder / name / "bench-engine")
-    sources = sorted((root / "ftl").rglob("*.c"))
-    compile_program(engine.replayer, root / "ftl", sources, replayer.LIBRARIES)
-    # One and the same program for both: what is measured is the engine.
-    measured = [*bench_engine.sources(root)[:-1], bench_engine.sources()[-1]]
-    compile_program(engine.bench, root / "ftl", measured, ("glib-2.0",))
-    return engine
-
-
-def checkout(commit: str, folder: Path) -> Path:
-    root = folder / "commit"
-    root.mkdir()
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "archive", commit, "ftl"], capture_output=True, check=False
-    )
-    if done.returncode:
-        raise UserError(f"COMMIT: {done.stderr.decode().strip().splitlines()[0]}")
-    subprocess.run(["tar", "-x", "-C", str(root)], input=done.stdout, check=True)
-    return root
-
-
 def cases() -> list[Case]:
     made = []
-    for i, scheme in enumerate([*replayer.scheme_names(), *COMBINATIONS]):
+    for i, scheme in enumerate([*replay.scheme_names(), *COMBINATIONS]):
         for j, drive in enumerate(DRIVES):
             first = 2 * i + 5 * j
             made += [Case(scheme, drive, OPTIONS[k % len(OPTIONS)]) for k in (first, first + 1)]
     return made
 
 
-def outcome(engine: Engine, case: Case) -> dict[str, bytes]:
-    """What a run says and leaves behind."""
+def outcome(engine: Engine, case: Case, image: bytes | None = None) -> dict[str, bytes]:
+    """What a run says and leaves behind: of a drive that is aged, or that starts from an image."""
     workload, *options = case.options
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if image is None:
+            start = ["-d", str(ROOT / "devices" / f"{case.drive}.ini"), "--age", "900"]
+            start += ["--age-overwrite", "300", "-n", str(REQUESTS)]
+        else:
+            (folder / "start").write_bytes(image)
+            start = ["-i", "start", "-n", str(FROM_IMAGE)]
         command = [
-            str(engine.replayer), "-d", str(ROOT / "devices" / f"{case.drive}.ini"),
-            "-s", case.scheme, "--age", "900", "--age-overwrite", "300", "-n", str(REQUESTS),
-            "--align", "4096", "--quiet", "--json", "json", "--cmd-log", "commands",
-            "--gc-log", "collections", "--save", "drive", *options, workload,
+            str(engine.replayer), *start, "-s", case.scheme, "--align", "4096", "--quiet",
+            "--json", "json", "--cmd-log", "commands", "--gc-log", "collections",
+            "--save", "drive", *options, workload,
         ]  # fmt: skip
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-        left = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        left = {path.name: path.read_bytes() for path in folder.iterdir()}
         left["json"] = re.sub(rb'"wall_s": [0-9.e-]+', b"", left.get("json", b""))
     return {"status": str(done.returncode).encode(), "words": done.stderr, **left}
 
 
-def same(engines: tuple[Engine, Engine]) -> bool:
-    good = refused = 0
+@dataclass(frozen=True)
+class Verdict:
+    differ: list[str]
+    refused: bool
+    # Of the runs that start from the other commit's image, if it saved one.
+    from_image: bool | None
+
+
+def compare(there: Engine, here: Engine, case: Case) -> Verdict:
+    base, now = outcome(there, case), outcome(here, case)
+    differ = [key for key in sorted({*base, *now}) if base.get(key) != now.get(key)]
+    if base["status"] != b"0":
+        return Verdict(differ, True, None)
+    image = base["drive"]
+    base, now = outcome(there, case, image), outcome(here, case, image)
+    again = [key for key in sorted({*base, *now}) if base.get(key) != now.get(key)]
+    if base["status"] != b"0":
+        again.append("its own engine refuses the image")
+    return Verdict(differ + [f"{key} (from the image)" for key in again], False, not again)
+
+
+def same(there: Engine, here: Engine) -> bool:
     todo = cases()
-
-    def both(case: Case) -> tuple[Case, dict[str, bytes], dict[str, bytes]]:
-        return case, outcome(engines[0], case), outcome(engines[1], case)
-
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for case, there, here in pool.map(both, todo):
-            differ = [k for k in sorted({*there, *here}) if there.get(k) != here.get(k)]
-            if differ:
-                print(f"differs: {case}: {', '.join(differ)}", flush=True)
-                continue
-            good += 1
-            refused += here["status"] != b"0"
+        verdicts = []
+        for case, verdict in zip(
+            todo, pool.map(lambda case: compare(there, here, case), todo), strict=True
+        ):
+            verdicts.append(verdict)
+            if verdict.differ:
+                print(f"differs: {case}: {', '.join(verdict.differ)}", flush=True)
+    good = sum(not verdict.differ for verdict in verdicts)
+    refused = sum(verdict.refused for verdict in verdicts)
+    images = [verdict.from_image for verdict in verdicts if verdict.from_image is not None]
     print(f"{good} of {len(todo)} runs are the same, {refused} of them refused", flush=True)
+    loaded = f"{sum(images)} of {len(images)} images that {there.name} saved"
+    print(f"{loaded} load here, with equal results", flush=True)
     return good == len(todo) and refused < good / 2
-
-
-def speed(engines: tuple[Engine, Engine], rounds: int, folder: Path) -> None:
-    """Of each load nanoseconds of CPU time per flash transaction, from one aged drive each."""
-    print(f"{'load':<36}{engines[0].name:>12}{engines[1].name:>12}   ratio")
-    for load, name, overrides in LOADS:
-        took: tuple[list[float], list[float]] = ([], [])
-        for i in range(rounds + 1):
-            for engine, ns in zip(engines, took, strict=True):
-                out = bench_engine.run_bench(
-                    str(bench_engine.DRIVE), "baseline", overrides, load, MEASURED,
-                    str(folder / engine.name / f"{load} {name}"), program=engine.bench,
-                )  # fmt: skip
-                if i:  # The first makes the image.
-                    ns.append(1e9 / bench_engine.value(out, "transactions/s"))
-        there, here = map(statistics.median, took)
-        ratio = statistics.median(b / a for a, b in zip(*took, strict=True))
-        print(f"{f'{load}, {name}':<36}{there:>9.1f} ns{here:>9.1f} ns   {ratio:.3f}", flush=True)
 
 
 def main() -> int:
@@ -173,18 +149,22 @@ def main() -> int:
         "--rounds", type=integer("--rounds", 0, 100), default=0, metavar="N",
         help="time both, N times (default: 0, not at all)",
     )  # fmt: skip
+    parser.add_argument("--only-speed", action="store_true", help="do not compare results")
     arguments = parser.parse_args()
-    ensure_packages()
-    # Not in /tmp, which may lie in memory: drives of 1 TiB take a GiB each.
-    with tempfile.TemporaryDirectory(dir=cache_dir()) as work:
+    host.ensure_packages()
+    with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
-        engines = (
-            build(arguments.commit[:11], checkout(arguments.commit, folder), folder),
-            build("here", ROOT, folder),
+        roots = (engines.checkout(arguments.commit, folder), ROOT)
+        there, here = (
+            engines.build(name, root, folder)
+            for name, root in zip((arguments.commit[:11], "here"), roots, strict=True)
         )
-        good = same(engines)
+        good = arguments.only_speed or same(there, here)
         if arguments.rounds:
-            speed(engines, arguments.rounds, folder)
+            words = engines.LibraryWords.ask()
+            for engine, root in zip((there, here), roots, strict=True):
+                engines.build_bench(engine, root, folder, words)
+            speed.table((there, here), arguments.rounds)
     return 0 if good else 1
 
 

@@ -19,7 +19,9 @@ def number(text: str) -> int:
     """A C constant: 4096, 1u << 20, SCARP_MAX_STREAMS."""
     text = text.strip()
     if text == "SCARP_MAX_STREAMS":
-        found = re.search(r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/core/description.h").read_text())
+        found = re.search(
+            r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/core/description.h").read_text()
+        )
         assert found
         return int(found[1])
     base, _, shift = text.partition("<<")

@@ -28,7 +28,9 @@ class SchemePage(unittest.TestCase):
             (ftl / "gc" / "victim_windowed.c").write_text(code)
             policy, scheme = ftl / "policy.h", ftl / "flow" / "scheme.c"
             text = policy.read_text()
-            policy.write_text(text.replace("/* flow/scheme.c */", declaration + "\n/* flow/scheme.c */"))
+            policy.write_text(
+                text.replace("/* flow/scheme.c */", declaration + "\n/* flow/scheme.c */")
+            )
             mark = "    &scarp_victim_greedy.policy,\n"
             self.assertIn(mark, scheme.read_text())
             scheme.write_text(scheme.read_text().replace(mark, mark + entry))

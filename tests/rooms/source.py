@@ -14,7 +14,6 @@ from typing import Any
 import clang.cindex as ci  # type: ignore[import-untyped]
 from clang.cindex import CursorKind as K
 from clang.cindex import TypeKind as T
-
 from table import Table
 
 LIB: Any = ci.conf.lib

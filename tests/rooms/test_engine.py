@@ -12,7 +12,9 @@ from pathlib import Path
 class Engine(unittest.TestCase):
     def test_the_engine_keeps_to_its_rooms(self) -> None:
         program = Path(__file__).resolve().parent / "rooms.py"
-        done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, program], capture_output=True, text=True, check=False
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

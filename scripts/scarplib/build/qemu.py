@@ -257,6 +257,18 @@ def compile_targets(build: Path, *targets: str) -> None:
         _ninja(build, *targets)
 
 
+def ensure_configured() -> tuple[Path, Path]:
+    """Source and build folder with how each file is compiled; nothing is compiled."""
+    ensure_packages()
+    source = ensure_source()
+    build = source.parent / "build"
+    with locked(source.parent.name):
+        synchronise(source)
+        _configure(source, build, VARIANTS[""])
+        _ninja(build, "build.ninja")
+    return source, build
+
+
 def ensure_qemu(variant: str = "") -> QemuBuild:
     """The patched QEMU with this checkout's device, from the cache or built into it."""
     if variant not in VARIANTS:

@@ -14,7 +14,13 @@ from scarplib.errors import UserError
 
 # What pictures, tests and lint need.  Newer linters, and newer types of what they look at, would
 # find new faults in old code.
-PACKAGES = ("matplotlib==3.11.2", "qemu.qmp==0.0.6", "ruff==0.17.6", "mypy==2.4.1", "libclang==18.1.1")
+PACKAGES = (
+    "matplotlib==3.11.2",
+    "qemu.qmp==0.0.6",
+    "ruff==0.17.6",
+    "mypy==2.4.1",
+    "libclang==18.1.1",
+)
 # What `make reproduce` needs: an environment of its own, as nothing else waits for it.
 REPRODUCE_PACKAGES = ("matplotlib", "snakemake")
 
