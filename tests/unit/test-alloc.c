@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
 #include "helpers.h"
+#include "inside.h"
 
 /* No two of them alike where it matters: 2 channels, 3 chips, 2 dies, 4 planes. */
 #define WIDE "geometry.channels=2,geometry.chips_per_channel=3," \
@@ -128,32 +128,27 @@ static void test_dynamic_order(void)
 {
     Rig *rig = rig_new("baseline", NULL, "ftl.allocation=dynamic");
     ScarpDrive *drive = rig->drive;
-    uint32_t (*plane)(ScarpDrive *, uint32_t, uint16_t) =
-        drive->scheme.alloc->plane;
 
     for (uint32_t quiet = 0; quiet < 4; quiet++) {
         for (uint32_t d = 0; d < 4; d++) {
-            drive->die[d].gc_jobs = d != quiet;
-            drive->die[d].n_programs = d == quiet ? 7 : 0;
+            inside_set_load(drive, d, d != quiet, 0, d == quiet ? 7 : 0);
         }
         for (int i = 0; i < 5; i++) { /* however busy, and whoever's turn */
-            g_assert_cmpuint(plane(drive, SCARP_NONE, 0), ==, quiet);
+            g_assert_cmpuint(inside_allocate(drive, INSIDE_NONE, 0), ==, quiet);
         }
     }
     for (uint32_t least = 0; least < 4; least++) {
         for (uint32_t d = 0; d < 4; d++) {
-            drive->die[d].gc_jobs = 1;
-            drive->die[d].n_programs = 0;
-            drive->die[d].n_reads = d == least ? 2 : 3 + d;
+            inside_set_load(drive, d, 1, d == least ? 2 : 3 + d, 0);
         }
-        g_assert_cmpuint(plane(drive, SCARP_NONE, 0), ==, least);
+        g_assert_cmpuint(inside_allocate(drive, INSIDE_NONE, 0), ==, least);
     }
     for (uint32_t d = 0; d < 4; d++) {
-        drive->die[d].gc_jobs = drive->die[d].n_reads = 0;
+        inside_set_load(drive, d, 0, 0, 0);
     }
-    drive->next_plane = 0;
+    inside_set_first_plane(drive, 0);
     for (uint32_t i = 0; i < 8; i++) {
-        g_assert_cmpuint(plane(drive, SCARP_NONE, 0), ==, i % 4);
+        g_assert_cmpuint(inside_allocate(drive, INSIDE_NONE, 0), ==, i % 4);
     }
     rig_free(rig);
 }

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
 #include "helpers.h"
+#include "inside.h"
 
 /* All at once; the index of each in the order of completion. */
 static void submit_all(Rig *rig, ScarpCmd *cmds, unsigned n)
@@ -205,7 +205,7 @@ static void test_gc_cost(gconstpointer overrides)
         unsigned runs = rig->n_runs;
 
         for (uint32_t p = 0; p < 4; p++) {
-            cost[p] = scarp_gc_cost_ns(rig->drive, p);
+            cost[p] = inside_gc_cost_ns(rig->drive, p);
         }
         rig_write(rig, page);
         if (rig->n_runs > runs) {

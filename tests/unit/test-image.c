@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "inside.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -366,19 +366,19 @@ typedef struct {
 
 static Found rebuild(const ScarpDrive *drive)
 {
-    g_autofree uint32_t *l2p = g_new(uint32_t, drive->mapped_units);
+    g_autofree uint32_t *l2p = g_new(uint32_t, inside_mapped_units(drive));
     Found found = { 0 };
 
-    scarp_map_rebuild(drive, l2p);
-    for (uint32_t lpn = 0; lpn < drive->mapped_units; lpn++) {
-        uint32_t is = drive->l2p[lpn], ppn = l2p[lpn];
+    inside_rebuild(drive, l2p);
+    for (uint32_t lpn = 0; lpn < inside_mapped_units(drive); lpn++) {
+        uint32_t is = inside_l2p(drive, lpn), ppn = l2p[lpn];
 
         if (is == ppn) {
             found.same++;
-        } else if (is == SCARP_NONE) {
+        } else if (is == INSIDE_NONE) {
             found.back++;
-        } else if (ppn != SCARP_NONE && drive->version &&
-                   drive->version[is] == drive->version[ppn]) {
+        } else if (ppn != INSIDE_NONE &&
+                   inside_same_version(drive, is, ppn)) {
             found.twins++;
         } else {
             found.other++;
@@ -414,7 +414,7 @@ static void test_rebuild(void)
 
         age(drive);
         found = rebuild(drive);
-        g_assert_cmpuint(found.same, ==, drive->mapped_units);
+        g_assert_cmpuint(found.same, ==, inside_mapped_units(drive));
         g_free(run(drive, i, 1500));
         save(drive, path);
         scarp_drive_free(drive);
@@ -424,7 +424,7 @@ static void test_rebuild(void)
         g_unlink(path);
         found = rebuild(drive);
         g_assert_cmpuint(found.other, ==, 0);
-        g_assert_cmpuint(found.same, >, drive->logical_units / 2);
+        g_assert_cmpuint(found.same, >, inside_logical_units(drive) / 2);
         /* Copies on both sides of a move: only of a victim not yet erased. */
         if (!strstr(schemes_in[i], "pregc")) {
             g_assert_cmpuint(found.twins, ==, 0);
@@ -432,7 +432,7 @@ static void test_rebuild(void)
         /* What no longer is, comes back. */
         deallocate_all(drive);
         found = rebuild(drive);
-        g_assert_cmpuint(found.back, >, drive->logical_units / 2);
+        g_assert_cmpuint(found.back, >, inside_logical_units(drive) / 2);
         g_assert_cmpuint(found.other, ==, 0);
         scarp_drive_free(drive);
     }
@@ -446,10 +446,10 @@ static void test_rebuild_by_blocks(void)
                       .overwrite_permille = 100, .seed = 1 };
 
     g_assert_true(scarp_age(drive, &once, NULL));
-    for (uint32_t p = 0; p < drive->n_planes; p++) {
-        g_assert_cmpuint(drive->plane[p].active[ACTIVE_GC], ==, SCARP_NONE);
+    for (uint32_t p = 0; p < inside_planes(drive); p++) {
+        g_assert_false(inside_gc_has_block(drive, p));
     }
-    g_assert_cmpuint(rebuild(drive).same, ==, drive->logical_units);
+    g_assert_cmpuint(rebuild(drive).same, ==, inside_logical_units(drive));
     g_free(run(drive, 1, 1500));
     g_assert_cmpuint(scarp_stats(drive)->gc_moved_units, >, 0);
     g_assert_cmpuint(rebuild(drive).other, >, 0);
@@ -467,31 +467,31 @@ static void test_odd_blocks(void)
                             "ftl.unit_bytes=2048,"
                             "ftl.over_provisioning_permille=800";
     ScarpDrive *drive = drive_new("baseline", overrides, NULL), *again;
-    uint32_t units = drive->units_per_block, valid = 0;
+    uint32_t units = inside_units_per_block(drive), valid = 0;
     g_autofree char *path = new_path();
 
     age(drive);
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
+    for (uint32_t b = 0; b < inside_blocks(drive); b++) {
         for (uint32_t i = 0; i < units; i++) {
             uint64_t bits = 0;
 
-            valid += scarp_map_valid(drive, b * units + i);
+            valid += inside_is_valid(drive, b * units + i);
             for (uint32_t n = 1; n <= MIN(64, units - i); n++) {
-                uint64_t last = scarp_map_valid(drive, b * units + i + n - 1);
+                uint64_t last = inside_is_valid(drive, b * units + i + n - 1);
 
                 bits |= last << (n - 1);
-                g_assert_cmphex(scarp_map_valid_bits(drive, b * units + i, n),
+                g_assert_cmphex(inside_valid_bits(drive, b * units + i, n),
                                 ==, bits);
             }
         }
     }
-    g_assert_cmpuint(valid, >, drive->logical_units / 2);
-    g_assert_cmpuint(valid, <, drive->n_blocks * units);
+    g_assert_cmpuint(valid, >, inside_logical_units(drive) / 2);
+    g_assert_cmpuint(valid, <, inside_blocks(drive) * units);
     save(drive, path);
     again = drive_new("baseline", overrides, path);
-    for (uint32_t ppn = 0; ppn < drive->n_blocks * units; ppn++) {
-        g_assert_true(scarp_map_valid(again, ppn) ==
-                      scarp_map_valid(drive, ppn));
+    for (uint32_t ppn = 0; ppn < inside_blocks(drive) * units; ppn++) {
+        g_assert_true(inside_is_valid(again, ppn) ==
+                      inside_is_valid(drive, ppn));
     }
     g_unlink(path);
     scarp_drive_free(again);

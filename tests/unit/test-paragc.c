@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
 #include "helpers.h"
+#include "inside.h"
 
 enum { CHANNELS = 4, PLANES = 8, PER_CHANNEL = 2 };
 
@@ -165,7 +165,8 @@ static void test_hot_pages(void)
     Rig *rig = rig_of("paragc", "iterations=0,slot=1000000000,width=65536");
     const ScarpDrive *drive = rig->drive;
     uint64_t n = n_pages(rig);
-    g_autofree uint32_t *before = g_new(uint32_t, drive->logical_units);
+    uint32_t units = inside_logical_units(drive);
+    g_autofree uint32_t *before = g_new(uint32_t, units);
     unsigned hottest_cold = CHANNELS, coldest_hot = 0, hot = 0, cold = 0;
 
     for (uint64_t i = 0; i < n; i++) {
@@ -187,16 +188,19 @@ static void test_hot_pages(void)
     for (unsigned i = 0; hot + cold < 8; i++) {
         g_assert_cmpuint(i, <, 4000);
         rig->n_runs = 0;
-        memcpy(before, drive->l2p, drive->logical_units * sizeof(*before));
+        for (uint32_t lpn = 0; lpn < units; lpn++) {
+            before[lpn] = inside_l2p(drive, lpn);
+        }
         rig_write(rig, scattered(rig, i));
         hottest_cold = CHANNELS;
         coldest_hot = hot = cold = 0;
         for (uint64_t p = 0; rig->n_runs == 1 && rig->run[0].plane == 0 && p < n;
              p++) {
             uint32_t lpn = page_of(0, p), from = before[lpn];
-            uint32_t to = drive->l2p[lpn] / drive->units_per_plane;
+            uint32_t to = inside_l2p(drive, lpn) /
+                          inside_units_per_plane(drive);
 
-            if (lpn == scattered(rig, i) || from == drive->l2p[lpn]) {
+            if (lpn == scattered(rig, i) || from == inside_l2p(drive, lpn)) {
                 continue;
             }
             if (p % 3 == 0) {

@@ -4,8 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "divisor.h"
-#include "drive.h"
+#include "inside.h"
 
 static void check_divisor(uint32_t divisor)
 {
@@ -13,7 +12,7 @@ static void check_divisor(uint32_t divisor)
     uint64_t random = divisor * 2ull + 1;
 
     for (int i = 0; i < 200; i++) {
-        uint32_t n = scarp_random(&random) >> 32;
+        uint32_t n = inside_random(&random) >> 32;
         uint32_t multiple = n / divisor * divisor;
 
         g_assert_cmpuint(scarp_divide(n, by), ==, n / divisor);
@@ -43,7 +42,7 @@ static void test_divisor(void)
         }
     }
     for (int i = 0; i < 4096; i++) {
-        check_divisor(MAX(scarp_random(&random) >> 32, 1));
+        check_divisor(MAX(inside_random(&random) >> 32, 1));
     }
     check_divisor(UINT32_MAX);
 }
@@ -153,7 +152,7 @@ static void check_events(uint32_t n_far, uint64_t spread, int64_t grows_by_ns)
         pending[i].time_ns = SCARP_TIME_NEVER;
     }
     for (uint64_t step = 1; step < 5000; step++) {
-        uint64_t draw = scarp_random(&random) >> 16;
+        uint64_t draw = inside_random(&random) >> 16;
         int first = first_of(pending, n);
 
         g_assert_cmpint(scarp_events_next_ns(&events), ==,
@@ -171,7 +170,7 @@ static void check_events(uint32_t n_far, uint64_t spread, int64_t grows_by_ns)
         } else {
             set(&events, pending, draw / 16 % n,
                 now_ns + (int64_t)step * grows_by_ns +
-                    (int64_t)(scarp_random(&random) % spread), step, draw);
+                    (int64_t)(inside_random(&random) % spread), step, draw);
         }
     }
     g_assert_cmpuint(in_lanes, >, 100);

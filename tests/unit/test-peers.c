@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "inside.h"
 #include "replay.h"
 
 #include <glib/gstdio.h>
@@ -210,17 +210,17 @@ static void test_steps_in_time(void)
     for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
         ScarpDrive *drive = new_drive(schemes[i], "geometry.planes_per_die=2",
                                       1, false);
-        g_autofree PlaneSteps *steps = g_new0(PlaneSteps, drive->n_planes);
+        g_autofree PlaneSteps *steps = g_new0(PlaneSteps, inside_planes(drive));
         uint32_t erases = 0, programs = 0;
 
-        for (uint32_t p = 0; p < drive->n_planes; p++) {
+        for (uint32_t p = 0; p < inside_planes(drive); p++) {
             steps[p].read_ends = g_array_new(false, false, sizeof(int64_t));
         }
         age(drive, 900);
         scarp_set_observer(drive, &(ScarpObserver) {
             .flash_phase = check_step, .opaque = steps });
         mix(drive, 2000, 5);
-        for (uint32_t p = 0; p < drive->n_planes; p++) {
+        for (uint32_t p = 0; p < inside_planes(drive); p++) {
             erases += steps[p].erases;
             programs += steps[p].programs;
             g_array_free(steps[p].read_ends, true);
@@ -420,15 +420,6 @@ static void test_no_clock(void)
 
 /* ---- 11: every chip asked at every event -------------------------------- */
 
-static uint64_t wakes;
-static const ScarpPacingOps *wrapped;
-
-static void count_wake(ScarpDrive *drive, uint32_t die)
-{
-    wakes++;
-    wrapped->check(drive, die);
-}
-
 static uint64_t flash_commands(const ScarpStats *s)
 {
     return s->host_page_reads + s->host_page_programs + s->gc_page_reads +
@@ -439,19 +430,15 @@ static uint64_t flash_commands(const ScarpStats *s)
 static uint64_t wakes_permille(const char *overrides)
 {
     ScarpDrive *drive = new_drive("baseline", overrides, 1, false);
-    ScarpPacingOps counting = *drive->scheme.pacing;
-    uint64_t n;
+    uint64_t n, wakes;
 
     age(drive, 900);
-    wrapped = drive->scheme.pacing;
-    counting.check = count_wake;
-    drive->scheme.pacing = &counting;
-    wakes = 0;
+    inside_watch_looks(drive);
     mix(drive, 3000, 0);
     n = flash_commands(scarp_stats(drive));
-    drive->scheme.pacing = wrapped;
+    wakes = inside_unwatch_looks(drive);
     g_test_message("%u dies: %" G_GUINT64_FORMAT " looks for %" G_GUINT64_FORMAT
-                   " flash commands", drive->n_dies, wakes, n);
+                   " flash commands", inside_dies(drive), wakes, n);
     scarp_drive_free(drive);
     return wakes * 1000 / n;
 }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "inside.h"
 #include "workload.h"
 
 /* Small, so that checking every table after every event is cheap. */
@@ -105,12 +105,11 @@ static void test_pgc_floor(void)
     int64_t waited[2];
 
     g_assert_true(scarp_drive_set_scheme(drive, "pgc", "pgc_floor=4", &error));
-    drive->plane[1].gc.running = true;
-    drive->plane[0].n_free = 1; /* it collects nothing: no matter */
+    inside_set_collects(drive, 1, true);
+    inside_set_free_blocks(drive, 0, 1); /* it collects nothing: no matter */
     for (uint32_t n = 1; n <= 8; n++) {
-        drive->plane[1].n_free = n;
-        g_assert_cmpint(drive->scheme.pacing->turn(drive, 0), ==,
-                        n <= 4 ? TURN_GC : TURN_HOST);
+        inside_set_free_blocks(drive, 1, n);
+        g_assert_true(inside_gc_turn(drive, 0) == (n <= 4));
     }
     scarp_drive_free(drive);
     for (int i = 0; i < 2; i++) {

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
 #include "helpers.h"
+#include "inside.h"
 
 #include <glib/gstdio.h>
 #include <unistd.h>
@@ -23,25 +23,27 @@ static void test_layout(void)
 {
     Rig *rig = rig_new("baseline", NULL, PARITY);
     const ScarpDrive *drive = rig->drive;
-    uint64_t raw = (uint64_t)drive->units_per_plane * drive->n_planes;
+    uint64_t raw = (uint64_t)inside_units_per_plane(drive) *
+                   inside_planes(drive);
     g_autofree char *json = scarp_stats_json(drive);
     g_autofree char *sizes = g_strdup_printf(
         "\"logical_bytes\": %" G_GUINT64_FORMAT ", \"raw_bytes\": %"
         G_GUINT64_FORMAT, scarp_drive_logical_bytes(drive), raw * PAGE);
     uint32_t pages[4] = { 0 }, parities[4] = { 0 };
 
-    g_assert_cmpuint(drive->mapped_units, ==, raw / 4 * 1000 / 1300 * 4);
-    g_assert_cmpuint(drive->logical_units, ==, drive->mapped_units / 4 * 3);
+    g_assert_cmpuint(inside_mapped_units(drive), ==, raw / 4 * 1000 / 1300 * 4);
+    g_assert_cmpuint(inside_logical_units(drive), ==,
+                     inside_mapped_units(drive) / 4 * 3);
     g_assert_nonnull(strstr(json, sizes));
-    for (uint32_t lpn = 0; lpn < drive->logical_units; lpn += 3) {
+    for (uint32_t lpn = 0; lpn < inside_logical_units(drive); lpn += 3) {
         uint32_t seen = 0;
 
         for (uint32_t i = 0; i < 4; i++) {
             uint32_t unit = i < 3 ? lpn + i
-                                  : scarp_parity_lpn(drive, lpn);
-            uint32_t plane = scarp_parity_plane(drive, unit);
+                                  : inside_parity_lpn(drive, lpn);
+            uint32_t plane = inside_parity_plane(drive, unit);
 
-            seen |= 1u << scarp_plane_die(drive, plane);
+            seen |= 1u << inside_plane_die(drive, plane);
             pages[plane]++;
             parities[plane] += i == 3;
         }
@@ -49,9 +51,9 @@ static void test_layout(void)
     }
     /* Every plane has as much to hold, and as much parity. */
     for (uint32_t p = 0; p < 4; p++) {
-        g_assert_cmpuint(pages[p], ==, drive->mapped_units / 4);
-        g_assert_cmpuint(parities[p], >=, drive->mapped_units / 16);
-        g_assert_cmpuint(parities[p], <=, drive->mapped_units / 16 + 1);
+        g_assert_cmpuint(pages[p], ==, inside_mapped_units(drive) / 4);
+        g_assert_cmpuint(parities[p], >=, inside_mapped_units(drive) / 16);
+        g_assert_cmpuint(parities[p], <=, inside_mapped_units(drive) / 16 + 1);
     }
     rig_free(rig);
 }
@@ -104,7 +106,7 @@ static void check_contents(const Rig *rig)
 {
     g_autoptr(GError) error = NULL;
 
-    scarp_parity_check(rig->drive, true, &error);
+    inside_parity_check(rig->drive, &error);
     g_assert_no_error(error);
 }
 
@@ -134,7 +136,7 @@ static void test_full_stripe(void)
     g_assert_cmpuint(rig_stats(rig)->host_page_programs, ==, 3);
     g_assert_cmpuint(rig_stats(rig)->parity_page_programs, ==, 1);
     g_assert_cmpuint(rig_stats(rig)->parity_page_reads, ==, 0);
-    g_assert_true(scarp_at_rest(rig->drive, &error));
+    g_assert_true(inside_at_rest(rig->drive, &error));
     check_contents(rig);
     rig_free(rig);
 }
@@ -152,7 +154,7 @@ static void test_part_of_stripe(void)
     g_assert_cmpint(write_bytes(rig, 1, 1, 9), ==,
                     FW + LINK + CMD + BUS + TPROG);
     g_assert_cmpuint(rig_stats(rig)->parity_page_programs, ==, 1);
-    g_assert_false(scarp_at_rest(rig->drive, &error));
+    g_assert_false(inside_at_rest(rig->drive, &error));
     g_assert_nonnull(strstr(error->message, "parity is not written"));
     g_clear_error(&error);
     g_assert_true(scarp_drain(rig->drive, &error));
@@ -172,7 +174,7 @@ static void test_overwritten(void)
     write_bytes(rig, 0, 1, 1);
     write_bytes(rig, 0, 1, 77);
     write_bytes(rig, 1, 2, 3);
-    g_assert_true(scarp_at_rest(rig->drive, &error));
+    g_assert_true(inside_at_rest(rig->drive, &error));
     g_assert_cmpuint(rig_stats(rig)->parity_page_reads, ==, 0);
     check_contents(rig);
     rig_free(rig);
@@ -184,17 +186,17 @@ static void test_deallocated(void)
     Rig *rig = rig_new("baseline", NULL, PARITY);
     ScarpCmd trim = cmd_of(SCARP_OP_DEALLOCATE, PAGE, PAGE);
     ScarpCmd rest = cmd_of(SCARP_OP_WRITE_ZEROES, 0, 3 * PAGE);
-    uint32_t parity = scarp_parity_lpn(rig->drive, 0);
+    uint32_t parity = inside_parity_lpn(rig->drive, 0);
     g_autoptr(GError) error = NULL;
 
     write_bytes(rig, 0, 3, 1);
     rig_do(rig, &trim);
     g_assert_true(scarp_drain(rig->drive, &error));
     check_contents(rig);
-    g_assert_cmpuint(rig->drive->l2p[parity], !=, SCARP_NONE);
+    g_assert_cmpuint(inside_l2p(rig->drive, parity), !=, INSIDE_NONE);
     rig_do(rig, &rest);
-    g_assert_true(scarp_at_rest(rig->drive, &error));
-    g_assert_cmpuint(rig->drive->l2p[parity], ==, SCARP_NONE);
+    g_assert_true(inside_at_rest(rig->drive, &error));
+    g_assert_cmpuint(inside_l2p(rig->drive, parity), ==, INSIDE_NONE);
     check_contents(rig);
     rig_free(rig);
 }
@@ -235,13 +237,14 @@ static uint32_t collecting(Rig *rig, ScarpCmd *cmd, unsigned n)
 {
     g_autoptr(GError) error = NULL;
 
-    for (uint64_t page = 0; page < rig->drive->logical_units; page += 3) {
+    for (uint32_t page = 0; page < inside_logical_units(rig->drive);
+         page += 3) {
         write_bytes(rig, page, 3, page);
     }
     g_assert_true(scarp_drain(rig->drive, &error));
     for (unsigned i = 0; i < n; i++) {
-        for (uint32_t die = 0; die < rig->drive->n_dies; die++) {
-            if (rig->drive->die[die].gc_jobs) {
+        for (uint32_t die = 0; die < inside_dies(rig->drive); die++) {
+            if (inside_collections(rig->drive, die)) {
                 return die;
             }
         }
@@ -250,8 +253,8 @@ static uint32_t collecting(Rig *rig, ScarpCmd *cmd, unsigned n)
         while (scarp_next_event_ns(rig->drive) != SCARP_TIME_NEVER) {
             bool begun = false;
 
-            for (uint32_t die = 0; die < rig->drive->n_dies; die++) {
-                begun |= rig->drive->die[die].gc_jobs;
+            for (uint32_t die = 0; die < inside_dies(rig->drive); die++) {
+                begun |= inside_collections(rig->drive, die);
             }
             if (begun) {
                 break;
@@ -265,8 +268,8 @@ static uint32_t collecting(Rig *rig, ScarpCmd *cmd, unsigned n)
 /* A page of the die whose stripe is not being written, and is on flash. */
 static uint32_t page_on(const Rig *rig, uint32_t die)
 {
-    for (uint32_t lpn = 30; lpn < rig->drive->logical_units; lpn++) {
-        if (scarp_ppn_plane(rig->drive, rig->drive->l2p[lpn]) == die) {
+    for (uint32_t lpn = 30; lpn < inside_logical_units(rig->drive); lpn++) {
+        if (inside_ppn_plane(rig->drive, inside_l2p(rig->drive, lpn)) == die) {
             return lpn;
         }
     }
@@ -542,7 +545,7 @@ static void test_images(void)
 
     drive = from_image(path, SMALL, "ttflash", &error);
     g_assert_no_error(error);
-    scarp_parity_check(drive, true, &error);
+    inside_parity_check(drive, &error);
     g_assert_no_error(error);
     scarp_drive_free(drive);
 

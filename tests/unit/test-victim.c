@@ -4,19 +4,23 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
 #include "helpers.h"
+#include "inside.h"
 
 #include <math.h>
 
 #define ONE_PLANE "geometry.channels=1,geometry.dies_per_chip=1," \
                   "geometry.pages_per_block=8,gc.victim_candidates=64"
 
+/* Every block b of a plane. */
+#define FOR_BLOCKS(drive, plane, b)                                           \
+    for (uint32_t b = (plane) * inside_blocks_per_plane(drive);               \
+         b < ((plane) + 1) * inside_blocks_per_plane(drive); b++)
+
 typedef bool (*Good)(const ScarpDrive *drive, uint32_t plane, uint32_t block);
 
 /* One test at a time: the policies' functions have no room for more. */
 static struct {
-    const ScarpVictimOps *ops;
     uint64_t filled[4096]; /* when each block was filled; counted here */
     uint64_t fills, choices, ties;
     Good good;
@@ -25,28 +29,26 @@ static struct {
 
 static bool candidate(const ScarpDrive *drive, uint32_t b)
 {
-    return scarp_block(drive, b)->state == BLOCK_FULL &&
-           scarp_block(drive, b)->valid + drive->units_per_page <=
-               drive->units_per_block;
+    return inside_is_full(drive, b) &&
+           inside_valid(drive, b) + inside_units_per_page(drive) <=
+               inside_units_per_block(drive);
 }
 
-static uint32_t choose(ScarpDrive *drive, uint32_t plane)
+static void chosen(ScarpDrive *drive, uint32_t plane, uint32_t block)
 {
-    uint32_t first = plane * drive->d.blocks_per_plane;
-    uint32_t block = spy.ops->choose(drive, plane);
+    uint32_t first = plane * inside_blocks_per_plane(drive);
     bool any = false;
 
-    for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
+    FOR_BLOCKS(drive, plane, b) {
         any |= candidate(drive, b);
     }
-    g_assert_true(any == (block != SCARP_NONE));
+    g_assert_true(any == (block != INSIDE_NONE));
     if (any) {
         g_assert_true(candidate(drive, block));
-        g_assert_cmpuint(block - first, <, drive->d.blocks_per_plane);
+        g_assert_cmpuint(block - first, <, inside_blocks_per_plane(drive));
         g_assert_true(spy.good(drive, plane, block));
         spy.choices++;
     }
-    return block;
 }
 
 /* The last page of a block is programmed: within a plane, in the same order. */
@@ -55,7 +57,7 @@ static void phase(void *opaque, const ScarpFlashOp *op)
     ScarpDrive *drive = opaque;
 
     if (op->kind == SCARP_FLASH_PROGRAM && op->phase == SCARP_PHASE_IN &&
-        op->page == drive->d.pages_per_block - 1) {
+        op->page == inside_pages_per_block(drive) - 1) {
         spy.filled[op->block] = ++spy.fills;
     }
 }
@@ -66,15 +68,12 @@ static void watch(const char *scheme, const char *overrides, bool hot_and_cold,
     Rig *rig = rig_new(scheme, NULL, overrides);
     uint64_t units = scarp_drive_logical_bytes(rig->drive) /
                      scarp_drive_unit_bytes(rig->drive);
-    ScarpVictimOps ops = *rig->drive->scheme.victim;
     g_autoptr(GRand) rand = g_rand_new_with_seed(3);
     uint32_t unit = scarp_drive_unit_bytes(rig->drive);
 
     memset(&spy, 0, sizeof(spy));
-    spy.ops = rig->drive->scheme.victim;
     spy.good = good;
-    ops.choose = choose;
-    rig->drive->scheme.victim = &ops;
+    inside_watch_victims(rig->drive, chosen);
     scarp_set_observer(rig->drive, &(ScarpObserver) { .flash_phase = phase,
                                                       .opaque = rig->drive });
     for (unsigned i = 0; i < 4000; i++) {
@@ -90,26 +89,27 @@ static void watch(const char *scheme, const char *overrides, bool hot_and_cold,
     }
     g_assert_cmpuint(spy.choices, >, 50);
     g_test_message("%" G_GUINT64_FORMAT " choices", spy.choices);
-    rig->drive->scheme.victim = spy.ops;
+    inside_unwatch_victims(rig->drive);
     rig_free(rig);
 }
 
 static bool greedy(const ScarpDrive *drive, uint32_t plane, uint32_t block)
 {
-    uint32_t first = plane * drive->d.blocks_per_plane;
-    const ScarpBlock *is = scarp_block(drive, block);
+    uint32_t v = inside_valid(drive, block);
 
-    for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
-        const ScarpBlock *other = scarp_block(drive, b);
+    FOR_BLOCKS(drive, plane, b) {
+        uint32_t erases = inside_erases(drive, b);
 
         if (b == block || !candidate(drive, b)) {
             continue;
         }
-        if (other->valid < is->valid || (other->valid == is->valid &&
-                                         other->erases < is->erases)) {
+        if (inside_valid(drive, b) < v ||
+            (inside_valid(drive, b) == v &&
+             erases < inside_erases(drive, block))) {
             return false;
         }
-        spy.ties += other->valid == is->valid && other->erases > is->erases;
+        spy.ties += inside_valid(drive, b) == v &&
+                    erases > inside_erases(drive, block);
     }
     return true;
 }
@@ -127,18 +127,18 @@ static void test_greedy(void)
 /* The oldest; if it has nothing to gain, what greedy would take. */
 static bool fifo(const ScarpDrive *drive, uint32_t plane, uint32_t block)
 {
-    uint32_t first = plane * drive->d.blocks_per_plane, oldest = SCARP_NONE;
+    uint32_t oldest = INSIDE_NONE;
 
-    for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
-        if (scarp_block(drive, b)->state == BLOCK_FULL &&
-            (oldest == SCARP_NONE || spy.filled[b] < spy.filled[oldest])) {
+    FOR_BLOCKS(drive, plane, b) {
+        if (inside_is_full(drive, b) &&
+            (oldest == INSIDE_NONE || spy.filled[b] < spy.filled[oldest])) {
             oldest = b;
         }
     }
     if (!candidate(drive, oldest)) {
-        for (uint32_t b = first; b < first + drive->d.blocks_per_plane; b++) {
+        FOR_BLOCKS(drive, plane, b) {
             if (candidate(drive, b) &&
-                scarp_block(drive, b)->valid < scarp_block(drive, block)->valid) {
+                inside_valid(drive, b) < inside_valid(drive, block)) {
                 return false;
             }
         }
@@ -158,20 +158,20 @@ static void test_fifo(void)
 static bool cost_benefit(const ScarpDrive *drive, uint32_t plane,
                          uint32_t block)
 {
-    uint32_t first = plane * drive->d.blocks_per_plane;
-    uint32_t n = drive->units_per_block, v = scarp_block(drive, block)->valid;
-    uint64_t age = drive->now_ns - scarp_block(drive, block)->modified_ns + 1;
+    uint32_t n = inside_units_per_block(drive), v = inside_valid(drive, block);
+    int64_t now_ns = scarp_now_ns(drive);
+    uint64_t age = now_ns - inside_modified_ns(drive, block) + 1;
 
-    for (uint32_t b = first; b < first + drive->d.blocks_per_plane && v; b++) {
-        const ScarpBlock *other = scarp_block(drive, b);
-        uint64_t its = drive->now_ns - other->modified_ns + 1;
+    FOR_BLOCKS(drive, plane, b) {
+        uint64_t its = now_ns - inside_modified_ns(drive, b) + 1;
+        uint32_t other = inside_valid(drive, b);
 
-        if (candidate(drive, b) &&
-            (unsigned __int128)its * (n - other->valid) * v >
-                (unsigned __int128)age * (n - v) * other->valid) {
+        if (v && candidate(drive, b) &&
+            (unsigned __int128)its * (n - other) * v >
+                (unsigned __int128)age * (n - v) * other) {
             return false;
         }
-        spy.ties += candidate(drive, b) && other->valid < v;
+        spy.ties += candidate(drive, b) && other < v;
     }
     return true;
 }
@@ -191,8 +191,8 @@ static Rig *aged(const char *scheme, const char *params, uint32_t *n_full)
 
     rig_age(rig, 900);
     *n_full = 0;
-    for (uint32_t b = 0; b < rig->drive->n_blocks; b++) {
-        *n_full += scarp_block(rig->drive, b)->state == BLOCK_FULL;
+    for (uint32_t b = 0; b < inside_blocks(rig->drive); b++) {
+        *n_full += inside_is_full(rig->drive, b);
     }
     g_assert_cmpuint(*n_full, >, 40);
     return rig;
@@ -206,14 +206,14 @@ static void test_random(void)
     uint32_t n;
     Rig *rig = aged("random", NULL, &n);
     ScarpDrive *drive = rig->drive;
-    g_autofree uint64_t *times = g_new0(uint64_t, drive->n_blocks);
+    g_autofree uint64_t *times = g_new0(uint64_t, inside_blocks(drive));
     double sum = 0, expected = (double)DRAWS / n;
 
     for (unsigned i = 0; i < DRAWS; i++) {
-        times[scarp_victim_random_full(drive, 0)]++;
+        times[inside_random_full(drive, 0)]++;
     }
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        if (scarp_block(drive, b)->state == BLOCK_FULL) {
+    for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+        if (inside_is_full(drive, b)) {
             sum += (times[b] - expected) * (times[b] - expected) / expected;
         } else {
             g_assert_cmpuint(times[b], ==, 0);
@@ -239,11 +239,11 @@ static void test_d_choices(gconstpointer data)
     uint32_t times[9] = { 0 }, above[9] = { 0 }, seen = 0;
 
     for (unsigned i = 0; i < DRAWS; i++) {
-        times[scarp_block(drive, drive->scheme.victim->choose(drive, 0))->valid]++;
+        times[inside_valid(drive, inside_choose_victim(drive, 0))]++;
     }
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        for (uint32_t v = 0; scarp_block(drive, b)->state == BLOCK_FULL &&
-                             v < scarp_block(drive, b)->valid; v++) {
+    for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+        for (uint32_t v = 0; inside_is_full(drive, b) &&
+                             v < inside_valid(drive, b); v++) {
             above[v]++;
         }
     }

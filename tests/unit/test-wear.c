@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
 #include "helpers.h"
+#include "inside.h"
 
 #define ONE_PLANE "geometry.channels=1,geometry.dies_per_chip=1," \
                   "geometry.pages_per_block=8"
@@ -18,11 +18,11 @@ static Wear wear_of(const ScarpDrive *drive)
 {
     Wear wear = { .least = UINT32_MAX };
 
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        wear.sum += scarp_block(drive, b)->erases;
-        if (scarp_block(drive, b)->state != BLOCK_BAD) {
-            wear.least = MIN(wear.least, scarp_block(drive, b)->erases);
-            wear.most = MAX(wear.most, scarp_block(drive, b)->erases);
+    for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+        wear.sum += inside_erases(drive, b);
+        if (!inside_is_bad(drive, b)) {
+            wear.least = MIN(wear.least, inside_erases(drive, b));
+            wear.most = MAX(wear.most, inside_erases(drive, b));
         }
     }
     return wear;
@@ -98,15 +98,15 @@ static void never_bad(void *opaque, const ScarpFlashOp *op)
     const ScarpDrive *drive = opaque;
 
     /* An erase may be the last one: it is set aside after this. */
-    g_assert_cmpuint(scarp_block(drive, op->block)->state, !=, BLOCK_BAD);
+    g_assert_false(inside_is_bad(drive, op->block));
 }
 
 static uint64_t bad_set(const ScarpDrive *drive)
 {
     uint64_t hash = 5381;
 
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        hash = hash * 33 + (scarp_block(drive, b)->state == BLOCK_BAD);
+    for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+        hash = hash * 33 + (inside_is_bad(drive, b));
     }
     return hash;
 }
@@ -136,8 +136,8 @@ static void test_bad_from_start(void)
     g_assert_cmphex(bad_set(other), !=, chosen);
     scarp_drive_free(same);
     scarp_drive_free(other);
-    for (uint32_t p = 0; p < rig->drive->n_planes; p++) {
-        g_assert_cmpuint(rig->drive->plane[p].n_bad, ==, 64 * 50 / 1000);
+    for (uint32_t p = 0; p < inside_planes(rig->drive); p++) {
+        g_assert_cmpuint(inside_bad_blocks(rig->drive, p), ==, 64 * 50 / 1000);
     }
     g_assert_cmpuint(rig_stats(rig)->bad_blocks, ==, 4 * 3);
     rig_age(rig, 900);
@@ -167,15 +167,15 @@ static void test_endurance(void)
         g_assert_true(!rig_stats(rig)->bad_blocks ||
                       wear_of(drive).sum > 4 * 30);
     }
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        bad += scarp_block(drive, b)->state == BLOCK_BAD;
-        g_assert_true(scarp_block(drive, b)->state != BLOCK_BAD ||
-                      scarp_block(drive, b)->erases == 5);
+    for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+        bad += inside_is_bad(drive, b);
+        g_assert_true(!inside_is_bad(drive, b) ||
+                      inside_erases(drive, b) == 5);
     }
     g_test_message("%u bad", bad);
     g_assert_cmpuint(bad, ==, rig_stats(rig)->bad_blocks);
     /* All that can be spared, and no more: it goes on working. */
-    g_assert_cmpuint(bad, ==, 64 - scarp_reserved_blocks(&drive->d) -
+    g_assert_cmpuint(bad, ==, 64 - inside_reserved_blocks(drive) -
                                   (pages + 7) / 8);
     g_assert_cmpuint(wear_of(drive).most, >, 5);
     rig_free(rig);
@@ -203,13 +203,13 @@ static void test_background(gconstpointer scheme)
 
     rig_age(rig, 800);
     /* Ageing collects at gc.trigger_free_blocks: less is free than idle wants. */
-    for (uint32_t p = 0; p < drive->n_planes; p++) {
-        g_assert_cmpuint(drive->plane[p].n_free, <=, 5);
+    for (uint32_t p = 0; p < inside_planes(drive); p++) {
+        g_assert_cmpuint(inside_free_blocks(drive, p), <=, 5);
     }
     rig_fill(rig, 0, 4); /* each die has had something to do, and rests */
     idle(rig, 2000000000);
-    for (uint32_t p = 0; p < drive->n_planes; p++) {
-        g_assert_cmpuint(drive->plane[p].n_free, ==, 8);
+    for (uint32_t p = 0; p < inside_planes(drive); p++) {
+        g_assert_cmpuint(inside_free_blocks(drive, p), ==, 8);
     }
     runs = rig_stats(rig)->gc_runs;
     g_assert_cmpuint(runs, >=, 4 * 3);
@@ -225,9 +225,9 @@ static void test_background(gconstpointer scheme)
     }
     while (rig_stats(rig)->cmds_accepted != rig_stats(rig)->cmds_completed) {
         scarp_run(drive, scarp_next_event_ns(drive));
-        for (uint32_t p = 0; p < drive->n_planes; p++) {
-            if (drive->plane[p].gc.running && drive->die[p].n_programs) {
-                g_assert_cmpuint(drive->plane[p].n_free, <=, 3);
+        for (uint32_t p = 0; p < inside_planes(drive); p++) {
+            if (inside_collects(drive, p) && inside_queued_programs(drive, p)) {
+                g_assert_cmpuint(inside_free_blocks(drive, p), <=, 3);
             }
         }
     }
@@ -242,7 +242,7 @@ static void test_background(gconstpointer scheme)
     rig_fill(rig, 0, 4);
     idle(rig, 2000000000);
     for (uint32_t p = 0; p < 4; p++) {
-        g_assert_cmpuint(rig->drive->plane[p].n_free, <=, 4);
+        g_assert_cmpuint(inside_free_blocks(rig->drive, p), <=, 4);
     }
     rig_free(rig);
 }

@@ -1,0 +1,345 @@
+/*
+ * All that unit tests know of a drive's inside: small questions, and the few
+ * states that they set by hand.  No other test includes a header of the engine
+ * but scarp.h and config.h: what moves in the engine is followed here.  Two
+ * parts that need no drive, the divisor and the queue of events, are tested by
+ * their own names (test-parts.c).
+ *
+ * Blocks, planes, dies and PPNs are numbered drive-wide.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef INSIDE_H
+#define INSIDE_H
+
+#include "divisor.h"
+#include "drive.h"
+#include "event.h"
+
+#define INSIDE_NONE UINT32_MAX /* no block, no PPN, any LPN */
+
+/* ---- Sizes --------------------------------------------------------------- */
+
+static inline uint32_t inside_dies(const ScarpDrive *drive)
+{
+    return drive->n_dies;
+}
+
+static inline uint32_t inside_planes(const ScarpDrive *drive)
+{
+    return drive->n_planes;
+}
+
+static inline uint32_t inside_blocks(const ScarpDrive *drive)
+{
+    return drive->n_blocks;
+}
+
+static inline uint32_t inside_blocks_per_plane(const ScarpDrive *drive)
+{
+    return drive->d.blocks_per_plane;
+}
+
+static inline uint32_t inside_pages_per_block(const ScarpDrive *drive)
+{
+    return drive->d.pages_per_block;
+}
+
+static inline uint32_t inside_units_per_page(const ScarpDrive *drive)
+{
+    return drive->units_per_page;
+}
+
+static inline uint32_t inside_units_per_block(const ScarpDrive *drive)
+{
+    return drive->units_per_block;
+}
+
+static inline uint32_t inside_units_per_plane(const ScarpDrive *drive)
+{
+    return drive->units_per_plane;
+}
+
+static inline uint32_t inside_logical_units(const ScarpDrive *drive)
+{
+    return drive->logical_units;
+}
+
+/* The host's, then a parity of each stripe. */
+static inline uint32_t inside_mapped_units(const ScarpDrive *drive)
+{
+    return drive->mapped_units;
+}
+
+/* Of each plane, kept from the host. */
+static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
+{
+    return scarp_reserved_blocks(&drive->d);
+}
+
+/* ---- The mapping --------------------------------------------------------- */
+
+/* Where a unit is, or INSIDE_NONE. */
+static inline uint32_t inside_l2p(const ScarpDrive *drive, uint32_t lpn)
+{
+    return drive->l2p[lpn];
+}
+
+static inline bool inside_is_valid(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_map_valid(drive, ppn);
+}
+
+/* A bit for each of n <= 64 units of a block, the first lowest. */
+static inline uint64_t inside_valid_bits(const ScarpDrive *drive, uint32_t ppn,
+                                         uint32_t n)
+{
+    return scarp_map_valid_bits(drive, ppn, n);
+}
+
+/* Whether both were programmed with the same data (ftl.recovery). */
+static inline bool inside_same_version(const ScarpDrive *drive, uint32_t ppn,
+                                       uint32_t other)
+{
+    return drive->version && drive->version[ppn] == drive->version[other];
+}
+
+/* The mapping by what the flash holds; l2p[inside_mapped_units()]. */
+static inline void inside_rebuild(const ScarpDrive *drive, uint32_t *l2p)
+{
+    scarp_map_rebuild(drive, l2p);
+}
+
+static inline uint32_t inside_ppn_plane(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_ppn_plane(drive, ppn);
+}
+
+static inline uint32_t inside_plane_die(const ScarpDrive *drive,
+                                        uint32_t plane)
+{
+    return scarp_plane_die(drive, plane);
+}
+
+/* ---- Blocks -------------------------------------------------------------- */
+
+static inline bool inside_is_full(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block(drive, block)->state == BLOCK_FULL;
+}
+
+static inline bool inside_is_bad(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block(drive, block)->state == BLOCK_BAD;
+}
+
+/* Units. */
+static inline uint32_t inside_valid(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block(drive, block)->valid;
+}
+
+static inline uint32_t inside_erases(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block(drive, block)->erases;
+}
+
+/* Its last program, or when a unit of it last became invalid. */
+static inline int64_t inside_modified_ns(const ScarpDrive *drive,
+                                         uint32_t block)
+{
+    return scarp_block(drive, block)->modified_ns;
+}
+
+/* ---- Planes and dies ----------------------------------------------------- */
+
+static inline uint32_t inside_free_blocks(const ScarpDrive *drive,
+                                          uint32_t plane)
+{
+    return drive->plane[plane].n_free;
+}
+
+static inline uint32_t inside_bad_blocks(const ScarpDrive *drive,
+                                         uint32_t plane)
+{
+    return drive->plane[plane].n_bad;
+}
+
+/* A block is open for GC's copies. */
+static inline bool inside_gc_has_block(const ScarpDrive *drive, uint32_t plane)
+{
+    return drive->plane[plane].active[ACTIVE_GC] != SCARP_NONE;
+}
+
+static inline bool inside_collects(const ScarpDrive *drive, uint32_t plane)
+{
+    return drive->plane[plane].gc.running;
+}
+
+/* Planes of the die that collect. */
+static inline uint32_t inside_collections(const ScarpDrive *drive,
+                                          uint32_t die)
+{
+    return drive->die[die].gc_jobs;
+}
+
+/* Of the host, queued for the die. */
+static inline uint32_t inside_queued_programs(const ScarpDrive *drive,
+                                              uint32_t die)
+{
+    return drive->die[die].n_programs;
+}
+
+/* ---- States set by hand: to be undone before the drive runs on ------------ */
+
+static inline void inside_set_free_blocks(ScarpDrive *drive, uint32_t plane,
+                                          uint32_t n)
+{
+    drive->plane[plane].n_free = n;
+}
+
+static inline void inside_set_collects(ScarpDrive *drive, uint32_t plane,
+                                       bool collects)
+{
+    drive->plane[plane].gc.running = collects;
+}
+
+/* What dynamic allocation sees of a die. */
+static inline void inside_set_load(ScarpDrive *drive, uint32_t die,
+                                   uint32_t collections, uint32_t reads,
+                                   uint32_t programs)
+{
+    drive->die[die].gc_jobs = collections;
+    drive->die[die].n_reads = reads;
+    drive->die[die].n_programs = programs;
+}
+
+/* The plane that dynamic allocation looks at first. */
+static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
+{
+    drive->next_plane = plane;
+}
+
+/* ---- Policies, asked by hand --------------------------------------------- */
+
+static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
+                                       uint16_t stream)
+{
+    return drive->scheme.alloc->plane(drive, lpn, stream);
+}
+
+static inline uint32_t inside_choose_victim(ScarpDrive *drive, uint32_t plane)
+{
+    return drive->scheme.victim->choose(drive, plane);
+}
+
+static inline uint32_t inside_random_full(ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_victim_random_full(drive, plane);
+}
+
+/* Whether GC goes first on a die that collects and that the host waits for. */
+static inline bool inside_gc_turn(ScarpDrive *drive, uint32_t die)
+{
+    return drive->scheme.pacing->turn(drive, die) == TURN_GC;
+}
+
+/* The generator that policies draw from. */
+static inline uint64_t inside_random(uint64_t *state)
+{
+    return scarp_random(state);
+}
+
+static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,
+                                        uint32_t plane)
+{
+    return scarp_gc_cost_ns(drive, plane);
+}
+
+/* ---- Policies, watched: one drive at a time ------------------------------ */
+
+typedef void (*InsideChosen)(ScarpDrive *drive, uint32_t plane,
+                             uint32_t block);
+
+static struct {
+    const ScarpVictimOps *victim;
+    ScarpVictimOps watched_victim;
+    InsideChosen chosen;
+    const ScarpPacingOps *pacing;
+    ScarpPacingOps watched_pacing;
+    uint64_t looks;
+} inside G_GNUC_UNUSED;
+
+static inline uint32_t inside_choose_watched(ScarpDrive *drive, uint32_t plane)
+{
+    uint32_t block = inside.victim->choose(drive, plane);
+
+    inside.chosen(drive, plane, block);
+    return block;
+}
+
+/* chosen() is told of every victim, INSIDE_NONE when there was none. */
+static inline void inside_watch_victims(ScarpDrive *drive, InsideChosen chosen)
+{
+    inside.chosen = chosen;
+    inside.victim = drive->scheme.victim;
+    inside.watched_victim = *inside.victim;
+    inside.watched_victim.choose = inside_choose_watched;
+    drive->scheme.victim = &inside.watched_victim;
+}
+
+static inline void inside_unwatch_victims(ScarpDrive *drive)
+{
+    drive->scheme.victim = inside.victim;
+}
+
+static inline void inside_count_look(ScarpDrive *drive, uint32_t die)
+{
+    inside.looks++;
+    inside.pacing->check(drive, die);
+}
+
+/* Counts how often a die looks for work. */
+static inline void inside_watch_looks(ScarpDrive *drive)
+{
+    inside.looks = 0;
+    inside.pacing = drive->scheme.pacing;
+    inside.watched_pacing = *inside.pacing;
+    inside.watched_pacing.check = inside_count_look;
+    drive->scheme.pacing = &inside.watched_pacing;
+}
+
+static inline uint64_t inside_unwatch_looks(ScarpDrive *drive)
+{
+    drive->scheme.pacing = inside.pacing;
+    return inside.looks;
+}
+
+/* ---- Parity, and rest ---------------------------------------------------- */
+
+/* The parity's LPN of a unit's stripe. */
+static inline uint32_t inside_parity_lpn(const ScarpDrive *drive, uint32_t lpn)
+{
+    return scarp_parity_lpn(drive, lpn);
+}
+
+/* Where a unit of a stripe must be. */
+static inline uint32_t inside_parity_plane(const ScarpDrive *drive,
+                                           uint32_t lpn)
+{
+    return scarp_parity_plane(drive, lpn);
+}
+
+/* The laws of stripes, and what their pages hold. */
+static inline bool inside_parity_check(const ScarpDrive *drive, GError **error)
+{
+    return scarp_parity_check(drive, true, error);
+}
+
+/* Quiescent, and nothing is buffered or still to happen. */
+static inline bool inside_at_rest(const ScarpDrive *drive, GError **error)
+{
+    return scarp_at_rest(drive, error);
+}
+
+#endif /* INSIDE_H */
