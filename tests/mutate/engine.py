@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds the engine and its unit tests once, then again and again with one line changed.
+
+The engine is a shared library, so that a mutant costs the compilation of what the line reaches
+and one link; the tests stay as they are, but for those that include a changed header.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from candidates import Mutant
+
+LIBRARIES = ["glib-2.0", "zlib", "libzstd"]
+FLAGS = [
+    *["-std=gnu11", "-O2", "-w", "-fPIC", "-fno-semantic-interposition", "-DSCARP_CHECKED"],
+    *["-Iftl", "-Iftl/replay"],
+    # A line that an assertion names is no result.
+    *["-D__LINE__=0", "-Wno-builtin-macro-redefined"],
+]
+# What the tests read, besides what is compiled.
+TREE = ("ftl", "tests/unit", "tests/qtest/*.ini", "devices")
+# A test may take so many times the CPU time that it takes unchanged, and at least some seconds;
+# on a busy host it takes more time, but no more CPU time.
+CPU_FACTOR, CPU_LEAST_S = 10, 3
+MEMORY_BYTES = 8 << 30
+FILE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Test:
+    program: str
+    name: str
+    cpu_s: float  # unchanged
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """invalid: does not compile; equal: the same object code; stuck: waits, and no test says so."""
+
+    verdict: str  # invalid, equal, noticed, survived, stuck
+    by: str = ""  # the test that noticed
+    how: str = ""
+    code: str = ""  # a hash of the object code: the same as another mutant's?
+
+
+def _pkg_config(what: str) -> list[str]:
+    command = ["pkg-config", what, *LIBRARIES]
+    return shlex.split(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def files_hash(paths: list[Path], root: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def tree_files(root: Path, parts: tuple[str, ...] = TREE) -> list[Path]:
+    found = [path for part in parts for path in root.glob(part)]
+    inner = [path for folder in found if folder.is_dir() for path in folder.rglob("*")]
+    return [path for path in [*found, *inner] if path.is_file()]
+
+
+class Builder:
+    """Compiles and links in one copy of the tree."""
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.cflags = [*FLAGS, *_pkg_config("--cflags")]
+        self.libs = [*_pkg_config("--libs"), "-lm"]
+
+    def _cc(self, *arguments: str | Path) -> str:
+        """Empty, or what the compiler says."""
+        command = ["cc", *map(str, arguments)]
+        done = subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=False)
+        return (done.stderr or "failed") if done.returncode else ""
+
+    def compile(self, source: str, to: Path, *more: str) -> str:
+        return self._cc(*self.cflags, *more, "-c", "-o", to, source)
+
+    def link_library(self, objects: list[Path], to: Path) -> str:
+        return self._cc("-shared", "-o", to, *objects, *self.libs)
+
+    def link_test(self, object_: Path, library: Path, to: Path) -> str:
+        return self._cc("-o", to, object_, library, *self.libs)
+
+
+def _environment(library: Path, tree: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "G_TEST_SRCDIR": str(tree / "tests/qtest"),
+        "LD_LIBRARY_PATH": str(library.parent),
+        "MALLOC_PERTURB_": "165",  # what is not initialised is seen
+    }
+
+
+def run_test(program: Path, name: str, library: Path, tree: Path, cpu_s: float) -> tuple[str, bool]:
+    """What went wrong, or empty; and whether it waited without end, which is nobody's fault."""
+
+    def limits() -> None:
+        seconds = math.ceil(cpu_s)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.nice(5)
+
+    scratch = Path(tempfile.mkdtemp(dir=library.parent))
+    child = subprocess.Popen(
+        [program, "-q", "-p", name],
+        env={**_environment(library, tree), "TMPDIR": str(scratch)},
+        cwd=scratch,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=limits,
+    )
+    try:
+        status = child.wait(600 + 100 * cpu_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        return "waits", True
+    finally:
+        shutil.rmtree(scratch)
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "takes too long", False
+    if status < 0 and status != -signal.SIGABRT:
+        return signal.Signals(-status).name, False
+    return ("fails" if status else ""), False
+
+
+class Base:
+    """The unchanged engine and tests, built and timed once for a state of the tree."""
+
+    def __init__(self, root: Path, cache: Path) -> None:
+        self.key = files_hash([*tree_files(root), Path(__file__)], root)
+        self.times = cache / "times.json"
+        self.folder = cache / self.key
+        self.tree = self.folder / "tree"
+        self.library = self.folder / "libengine.so"
+        self.includes: dict[str, list[str]] = {}
+        self.tests: list[Test] = []
+        mark = self.folder / "built.json"
+        if not mark.is_file():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._copy(root, self.tree)
+            mark.write_text(json.dumps(self._build()))
+        built = json.loads(mark.read_text())
+        self.includes = built["includes"]
+        self.tests = [Test(*test) for test in built["tests"]]
+
+    @staticmethod
+    def _copy(root: Path, to: Path) -> None:
+        for path in tree_files(root):
+            copy = to / path.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+
+    def object_of(self, source: str) -> Path:
+        return self.folder / "obj" / (source.replace("/", "_") + ".o")
+
+    def program_of(self, source: str) -> Path:
+        return self.folder / "bin" / Path(source).stem
+
+    def sources(self, part: str) -> list[str]:
+        paths = (path.relative_to(self.tree).as_posix() for path in self.tree.glob(part))
+        return sorted(path for path in paths if path != "ftl/replay/main.c")
+
+    @property
+    def engine(self) -> list[str]:
+        return self.sources("ftl/**/*.c")
+
+    def reached_by(self, path: str) -> list[str]:
+        return [source for source, parts in self.includes.items() if path in parts]
+
+    def _build(self) -> dict[str, object]:
+        print("the engine and its tests, unchanged …", flush=True)
+        builder = Builder(self.tree)
+        for name in ("obj", "bin"):
+            (self.folder / name).mkdir()
+
+        def make(source: str) -> tuple[str, list[str]]:
+            to = self.object_of(source)
+            failed = builder.compile(source, to, "-MMD", "-MF", f"{to}.d")
+            if failed:
+                raise SystemExit(f"{source} does not compile: {failed}")
+            parts = Path(f"{to}.d").read_text().replace("\\\n", " ").split()[1:]
+            return source, [os.path.normpath(part) for part in parts]
+
+        tests = self.sources("tests/unit/**/*.c")
+        with ThreadPoolExecutor(2) as pool:
+            includes = dict(pool.map(make, [*self.engine, *tests]))
+        failed = builder.link_library([self.object_of(s) for s in self.engine], self.library)
+        for test in tests:
+            to = self.program_of(test)
+            failed = failed or builder.link_test(self.object_of(test), self.library, to)
+        if failed:
+            raise SystemExit(f"linking failed: {failed}")
+        return {"includes": includes, "tests": self._timed(tests)}
+
+    def _timed(self, sources: list[str]) -> list[tuple[str, str, float]]:
+        """Every test of every program, the quickest first; a program that is known keeps its times."""
+        known = json.loads(self.times.read_text()) if self.times.is_file() else {}
+        library = self.library.read_bytes()
+        keys = {
+            source: hashlib.sha256(library + self.object_of(source).read_bytes()).hexdigest()
+            for source in sources
+        }
+        tests = []
+        for source in (source for source in sources if keys[source] not in known):
+            listing = subprocess.run(
+                [self.program_of(source), "-l"],
+                env=_environment(self.library, self.tree),
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            names = (name for name in listing.stdout.splitlines() if name.startswith("/"))
+            tests += [(source, name) for name in names]
+        with ProcessPoolExecutor(2) as pool:
+            timed = list(pool.map(self._time, tests))
+        of = {
+            source: known.get(key) or [(name, cpu_s) for s, name, cpu_s in timed if s == source]
+            for source, key in keys.items()
+        }
+        self.times.write_text(json.dumps({key: of[source] for source, key in keys.items()}))
+        return sorted(((s, *test) for s in sources for test in of[s]), key=lambda test: test[2])
+
+    def _time(self, test: tuple[str, str]) -> tuple[str, str, float]:
+        source, name = test
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        wrong, _ = run_test(self.program_of(source), name, self.library, self.tree, 3600)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if wrong:
+            raise SystemExit(f"{name} {wrong} before anything is changed")
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return source, name, round(cpu_s, 4)
+
+
+class Worker:
+    """Tries mutants, one after the other, in a tree of its own."""
+
+    def __init__(self, base: Base, quick_s: float) -> None:
+        self.base = base
+        self.tests = [test for test in base.tests if test.cpu_s <= quick_s]
+        self.folder = base.folder / f"worker-{os.getpid()}"
+        self.tree = self.folder / "tree"
+        shutil.copytree(base.tree, self.tree)
+        self.builder = Builder(self.tree)
+        self.library = self.folder / base.library.name
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _build(self, path: str) -> tuple[Verdict | None, dict[str, Path]]:
+        """A verdict if there is nothing to test, and the programs that changed, too."""
+        base, code = self.base, hashlib.sha256()
+        objects = {source: base.object_of(source) for source in base.engine}
+        reached = base.reached_by(path)
+        for source in (s for s in reached if s in objects):
+            to = self.folder / objects[source].name
+            if self.builder.compile(source, to):
+                return Verdict("invalid"), {}
+            if to.read_bytes() != objects[source].read_bytes():
+                objects[source] = to
+                code.update(source.encode() + to.read_bytes())
+        if all(to == base.object_of(source) for source, to in objects.items()):
+            return Verdict("equal"), {}
+        programs = {}
+        failed = self.builder.link_library(list(objects.values()), self.library)
+        for source in (s for s in reached if s not in objects):
+            to = self.folder / base.object_of(source).name
+            programs[source] = self.folder / base.program_of(source).name
+            failed = failed or self.builder.compile(source, to)
+            failed = failed or self.builder.link_test(to, self.library, programs[source])
+        return Verdict("invalid" if failed else "survived", code=code.hexdigest()[:16]), programs
+
+    def attempt(self, mutant: Mutant) -> Verdict:
+        path = self.tree / mutant.path
+        source = path.read_text()
+        lines = source.splitlines(keepends=True)
+        lines[mutant.line - 1] = mutant.text
+        path.write_text("".join(lines))
+        try:
+            built, programs = self._build(mutant.path)
+        finally:
+            path.write_text(source)
+        assert built
+        return self._test(built, programs) if built.verdict == "survived" else built
+
+    def _test(self, built: Verdict, programs: dict[str, Path]) -> Verdict:
+        waited = ""
+        for test in self.tests:
+            program = programs.get(test.program) or self.base.program_of(test.program)
+            cpu_s = max(CPU_LEAST_S, CPU_FACTOR * test.cpu_s)
+            wrong, waits = run_test(program, test.name, self.library, self.base.tree, cpu_s)
+            if waits:
+                waited = test.name
+            elif wrong:
+                return Verdict("noticed", test.name, wrong, built.code)
+        return Verdict("stuck" if waited else "survived", waited, code=built.code)
+
+
+_worker: Worker | None = None
+
+
+def start_worker(base: Base, quick_s: float) -> None:
+    global _worker  # one for each process of the pool
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = Worker(base, quick_s)
+
+
+def attempt(mutant: Mutant) -> Verdict:
+    assert _worker
+    return _worker.attempt(mutant)
+
+
+def forget_workers(base: Base) -> None:
+    for folder in base.folder.glob("worker-*"):
+        with contextlib.suppress(OSError):
+            shutil.rmtree(folder)
