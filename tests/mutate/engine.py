@@ -93,7 +93,7 @@ class Builder:
         return self._cc(*self.cflags, *more, "-c", "-o", to, source)
 
     def link_library(self, objects: list[Path], to: Path) -> str:
-        return self._cc("-shared", "-o", to, *objects, *self.libs)
+        return self._cc("-shared", f"-Wl,-soname,{to.name}", "-o", to, *objects, *self.libs)
 
     def link_test(self, object_: Path, library: Path, to: Path) -> str:
         return self._cc("-o", to, object_, library, *self.libs)
@@ -211,6 +211,8 @@ class Base:
             failed = failed or builder.link_test(self.object_of(test), self.library, to)
         if failed:
             raise SystemExit(f"linking failed: {failed}")
+        if not run_test(self.program_of(tests[0]), "/", self.tree / "none", self.tree, 60)[0]:
+            raise SystemExit("the tests do not load the engine that they are given")
         return {"includes": includes, "tests": self._timed(tests)}
 
     def _timed(self, sources: list[str]) -> list[tuple[str, str, float]]:
