@@ -10,7 +10,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: fuzz help setup run compare shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
-	test-tsan test-determinism determinism bench against bench-guest reproduce lint clean
+	mutate test-tsan test-determinism determinism bench against bench-guest reproduce lint clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
@@ -73,6 +73,9 @@ against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
+
+mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --only ftl/gc/*')
+	@python3 tests/mutate/mutate.py $(ARGS)
 
 fuzz: ## the parsers, SECONDS each (default 60), by libFuzzer where clang has it
 	@sh tests/fuzz/run.sh $(or $(SECONDS),60)
