@@ -236,22 +236,24 @@ class Base:
             tests += [(source, name) for name in names]
         with ProcessPoolExecutor(2) as pool:
             timed = list(pool.map(self._time, tests))
+        wrong = {source: f"{name} {what}" for source, name, _, what in timed if what}
         of = {
-            source: known.get(key) or [(name, cpu_s) for s, name, cpu_s in timed if s == source]
+            source: known.get(key) or [(name, cpu_s) for s, name, cpu_s, _ in timed if s == source]
             for source, key in keys.items()
         }
-        self.times.write_text(json.dumps({key: of[source] for source, key in keys.items()}))
+        good = {key: of[source] for source, key in keys.items() if source not in wrong}
+        self.times.write_text(json.dumps(good))
+        if wrong:
+            raise SystemExit(f"before anything is changed {'; '.join(wrong.values())}")
         return sorted(((s, *test) for s in sources for test in of[s]), key=lambda test: test[2])
 
-    def _time(self, test: tuple[str, str]) -> tuple[str, str, float]:
+    def _time(self, test: tuple[str, str]) -> tuple[str, str, float, str]:
         source, name = test
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         wrong, _ = run_test(self.program_of(source), name, self.library, self.tree, 3600)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if wrong:
-            raise SystemExit(f"{name} {wrong} before anything is changed")
         cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return source, name, round(cpu_s, 4)
+        return source, name, round(cpu_s, 4), wrong
 
 
 class Worker:
