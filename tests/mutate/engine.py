@@ -38,6 +38,7 @@ TREE = ("ftl", "tests/unit", "tests/qtest/*.ini", "devices")
 CPU_FACTOR, CPU_LEAST_S = 10, 3
 MEMORY_BYTES = 8 << 30
 FILE_BYTES = 1 << 30
+TOO_LONG = "takes too long"
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def run_test(program: Path, name: str, library: Path, tree: Path, cpu_s: float) 
     finally:
         shutil.rmtree(scratch)
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return "takes too long", False
+        return TOO_LONG, False
     if status < 0 and status != -signal.SIGABRT:
         return signal.Signals(-status).name, False
     return ("fails" if status else ""), False
@@ -147,22 +148,18 @@ def run_test(program: Path, name: str, library: Path, tree: Path, cpu_s: float) 
 class Base:
     """The unchanged engine and tests, built and timed once for a state of the tree."""
 
-    def __init__(self, root: Path, cache: Path) -> None:
+    def __init__(self, root: Path, cache: Path, quick_s: float) -> None:
         self.key = files_hash([*tree_files(root), Path(__file__)], root)
-        self.times = cache / "times.json"
         self.folder = cache / self.key
         self.tree = self.folder / "tree"
         self.library = self.folder / "libengine.so"
-        self.includes: dict[str, list[str]] = {}
-        self.tests: list[Test] = []
-        mark = self.folder / "built.json"
+        mark = self.folder / "includes.json"
         if not mark.is_file():
             shutil.rmtree(self.folder, ignore_errors=True)
             self._copy(root, self.tree)
             mark.write_text(json.dumps(self._build()))
-        built = json.loads(mark.read_text())
-        self.includes = built["includes"]
-        self.tests = [Test(*test) for test in built["tests"]]
+        self.includes: dict[str, list[str]] = json.loads(mark.read_text())
+        self.tests = self._timed(cache / "times.json", quick_s)
 
     @staticmethod
     def _copy(root: Path, to: Path) -> None:
@@ -188,7 +185,7 @@ class Base:
     def reached_by(self, path: str) -> list[str]:
         return [source for source, parts in self.includes.items() if path in parts]
 
-    def _build(self) -> dict[str, object]:
+    def _build(self) -> dict[str, list[str]]:
         print("the engine and its tests, unchanged …", flush=True)
         builder = Builder(self.tree)
         for name in ("obj", "bin"):
@@ -213,18 +210,19 @@ class Base:
             raise SystemExit(f"linking failed: {failed}")
         if not run_test(self.program_of(tests[0]), "/", self.tree / "none", self.tree, 60)[0]:
             raise SystemExit("the tests do not load the engine that they are given")
-        return {"includes": includes, "tests": self._timed(tests)}
+        return includes
 
-    def _timed(self, sources: list[str]) -> list[tuple[str, str, float]]:
-        """Every test of every program, the quickest first; a program that is known keeps its times."""
-        known = json.loads(self.times.read_text()) if self.times.is_file() else {}
+    def _timed(self, known: Path, quick_s: float) -> list[Test]:
+        """The tests that take no more, the quickest first.
+
+        Of a program and an engine that were timed before, only those are tried that took more.
+        """
+        times: dict[str, dict[str, float]] = {}
+        old = json.loads(known.read_text()) if known.is_file() else {}
         library = self.library.read_bytes()
-        keys = {
-            source: hashlib.sha256(library + self.object_of(source).read_bytes()).hexdigest()
-            for source in sources
-        }
-        tests = []
-        for source in (source for source in sources if keys[source] not in known):
+        for source in self.sources("tests/unit/**/*.c"):
+            code = hashlib.sha256(library + self.object_of(source).read_bytes()).hexdigest()
+            times[source] = old.setdefault(code, {})
             listing = subprocess.run(
                 [self.program_of(source), "-l"],
                 env=_environment(self.library, self.tree),
@@ -232,36 +230,51 @@ class Base:
                 text=True,
                 check=True,
             )
-            names = (name for name in listing.stdout.splitlines() if name.startswith("/"))
-            tests += [(source, name) for name in names]
+            for name in (name for name in listing.stdout.splitlines() if name.startswith("/")):
+                times[source].setdefault(name, 0.0)
+        # A time below 0 says: not within so much.
+        wanted = [
+            (source, name, quick_s)
+            for source, tests in times.items()
+            for name, cpu_s in tests.items()
+            if cpu_s <= 0 and -cpu_s < quick_s
+        ]
         with ProcessPoolExecutor(2) as pool:
-            timed = list(pool.map(self._time, tests))
-        wrong = {source: f"{name} {what}" for source, name, _, what in timed if what}
-        of = {
-            source: known.get(key) or [(name, cpu_s) for s, name, cpu_s, _ in timed if s == source]
-            for source, key in keys.items()
-        }
-        good = {key: of[source] for source, key in keys.items() if source not in wrong}
-        self.times.write_text(json.dumps(good))
+            found = list(pool.map(self._time, wanted))
+        wrong = ""
+        for (source, name, _), (cpu_s, what) in zip(wanted, found, strict=True):
+            times[source][name] = cpu_s
+            if what:
+                wrong += f"; {name} {what}"
+                del times[source][name]
+        known.write_text(json.dumps(old))
         if wrong:
-            raise SystemExit(f"before anything is changed {'; '.join(wrong.values())}")
-        return sorted(((s, *test) for s in sources for test in of[s]), key=lambda test: test[2])
+            raise SystemExit(f"before anything is changed{wrong}")
+        tests = [
+            Test(source, name, cpu_s)
+            for source, tests in times.items()
+            for name, cpu_s in tests.items()
+            if 0 < cpu_s <= quick_s
+        ]
+        return sorted(tests, key=lambda test: test.cpu_s)
 
-    def _time(self, test: tuple[str, str]) -> tuple[str, str, float, str]:
-        source, name = test
+    def _time(self, test: tuple[str, str, float]) -> tuple[float, str]:
+        source, name, quick_s = test
+        limit_s = min(quick_s, 3600)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        wrong, _ = run_test(self.program_of(source), name, self.library, self.tree, 3600)
+        wrong, _ = run_test(self.program_of(source), name, self.library, self.tree, limit_s)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if wrong == TOO_LONG:
+            return -quick_s, ""
         cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return source, name, round(cpu_s, 4), wrong
+        return max(round(cpu_s, 4), 0.0001), wrong
 
 
 class Worker:
     """Tries mutants, one after the other, in a tree of its own."""
 
-    def __init__(self, base: Base, quick_s: float) -> None:
+    def __init__(self, base: Base) -> None:
         self.base = base
-        self.tests = [test for test in base.tests if test.cpu_s <= quick_s]
         self.folder = base.folder / f"worker-{os.getpid()}"
         self.tree = self.folder / "tree"
         shutil.copytree(base.tree, self.tree)
@@ -309,7 +322,7 @@ class Worker:
 
     def _test(self, built: Verdict, programs: dict[str, Path]) -> Verdict:
         waited = ""
-        for test in self.tests:
+        for test in self.base.tests:
             program = programs.get(test.program) or self.base.program_of(test.program)
             cpu_s = max(CPU_LEAST_S, CPU_FACTOR * test.cpu_s)
             wrong, waits = run_test(program, test.name, self.library, self.base.tree, cpu_s)
@@ -323,10 +336,10 @@ class Worker:
 _worker: Worker | None = None
 
 
-def start_worker(base: Base, quick_s: float) -> None:
+def start_worker(base: Base) -> None:
     global _worker  # one for each process of the pool
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker = Worker(base, quick_s)
+    _worker = Worker(base)
 
 
 def attempt(mutant: Mutant) -> Verdict:

@@ -111,7 +111,7 @@ def main() -> int:
 
     folder = cache.cache_dir() / "mutate"
     folder.mkdir(exist_ok=True)
-    base = engine.Base(ROOT, folder)
+    base = engine.Base(ROOT, folder, arguments.quick)
     engine.forget_workers(base)
     mutants = candidates.of_tree(base.tree, arguments.only)
     random.Random(arguments.seed).shuffle(mutants)
@@ -138,7 +138,7 @@ def main() -> int:
 
     context = multiprocessing.get_context("fork")
     with futures.ProcessPoolExecutor(
-        arguments.jobs, context, initializer=engine.start_worker, initargs=(base, arguments.quick)
+        arguments.jobs, context, initializer=engine.start_worker, initargs=(base,)
     ) as pool:
         while True:
             while len(running) < arguments.jobs and len(sample) + len(running) < arguments.sample:

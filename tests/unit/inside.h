@@ -220,6 +220,100 @@ static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
     drive->next_plane = plane;
 }
 
+/*
+ * Breaks one law of a drive of one plane that has been aged, and returns what
+ * scarp_check() is to say; NULL: there are no more laws.  Such a drive is good
+ * for nothing but scarp_check() and scarp_drive_free().
+ */
+static inline const char *inside_break(ScarpDrive *drive, unsigned law)
+{
+    ScarpPlane *plane = &drive->plane[0];
+    uint32_t lpn = 0, b = plane->full_tail, low = 0, unmapped = 0;
+    ScarpBlock *block, *open;
+
+    while (!plane->bucket_filled[low / 64]) {
+        low += 64;
+    }
+    low += __builtin_ctzll(plane->bucket_filled[low / 64]);
+    while (drive->link[b].prev == SCARP_NONE || !scarp_block(drive, b)->valid) {
+        b = drive->block_rest[b].full_prev;
+    }
+    while (drive->l2p[unmapped] != SCARP_NONE) {
+        unmapped++;
+    }
+    while (drive->l2p[lpn] == SCARP_NONE) {
+        lpn++;
+    }
+    block = scarp_block(drive, b);
+    open = scarp_block(drive, plane->active[ACTIVE_HOST]);
+    switch (law) {
+    case 0: /* forward and reverse map */
+        drive->l2p[lpn] = drive->l2p[lpn + 1];
+        return "valid units of block";
+    case 1:
+        drive->l2p[unmapped] = drive->l2p[lpn];
+        return "reverse map of unit";
+    case 2: /* marks and counts of valid units */
+        block->is_valid[0] ^= 1;
+        return "valid units of block";
+    case 3:
+        block->valid--;
+        return "valid units of block";
+    case 4:
+        plane->valid++;
+        return "valid units of plane";
+    case 5: /* pages of a block */
+        scarp_block(drive, plane->free.head)->written = 1;
+        return "pages in free block";
+    case 6:
+        block->written = (block->valid - 1) / drive->units_per_page;
+        return "valid over written units of block";
+    case 7:
+        block->programmed = block->written + 1;
+        return "programmed pages of block";
+    case 8: /* buckets: the candidates by valid units */
+        plane->bucket_filled[low / 64] ^= 1ull << (low % 64);
+        return "mark of bucket";
+    case 9:
+        block->state = BLOCK_VICTIM;
+        return "bucket of block";
+    case 10:
+        drive->link[b].prev = b;
+        return "block before block";
+    case 11:
+        plane->bucket[low].tail = plane->free.head;
+        return "last block of bucket";
+    case 12:
+        plane->bucket[low] = (BlockList) { SCARP_NONE, SCARP_NONE };
+        plane->bucket_filled[low / 64] ^= 1ull << (low % 64);
+        return "candidates of plane";
+    case 13: /* counts of blocks */
+        plane->n_free++;
+        return "free blocks of plane";
+    case 14:
+        plane->n_bad++;
+        return "bad blocks of plane";
+    case 15:
+        plane->n_full--;
+        return "bad blocks of plane";
+    case 16: /* write points */
+        plane->active[ACTIVE_HOST] = b;
+        return "open block";
+    case 17:
+        plane->active[ACTIVE_HOST + SCARP_MAX_STREAMS - 1] =
+            plane->active[ACTIVE_HOST];
+        return "open block";
+    case 18:
+        plane->active[ACTIVE_HOST] = SCARP_NONE;
+        return "open blocks of plane";
+    case 19:
+        open->stream++;
+        return "stream of block";
+    default:
+        return NULL;
+    }
+}
+
 /* ---- Policies, asked by hand --------------------------------------------- */
 
 static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
