@@ -198,6 +198,19 @@ static inline void inside_set_free_blocks(ScarpDrive *drive, uint32_t plane,
     drive->plane[plane].n_free = n;
 }
 
+/* Units. */
+static inline void inside_set_valid(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t n)
+{
+    drive->plane[plane].valid = n;
+}
+
+static inline uint32_t inside_valid_of_plane(const ScarpDrive *drive,
+                                             uint32_t plane)
+{
+    return drive->plane[plane].valid;
+}
+
 static inline void inside_set_collects(ScarpDrive *drive, uint32_t plane,
                                        bool collects)
 {
@@ -322,6 +335,16 @@ static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
     return drive->scheme.alloc->plane(drive, lpn, stream);
 }
 
+/* Where a unit goes that a collection of the plane's first block moves. */
+static inline uint32_t inside_place(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t lpn)
+{
+    ScarpGc gc = { .plane = plane,
+                   .victim = plane * (uint32_t)drive->d.blocks_per_plane };
+
+    return drive->scheme.place->plane(drive, &gc, lpn);
+}
+
 static inline uint32_t inside_choose_victim(ScarpDrive *drive, uint32_t plane)
 {
     return drive->scheme.victim->choose(drive, plane);
@@ -342,6 +365,12 @@ static inline bool inside_gc_turn(ScarpDrive *drive, uint32_t die)
 static inline uint64_t inside_random(uint64_t *state)
 {
     return scarp_random(state);
+}
+
+/* As it is now; a drive has one. */
+static inline uint64_t inside_random_state(const ScarpDrive *drive)
+{
+    return drive->random;
 }
 
 static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,
