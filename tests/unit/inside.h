@@ -190,12 +190,25 @@ static inline uint32_t inside_queued_programs(const ScarpDrive *drive,
     return drive->die[die].n_programs;
 }
 
+/* The full block that was filled longest ago. */
+static inline uint32_t inside_oldest_full(const ScarpDrive *drive,
+                                          uint32_t plane)
+{
+    return drive->plane[plane].full_head;
+}
+
 /* ---- States set by hand: to be undone before the drive runs on ------------ */
 
 static inline void inside_set_free_blocks(ScarpDrive *drive, uint32_t plane,
                                           uint32_t n)
 {
     drive->plane[plane].n_free = n;
+}
+
+static inline void inside_set_erases(ScarpDrive *drive, uint32_t block,
+                                     uint32_t erases)
+{
+    scarp_block(drive, block)->erases = erases;
 }
 
 /* Units. */
@@ -348,6 +361,13 @@ static inline uint32_t inside_place(ScarpDrive *drive, uint32_t plane,
 static inline uint32_t inside_choose_victim(ScarpDrive *drive, uint32_t plane)
 {
     return drive->scheme.victim->choose(drive, plane);
+}
+
+/* The policy's choice, or the one that is to be collected for its wear. */
+static inline uint32_t inside_collect_next(ScarpDrive *drive, uint32_t plane,
+                                           bool *levelling)
+{
+    return scarp_gc_choose_victim(drive, plane, levelling);
 }
 
 static inline uint32_t inside_random_full(ScarpDrive *drive, uint32_t plane)
