@@ -60,7 +60,9 @@ def excludes() -> list[Exclude]:
         return re.compile(rule[name]) if name in rule else None
 
     return [
-        Exclude(rule.get("files", "*"), *(pattern(rule, n) for n in ("functions", "lines", "rules")))
+        Exclude(
+            rule.get("files", "*"), *(pattern(rule, n) for n in ("functions", "lines", "rules"))
+        )
         for rule in rules
     ]
 

@@ -22,6 +22,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -64,7 +65,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="of paths: ftl/gc/*")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="at once (2)")
-    parser.add_argument("--at-least", type=float, default=90, metavar="PERCENT", help="noticed (90)")
+    parser.add_argument(
+        "--at-least", type=float, default=90, metavar="PERCENT", help="noticed (90)"
+    )
     parser.add_argument(
         "--quick",
         type=float,
@@ -123,7 +126,8 @@ def main() -> int:
     print(f"{len(mutants)} candidates; {len(base.tests)} tests", flush=True)
 
     def name_of(mutant: candidates.Mutant) -> str:
-        return hashlib.sha256(f"{mutant.path}:{mutant.line}:{mutant.text}".encode()).hexdigest()[:16]
+        text = f"{mutant.path}:{mutant.line}:{mutant.text}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     sample: list[candidates.Mutant] = []
     codes: set[str] = set()
@@ -169,7 +173,7 @@ def main() -> int:
     return report(arguments, base.tree, verdicts)
 
 
-def report(arguments: argparse.Namespace, tree: Path, verdicts: dict) -> int:
+def report(arguments: argparse.Namespace, tree: Path, verdicts: dict[Any, str]) -> int:
     import candidates
 
     allowed = listed()
