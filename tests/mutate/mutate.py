@@ -16,7 +16,6 @@ import json
 import math
 import multiprocessing
 import os
-import random
 import re
 import sys
 import time
@@ -116,18 +115,22 @@ def main() -> int:
     folder.mkdir(exist_ok=True)
     base = engine.Base(ROOT, folder, arguments.quick)
     engine.forget_workers(base)
-    mutants = candidates.of_tree(base.tree, arguments.only)
-    random.Random(arguments.seed).shuffle(mutants)
+
+    def name_of(mutant: candidates.Mutant) -> str:
+        text = f"{mutant.path}:{mutant.line}:{mutant.text}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def turn_of(mutant: candidates.Mutant) -> str:
+        # What is left out, or another line, changes nobody else's turn.
+        return hashlib.sha256(f"{arguments.seed} {name_of(mutant)}".encode()).hexdigest()
+
+    mutants = sorted(candidates.of_tree(base.tree, arguments.only), key=turn_of)
     sources = engine.files_hash(engine.tree_files(ROOT, ("ftl",)), ROOT)
     path = folder / f"found-{sources}.jsonl"
     if arguments.fresh:
         path.unlink(missing_ok=True)
     found = Found(path, f"{base.key} {arguments.quick}")
     print(f"{len(mutants)} candidates; {len(base.tests)} tests", flush=True)
-
-    def name_of(mutant: candidates.Mutant) -> str:
-        text = f"{mutant.path}:{mutant.line}:{mutant.text}"
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     sample: list[candidates.Mutant] = []
     codes: set[str] = set()

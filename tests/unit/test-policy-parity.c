@@ -130,9 +130,51 @@ static void test_sooner(void)
     check_sooner("rotating+reconstruct", MOVE);
 }
 
+/* Planes of a group that share a die, be it the first two or the last. */
+static void test_dies_of_group(void)
+{
+    static const struct {
+        const char *overrides;
+        bool good;
+    } rows[] = {
+        { "ftl.parity_width=2,ftl.allocation=pcwd,geometry.planes_per_die=2",
+          false },
+        { "ftl.parity_width=4,ftl.allocation=pcwd,geometry.planes_per_die=2",
+          false },
+        { "ftl.parity_width=2,ftl.allocation=cpwd,geometry.planes_per_die=2",
+          true },
+        { "ftl.parity_width=4,ftl.allocation=cwdp,geometry.planes_per_die=2",
+          true },
+        { "ftl.parity_width=4,ftl.allocation=cpwd,geometry.planes_per_die=2",
+          false },
+        { "ftl.parity_width=8,ftl.allocation=cwdp,geometry.planes_per_die=2",
+          false },
+        { "ftl.parity_width=3", false }, /* does not divide four planes */
+        { "ftl.parity_width=2", true },
+    };
+    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "tiny.ini",
+                                                  NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        ScarpConfig config = { .description_path = path, .scheme = "baseline",
+                               .overrides = rows[i].overrides };
+        g_autoptr(GError) error = NULL;
+        ScarpDrive *drive = scarp_drive_new(&config, &error);
+
+        g_test_message("%s", rows[i].overrides);
+        g_assert_true(!!drive == rows[i].good);
+        if (drive) {
+            scarp_drive_free(drive);
+        } else {
+            g_assert_nonnull(strstr(error->message, "of different dies"));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/reconstruct/sooner", test_sooner);
+    g_test_add_func("/policy/parity/dies-of-group", test_dies_of_group);
     return g_test_run();
 }
