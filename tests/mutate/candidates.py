@@ -89,8 +89,8 @@ def _functions(lines: list[str]) -> list[str]:
         elif line.startswith("}"):
             head = inside = ""
         elif not inside:
-            head = "" if line.rstrip().endswith((";", "}")) or line[:1] == "#" else head + line
-            head = head if head.strip() else ""
+            goes_on = line.strip() and not line.rstrip().endswith((";", "}")) and line[0] != "#"
+            head = head + line if goes_on else ""
     return names
 
 

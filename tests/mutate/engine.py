@@ -3,11 +3,13 @@
 
 The engine is a shared library, so that a mutant costs the compilation of what the line reaches
 and one link; the tests stay as they are, but for those that include a changed header.
+
+There are two builds: a quick one, whose object code also tells whether a mutant changes anything,
+and one with sanitizers, as tests/unit/run.sh has it, for what the quick one does not notice.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -18,24 +20,42 @@ import signal
 import subprocess
 import tempfile
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from candidates import Mutant
 
 LIBRARIES = ["glib-2.0", "zlib", "libzstd"]
-FLAGS = [
-    *["-std=gnu11", "-O2", "-w", "-fPIC", "-fno-semantic-interposition", "-DSCARP_CHECKED"],
-    *["-Iftl", "-Iftl/replay"],
+
+
+@dataclass(frozen=True)
+class Build:
+    name: str
+    flags: tuple[str, ...]
+    memory_bytes: int
+    longest_s: float  # tests that take more CPU time are left out
+
+
+QUICK = Build(
+    "quick",
     # A line that an assertion names is no result.
-    *["-D__LINE__=0", "-Wno-builtin-macro-redefined"],
-]
+    ("-O2", "-D__LINE__=0", "-Wno-builtin-macro-redefined"),
+    8 << 30,
+    3600,
+)
+SANITIZED = Build(
+    "sanitized",
+    ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    resource.RLIM_INFINITY,  # the address space is full of shadows
+    2,
+)
+COMMON = ["-std=gnu11", "-w", "-fPIC", "-fno-semantic-interposition", "-DSCARP_CHECKED"]
+INCLUDES = ["-Iftl", "-Iftl/replay"]
 # What the tests read, besides what is compiled.
 TREE = ("ftl", "tests/unit", "tests/qtest/*.ini", "devices")
 # A test may take so many times the CPU time that it takes unchanged, and a second in any case;
 # on a busy host it takes more time, but no more CPU time.
 CPU_FACTOR, CPU_LEAST_S = 10, 1
-MEMORY_BYTES = 8 << 30
 FILE_BYTES = 1 << 30
 TOO_LONG = "takes too long"
 
@@ -78,10 +98,10 @@ def tree_files(root: Path, parts: tuple[str, ...] = TREE) -> list[Path]:
 class Builder:
     """Compiles and links in one copy of the tree."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, build: Build) -> None:
         self.tree = tree
-        self.cflags = [*FLAGS, *_pkg_config("--cflags")]
-        self.libs = [*_pkg_config("--libs"), "-lm"]
+        self.cflags = [*COMMON, *build.flags, *INCLUDES, *_pkg_config("--cflags")]
+        self.libs = [*(f for f in build.flags if "sanitize=" in f), *_pkg_config("--libs"), "-lm"]
 
     def _cc(self, *arguments: str | Path) -> str:
         """Empty, or what the compiler says."""
@@ -108,13 +128,15 @@ def _environment(library: Path, tree: Path) -> dict[str, str]:
     }
 
 
-def run_test(program: Path, name: str, library: Path, tree: Path, cpu_s: float) -> tuple[str, bool]:
+def run_test(
+    program: Path, name: str, library: Path, tree: Path, cpu_s: float, build: Build
+) -> tuple[str, bool]:
     """What went wrong, or empty; and whether it waited without end, which is nobody's fault."""
 
     def limits() -> None:
         # Of CPU time; it goes on through exec, and ends the test by SIGPROF.
         signal.setitimer(signal.ITIMER_PROF, cpu_s)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (build.memory_bytes, build.memory_bytes))
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.nice(5)
@@ -147,9 +169,10 @@ def run_test(program: Path, name: str, library: Path, tree: Path, cpu_s: float) 
 class Base:
     """The unchanged engine and tests, built and timed once for a state of the tree."""
 
-    def __init__(self, root: Path, cache: Path, quick_s: float) -> None:
+    def __init__(self, root: Path, cache: Path, build: Build, quick_s: float) -> None:
+        self.build = build
         self.key = files_hash([*tree_files(root), Path(__file__)], root)
-        self.folder = cache / self.key
+        self.folder = cache / f"{self.key}-{build.name}"
         self.tree = self.folder / "tree"
         self.library = self.folder / "libengine.so"
         mark = self.folder / "includes.json"
@@ -158,7 +181,7 @@ class Base:
             self._copy(root, self.tree)
             mark.write_text(json.dumps(self._build()))
         self.includes: dict[str, list[str]] = json.loads(mark.read_text())
-        self.tests = self._timed(cache / "times.json", quick_s)
+        self.tests = self._timed(cache / f"times-{build.name}.json", min(quick_s, build.longest_s))
 
     @staticmethod
     def _copy(root: Path, to: Path) -> None:
@@ -185,8 +208,8 @@ class Base:
         return [source for source, parts in self.includes.items() if path in parts]
 
     def _build(self) -> dict[str, list[str]]:
-        print("the engine and its tests, unchanged …", flush=True)
-        builder = Builder(self.tree)
+        print(f"the engine and its tests, unchanged ({self.build.name}) …", flush=True)
+        builder = Builder(self.tree, self.build)
         for name in ("obj", "bin"):
             (self.folder / name).mkdir()
 
@@ -207,7 +230,9 @@ class Base:
             failed = failed or builder.link_test(self.object_of(test), self.library, to)
         if failed:
             raise SystemExit(f"linking failed: {failed}")
-        if not run_test(self.program_of(tests[0]), "/", self.tree / "none", self.tree, 60)[0]:
+        if not run_test(
+            self.program_of(tests[0]), "/", self.tree / "none", self.tree, 60, self.build
+        )[0]:
             raise SystemExit("the tests do not load the engine that they are given")
         return includes
 
@@ -259,9 +284,9 @@ class Base:
 
     def _time(self, test: tuple[str, str, float]) -> tuple[float, str]:
         source, name, quick_s = test
-        limit_s = min(quick_s, 3600)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        wrong, _ = run_test(self.program_of(source), name, self.library, self.tree, limit_s)
+        program = self.program_of(source)
+        wrong, _ = run_test(program, name, self.library, self.tree, quick_s, self.build)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if wrong == TOO_LONG:
             return -quick_s, ""
@@ -277,11 +302,8 @@ class Worker:
         self.folder = base.folder / f"worker-{os.getpid()}"
         self.tree = self.folder / "tree"
         shutil.copytree(base.tree, self.tree)
-        self.builder = Builder(self.tree)
+        self.builder = Builder(self.tree, base.build)
         self.library = self.folder / base.library.name
-
-    def close(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _build(self, path: str) -> tuple[Verdict | None, dict[str, Path]]:
         """A verdict if there is nothing to test, and the programs that changed, too."""
@@ -324,7 +346,9 @@ class Worker:
         for test in self.base.tests:
             program = programs.get(test.program) or self.base.program_of(test.program)
             cpu_s = max(CPU_LEAST_S, CPU_FACTOR * test.cpu_s)
-            wrong, waits = run_test(program, test.name, self.library, self.base.tree, cpu_s)
+            wrong, waits = run_test(
+                program, test.name, self.library, self.base.tree, cpu_s, self.base.build
+            )
             if waits:
                 waited = test.name
             elif wrong:
@@ -332,21 +356,28 @@ class Worker:
         return Verdict("stuck" if waited else "survived", waited, code=built.code)
 
 
-_worker: Worker | None = None
+_workers: list[Worker] = []  # of this process of the pool, one for each build
 
 
-def start_worker(base: Base) -> None:
-    global _worker  # one for each process of the pool
+def start_worker(bases: list[Base]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker = Worker(base)
+    _workers.extend(Worker(base) for base in bases)
 
 
 def attempt(mutant: Mutant) -> Verdict:
-    assert _worker
-    return _worker.attempt(mutant)
+    first = _workers[0].attempt(mutant)
+    for worker in _workers[1:]:
+        if first.verdict != "survived":
+            break
+        more = worker.attempt(mutant)
+        if more.verdict in ("noticed", "stuck"):
+            return replace(more, how=f"{more.how} ({worker.base.build.name})", code=first.code)
+    return first
 
 
-def forget_workers(base: Base) -> None:
-    for folder in base.folder.glob("worker-*"):
-        with contextlib.suppress(OSError):
-            shutil.rmtree(folder)
+def forget_others(cache: Path, bases: list[Base]) -> None:
+    """Builds of another state of the tree, and trees of workers that have ended."""
+    kept = {base.folder for base in bases}
+    for folder in (path for path in cache.iterdir() if path.is_dir()):
+        for old in folder.glob("worker-*") if folder in kept else [folder]:
+            shutil.rmtree(old, ignore_errors=True)

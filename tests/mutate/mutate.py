@@ -103,6 +103,11 @@ class Found:
 
 def main() -> int:
     arguments = parse()
+    with cache.locked("mutate"):
+        return mutate(arguments)
+
+
+def mutate(arguments: argparse.Namespace) -> int:
     try:
         import universalmutator  # type: ignore[import-not-found] # noqa: F401
     except ImportError:
@@ -113,8 +118,10 @@ def main() -> int:
 
     folder = cache.cache_dir() / "mutate"
     folder.mkdir(exist_ok=True)
-    base = engine.Base(ROOT, folder, arguments.quick)
-    engine.forget_workers(base)
+    builds = (engine.QUICK, engine.SANITIZED)
+    bases = [engine.Base(ROOT, folder, build, arguments.quick) for build in builds]
+    base = bases[0]
+    engine.forget_others(folder, bases)
 
     def name_of(mutant: candidates.Mutant) -> str:
         text = f"{mutant.path}:{mutant.line}:{mutant.text}"
@@ -145,7 +152,7 @@ def main() -> int:
 
     context = multiprocessing.get_context("fork")
     with futures.ProcessPoolExecutor(
-        arguments.jobs, context, initializer=engine.start_worker, initargs=(base,)
+        arguments.jobs, context, initializer=engine.start_worker, initargs=(bases,)
     ) as pool:
         while True:
             while len(running) < arguments.jobs and len(sample) + len(running) < arguments.sample:
@@ -171,7 +178,7 @@ def main() -> int:
                         f"{entry['verdict']}{by}: {mutant.path}:{mutant.line}",
                         flush=True,
                     )
-    engine.forget_workers(base)
+    engine.forget_others(folder, bases)
     verdicts = {mutant: found.of[name_of(mutant)]["verdict"] for mutant in sample}
     return report(arguments, base.tree, verdicts)
 

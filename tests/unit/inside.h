@@ -340,6 +340,147 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
     }
 }
 
+/*
+ * Makes a drive of one plane, aged and at rest, into one that an image of it
+ * must not start a drive from, and returns what is to be said then; "": it may,
+ * just; NULL: there are no more.  Good for nothing but scarp_save().
+ */
+static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
+{
+    ScarpPlane *plane = &drive->plane[0];
+    uint32_t b = plane->full_head, units = drive->units_per_block, ppn = 0;
+    ScarpBlock *block, *open;
+
+    while (scarp_block(drive, b)->valid < 2) {
+        b = drive->block_rest[b].full_next;
+    }
+    while (!scarp_map_valid(drive, ppn)) {
+        ppn++;
+    }
+    block = scarp_block(drive, b);
+    open = scarp_block(drive, plane->active[ACTIVE_HOST]);
+    switch (n) {
+    case 0:
+        return "";
+    case 1:
+        block->state = BLOCK_VICTIM;
+        return "is in state 3 with 8 pages written";
+    case 2:
+        block->state = BLOCK_BAD + 1;
+        return "a block's state is 5; allowed are 0 to 4";
+    case 3:
+        block->origin = SCARP_ORIGIN_PREMIGRATE;
+        return "";
+    case 4:
+        block->origin = SCARP_ORIGIN_PREMIGRATE + 1;
+        return "a block's origin is 4; allowed are 0 to 3";
+    case 5:
+        block->stream = SCARP_MAX_STREAMS - 1;
+        return "";
+    case 6:
+        block->stream = SCARP_MAX_STREAMS;
+        return "a block's stream is 8; allowed are 0 to 7";
+    case 7:
+        block->written = 9;
+        return "a block's written pages is 9; allowed are 0 to 8";
+    case 8:
+        block->erases = UINT32_MAX - 1;
+        return "";
+    case 9:
+        block->erases = UINT32_MAX;
+        return "a block's erases is 4294967295";
+    case 10:
+        block->modified_ns = drive->now_ns;
+        return "";
+    case 11:
+        block->modified_ns = drive->now_ns + 1;
+        return "a block's modified_ns is";
+    case 12:
+        drive->block_rest[b].seq = drive->next_block_seq;
+        return "";
+    case 13:
+        drive->block_rest[b].seq = drive->next_block_seq + 1;
+        return "a block's seq is";
+    case 14:
+        drive->random = 0;
+        return "random is 0; allowed are 1 to 18446744073709551615";
+    case 15:
+        drive->next_plane = 1;
+        return "next_plane is 1; allowed are 0 to 0";
+    case 16:
+        drive->next_seq = 1ull << 63;
+        return "next_seq is 9223372036854775808; allowed are 0 to "
+               "9223372036854775807";
+    case 17:
+        drive->next_block_seq = 1ull << 63;
+        return "next_block_seq is 9223372036854775808";
+    case 18:
+        drive->past_ns = INT64_MAX / 2 - drive->now_ns + 1;
+        return "life_ns is 4611686018427387904; allowed are 0 to "
+               "4611686018427387903";
+    case 19:
+        scarp_block(drive, plane->free.head)->written = 1;
+        return "is in state 0 with 1 pages written";
+    case 20:
+        block->written = 0;
+        return "is in state 2 with 0 pages written";
+    case 21:
+        open->written = 8;
+        return "is in state 1 with 8 pages written";
+    case 22:
+        open->written = 0;
+        return "is in state 1 with 0 pages written";
+    case 23:
+        plane->active[ACTIVE_GC] = b;
+        return "is in a list of state 1, or twice";
+    case 24:
+        plane->active[ACTIVE_GC] = plane->active[ACTIVE_HOST];
+        return "is in a list of state 1, or twice";
+    case 25:
+        plane->active[ACTIVE_GC] = drive->n_blocks;
+        return "a list's block is 64; allowed are 0 to 63";
+    case 26:
+        plane->n_full--;
+        return "is in no list";
+    case 27:
+        open->stream = 1;
+        return "is of another stream";
+    case 28:
+        drive->p2l[ppn] = drive->mapped_units;
+        return "holds the logical unit";
+    case 29:
+        drive->p2l[b * units] = drive->p2l[b * units + 1];
+        block->is_valid[0] |= 3;
+        return "is in ";
+    case 30:
+        scarp_block(drive, plane->free.head)->is_valid[0] = 1;
+        return "holds the logical unit 4294967295";
+    case 31:
+        drive->p2l[(plane->active[ACTIVE_HOST] + 1) * units - 1] = 0;
+        return "has a unit in a page that is not written";
+    case 32:
+        plane->n_free = 0;
+        return "free blocks of a plane is 0; allowed are 1 to 64";
+    case 33:
+        plane->n_free--;
+        return "is in no list";
+    default:
+        return NULL;
+    }
+}
+
+/* In all planes, as the drive counts them. */
+static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
+{
+    return drive->n_free;
+}
+
+/* One bit of what is stored for a unit is another. */
+static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn)
+{
+    *(uint8_t *)scarp_store_get(drive, drive->l2p[lpn]) ^= 0x10;
+}
+
 /* ---- Policies, asked by hand --------------------------------------------- */
 
 static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,

@@ -171,10 +171,37 @@ static void test_dies_of_group(void)
     }
 }
 
+/* What the check of contents is worth: a bit of a page, or of a parity. */
+static void test_check_sees_a_bit(void)
+{
+    for (int parity = 0; parity < 2; parity++) {
+        Rig *rig = rig_new("baseline", NULL, SMALL);
+        g_autofree uint8_t *data = g_malloc(3 * PAGE);
+        ScarpCmd cmd = cmd_of(SCARP_OP_WRITE, 6 * PAGE, 3 * PAGE);
+        g_autoptr(GError) error = NULL;
+
+        for (unsigned i = 0; i < 3 * PAGE; i++) {
+            data[i] = i * 7 + i / PAGE + 1;
+        }
+        cmd.data = data;
+        rig_do(rig, &cmd);
+        g_assert_true(scarp_drain(rig->drive, NULL));
+        g_assert_true(inside_parity_check(rig->drive, &error));
+        inside_corrupt(rig->drive, parity ? inside_parity_lpn(rig->drive, 7)
+                                          : 8);
+        g_assert_false(inside_parity_check(rig->drive, &error));
+        g_assert_nonnull(strstr(error->message,
+                                "2 is not what its parity says"));
+        scarp_drive_free(rig->drive);
+        g_free(rig);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/reconstruct/sooner", test_sooner);
     g_test_add_func("/policy/parity/dies-of-group", test_dies_of_group);
+    g_test_add_func("/policy/parity/check", test_check_sees_a_bit);
     return g_test_run();
 }
