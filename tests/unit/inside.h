@@ -476,9 +476,18 @@ static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
 }
 
 /* One bit of what is stored for a unit is another. */
-static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn)
+static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn,
+                                  uint32_t byte)
 {
-    *(uint8_t *)scarp_store_get(drive, drive->l2p[lpn]) ^= 0x10;
+    uint8_t *data = scarp_store_get(drive, drive->l2p[lpn]);
+
+    if (!data) { /* zeroes are not stored */
+        data = g_malloc0(drive->unit_bytes);
+        data[byte] = 0x10;
+        scarp_store_put(drive, drive->l2p[lpn], data);
+        return;
+    }
+    data[byte] ^= 0x10;
 }
 
 /* ---- Policies, asked by hand --------------------------------------------- */

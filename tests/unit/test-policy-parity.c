@@ -108,6 +108,45 @@ static Seen read_beside_collection(const char *scheme, int64_t erase_ns)
  * begin at once: a nanosecond later the first is in its array, all others wait,
  * and so would one more.  They must end sooner than the collection, not at the same time.
  */
+/*
+ * A page made from the rest of its stripe is not what is on flash: the read
+ * says so.  All pages are zeroes, but for a bit of one of the rest, and only
+ * while a command is under way: at rest, checked builds would find it.
+ */
+static void test_rest_is_corrupt(void)
+{
+    static const uint32_t bytes[] = { 0, 5, PAGE - 1 };
+
+    for (size_t i = 0; i <= G_N_ELEMENTS(bytes); i++) {
+        bool corrupt = i < G_N_ELEMENTS(bytes);
+        Rig *rig = rig_new("ttflash", NULL, SMALL);
+        ScarpDrive *drive = rig->drive;
+        uint32_t page, lpn, other;
+        ScarpCmd waits, cmd;
+
+        rig_fill(rig, 0, inside_logical_units(drive));
+        g_assert_true(scarp_drain(drive, NULL));
+        page = write_until_collection(drive);
+        lpn = page_on(drive, collecting_die(drive), page);
+        other = lpn % 3 ? lpn - 1 : lpn + 1;
+        waits = read_page(page); /* its stripe has no parity on flash yet */
+        scarp_submit(drive, &waits, scarp_now_ns(drive));
+        scarp_run(drive, scarp_now_ns(drive) + FW);
+        if (corrupt) {
+            inside_corrupt(drive, other, bytes[i]);
+        }
+        cmd = read_page(lpn);
+        scarp_submit(drive, &cmd, scarp_now_ns(drive));
+        while (scarp_reap(drive) != &cmd) {
+            scarp_run(drive, scarp_next_event_ns(drive));
+        }
+        g_assert_cmpuint(rig_stats(rig)->reconstructed_reads, ==, 1);
+        g_assert_true((cmd.status == SCARP_STATUS_INTERNAL) == corrupt);
+        scarp_drive_free(drive);
+        g_free(rig);
+    }
+}
+
 static void check_sooner(const char *scheme, int64_t move_ns)
 {
     Seen seen = read_beside_collection(scheme, TBERS);
@@ -188,7 +227,7 @@ static void test_check_sees_a_bit(void)
         g_assert_true(scarp_drain(rig->drive, NULL));
         g_assert_true(inside_parity_check(rig->drive, &error));
         inside_corrupt(rig->drive, parity ? inside_parity_lpn(rig->drive, 7)
-                                          : 8);
+                                          : 8, 0);
         g_assert_false(inside_parity_check(rig->drive, &error));
         g_assert_nonnull(strstr(error->message,
                                 "2 is not what its parity says"));
@@ -201,6 +240,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/reconstruct/sooner", test_sooner);
+    g_test_add_func("/policy/reconstruct/corrupt", test_rest_is_corrupt);
     g_test_add_func("/policy/parity/dies-of-group", test_dies_of_group);
     g_test_add_func("/policy/parity/check", test_check_sees_a_bit);
     return g_test_run();
