@@ -10,11 +10,11 @@ PEER ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-fuzz-long test-tsan-guest
+LONG := test-docs-long test-fuzz-long test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	test-tsan-guest test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against lint
+	test-tsan-guest test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
 NEED_COMPILER := test-unit fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -101,6 +101,9 @@ against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
+
+mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --only ftl/gc/*')
+	@python3 tests/mutate/mutate.py $(ARGS)
 
 fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer where clang has it
 	@sh tests/fuzz/run.sh $(or $(SECONDS),60)

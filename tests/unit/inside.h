@@ -197,12 +197,38 @@ static inline uint32_t inside_queued_programs(const ScarpDrive *drive,
     return scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
 }
 
+/* The full block that was filled longest ago. */
+static inline uint32_t inside_oldest_full(const ScarpDrive *drive,
+                                          uint32_t plane)
+{
+    return drive->blocks.plane[plane].full.head;
+}
+
 /* ---- States set by hand: to be undone before the drive runs on ------------ */
 
 static inline void inside_set_free_blocks(ScarpDrive *drive, uint32_t plane,
                                           uint32_t n)
 {
     drive->blocks.plane[plane].n_free = n;
+}
+
+static inline void inside_set_erases(ScarpDrive *drive, uint32_t block,
+                                     uint32_t erases)
+{
+    drive->media.block[block].erases = erases;
+}
+
+/* Units. */
+static inline void inside_set_valid(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t n)
+{
+    drive->blocks.plane[plane].valid = n;
+}
+
+static inline uint32_t inside_valid_of_plane(const ScarpDrive *drive,
+                                             uint32_t plane)
+{
+    return drive->blocks.plane[plane].valid;
 }
 
 static inline void inside_set_collects(ScarpDrive *drive, uint32_t plane,
@@ -227,6 +253,249 @@ static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
     drive->map.next_plane = plane;
 }
 
+/*
+ * Breaks one law of a drive of one plane that has been aged, and returns what
+ * scarp_check() is to say; NULL: there are no more laws.  Such a drive is good
+ * for nothing but scarp_check() and scarp_drive_free().
+ */
+static inline const char *inside_break(ScarpDrive *drive, unsigned law)
+{
+    ScarpBlocksPlane *plane = &drive->blocks.plane[0];
+    uint32_t lpn = 0, b = plane->full.tail, low = 0, unmapped = 0;
+    ScarpBlock *block;
+
+    while (!plane->bucket_filled[low / 64]) {
+        low += 64;
+    }
+    low += __builtin_ctzll(plane->bucket_filled[low / 64]);
+    while (drive->blocks.link[b].prev == SCARP_NONE || !scarp_block_record(drive, b)->valid) {
+        b = drive->blocks.full[b].prev;
+    }
+    while (drive->map.ppn_of[unmapped] != SCARP_NONE) {
+        unmapped++;
+    }
+    while (drive->map.ppn_of[lpn] == SCARP_NONE) {
+        lpn++;
+    }
+    block = scarp_block_record(drive, b);
+    switch (law) {
+    case 0: /* forward and reverse map */
+        drive->map.ppn_of[lpn] = drive->map.ppn_of[lpn + 1];
+        return "mark of unit";
+    case 1:
+        drive->map.ppn_of[unmapped] = drive->map.ppn_of[lpn];
+        return "reverse map of unit";
+    case 2: /* marks and counts of valid units */
+        block->is_valid[0] ^= 1;
+        return "valid units of block";
+    case 3:
+        block->valid--;
+        return "valid units of block";
+    case 4:
+        plane->valid++;
+        return "valid units of plane";
+    case 5: /* pages of a block */
+        scarp_block_record(drive, plane->free.head)->written = 1;
+        return "pages in free block";
+    case 6:
+        block->written = (block->valid - 1) / drive->geo.units_per_page;
+        return "valid over written units of block";
+    case 7:
+        drive->media.block[b].programmed = block->written + 1;
+        return "programmed pages of block";
+    case 8: /* buckets: the candidates by valid units */
+        plane->bucket_filled[low / 64] ^= 1ull << (low % 64);
+        return "mark of bucket";
+    case 9:
+        block->state = BLOCK_VICTIM;
+        return "bucket of block";
+    case 10:
+        drive->blocks.link[b].prev = b;
+        return "block before block";
+    case 11:
+        plane->bucket[low].tail = plane->free.head;
+        return "last block of bucket";
+    case 12:
+        plane->bucket[low] = (ScarpBlockList) { SCARP_NONE, SCARP_NONE };
+        plane->bucket_filled[low / 64] ^= 1ull << (low % 64);
+        return "candidates of plane";
+    case 13: /* counts of blocks */
+        plane->n_free++;
+        return "free blocks of plane";
+    case 14:
+        plane->n_bad++;
+        return "bad blocks of plane";
+    case 15:
+        plane->n_full--;
+        return "bad blocks of plane";
+    case 16: /* write points */
+        plane->active[WRITE_HOST] = b;
+        return "open block";
+    case 17:
+        plane->active[WRITE_HOST + SCARP_MAX_STREAMS - 1] =
+            plane->active[WRITE_HOST];
+        return "open block";
+    case 18:
+        plane->active[WRITE_HOST] = SCARP_NONE;
+        return "open blocks of plane";
+    case 19:
+        drive->media.block[plane->active[WRITE_HOST]].stream++;
+        return "stream of block";
+    default:
+        return NULL;
+    }
+}
+
+/*
+ * Makes a drive of one plane, aged and at rest, into one that an image of it
+ * must not start a drive from, and returns what is to be said then; "": it may,
+ * just; NULL: there are no more.  Good for nothing but scarp_save().
+ */
+static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
+{
+    ScarpBlocksPlane *plane = &drive->blocks.plane[0];
+    uint32_t b = plane->full.head, units = drive->geo.units_per_block, ppn = 0;
+    ScarpBlock *block, *open;
+
+    while (scarp_block_record(drive, b)->valid < 2) {
+        b = drive->blocks.full[b].next;
+    }
+    while (!scarp_unit_is_valid(drive, ppn)) {
+        ppn++;
+    }
+    block = scarp_block_record(drive, b);
+    open = scarp_block_record(drive, plane->active[WRITE_HOST]);
+    switch (n) {
+    case 0:
+        return "";
+    case 1:
+        block->state = BLOCK_VICTIM;
+        return "is in state 3 with 8 pages written";
+    case 2:
+        block->state = BLOCK_BAD + 1;
+        return "a block's state is 5; allowed are 0 to 4";
+    case 3:
+        drive->media.block[b].origin = SCARP_ORIGIN_PREMIGRATE;
+        return "";
+    case 4:
+        drive->media.block[b].origin = SCARP_ORIGIN_PREMIGRATE + 1;
+        return "a block's origin is 4; allowed are 0 to 3";
+    case 5:
+        drive->media.block[b].stream = SCARP_MAX_STREAMS - 1;
+        return "";
+    case 6:
+        drive->media.block[b].stream = SCARP_MAX_STREAMS;
+        return "a block's stream is 8; allowed are 0 to 7";
+    case 7:
+        block->written = 9;
+        return "a block's written pages is 9; allowed are 0 to 8";
+    case 8:
+        drive->media.block[b].erases = UINT32_MAX - 1;
+        return "";
+    case 9:
+        drive->media.block[b].erases = UINT32_MAX;
+        return "a block's erases is 4294967295";
+    case 10:
+        block->modified_ns = drive->core.now_ns;
+        return "";
+    case 11:
+        block->modified_ns = drive->core.now_ns + 1;
+        return "a block's modified_ns is";
+    case 12:
+        drive->media.block[b].seq = drive->media.next_block_seq;
+        return "";
+    case 13:
+        drive->media.block[b].seq = drive->media.next_block_seq + 1;
+        return "a block's seq is";
+    case 14:
+        drive->core.random = 0;
+        return "random is 0; allowed are 1 to 18446744073709551615";
+    case 15:
+        drive->map.next_plane = 1;
+        return "next_plane is 1; allowed are 0 to 0";
+    case 16:
+        drive->core.next_seq = 1ull << 63;
+        return "next_seq is 9223372036854775808; allowed are 0 to "
+               "9223372036854775807";
+    case 17:
+        drive->media.next_block_seq = 1ull << 63;
+        return "next_block_seq is 9223372036854775808";
+    case 18:
+        drive->core.past_ns = INT64_MAX / 2 - drive->core.now_ns + 1;
+        return "life_ns is 4611686018427387904; allowed are 0 to "
+               "4611686018427387903";
+    case 19:
+        scarp_block_record(drive, plane->free.head)->written = 1;
+        return "is in state 0 with 1 pages written";
+    case 20:
+        block->written = 0;
+        return "is in state 2 with 0 pages written";
+    case 21:
+        open->written = 8;
+        return "is in state 1 with 8 pages written";
+    case 22:
+        open->written = 0;
+        return "is in state 1 with 0 pages written";
+    case 23:
+        plane->active[WRITE_GC] = b;
+        return "is in a list of state 1, or twice";
+    case 24:
+        plane->active[WRITE_GC] = plane->active[WRITE_HOST];
+        return "is in a list of state 1, or twice";
+    case 25:
+        plane->active[WRITE_GC] = drive->geo.n_blocks;
+        return "a list's block is 64; allowed are 0 to 63";
+    case 26:
+        plane->n_full--;
+        return "is in no list";
+    case 27:
+        drive->media.block[plane->active[WRITE_HOST]].stream = 1;
+        return "is of another stream";
+    case 28:
+        drive->media.lpn_of[ppn] = drive->geo.mapped_units;
+        return "holds the logical unit";
+    case 29:
+        drive->media.lpn_of[b * units] = drive->media.lpn_of[b * units + 1];
+        block->is_valid[0] |= 3;
+        return "is in ";
+    case 30:
+        scarp_block_record(drive, plane->free.head)->is_valid[0] = 1;
+        return "holds the logical unit 4294967295";
+    case 31:
+        drive->media.lpn_of[(plane->active[WRITE_HOST] + 1) * units - 1] = 0;
+        return "has a unit in a page that is not written";
+    case 32:
+        plane->n_free = 0;
+        return "free blocks of a plane is 0; allowed are 1 to 64";
+    case 33:
+        plane->n_free--;
+        return "is in no list";
+    default:
+        return NULL;
+    }
+}
+
+/* In all planes, as the drive counts them. */
+static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
+{
+    return drive->blocks.n_free;
+}
+
+/* One bit of what is stored for a unit is another. */
+static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn,
+                                  uint32_t byte)
+{
+    uint8_t *data = scarp_contents_get(drive, drive->map.ppn_of[lpn]);
+
+    if (!data) { /* zeroes are not stored */
+        data = g_malloc0(drive->geo.unit_bytes);
+        data[byte] = 0x10;
+        scarp_contents_put(drive, drive->map.ppn_of[lpn], data);
+        return;
+    }
+    data[byte] ^= 0x10;
+}
+
 /* ---- Policies, asked by hand --------------------------------------------- */
 
 static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
@@ -235,9 +504,26 @@ static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
     return drive->scheme.alloc->plane(drive, lpn, stream);
 }
 
+/* Where a unit goes that a collection of the plane's first block moves. */
+static inline uint32_t inside_place(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t lpn)
+{
+    ScarpGcJob gc = { .plane = plane,
+                   .victim = plane * (uint32_t)drive->desc.blocks_per_plane };
+
+    return drive->scheme.place->plane(drive, &gc, lpn);
+}
+
 static inline uint32_t inside_choose_victim(ScarpDrive *drive, uint32_t plane)
 {
     return drive->scheme.victim->choose(drive, plane);
+}
+
+/* The policy's choice, or the one that is to be collected for its wear. */
+static inline uint32_t inside_collect_next(ScarpDrive *drive, uint32_t plane,
+                                           bool *levelling)
+{
+    return scarp_gc_choose_victim(drive, plane, levelling);
 }
 
 static inline uint32_t inside_random_full(ScarpDrive *drive, uint32_t plane)
@@ -255,6 +541,12 @@ static inline bool inside_gc_turn(ScarpDrive *drive, uint32_t die)
 static inline uint64_t inside_random(uint64_t *state)
 {
     return scarp_random(state);
+}
+
+/* As it is now; a drive has one. */
+static inline uint64_t inside_random_state(const ScarpDrive *drive)
+{
+    return drive->core.random;
 }
 
 static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,

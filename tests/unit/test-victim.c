@@ -17,6 +17,12 @@
     for (uint32_t b = (plane) * inside_blocks_per_plane(drive);               \
          b < ((plane) + 1) * inside_blocks_per_plane(drive); b++)
 
+/* More units in a block than a word has bits. */
+#define LARGE_BLOCKS "geometry.channels=1,geometry.dies_per_chip=1," \
+                     "geometry.blocks_per_plane=14," \
+                     "geometry.pages_per_block=72,gc.victim_candidates=64," \
+                     "ftl.over_provisioning_permille=1000"
+
 typedef bool (*Good)(const ScarpDrive *drive, uint32_t plane, uint32_t block);
 
 /* One test at a time: the policies' functions have no room for more. */
@@ -122,6 +128,7 @@ static void test_greedy(void)
           "gc.victim_candidates=64,ftl.unit_bytes=1024,"
           "geometry.blocks_per_plane=16,ftl.over_provisioning_permille=1000",
           true, greedy);
+    watch("greedy", LARGE_BLOCKS, false, greedy);
 }
 
 /* The oldest; if it has nothing to gain, what greedy would take. */
@@ -180,6 +187,7 @@ static void test_cost_benefit(void)
 {
     watch("cost-benefit", ONE_PLANE, true, cost_benefit);
     g_assert_cmpuint(spy.ties, >, 0); /* greedy would have chosen otherwise */
+    watch("cost-benefit", LARGE_BLOCKS, true, cost_benefit);
 }
 
 /* ---- Choices by chance ---------------------------------------------------- */

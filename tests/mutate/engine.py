@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds the engine and its unit tests once, then again and again with one line changed.
+
+The engine is a shared library, so that a mutant costs the compilation of what the line reaches
+and one link; the tests stay as they are, but for those that include a changed header.
+
+There are two builds: a quick one, whose object code also tells whether a mutant changes anything,
+and one with sanitizers, as tests/unit/run.sh has it, for what the quick one does not notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from candidates import Mutant
+
+LIBRARIES = ["glib-2.0", "zlib", "libzstd"]
+
+
+@dataclass(frozen=True)
+class Build:
+    name: str
+    flags: tuple[str, ...]
+    memory_bytes: int
+    longest_s: float  # tests that take more CPU time are left out
+
+
+QUICK = Build(
+    "quick",
+    # A line that an assertion names is no result.
+    ("-O2", "-D__LINE__=0", "-Wno-builtin-macro-redefined"),
+    8 << 30,
+    3600,
+)
+SANITIZED = Build(
+    "sanitized",
+    ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    resource.RLIM_INFINITY,  # the address space is full of shadows
+    2,
+)
+COMMON = ["-std=gnu11", "-w", "-fPIC", "-fno-semantic-interposition", "-DSCARP_CHECKED"]
+INCLUDES = ["-Iftl", "-Iftl/replay"]
+# What the tests read, besides what is compiled.
+TREE = ("ftl", "tests/unit", "tests/qtest/*.ini", "devices")
+# A test may take so many times the CPU time that it takes unchanged, and a second in any case;
+# on a busy host it takes more time, but no more CPU time.
+CPU_FACTOR, CPU_LEAST_S = 10, 1
+FILE_BYTES = 1 << 30
+TOO_LONG = "takes too long"
+
+
+@dataclass(frozen=True)
+class Test:
+    program: str
+    name: str
+    cpu_s: float  # unchanged
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """invalid: does not compile; equal: the same object code; stuck: waits, and no test says so."""
+
+    verdict: str  # invalid, equal, noticed, survived, stuck
+    by: str = ""  # the test that noticed
+    how: str = ""
+    code: str = ""  # a hash of the object code: the same as another mutant's?
+
+
+def _pkg_config(what: str) -> list[str]:
+    command = ["pkg-config", what, *LIBRARIES]
+    return shlex.split(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def files_hash(paths: list[Path], root: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def tree_files(root: Path, parts: tuple[str, ...] = TREE) -> list[Path]:
+    found = [path for part in parts for path in root.glob(part)]
+    inner = [path for folder in found if folder.is_dir() for path in folder.rglob("*")]
+    return [path for path in [*found, *inner] if path.is_file()]
+
+
+class Builder:
+    """Compiles and links in one copy of the tree."""
+
+    def __init__(self, tree: Path, build: Build) -> None:
+        self.tree = tree
+        self.cflags = [*COMMON, *build.flags, *INCLUDES, *_pkg_config("--cflags")]
+        self.libs = [*(f for f in build.flags if "sanitize=" in f), *_pkg_config("--libs"), "-lm"]
+
+    def _cc(self, *arguments: str | Path) -> str:
+        """Empty, or what the compiler says."""
+        command = ["cc", *map(str, arguments)]
+        done = subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=False)
+        return (done.stderr or "failed") if done.returncode else ""
+
+    def compile(self, source: str, to: Path, *more: str) -> str:
+        return self._cc(*self.cflags, *more, "-c", "-o", to, source)
+
+    def link_library(self, objects: list[Path], to: Path) -> str:
+        return self._cc("-shared", f"-Wl,-soname,{to.name}", "-o", to, *objects, *self.libs)
+
+    def link_test(self, object_: Path, library: Path, to: Path) -> str:
+        return self._cc("-o", to, object_, library, *self.libs)
+
+
+def _environment(library: Path, tree: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "G_TEST_SRCDIR": str(tree / "tests/qtest"),
+        "LD_LIBRARY_PATH": str(library.parent),
+        "MALLOC_PERTURB_": "165",  # what is not initialised is seen
+    }
+
+
+def run_test(
+    program: Path, name: str, library: Path, tree: Path, cpu_s: float, build: Build
+) -> tuple[str, bool]:
+    """What went wrong, or empty; and whether it waited without end, which is nobody's fault."""
+
+    def limits() -> None:
+        # Of CPU time; it goes on through exec, and ends the test by SIGPROF.
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        resource.setrlimit(resource.RLIMIT_AS, (build.memory_bytes, build.memory_bytes))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.nice(5)
+
+    scratch = Path(tempfile.mkdtemp(dir=library.parent))
+    child = subprocess.Popen(
+        [program, "-q", "-p", name],
+        env={**_environment(library, tree), "TMPDIR": str(scratch)},
+        cwd=scratch,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=limits,
+    )
+    try:
+        status = child.wait(600 + 100 * cpu_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        return "waits", True
+    finally:
+        shutil.rmtree(scratch)
+    if status == -signal.SIGPROF:
+        return TOO_LONG, False
+    if status < 0 and status != -signal.SIGABRT:
+        return signal.Signals(-status).name, False
+    return ("fails" if status else ""), False
+
+
+class Base:
+    """The unchanged engine and tests, built and timed once for a state of the tree."""
+
+    def __init__(self, root: Path, cache: Path, build: Build, quick_s: float) -> None:
+        self.build = build
+        self.key = files_hash([*tree_files(root), Path(__file__)], root)
+        self.folder = cache / f"{self.key}-{build.name}"
+        self.tree = self.folder / "tree"
+        self.library = self.folder / "libengine.so"
+        mark = self.folder / "includes.json"
+        if not mark.is_file():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._copy(root, self.tree)
+            mark.write_text(json.dumps(self._build()))
+        self.includes: dict[str, list[str]] = json.loads(mark.read_text())
+        self.tests = self._timed(cache / f"times-{build.name}.json", min(quick_s, build.longest_s))
+
+    @staticmethod
+    def _copy(root: Path, to: Path) -> None:
+        for path in tree_files(root):
+            copy = to / path.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+
+    def object_of(self, source: str) -> Path:
+        return self.folder / "obj" / (source.replace("/", "_") + ".o")
+
+    def program_of(self, source: str) -> Path:
+        return self.folder / "bin" / Path(source).stem
+
+    def sources(self, part: str) -> list[str]:
+        paths = (path.relative_to(self.tree).as_posix() for path in self.tree.glob(part))
+        return sorted(path for path in paths if path != "ftl/replay/main.c")
+
+    @property
+    def engine(self) -> list[str]:
+        return self.sources("ftl/**/*.c")
+
+    def reached_by(self, path: str) -> list[str]:
+        return [source for source, parts in self.includes.items() if path in parts]
+
+    def _build(self) -> dict[str, list[str]]:
+        print(f"the engine and its tests, unchanged ({self.build.name}) …", flush=True)
+        builder = Builder(self.tree, self.build)
+        for name in ("obj", "bin"):
+            (self.folder / name).mkdir()
+
+        def make(source: str) -> tuple[str, list[str]]:
+            to = self.object_of(source)
+            failed = builder.compile(source, to, "-MMD", "-MF", f"{to}.d")
+            if failed:
+                raise SystemExit(f"{source} does not compile: {failed}")
+            parts = Path(f"{to}.d").read_text().replace("\\\n", " ").split()[1:]
+            return source, [os.path.normpath(part) for part in parts]
+
+        tests = self.sources("tests/unit/**/*.c")
+        with ThreadPoolExecutor(2) as pool:
+            includes = dict(pool.map(make, [*self.engine, *tests]))
+        failed = builder.link_library([self.object_of(s) for s in self.engine], self.library)
+        for test in tests:
+            to = self.program_of(test)
+            failed = failed or builder.link_test(self.object_of(test), self.library, to)
+        if failed:
+            raise SystemExit(f"linking failed: {failed}")
+        if not run_test(
+            self.program_of(tests[0]), "/", self.tree / "none", self.tree, 60, self.build
+        )[0]:
+            raise SystemExit("the tests do not load the engine that they are given")
+        return includes
+
+    def _timed(self, known: Path, quick_s: float) -> list[Test]:
+        """The tests that take no more, the quickest first.
+
+        Of a program and an engine that were timed before, only those are tried that took more.
+        """
+        times: dict[str, dict[str, float]] = {}
+        old = json.loads(known.read_text()) if known.is_file() else {}
+        library = self.library.read_bytes()
+        for source in self.sources("tests/unit/**/*.c"):
+            code = hashlib.sha256(library + self.object_of(source).read_bytes()).hexdigest()
+            times[source] = old.setdefault(code, {})
+            listing = subprocess.run(
+                [self.program_of(source), "-l"],
+                env=_environment(self.library, self.tree),
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            for name in (name for name in listing.stdout.splitlines() if name.startswith("/")):
+                times[source].setdefault(name, 0.0)
+        # A time below 0 says: not within so much.
+        wanted = [
+            (source, name, quick_s)
+            for source, tests in times.items()
+            for name, cpu_s in tests.items()
+            if cpu_s <= 0 and -cpu_s < quick_s
+        ]
+        with ProcessPoolExecutor(2) as pool:
+            found = list(pool.map(self._time, wanted))
+        wrong = ""
+        for (source, name, _), (cpu_s, what) in zip(wanted, found, strict=True):
+            times[source][name] = cpu_s
+            if what:
+                wrong += f"; {name} {what}"
+                del times[source][name]
+        known.write_text(json.dumps(old))
+        if wrong:
+            raise SystemExit(f"before anything is changed{wrong}")
+        tests = [
+            Test(source, name, cpu_s)
+            for source, tests in times.items()
+            for name, cpu_s in tests.items()
+            if 0 < cpu_s <= quick_s
+        ]
+        return sorted(tests, key=lambda test: test.cpu_s)
+
+    def _time(self, test: tuple[str, str, float]) -> tuple[float, str]:
+        source, name, quick_s = test
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        program = self.program_of(source)
+        wrong, _ = run_test(program, name, self.library, self.tree, quick_s, self.build)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if wrong == TOO_LONG:
+            return -quick_s, ""
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return max(round(cpu_s, 4), 0.0001), wrong
+
+
+class Worker:
+    """Tries mutants, one after the other, in a tree of its own."""
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self.folder = base.folder / f"worker-{os.getpid()}"
+        self.tree = self.folder / "tree"
+        shutil.copytree(base.tree, self.tree)
+        self.builder = Builder(self.tree, base.build)
+        self.library = self.folder / base.library.name
+
+    def _build(self, path: str) -> tuple[Verdict | None, dict[str, Path]]:
+        """A verdict if there is nothing to test, and the programs that changed, too."""
+        base, code = self.base, hashlib.sha256()
+        objects = {source: base.object_of(source) for source in base.engine}
+        reached = base.reached_by(path)
+        for source in (s for s in reached if s in objects):
+            to = self.folder / objects[source].name
+            if self.builder.compile(source, to):
+                return Verdict("invalid"), {}
+            if to.read_bytes() != objects[source].read_bytes():
+                objects[source] = to
+                code.update(source.encode() + to.read_bytes())
+        if all(to == base.object_of(source) for source, to in objects.items()):
+            return Verdict("equal"), {}
+        programs = {}
+        failed = self.builder.link_library(list(objects.values()), self.library)
+        for source in (s for s in reached if s not in objects):
+            to = self.folder / base.object_of(source).name
+            programs[source] = self.folder / base.program_of(source).name
+            failed = failed or self.builder.compile(source, to)
+            failed = failed or self.builder.link_test(to, self.library, programs[source])
+        return Verdict("invalid" if failed else "survived", code=code.hexdigest()[:16]), programs
+
+    def attempt(self, mutant: Mutant) -> Verdict:
+        path = self.tree / mutant.path
+        source = path.read_text()
+        lines = source.splitlines(keepends=True)
+        lines[mutant.line - 1] = mutant.text
+        path.write_text("".join(lines))
+        try:
+            built, programs = self._build(mutant.path)
+        finally:
+            path.write_text(source)
+        assert built
+        return self._test(built, programs) if built.verdict == "survived" else built
+
+    def _test(self, built: Verdict, programs: dict[str, Path]) -> Verdict:
+        waited = ""
+        for test in self.base.tests:
+            program = programs.get(test.program) or self.base.program_of(test.program)
+            cpu_s = max(CPU_LEAST_S, CPU_FACTOR * test.cpu_s)
+            wrong, waits = run_test(
+                program, test.name, self.library, self.base.tree, cpu_s, self.base.build
+            )
+            if waits:
+                waited = test.name
+            elif wrong:
+                return Verdict("noticed", test.name, wrong, built.code)
+        return Verdict("stuck" if waited else "survived", waited, code=built.code)
+
+
+_workers: list[Worker] = []  # of this process of the pool, one for each build
+
+
+def start_worker(bases: list[Base]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _workers.extend(Worker(base) for base in bases)
+
+
+def attempt(mutant: Mutant) -> Verdict:
+    first = _workers[0].attempt(mutant)
+    for worker in _workers[1:]:
+        if first.verdict != "survived":
+            break
+        more = worker.attempt(mutant)
+        if more.verdict in ("noticed", "stuck"):
+            return replace(more, how=f"{more.how} ({worker.base.build.name})", code=first.code)
+    return first
+
+
+def forget_others(cache: Path, bases: list[Base]) -> None:
+    """Builds of another state of the tree, and trees of workers that have ended."""
+    kept = {base.folder for base in bases}
+    for folder in (path for path in cache.iterdir() if path.is_dir()):
+        for old in folder.glob("worker-*") if folder in kept else [folder]:
+            shutil.rmtree(old, ignore_errors=True)
