@@ -155,6 +155,10 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     if (scarp_flash_owner(read) != OWNER_STRIPE) {
         drive->stats.host_page_reads++;
+    } else if (scarp_redundancy_parent(read)) {
+        drive->stats.reconstruction_page_reads++;
+    } else {
+        drive->stats.parity_page_reads++;
     }
     /* The block is not erased before: an erase waits for its die. */
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {

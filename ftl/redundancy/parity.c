@@ -209,7 +209,6 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     ScarpStripe *stripe = scarp_flash_subject(cmd);
     uint32_t place;
 
-    drive->stats.parity_page_reads++;
     scarp_stripe_of(drive, scarp_flash_lpn(cmd), &place);
     stripe->pending--;
     if (stripe->wanted >> place & 1) {

@@ -125,7 +125,6 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     ScarpStripe *rebuild = scarp_flash_subject(cmd);
 
-    drive->stats.reconstruction_page_reads++;
     scarp_stripe_add(drive, rebuild, scarp_flash_data(cmd));
     scarp_contents_release(drive, scarp_flash_data(cmd));
     if (!--rebuild->pending) {
