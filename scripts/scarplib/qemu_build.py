@@ -304,7 +304,6 @@ def run_upstream_nvme_qtests() -> int:
         text=True,
         check=False,
         cwd=qemu.build_dir,
-        timeout=60,
     ).stdout
     names = nvme_tests(listing)
     if not names:
@@ -315,5 +314,4 @@ def run_upstream_nvme_qtests() -> int:
         env=environment,
         cwd=qemu.build_dir,
         check=False,
-        timeout=300,
     ).returncode
