@@ -85,7 +85,7 @@ for target in $targets; do
     # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
     # time ends any other, too, where there is no libFuzzer.
     (
-        ulimit -t $((seconds + 300))
+        ulimit -S -t $((seconds + 300))
         exec "$work/$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -timeout=300 \
             -artifact_prefix="$work/crash-" "$work/corpus"
     ) >"$work/log" 2>&1 || status=$?

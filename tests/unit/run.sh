@@ -36,11 +36,11 @@ done
 # A test that does not end is killed after so many seconds of processor time, however busy the host.
 xargs -P "$(nproc)" -L 1 sh -c '
     out=$work/tap/$(echo "$0$1" | tr /+ __)
-    ulimit -t 900
+    ulimit -S -t 900
     "$0" --tap -p "$1" >"$out" 2>&1
     status=$?
     echo "# $1: ended with $status"
-    [ $status -eq 0 ] || grep -q "^not ok" "$out" || echo "not ok 1 $1" >>"$out"' <"$list"
+    [ $status -eq 0 ] || grep -q "^not ok" "$out" || echo "not ok 1 $1: ended with $status" >>"$out"' <"$list"
 
 # One plan for all.
 number=0
