@@ -188,7 +188,7 @@ class Suite(unittest.TestCase):
     def test_silent(self) -> None:
         status, reason, killed = self.ended(20, speaks=False)
         self.assertTrue(status == 1 and killed)
-        self.assertIn("silent for 30 minutes", reason)
+        self.assertIn("silent for 45 minutes", reason)
 
 
 if __name__ == "__main__":
