@@ -80,11 +80,11 @@ def _add_compare_options(
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
     parser.add_argument(
-        "--wall-limit",
-        type=integer("--wall-limit", 10, 7 * 86400),
+        "--cpu-limit",
+        type=integer("--cpu-limit", 10, 7 * 86400),
         default=600,
         metavar="S",
-        help="give up on a guest after this many seconds (default: 600)",
+        help="give up on a guest after this many seconds of processor time (default: 600)",
     )
 
 

@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             parallel=options.jobs,
             out=options.out,
-            wall_limit=options.wall_limit,
+            cpu_limit=options.cpu_limit,
             kind=options.command,
         )
     )

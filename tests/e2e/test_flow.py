@@ -133,7 +133,7 @@ class Flow(unittest.TestCase):
     def test_an_interrupt_stops_the_guests_and_keeps_what_finished(self) -> None:
         def interrupted(stop: threading.Event) -> str:
             signal.raise_signal(signal.SIGINT)
-            return "stopped" if stop.wait(30) else "hang"
+            return "stopped" if stop.wait(300) else "hang"
 
         self.ends["pgc"] = interrupted
         status, out, err = self.scarp(

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 RAM_BYTES = 128 << 20
-SOCKET_TIMEOUT = 60.0
-EXIT_TIMEOUT = 60.0
+# A QEMU that has neither answered nor ended after so many seconds hangs.
+HANG_S = 300.0
 
 
 class MachineDied(Exception):
@@ -29,13 +29,12 @@ class LineSocket:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
         self._listener.listen(1)
-        self._listener.settimeout(SOCKET_TIMEOUT)
         self._socket: socket.socket | None = None
         self._pending = b""
 
     def accept(self, process: subprocess.Popen[str]) -> None:
         self._listener.settimeout(0.1)
-        for _ in range(int(SOCKET_TIMEOUT / 0.1)):
+        for _ in range(int(HANG_S / 0.1)):
             try:
                 self._socket, _ = self._listener.accept()
                 break
@@ -43,8 +42,9 @@ class LineSocket:
                 if process.poll() is not None:
                     raise MachineDied("QEMU did not start") from None
         else:
+            process.kill()
             raise MachineDied("QEMU did not connect")
-        self._socket.settimeout(SOCKET_TIMEOUT)
+        self._socket.settimeout(HANG_S)
 
     def send(self, text: str) -> None:
         assert self._socket is not None
@@ -113,7 +113,7 @@ class Machine:
             self._qmp.readline()
             self.qmp("qmp_capabilities")
         except MachineDied as died:
-            self.process.wait(EXIT_TIMEOUT)
+            self.process.wait(HANG_S)
             message = f"{died}: {self.stderr()}"
             self.close()
             raise MachineDied(message) from None
@@ -189,7 +189,7 @@ class Machine:
     def quit(self) -> int:
         """End QEMU in an orderly way and return its exit status."""
         self._qmp.send(json.dumps({"execute": "quit"}))
-        return self.process.wait(EXIT_TIMEOUT)
+        return self.process.wait(HANG_S)
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -227,7 +227,7 @@ def start_fails(qemu: Path, args: list[str]) -> str:
             input="quit\n",
             capture_output=True,
             text=True,
-            timeout=EXIT_TIMEOUT,
+            timeout=HANG_S,
             env={**os.environ, "LC_ALL": "C"},
             check=False,
         )

@@ -99,7 +99,7 @@ def measure(folder: Path, flash: bool, depth: int = 32) -> float:
             + task_text(SHIFT, flash=False),
             files={"job.fio": ROOT / "fio-jobs" / "bench.fio"},
             boot_shift=SHIFT,
-            wall_limit=180,
+            cpu_limit=180,
             out=folder,
             extra_args=[] if flash else list(STOCK),
         )

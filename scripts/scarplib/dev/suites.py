@@ -19,17 +19,19 @@ from scarplib.dev import lint, tap, upstream_tests
 from scarplib.guest.image import ensure_image
 from scarplib.paths import ROOT
 
+# A suite that has said nothing for so long hangs: on a busy host it is slow, but it goes on.
+SILENT_S = 2700
+
 
 @dataclass(frozen=True)
 class Suite:
-    """Tests that one command runs, at most `limit_s` seconds of wall time."""
+    """Tests that one command runs."""
 
     name: str
     command: list[str]
     # Cores that it keeps busy; suites whose sum fits the machine run together.
     cores: int
     environment: dict[str, str] = field(default_factory=dict)
-    limit_s: int = 1500
 
 
 def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
@@ -38,7 +40,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # The longest first, so that the short ones fill what it leaves.
         Suite("determinism", [scarp, "determinism"], 4),
         # It builds a second QEMU, whose mapping is broken on purpose.
-        Suite("guest", [sys.executable, "tests/guest/run.py"], 3, limit_s=3000),
+        Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
         Suite("upstream", [scarp, "test-upstream"], 2),
@@ -46,7 +48,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
         # What README.md and docs/ tell a reader to type.
-        Suite("docs", [sys.executable, "tests/docs/run.py"], 2, limit_s=3000),
+        Suite("docs", [sys.executable, "tests/docs/run.py"], 2),
         # The lint of the engine's rooms, and that it sees each kind of violation.
         Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
@@ -76,6 +78,20 @@ def setup() -> tuple[QemuBuild, Path]:
     return qemu, ensure_venv()
 
 
+def ended(process: subprocess.Popen[bytes], log: Path) -> tuple[int, str]:
+    """A suite's exit status, and why it was stopped, if it was."""
+    size, grew = 0, time.monotonic()
+    while (status := process.poll()) is None:
+        if log.stat().st_size != size:
+            size, grew = log.stat().st_size, time.monotonic()
+        elif time.monotonic() - grew > SILENT_S:
+            process.kill()
+            process.wait()
+            return 1, f" (stopped: silent for {SILENT_S // 60} minutes)"
+        time.sleep(0.2)
+    return status, ""
+
+
 class _Runner:
     def __init__(self, folder: Path, cores: int) -> None:
         self.folder = folder
@@ -92,19 +108,15 @@ class _Runner:
         began = time.monotonic()
         try:
             with log.open("wb") as stream:
-                status = subprocess.run(
+                process = subprocess.Popen(
                     suite.command,
                     cwd=ROOT,
                     stdin=subprocess.DEVNULL,
                     stdout=stream,
                     stderr=subprocess.STDOUT,
                     env={**os.environ, **suite.environment},
-                    timeout=suite.limit_s,
-                    check=False,
-                ).returncode
-            reason = ""
-        except subprocess.TimeoutExpired:
-            status, reason = 1, f" (stopped after {suite.limit_s} s)"
+                )
+            status, reason = ended(process, log)
         except OSError as error:
             status, reason = 1, f" ({error})"
         count = tap.count(log.read_text(errors="replace"), status, suite.name)

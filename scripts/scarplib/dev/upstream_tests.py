@@ -43,7 +43,6 @@ def main() -> int:
         text=True,
         check=False,
         cwd=qemu.build_dir,
-        timeout=60,
     ).stdout
     names = nvme_tests(listing)
     if not names:
@@ -54,5 +53,4 @@ def main() -> int:
         env=environment,
         cwd=qemu.build_dir,
         check=False,
-        timeout=300,
     ).returncode

@@ -201,7 +201,7 @@ def _one(pairs: Pairs, parallel: int) -> run.Outcome:
             cpu_shift=-2,
             overrides=pairs.overrides,
             parallel=parallel,
-            wall_limit=1800,
+            cpu_limit=1800,
             kind=f"compare-{pairs.key}",
         )
     )

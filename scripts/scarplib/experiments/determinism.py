@@ -127,7 +127,7 @@ class _Campaign:
             out=out,
             smp=point.smp,
             virtual_queues=point.virtual_queues,
-            wall_limit=300,
+            cpu_limit=300,
         )
         try:
             result = run_job(self.qemu, self.image, job)

@@ -52,7 +52,7 @@ class Settings:
     # Guests at once; 0: as many as there are cores.
     parallel: int = 0
     out: Path | None = None
-    wall_limit: float = 240
+    cpu_limit: float = 240
     kind: str = "run"
 
 
@@ -208,7 +208,7 @@ def compare(settings: Settings) -> Outcome:
             overrides=settings.overrides,
             smp=settings.smp,
             cpu_shift=settings.cpu_shift,
-            wall_limit=settings.wall_limit,
+            cpu_limit=settings.cpu_limit,
         )
         for scheme in settings.schemes
     }

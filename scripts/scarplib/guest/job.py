@@ -30,7 +30,7 @@ _GET_STATS = (
 
 @dataclass(frozen=True)
 class Job:
-    """What to run on which drive; everything but `out` and `wall_limit` decides the bytes."""
+    """What to run on which drive; everything but `out` and `cpu_limit` decides the bytes."""
 
     fio_job: Path
     device: Path | None
@@ -44,7 +44,7 @@ class Job:
     smp: int = 1
     cpu_shift: int = -2
     virtual_queues: bool = True
-    wall_limit: float = 240
+    cpu_limit: float = 240
     extra_args: Sequence[str] = field(default_factory=tuple)
 
 
@@ -138,7 +138,7 @@ def run_job(
             task=task_text(job.cpu_shift, job.age, start=start),
             files={"job.fio": job.fio_job},
             smp=job.smp,
-            wall_limit=job.wall_limit,
+            cpu_limit=job.cpu_limit,
             out=job.out,
             extra_args=list(job.extra_args),
             stop=stop,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
 import shutil
 import signal
@@ -35,6 +35,11 @@ _RESULT_HEADER = struct.Struct("<8sQ")
 _PANIC = re.compile(rb"Kernel panic - not syncing|BUG: unable to handle|Oops: ")
 _END = re.compile(rb"^scarp: end (.*?)\r?$", re.MULTILINE)
 _CONSOLE_TAIL = 4000
+# A guest that waits for ever uses hardly any processor time: less than so much in so long.
+_WAITS_CPU_S = 60
+_WAITS_WALL_S = 1200
+# Processor time for the rest of a kernel's report, after which it ends QEMU by itself (panic=-1).
+_REPORT_CPU_S = 5
 
 
 @dataclass
@@ -90,7 +95,7 @@ class FlashDrive:
 
 @dataclass
 class GuestRun:
-    """One guest: what boots, with which drives, what it runs (`task`), limits in wall seconds."""
+    """One guest: what boots, with which drives, what it runs (`task`), and its limits."""
 
     qemu: QemuBuild
     image: GuestImage
@@ -103,8 +108,9 @@ class GuestRun:
     boot_shift: int = 1
     # Without: the guest sees the host's time, and nothing is repeatable.
     icount: bool = True
-    wall_limit: float = 240
-    # A guest that prints without end must not fill the host's disk before its wall limit.
+    # Seconds of QEMU's processor time: on a busy host a guest is late, but it does not hang.
+    cpu_limit: float = 240
+    # A guest that prints without end must not fill the host's disk before its other limit.
     console_limit: int = 16 << 20
     extra_args: list[str] = field(default_factory=list)
     # Set by another thread to end the guest at once.
@@ -161,7 +167,7 @@ def _unpack(shared: Path, folder: Path) -> str | None:
     return None
 
 
-class _Console:
+class Console:
     """A console's file as it grows; each look reads only what is new."""
 
     def __init__(self, path: Path) -> None:
@@ -200,29 +206,44 @@ def _tied(command: list[str]) -> list[str]:
     return [setpriv, "--pdeathsig", "KILL", *command] if setpriv else command
 
 
-def _watch(process: subprocess.Popen[bytes], console: _Console, run: GuestRun) -> tuple[str, float]:
+def cpu_seconds(pid: int) -> float:
+    """The processor time that all threads of a process have used so far."""
+    # The name in parentheses may itself hold any character.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> tuple[str, float]:
     """Wait for QEMU's end; why it was cut short, if it was, and the seconds it took to boot."""
     began = time.monotonic()
     boot = 0.0
+    limit = run.cpu_limit
+    # When it last had used another _WAITS_CPU_S, and what it had used then.
+    seen, seen_used = 0.0, 0.0
     while True:
         running = process.poll() is None
         console.look()
         seconds = time.monotonic() - began
         if not boot and console.ready:
             boot = seconds
-        if console.panic:
-            # The rest of the kernel's report; it ends QEMU by itself (panic=-1).
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(2)
-            return "panic", boot
         if not running:
-            return "", boot
+            return "panic" if console.panic else "", boot
+        used = cpu_seconds(process.pid)
+        if used >= seen_used + _WAITS_CPU_S:
+            seen, seen_used = seconds, used
+        if console.panic:
+            limit = min(limit, used + _REPORT_CPU_S)
+        cut = ""
         if console.size > run.console_limit:
-            return "console", boot
-        if seconds > run.wall_limit:
-            return "hang", boot
-        if run.stop and run.stop.is_set():
-            return "stopped", boot
+            cut = "console"
+        elif used > limit:
+            cut = "spins"
+        elif seconds - seen > _WAITS_WALL_S:
+            cut = "waits"
+        elif run.stop and run.stop.is_set():
+            cut = "stopped"
+        if cut:
+            return "panic" if console.panic else cut, boot
         time.sleep(0.05)
 
 
@@ -233,11 +254,11 @@ def _exit_text(status: int) -> str:
 
 
 def run_guest(run: GuestRun) -> GuestResult:
-    """Boot, wait for the end within wall_limit, unpack the results into out/results."""
+    """Boot, wait for the end within the limits, unpack the results into out/results."""
     run.out.mkdir(parents=True, exist_ok=True)
     out = run.out.resolve()
     initrd, shared = out / "initrd.tmp", out / "results.tmp"
-    console = _Console(out / "console.log")
+    console = Console(out / "console.log")
     console.path.write_bytes(b"")
     command = command_line(run, initrd, f"file:{console.path}")
     command += [
@@ -261,7 +282,7 @@ def run_guest(run: GuestRun) -> GuestResult:
                 process_group=0,
             )
             try:
-                cut, boot = _watch(process, console, run)
+                cut, boot = watch(process, console, run)
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -275,7 +296,7 @@ def run_guest(run: GuestRun) -> GuestResult:
 
 def _result(
     run: GuestRun,
-    console: _Console,
+    console: Console,
     shared: Path,
     status: int,
     cut: str,
@@ -287,9 +308,12 @@ def _result(
     results: Path | None = None
     if cut in ("panic", "stopped"):
         reason = cut
-    elif cut == "hang":
+    elif cut == "spins":
         reason = "hang"
-        tail += f"\nstopped after {run.wall_limit:.0f} s of wall time"
+        tail += f"\nstopped after {run.cpu_limit:.0f} s of processor time"
+    elif cut == "waits":
+        reason = "hang"
+        tail += f"\nstopped: it waits, for {_WAITS_WALL_S // 60} minutes now"
     elif cut == "console":
         reason = "task failed"
         tail += f"\nstopped: more than {run.console_limit >> 10} KiB on the console"
@@ -313,7 +337,7 @@ def _result(
 def interactive(run: GuestRun) -> int:
     """The same guest with its console on this terminal."""
     initrd = run.out / "initrd.tmp"
-    console = _Console(run.out / "console.log")
+    console = Console(run.out / "console.log")
     console.path.write_bytes(b"")
     initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, True))
     command = command_line(run, initrd, "chardev:console")
