@@ -254,12 +254,16 @@ def matches(page: str, command: Command) -> bool:
 
 
 def chosen_of(document: Document, pages: list[str]) -> Document:
-    """The commands that were asked for, and what a reader has already."""
-    commands = [
-        command
-        for command in document.commands
-        if not pages or command.given or any(matches(page, command) for page in pages)
-    ]
+    """The commands that were asked for, behind what a reader would have run before them."""
+    commands = document.commands
+    if pages and document.name not in pages:
+        asked = [i for i, command in enumerate(commands) if command.where in pages]
+        before = max(asked, default=0)
+        commands = [
+            command
+            for i, command in enumerate(commands)
+            if i in asked or (i < before and (command.given or not command.long))
+        ]
     return Document(document.name, commands)
 
 
