@@ -9,8 +9,8 @@
 #include "helpers.h"
 #include "inside.h"
 
-#define SMALL "ftl.parity_width=4,geometry.blocks_per_plane=24," \
-              "geometry.pages_per_block=8,ftl.over_provisioning_permille=800"
+#define SMALL "ftl.parity_width=4,geometry.blocks_per_plane=16," \
+              "geometry.pages_per_block=8,ftl.over_provisioning_permille=600"
 #define ONE_READ (CMD + TR + BUS)
 #define COPYBACK (CMD + TR + CMD + TPROG)
 #define MOVE (COPYBACK + 2 * BUS)
