@@ -171,7 +171,8 @@ class Base:
 
     def __init__(self, root: Path, cache: Path, build: Build, quick_s: float) -> None:
         self.build = build
-        self.key = files_hash([*tree_files(root), Path(__file__)], root)
+        own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:4]
+        self.key = f"{files_hash(tree_files(root), root)}-{own}"
         self.folder = cache / f"{self.key}-{build.name}"
         self.tree = self.folder / "tree"
         self.library = self.folder / "libengine.so"

@@ -118,9 +118,9 @@ def mutate(arguments: argparse.Namespace) -> int:
 
     folder = cache.cache_dir() / "mutate"
     folder.mkdir(exist_ok=True)
-    builds = (engine.QUICK, engine.SANITIZED)
-    bases = [engine.Base(ROOT, folder, build, arguments.quick) for build in builds]
-    base = bases[0]
+    base = engine.Base(ROOT, folder, engine.QUICK, arguments.quick)
+    # Of the same state, whatever has been edited meanwhile.
+    bases = [base, engine.Base(base.tree, folder, engine.SANITIZED, arguments.quick)]
     engine.forget_others(folder, bases)
 
     def name_of(mutant: candidates.Mutant) -> str:
@@ -132,7 +132,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         return hashlib.sha256(f"{arguments.seed} {name_of(mutant)}".encode()).hexdigest()
 
     mutants = sorted(candidates.of_tree(base.tree, arguments.only), key=turn_of)
-    sources = engine.files_hash(engine.tree_files(ROOT, ("ftl",)), ROOT)
+    sources = engine.files_hash(engine.tree_files(base.tree, ("ftl",)), base.tree)
     path = folder / f"found-{sources}.jsonl"
     if arguments.fresh:
         path.unlink(missing_ok=True)

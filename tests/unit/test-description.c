@@ -8,6 +8,7 @@
 #include "scarp.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define GIB (1ull << 30)
 
@@ -312,6 +313,50 @@ static void test_spare(void)
     good("geometry.blocks_per_plane=7,ftl.over_provisioning_permille=10000");
 }
 
+/* MiB that a drive's tables need, by the message that refuses it; 0: none. */
+static uint64_t mib_needed(const char *more, uint64_t *has)
+{
+    g_autofree char *path = tiny();
+    /* 4096 planes of 1,044,480 pages: 4,278,190,080 units. */
+    g_autofree char *overrides = g_strconcat(
+        "geometry.channels=256,geometry.chips_per_channel=8,"
+        "geometry.blocks_per_plane=4096,geometry.pages_per_block=255", more,
+        NULL);
+    ScarpConfig config = { .description_path = path, .scheme = "baseline",
+                           .overrides = overrides };
+    g_autoptr(GError) error = NULL;
+    const char *needs;
+
+    g_assert_null(scarp_drive_new(&config, &error));
+    g_assert_nonnull(strstr(error->message, " of 4278190080 units "));
+    needs = strstr(error->message, "needs ");
+    *has = g_ascii_strtoull(strstr(error->message, "host has ") + 9, NULL, 10);
+    return g_ascii_strtoull(needs + 6, NULL, 10);
+}
+
+/*
+ * 4 bytes for each unit of the host and of the flash, less than 200 for each
+ * block, and 8 for each unit of the flash with ftl.recovery.
+ */
+static void test_memory(void)
+{
+    const uint64_t units = 4278190080, blocks = 4096 * 4096, mib = 1 << 20;
+    uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+                        sysconf(_SC_PAGESIZE) / mib;
+    uint64_t maps = 4 * (units + units * 10 / 13) / mib, plain, has;
+
+    if (physical > maps) {
+        g_test_skip("this host has memory enough for the largest mapping");
+        return;
+    }
+    plain = mib_needed("", &has);
+    g_assert_cmpuint(has, ==, physical);
+    g_assert_cmpuint(plain, >, maps);
+    g_assert_cmpuint(plain, <, maps + blocks * 200 / mib);
+    g_assert_cmpuint(mib_needed(",ftl.recovery=1", &has) - plain, ==,
+                     8 * units / mib);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -323,5 +368,6 @@ int main(int argc, char **argv)
     g_test_add_func("/description/together", test_together);
     g_test_add_func("/description/sizes", test_sizes);
     g_test_add_func("/description/spare", test_spare);
+    g_test_add_func("/description/memory", test_memory);
     return g_test_run();
 }

@@ -218,7 +218,8 @@ static unsigned channel_of_last(unsigned reads_of_it, unsigned reads_in_all,
                                 const char *params)
 {
     g_autofree char *all = g_strconcat("iterations=0,slot=1,", params, NULL);
-    Rig *rig = rig_new("paragc", all, NULL);
+    Rig *rig = rig_new("paragc", all, "geometry.blocks_per_plane=16,"
+                       "ftl.over_provisioning_permille=700");
     uint64_t pages = n_pages(rig);
     unsigned channel = 2;
 
@@ -232,7 +233,7 @@ static unsigned channel_of_last(unsigned reads_of_it, unsigned reads_in_all,
     /* Twelve pages of its first block are written again, and four of others. */
     for (unsigned i = 0; !rig->n_runs; i++) {
         rig_write(rig, 4 * (i < 12 ? i : (i - 12) / 4 * 16 + 16 + i % 4));
-        g_assert_cmpuint(i, <, 300);
+        g_assert_cmpuint(i, <, 48);
     }
     g_assert_cmpuint(rig->run[0].plane, ==, 0);
     g_assert_cmpuint(rig->run[0].moved_units, ==, 4);

@@ -9,8 +9,8 @@
 #include "helpers.h"
 #include "inside.h"
 
-#define SMALL "ftl.parity_width=4,geometry.blocks_per_plane=24," \
-              "geometry.pages_per_block=8,ftl.over_provisioning_permille=800"
+#define SMALL "ftl.parity_width=4,geometry.blocks_per_plane=16," \
+              "geometry.pages_per_block=8,ftl.over_provisioning_permille=600"
 #define ONE_READ (CMD + TR + BUS)
 #define COPYBACK (CMD + TR + CMD + TPROG)
 #define MOVE (COPYBACK + 2 * BUS)
@@ -51,7 +51,7 @@ static uint32_t page_on(const ScarpDrive *drive, uint32_t die, uint32_t page)
 static uint32_t write_until_collection(ScarpDrive *drive)
 {
     for (uint32_t i = 0;; i++) {
-        uint32_t page = i * 7919 % inside_logical_units(drive);
+        uint32_t page = i * 2654435761u / 65536 % inside_logical_units(drive);
         ScarpCmd write = write_page(page);
 
         scarp_submit(drive, &write, scarp_now_ns(drive) + 1);
@@ -106,7 +106,8 @@ static Seen read_beside_collection(const char *scheme, int64_t erase_ns)
 /*
  * The collection takes a move for each valid page and the erase.  The reads
  * begin at once: a nanosecond later the first is in its array, all others wait,
- * and so would one more.  They must end sooner than the collection, not at the same time.
+ * and so would one more.  They must end sooner than the collection, not at the
+ * same time.
  */
 /*
  * A page made from the rest of its stripe is not what is on flash: the read

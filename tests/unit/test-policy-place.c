@@ -130,15 +130,16 @@ typedef struct {
 static uint32_t channel_of_first(const Reads *reads, unsigned n, int gc_slot)
 {
     const char *params = "iterations=0,slot=1000000,hot=65535";
-    Rig *rig = rig_new("paragc", params, NULL);
+    Rig *rig = rig_new("paragc", params, "geometry.blocks_per_plane=16,"
+                       "ftl.over_provisioning_permille=700");
     ScarpDrive *drive = rig->drive;
     uint64_t pages = scarp_drive_logical_bytes(drive) / PAGE;
     const int64_t second = 1000000000;
     uint32_t to;
 
     rig_fill(rig, 0, pages);
-    /* Twelve pages of die 0's first block again, and four of others: 174. */
-    for (unsigned i = 0; i < 173; i++) {
+    /* Twelve pages of die 0's first block again, and four of others: 43. */
+    for (unsigned i = 0; i < 42; i++) {
         rig_write(rig, 4 * (i < 12 ? i : (i - 12) / 4 * 16 + 16 + i % 4));
     }
     g_assert_cmpuint(rig->n_runs, ==, 0);
@@ -155,8 +156,8 @@ static uint32_t channel_of_first(const Reads *reads, unsigned n, int gc_slot)
     }
     /* The program ends, and the collection begins, in gc_slot. */
     scarp_run(drive, MAX(scarp_now_ns(drive), gc_slot * second));
-    for (unsigned i = 173; !rig->n_runs; i++) {
-        g_assert_cmpuint(i, <, 180);
+    for (unsigned i = 42; !rig->n_runs; i++) {
+        g_assert_cmpuint(i, <, 48);
         rig_write(rig, 4 * ((i - 12) / 4 * 16 + 16 + i % 4));
     }
     g_assert_cmpint(rig->run[0].begin_ns / second, ==, gc_slot);
