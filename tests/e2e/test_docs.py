@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -102,6 +103,33 @@ class Laws(unittest.TestCase):
             self.assertTrue((ROOT / file).exists(), file)
             if test:
                 self.assertIn(f"def {test}(", (ROOT / file).read_text())
+
+
+class Architecture(unittest.TestCase):
+    """docs/architecture.md names every room, and no file that is not there."""
+
+    text = (ROOT / "docs/architecture.md").read_text()
+
+    def test_rooms(self) -> None:
+        table = tomllib.loads((ROOT / "ftl/rooms.toml").read_text())
+        rooms = {*table["order"], *table["beside"]}
+        folders = {path.name for path in (ROOT / "ftl").iterdir() if path.is_dir()}
+        self.assertEqual(rooms, folders)
+        for room in rooms - {"replay"}:
+            row = next(x for x in self.text.splitlines() if re.match(rf"\| .*`{room}`", x))
+            for named in re.findall(r"`(\w+/[\w./]+)`", row):
+                self.assertTrue((ROOT / "ftl" / named).is_file(), named)
+        picture = (ROOT / "docs/pictures/rooms.svg").read_text()
+        for room in rooms:
+            self.assertRegex(picture, rf">(ftl/)?{room}\b")
+
+    def test_files(self) -> None:
+        named = re.findall(
+            r"`((?:ftl|hw|scripts|tests|docs|guest|experiments)/[\w./*-]*)`", self.text
+        )
+        self.assertGreater(len(named), 20)
+        for name in named:
+            self.assertTrue(list(ROOT.glob(name.rstrip("/"))), name)
 
 
 if __name__ == "__main__":

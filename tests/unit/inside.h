@@ -1,7 +1,7 @@
 /*
  * All that unit tests know of a drive's inside: small questions, and the few
  * states that they set by hand.  No other test includes a header of the engine
- * but scarp.h and core/description.h: what moves in the engine is followed here.  Two
+ * but scarp.h: what moves in the engine is followed here.  Two
  * parts that need no drive, the divisor and the queue of events, are tested by
  * their own names (test-parts.c).
  *
@@ -268,7 +268,8 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
         low += 64;
     }
     low += __builtin_ctzll(plane->bucket_filled[low / 64]);
-    while (drive->blocks.link[b].prev == SCARP_NONE || !scarp_block_record(drive, b)->valid) {
+    while (drive->blocks.link[b].prev == SCARP_NONE ||
+           !scarp_block_record(drive, b)->valid) {
         b = drive->blocks.full[b].prev;
     }
     while (drive->map.ppn_of[unmapped] != SCARP_NONE) {

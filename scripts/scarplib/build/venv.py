@@ -22,7 +22,10 @@ PACKAGES = (
     "libclang==18.1.1",
 )
 # What `make reproduce` needs: an environment of its own, as nothing else waits for it.
-REPRODUCE_PACKAGES = ("matplotlib", "snakemake")
+REPRODUCE_PACKAGES = (
+    "matplotlib",
+    "snakemake",
+)
 
 
 def ensure_venv(packages: tuple[str, ...] = PACKAGES) -> Path:
