@@ -174,6 +174,7 @@ class Base:
         own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:4]
         self.key = f"{files_hash(tree_files(root), root)}-{own}"
         self.folder = cache / f"{self.key}-{build.name}"
+        self.objects = cache / "objects"
         self.tree = self.folder / "tree"
         self.library = self.folder / "libengine.so"
         mark = self.folder / "includes.json"
@@ -213,13 +214,26 @@ class Base:
         builder = Builder(self.tree, self.build)
         for name in ("obj", "bin"):
             (self.folder / name).mkdir()
+        self.objects.mkdir(exist_ok=True)
+        headers = {
+            part: files_hash([*self.tree.glob(f"{part}/**/*.h")], self.tree)
+            for part in ("ftl", "tests")
+        }
 
         def make(source: str) -> tuple[str, list[str]]:
-            to = self.object_of(source)
-            failed = builder.compile(source, to, "-MMD", "-MF", f"{to}.d")
-            if failed:
-                raise SystemExit(f"{source} does not compile: {failed}")
-            parts = Path(f"{to}.d").read_text().replace("\\\n", " ").split()[1:]
+            """An object that was made before of the same text is taken again."""
+            text = (self.tree / source).read_text()
+            used = headers["ftl"] + (headers["tests"] if source.startswith("tests") else "")
+            key = hashlib.sha256(f"{builder.cflags} {source} {used} {text}".encode()).hexdigest()
+            kept = self.objects / f"{key}.o"
+            if not kept.is_file():
+                new = self.object_of(source)
+                failed = builder.compile(source, new, "-MMD", "-MF", f"{kept}.d")
+                if failed:
+                    raise SystemExit(f"{source} does not compile: {failed}")
+                new.rename(kept)
+            self.object_of(source).hardlink_to(kept)
+            parts = Path(f"{kept}.d").read_text().replace("\\\n", " ").split()[1:]
             return source, [os.path.normpath(part) for part in parts]
 
         tests = self.sources("tests/unit/**/*.c")
@@ -243,11 +257,12 @@ class Base:
         Of a program and an engine that were timed before, only those are tried that took more.
         """
         times: dict[str, dict[str, float]] = {}
+        used: dict[str, dict[str, float]] = {}
         old = json.loads(known.read_text()) if known.is_file() else {}
         library = self.library.read_bytes()
         for source in self.sources("tests/unit/**/*.c"):
             code = hashlib.sha256(library + self.object_of(source).read_bytes()).hexdigest()
-            times[source] = old.setdefault(code, {})
+            times[source] = used[code] = old.get(code, {})
             listing = subprocess.run(
                 [self.program_of(source), "-l"],
                 env=_environment(self.library, self.tree),
@@ -272,7 +287,7 @@ class Base:
             if what:
                 wrong += f"; {name} {what}"
                 del times[source][name]
-        known.write_text(json.dumps(old))
+        known.write_text(json.dumps(used))
         if wrong:
             raise SystemExit(f"before anything is changed{wrong}")
         tests = [
@@ -378,7 +393,12 @@ def attempt(mutant: Mutant) -> Verdict:
 
 def forget_others(cache: Path, bases: list[Base]) -> None:
     """Builds of another state of the tree, and trees of workers that have ended."""
-    kept = {base.folder for base in bases}
+    objects = bases[0].objects
+    kept = {objects, *(base.folder for base in bases)}
     for folder in (path for path in cache.iterdir() if path.is_dir()):
         for old in folder.glob("worker-*") if folder in kept else [folder]:
             shutil.rmtree(old, ignore_errors=True)
+    for path in objects.glob("*.o"):
+        if path.stat().st_nlink == 1:  # no build that is kept has it
+            path.unlink()
+            Path(f"{path}.d").unlink()
