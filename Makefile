@@ -6,16 +6,32 @@ N ?= 50
 ROUNDS ?= 5
 PAPER ?= hpdc18
 BASE ?= HEAD
+PEER ?=
 ARGS ?=
 
+# What `make test-long` does, one after the other; more is one more word here.
+LONG := test-docs-long test-fuzz-long test-tsan-guest mutate
+
 .DEFAULT_GOAL := help
-.PHONY: fuzz help setup run compare shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
-	mutate test-tsan test-determinism determinism bench against bench-guest reproduce lint clean
+NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
+	test-tsan-guest test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
+NEED_COMPILER := test-unit fuzz test-fuzz-long
+.PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+# Only git and make may be assumed. The scripts install or name the rest, but they need Python first.
+$(NEED_PYTHON): python
+$(NEED_COMPILER): compiler
+
+python:
+	@sh scripts/ensure-python
+
+compiler: python
+	@$(SCARP) replay --list >/dev/null
 
 run: ## compare baseline with ideal on the demo drive: table, picture, out/latest
 	@$(SCARP) run $(ARGS)
@@ -32,6 +48,9 @@ setup: ## only fetch and build what runs and tests need
 test: ## every suite; ends with one line: N passed, N failed
 	@$(SCARP) test
 
+test-long: ## hours: every command of the documents, long fuzzing, a guest under thread sanitizer
+	@$(MAKE) --no-print-directory --keep-going -j1 $(LONG)
+
 test-unit: ## the engine's unit tests, with sanitizers
 	@sh tests/unit/run.sh
 
@@ -47,11 +66,20 @@ test-upstream: ## QEMU's own nvme tests on the patched QEMU
 test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest for a guest, too)
 	@python3 tests/qtest/tsan.py $(ARGS)
 
+test-tsan-guest:
+	@python3 tests/qtest/tsan.py --guest
+
 test-laws: ## write amplification against the published formulas, within 2 %
 	@$(SCARP) test-laws
 
 test-e2e: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-e2e
+
+test-docs: ## the fast commands of README and docs (ARGS='docs/replay.md' for one page)
+	@python3 tests/docs/run.py $(ARGS)
+
+test-docs-long: ## all commands of README and docs, which takes hours (ARGS='docs/replay.md' for one page)
+	@python3 tests/docs/run.py --long $(ARGS)
 
 test-determinism: ## 12 runs, half on a busy host, compared byte for byte
 	@$(SCARP) determinism
@@ -65,8 +93,8 @@ test-reproduce: ## few workloads and seeds of the papers' experiments: direction
 reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc18, or all)
 	@$(SCARP) reproduce $(PAPER)
 
-bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3)
-	@$(SCARP) bench --rounds $(ROUNDS)
+bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3; PEER=…/MQSim: beside MQSim)
+	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS))
 
 against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
 	@python3 tests/bench/against.py $(BASE) $(ARGS)
@@ -77,10 +105,13 @@ bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUND
 mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --only ftl/gc/*')
 	@python3 tests/mutate/mutate.py $(ARGS)
 
-fuzz: ## the parsers, SECONDS each (default 60), by libFuzzer where clang has it
+fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer where clang has it
 	@sh tests/fuzz/run.sh $(or $(SECONDS),60)
 
-lint: ## ruff, and QEMU's checkpatch on C files and patches
+test-fuzz-long:
+	@sh tests/fuzz/run.sh 600
+
+lint: ## ruff and mypy, QEMU's checkpatch on C files and patches, and the engine's rooms
 	@$(SCARP) lint
 
 clean: ## remove results; the cache stays

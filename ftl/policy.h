@@ -1,14 +1,17 @@
 /*
  * Policies: what a scheme may choose, one table of functions per axis.
  *
- * A policy is one file with one table, named in scheme.c's list.  Its state
+ * A policy is one file with one table, named in flow/scheme.c's list.  Its state
  * (state_size bytes, zeroed) and its parameters belong to the drive; it keeps
- * nothing else.  Included by drive.h.
+ * nothing else.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_POLICY_H
 #define SCARP_POLICY_H
+
+#include "forward.h"
+#include "scarp.h"
 
 typedef struct ScarpScheme ScarpScheme;
 typedef struct ScarpVisit ScarpVisit;
@@ -33,9 +36,9 @@ typedef struct {
 } ScarpParam;
 
 /*
- * What a policy cannot do without, bits of ScarpPolicy.needs: scheme.c refuses
- * a choice whose needs the drive, or the choices on the other axes, do not
- * meet, and says why.
+ * What a policy cannot do without, bits of ScarpPolicy.needs: flow/scheme.c
+ * refuses a choice whose needs the drive, or the choices on the other axes, do
+ * not meet, and says why.
  */
 typedef enum {
     NEEDS_PLANES = 1 << 0,   /* dies of two or more planes */
@@ -68,17 +71,25 @@ typedef struct {
      * parameters, goes on as the saved one would.  NULL: it starts afresh.
      */
     void (*persist)(ScarpDrive *drive, void *state, ScarpVisit *visit);
+    /* The time that it set for its axis by scarp_timer_set().  May be NULL. */
+    void (*timer)(ScarpDrive *drive);
 } ScarpPolicy;
 
 typedef struct {
     ScarpPolicy policy;
+    /* A command has come into the host queue.  May be NULL. */
+    void (*arrived)(ScarpDrive *drive, const ScarpCmd *cmd);
     /*
      * A device slot is free: removes one of waiting, which has at least one,
-     * oldest first (scarp_cmd_take()).  Op, address, deadline, stream and
-     * arrival are the command's; scarp_gc_cost_ns() says what a plane's next
-     * collection would cost.  Linear in waiting at most up to a bound.
+     * oldest first (scarp_cmd_take()), or returns NULL and declines: it is
+     * asked again when a command arrives or ends, or by scarp_hil_ask(), from
+     * its timer for example.  Op, address, deadline, stream and arrival are
+     * the command's; scarp_gc_cost_ns() says what a plane's next collection
+     * would cost.  Linear in waiting at most up to a bound.
      */
-    ScarpCmd *(*pick)(ScarpDrive *drive, CmdQueue *waiting);
+    ScarpCmd *(*pick)(ScarpDrive *drive, ScarpCmdQueue *waiting);
+    /* A command that was picked has completed.  May be NULL. */
+    void (*ended)(ScarpDrive *drive, const ScarpCmd *cmd);
 } ScarpHilOps;
 
 typedef struct {
@@ -112,10 +123,11 @@ typedef struct {
     /* Asked while a collection of this die runs. */
     ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
     /* The rest may be NULL: a collection has been chosen. */
-    void (*gc_start)(ScarpDrive *drive, ScarpGc *gc);
+    void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);
     /* A host command of the die has ended. */
-    void (*host_done)(ScarpDrive *drive, uint32_t die, const ScarpTx *tx);
-    void (*gc_done)(ScarpDrive *drive, ScarpGc *gc);
+    void (*host_done)(ScarpDrive *drive, uint32_t die,
+                      const ScarpFlashCmd *cmd);
+    void (*gc_done)(ScarpDrive *drive, ScarpGcJob *gc);
     /* Whether the die may collect ahead of time, now. */
     bool (*may_collect)(const ScarpDrive *drive, uint32_t die);
 } ScarpPacingOps;
@@ -127,13 +139,13 @@ typedef struct {
      * May mate, of another plane of the die and with the same page offset and
      * kind, run together with lead?
      */
-    bool (*may)(const ScarpDrive *drive, const ScarpTx *lead,
-                const ScarpTx *mate);
+    bool (*may)(const ScarpDrive *drive, const ScarpFlashCmd *lead,
+                const ScarpFlashCmd *mate);
     /*
      * May be NULL: whether lead, a program that is about to start, goes to its
      * plane's aligned block, as a mate will.
      */
-    bool (*aligned)(const ScarpDrive *drive, const ScarpTx *lead);
+    bool (*aligned)(const ScarpDrive *drive, const ScarpFlashCmd *lead);
 } ScarpMergeOps;
 
 typedef struct {
@@ -142,17 +154,16 @@ typedef struct {
     uint32_t window;
     bool copyback; /* a page whose units are all valid crosses no channel */
     /* The plane that a relocated unit goes to; NULL: stays in its plane. */
-    uint32_t (*plane)(ScarpDrive *drive, const ScarpGc *gc, uint32_t lpn);
+    uint32_t (*plane)(ScarpDrive *drive, const ScarpGcJob *gc, uint32_t lpn);
     void (*host_write)(ScarpDrive *drive, uint32_t lpn); /* may be NULL */
-    void (*gc_start)(ScarpDrive *drive, ScarpGc *gc);    /* may be NULL */
-    void (*flash_done)(ScarpDrive *drive, const ScarpTx *tx); /* ditto */
+    void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);    /* may be NULL */
+    void (*flash_done)(ScarpDrive *drive, const ScarpFlashCmd *cmd); /* ditto */
 } ScarpPlaceOps;
 
 typedef struct {
     ScarpPolicy policy;
     /* The die has nothing to do and collects nothing. */
     void (*idle)(ScarpDrive *drive, uint32_t die);
-    void (*timer)(ScarpDrive *drive); /* may be NULL; scarp_timer_set() */
     void (*host_cmd)(ScarpDrive *drive, const ScarpCmd *cmd); /* may be NULL */
 } ScarpAheadOps;
 
@@ -162,8 +173,8 @@ typedef struct {
      * Both may be NULL.  A read of the host, of one unit, is about to wait for
      * its die: true when it is served otherwise.
      */
-    bool (*serve)(ScarpDrive *drive, ScarpTx *tx);
-    void (*gc_start)(ScarpDrive *drive, ScarpGc *gc); /* gc was chosen */
+    bool (*serve)(ScarpDrive *drive, ScarpFlashCmd *cmd);
+    void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc); /* gc was chosen */
 } ScarpRedundancyOps;
 
 struct ScarpScheme {
@@ -180,7 +191,7 @@ struct ScarpScheme {
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
 };
 
-extern const ScarpHilOps scarp_hil_fifo, scarp_hil_deadline;
+extern const ScarpHilOps scarp_hil_noop, scarp_hil_deadline;
 extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic,
     scarp_alloc_striped;
 extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
@@ -198,12 +209,23 @@ extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
 extern const ScarpRedundancyOps scarp_redundancy_direct,
     scarp_redundancy_reconstruct;
 
-/* scheme.c */
+/* flow/scheme.c */
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
                        const char *name, const char *params, GError **error);
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive);
+
 /* policy[AXIS__COUNT]: the choice on each axis */
-void scarp_scheme_policies(const ScarpScheme *scheme,
-                           const ScarpPolicy **policy);
+static inline void scarp_scheme_policies(const ScarpScheme *scheme,
+                                         const ScarpPolicy **policy)
+{
+    policy[AXIS_HIL] = &scheme->hil->policy;
+    policy[AXIS_ALLOCATION] = &scheme->alloc->policy;
+    policy[AXIS_VICTIM] = &scheme->victim->policy;
+    policy[AXIS_PACING] = &scheme->pacing->policy;
+    policy[AXIS_MERGE] = &scheme->merge->policy;
+    policy[AXIS_PLACEMENT] = &scheme->place->policy;
+    policy[AXIS_AHEAD] = &scheme->ahead->policy;
+    policy[AXIS_REDUNDANCY] = &scheme->redundancy->policy;
+}
 
 #endif /* SCARP_POLICY_H */

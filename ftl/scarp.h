@@ -199,6 +199,22 @@ int64_t scarp_now_ns(const ScarpDrive *drive);
 /* Time of the next event, SCARP_TIME_NEVER when there is none. */
 int64_t scarp_next_event_ns(const ScarpDrive *drive);
 
+/*
+ * Collections by request: host software that knows when it can bear them, or
+ * that makes several drives take turns.  Both happen at the time of the last
+ * scarp_run(); the time of the next event may change.
+ *
+ * scarp_collect_now(): each plane that has fewer free blocks than that, and a
+ * block worth it, begins to collect one victim, as the scheme's pacing goes on
+ * with it.  Returns how many planes began.
+ *
+ * scarp_hold_collections(): until until_ns none begins by itself, but in a
+ * plane that is down to its last free block.  Those that run go on, and
+ * scarp_collect_now() is obeyed.  A time that is past: no longer.
+ */
+uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks);
+void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns);
+
 /* Process every event up to and including now_ns, in (time, seq) order. */
 void scarp_run(ScarpDrive *drive, int64_t now_ns);
 

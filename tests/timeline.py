@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 # Field numbers of perfetto's protos/perfetto/trace/*.proto, by message.
 TRACE = {1: "packet"}
@@ -91,8 +92,8 @@ def _fields(data: bytes, names: dict[int, str]) -> Iterator[tuple[str, int | byt
         yield name, value
 
 
-def _message(data: bytes, names: dict[int, str]) -> dict[str, list]:
-    out: dict[str, list] = {}
+def _message(data: bytes, names: dict[int, str]) -> dict[str, list[Any]]:
+    out: dict[str, list[Any]] = {}
     for name, value in _fields(data, names):
         out.setdefault(name, []).append(value)
     return out
@@ -102,7 +103,7 @@ def read(path: Path) -> tuple[list[Slice], dict[str, str]]:
     """Slices by begin, and each track's parent; slices nest and end, or an assertion fails."""
     names: dict[str, dict[int, str]] = {}
     tracks: dict[int, tuple[str, int]] = {}
-    events: list[tuple[int, dict[str, list]]] = []
+    events: list[tuple[int, dict[str, list[Any]]]] = []
     for name, packet in _fields(path.read_bytes(), TRACE):
         assert name == "packet" and isinstance(packet, bytes)
         parts = _message(packet, PACKET)
@@ -129,7 +130,7 @@ def read(path: Path) -> tuple[list[Slice], dict[str, str]]:
 
 
 def _slices(
-    events: list[tuple[int, dict[str, list]]],
+    events: list[tuple[int, dict[str, list[Any]]]],
     names: dict[str, dict[int, str]],
     tracks: dict[int, tuple[str, int]],
 ) -> list[Slice]:

@@ -3,8 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
-#include "image/visit.h"
+#include "gc/ops.h"
 
 static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 {
@@ -26,23 +25,24 @@ static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
 static void collect(ScarpDrive *drive, uint32_t die)
 {
     Background *background = drive->scheme.state[AXIS_AHEAD];
-    uint32_t n = drive->d.planes_per_die;
+    uint32_t n = drive->desc.planes_per_die;
 
     if (drive->scheme.pacing->may_collect &&
         !drive->scheme.pacing->may_collect(drive, die)) {
         return;
     }
-    if (drive->n_free > background->most_free) {
-        background->most_free = drive->n_free;
+    if (scarp_free_blocks(drive) > background->most_free) {
+        background->most_free = scarp_free_blocks(drive);
         background->fruitless = 0;
-    } else if (background->fruitless++ > drive->n_planes) {
+    } else if (background->fruitless++ > drive->geo.n_planes) {
         return;
     }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (drive->plane[p].n_free < drive->d.background_free_blocks &&
+        if (scarp_plane_free_blocks(drive, p) <
+                drive->desc.background_free_blocks &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
             /* Its pacing may want to be asked for the first step. */
-            scarp_die_kick(drive, die);
+            scarp_nand_kick(drive, die);
             return;
         }
     }
@@ -53,7 +53,7 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
     Background *background = state;
 
     scarp_visit_u32(visit, "most_free", &background->most_free, 0,
-                    drive->n_blocks);
+                    drive->geo.n_blocks);
     scarp_visit_u32(visit, "fruitless", &background->fruitless, 0,
                     UINT32_MAX - 1);
 }

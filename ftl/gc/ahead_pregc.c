@@ -15,8 +15,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
-#include "image/visit.h"
+#include "gc/ops.h"
 
 typedef struct {
     uint32_t next_die; /* whose turn it is */
@@ -34,10 +33,10 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
 
-    return !drive->slots_used &&
+    return !scarp_in_device(drive) &&
            pregc->steps * 1000 <
-               t_block * drive->n_blocks * drive->d.pages_per_block &&
-           !(pregc->began && drive->plane[pregc->plane].gc.running);
+               t_block * drive->geo.n_blocks * drive->desc.pages_per_block &&
+           !(pregc->began && scarp_gc_runs(drive, pregc->plane));
 }
 
 /* Its next victim and how many blocks are free or nearly; or SCARP_NONE. */
@@ -46,11 +45,11 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
     uint64_t t_page = drive->scheme.param[AXIS_AHEAD][1];
     uint32_t victim = scarp_victim_above(
-        drive, p, t_page * drive->units_per_block / 1000, ready);
+        drive, p, t_page * drive->geo.units_per_block / 1000, ready);
 
-    *ready += drive->plane[p].n_free;
-    if ((uint64_t)*ready * 1000 >= t_block * drive->d.blocks_per_plane ||
-        drive->plane[p].n_free < 2 || drive->plane[p].gc.running) {
+    *ready += scarp_plane_free_blocks(drive, p);
+    if ((uint64_t)*ready * 1000 >= t_block * drive->desc.blocks_per_plane ||
+        scarp_plane_free_blocks(drive, p) < 2 || scarp_gc_runs(drive, p)) {
         return SCARP_NONE;
     }
     return victim;
@@ -59,7 +58,7 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 /* A page of the plane of the die that is furthest behind. */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {
-    uint32_t n = drive->d.planes_per_die, least = UINT32_MAX;
+    uint32_t n = drive->desc.planes_per_die, least = UINT32_MAX;
     uint32_t plane = 0, victim = SCARP_NONE;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
@@ -85,18 +84,18 @@ static void idle(ScarpDrive *drive, uint32_t die)
 {
     PreGc *pregc = drive->scheme.state[AXIS_AHEAD];
 
-    if (!may_step(drive, pregc) || pregc->tried >= drive->n_dies) {
+    if (!may_step(drive, pregc) || pregc->tried >= drive->geo.n_dies) {
         return;
     }
     if (die == pregc->next_die) {
-        pregc->next_die = (die + 1) % drive->n_dies;
+        pregc->next_die = (die + 1) % drive->geo.n_dies;
         if (step(drive, pregc, die)) {
             pregc->tried = 0;
             return;
         }
         pregc->tried++;
     }
-    scarp_die_kick(drive, pregc->next_die);
+    scarp_nand_kick(drive, pregc->next_die);
 }
 
 static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
@@ -105,8 +104,8 @@ static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
 
     pregc->tried = 0;
     pregc->steps = 0;
-    if (!drive->slots_used) {
-        scarp_die_kick(drive, pregc->next_die);
+    if (!scarp_in_device(drive)) {
+        scarp_nand_kick(drive, pregc->next_die);
     }
 }
 
@@ -114,10 +113,11 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
     PreGc *pregc = state;
 
-    scarp_visit_u32(visit, "next_die", &pregc->next_die, 0, drive->n_dies - 1);
-    scarp_visit_u32(visit, "tried", &pregc->tried, 0, drive->n_dies);
+    scarp_visit_u32(visit, "next_die", &pregc->next_die, 0,
+                    drive->geo.n_dies - 1);
+    scarp_visit_u32(visit, "tried", &pregc->tried, 0, drive->geo.n_dies);
     scarp_visit_u64(visit, "steps", &pregc->steps, 0, INT64_MAX);
-    scarp_visit_u32(visit, "plane", &pregc->plane, 0, drive->n_planes - 1);
+    scarp_visit_u32(visit, "plane", &pregc->plane, 0, drive->geo.n_planes - 1);
     scarp_visit_bool(visit, "began", &pregc->began);
 }
 

@@ -4,51 +4,81 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/internal.h"
 
 static uint32_t valid_units(const ScarpDrive *drive, uint32_t first)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < drive->units_per_page; i++) {
-        n += scarp_map_valid(drive, first + i);
+    for (uint32_t i = 0; i < drive->geo.units_per_page; i++) {
+        n += scarp_unit_is_valid(drive, first + i);
     }
     return n;
 }
 
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
 {
-    uint32_t offset = scarp_alloc_offset(drive, p, SCARP_ORIGIN_GC, 0);
-    int64_t ns = 0, command = drive->d.command_ns;
+    uint32_t offset = scarp_page_offset(drive, p, SCARP_ORIGIN_GC, 0);
+    int64_t ns = 0, command = drive->desc.command_ns;
     uint32_t victim, staged = 0;
 
     if (!scarp_victim_least(drive, p, &victim, 1)) {
         return 0;
     }
-    for (uint32_t page = 0; page < drive->d.pages_per_block; page++) {
-        uint32_t n = valid_units(drive, victim * drive->units_per_block +
-                                            page * drive->units_per_page);
-        bool copyback = drive->d.copyback && n == drive->units_per_page;
+    for (uint32_t page = 0; page < drive->desc.pages_per_block; page++) {
+        uint32_t n = valid_units(drive, victim * drive->geo.units_per_block +
+                                            page * drive->geo.units_per_page);
+        bool copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
 
         if (!n) {
             continue;
         }
-        ns += command + drive->read_ns_of[page];
+        ns += command + scarp_nand_read_ns(drive, page);
         if (!copyback) {
-            ns += ((uint64_t)n * drive->unit_bytes * 1000 +
-                   drive->d.channel_mts - 1) / drive->d.channel_mts;
+            ns += scarp_nand_transfer_ns(drive,
+                                         (uint64_t)n * drive->geo.unit_bytes);
             staged += n;
         }
-        if (copyback || staged >= drive->units_per_page) {
-            ns += command + drive->program_ns_of[offset] +
-                  (copyback ? 0 : drive->page_transfer_ns);
-            staged -= copyback ? 0 : drive->units_per_page;
-            offset = (offset + 1) % (uint32_t)drive->d.pages_per_block;
+        if (copyback || staged >= drive->geo.units_per_page) {
+            ns += command + scarp_nand_program_ns(drive, offset) +
+                  (copyback ? 0 : scarp_nand_page_transfer_ns(drive));
+            staged -= copyback ? 0 : drive->geo.units_per_page;
+            offset = (offset + 1) % (uint32_t)drive->desc.pages_per_block;
         }
     }
     if (staged) {
-        ns += command + drive->page_transfer_ns +
-              drive->program_ns_of[offset];
+        ns += command + scarp_nand_page_transfer_ns(drive) +
+              scarp_nand_program_ns(drive, offset);
     }
-    return ns + command + (int64_t)drive->d.erase_ns;
+    return ns + command + (int64_t)drive->desc.erase_ns;
+}
+
+/* Of one job: its pages, one after the other, and the erase. */
+static int64_t remaining_ns(const ScarpDrive *drive, const ScarpGcJob *job)
+{
+    int64_t move_ns = scarp_nand_move_ns(drive, drive->scheme.place->copyback);
+    int64_t left_ns;
+
+    if (job->erasing &&
+        scarp_nand_erasing(drive, scarp_plane_die(drive, job->plane),
+                           &left_ns)) {
+        return left_ns;
+    }
+    return job->origin == SCARP_ORIGIN_GC
+               ? scarp_block_valid(drive, job->victim) * move_ns +
+                     (int64_t)drive->desc.erase_ns
+               : move_ns;
+}
+
+int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    int64_t ns = 0;
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        if (scarp_gc_runs(drive, p)) {
+            ns += remaining_ns(drive, scarp_gc_job(drive, p));
+        }
+    }
+    return ns;
 }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/internal.h"
 
 typedef struct {
     uint32_t to;   /* next unit of the pages that are allocated */
@@ -19,11 +19,11 @@ static void copy(ScarpDrive *drive, uint32_t plane, Copies *copies,
         uint32_t run;
 
         if (!copies->room) {
-            uint32_t pages = (n + drive->units_per_page - 1) >>
-                             drive->page_shift;
+            uint32_t pages = (n + drive->geo.units_per_page - 1) >>
+                             drive->geo.page_shift;
 
-            copies->to = scarp_alloc_copies(drive, plane, &pages);
-            copies->room = pages << drive->page_shift;
+            copies->to = scarp_page_take_copies(drive, plane, &pages);
+            copies->room = pages << drive->geo.page_shift;
             copies->programs += pages;
         }
         run = MIN(n, copies->room);
@@ -39,7 +39,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 {
     bool levelling;
     uint32_t victim = scarp_gc_choose_victim(drive, p, &levelling);
-    uint32_t first = victim * drive->units_per_block, moved = 0, reads = 0;
+    uint32_t first = scarp_block_ppn(drive, victim), moved = 0, reads = 0;
     uint32_t last_page = UINT32_MAX;
     Copies copies = { 0 };
 
@@ -47,16 +47,17 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
         return false;
     }
     scarp_block_take(drive, victim);
-    for (uint32_t i = 0; i < drive->units_per_block;) {
-        uint32_t bits = MIN(64, drive->units_per_block - i), n = 0, from[64];
-        uint64_t valid = scarp_map_valid_bits(drive, first + i, bits);
+    for (uint32_t i = 0; i < drive->geo.units_per_block;) {
+        uint32_t bits = MIN(64, drive->geo.units_per_block - i);
+        uint32_t n = 0, from[64];
+        uint64_t valid = scarp_valid_bits(drive, first + i, bits);
 
         for (; valid; valid &= valid - 1) {
             uint32_t at = i + __builtin_ctzll(valid);
 
             from[n++] = first + at;
-            reads += at >> drive->page_shift != last_page;
-            last_page = at >> drive->page_shift;
+            reads += at >> drive->geo.page_shift != last_page;
+            last_page = at >> drive->geo.page_shift;
         }
         copy(drive, p, &copies, from, n);
         moved += n;
@@ -69,13 +70,13 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     drive->stats.gc_moved_units += moved;
     drive->stats.gc_runs++;
     drive->stats.wear_runs += levelling;
-    scarp_block_erase(drive, victim);
+    scarp_block_erased(drive, victim);
     if (drive->observer.gc_done) {
-        ScarpGc gc = { .origin = SCARP_ORIGIN_GC, .plane = p,
-                       .victim = victim, .moved = moved,
-                       .begin_ns = drive->now_ns };
+        ScarpGcJob job = { .origin = SCARP_ORIGIN_GC, .plane = p,
+                          .victim = victim, .moved = moved,
+                          .begin_ns = scarp_time_ns(drive) };
 
-        scarp_gc_report(drive, &gc);
+        scarp_gc_report(drive, &job);
     }
     return true;
 }

@@ -3,118 +3,32 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
-
-#include <string.h>
+#include "gc/internal.h"
 
 #define LOOK_AHEAD 48 /* units */
 #define FETCHED_UNITS 4
 
-void scarp_gc_report(ScarpDrive *drive, const ScarpGc *gc)
+void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
 {
     /* Ahead of time no victim is collected: pages moved, that is all. */
-    if (drive->observer.gc_done && gc->origin == SCARP_ORIGIN_GC) {
+    if (drive->observer.gc_done && job->origin == SCARP_ORIGIN_GC) {
         ScarpGcRun run = {
-            .begin_ns = gc->begin_ns, .end_ns = drive->now_ns,
-            .die = scarp_plane_die(drive, gc->plane), .plane = gc->plane,
-            .victim_block = gc->victim % drive->d.blocks_per_plane,
-            .moved_units = gc->moved, .origin = gc->origin,
+            .begin_ns = job->begin_ns, .end_ns = scarp_time_ns(drive),
+            .die = scarp_plane_die(drive, job->plane), .plane = job->plane,
+            .victim_block = job->victim % drive->desc.blocks_per_plane,
+            .moved_units = job->moved, .origin = job->origin,
         };
 
         drive->observer.gc_done(drive->observer.opaque, &run);
     }
 }
 
-/* ---- Packing relocated units ------------------------------------------ */
+/* ---- Steps -------------------------------------------------------------- */
 
-static void emit(ScarpDrive *drive, uint32_t p)
+static void drop(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 {
-    ScarpPacker *packer = &drive->plane[p].gc_packer;
-    ScarpTx *tx = scarp_tx_new(drive, TX_PROGRAM, SCARP_ORIGIN_GC);
-
-    tx->units = packer->head;
-    tx->n_units = packer->n;
-    tx->bytes = drive->d.page_bytes;
-    tx->plane = p;
-    tx->gc = tx->units->gc;
-    for (ScarpUnit *unit = tx->units; unit; unit = unit->next) {
-        /* A page may carry units of several victims: each counts it. */
-        unit->gc->pages_out++;
-    }
-    drive->plane[p].incoming += packer->n;
-    drive->stats.padded_units += drive->units_per_page - packer->n;
-    packer->n = 0;
-    packer->head = NULL;
-    scarp_tx_enqueue(drive, tx);
-}
-
-static void stage(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
-{
-    uint32_t p = drive->scheme.place->plane
-                     ? drive->scheme.place->plane(drive, gc, unit->lpn)
-                     : gc->plane;
-
-    unit->plane = p;
-    scarp_packer_push(&drive->plane[p].gc_packer, unit);
-    if (drive->plane[p].gc_packer.n == drive->units_per_page) {
-        emit(drive, p);
-    }
-}
-
-/* Units of gc that wait elsewhere for company come back to its plane. */
-static void call_back(ScarpDrive *drive, ScarpGc *gc, uint32_t p)
-{
-    ScarpPacker *packer = &drive->plane[p].gc_packer;
-    ScarpUnit **link = &packer->head;
-
-    while (packer->n && *link) {
-        ScarpUnit *unit = *link;
-
-        if (unit->gc != gc) {
-            link = &unit->next;
-            continue;
-        }
-        *link = unit->next;
-        packer->n--;
-        unit->plane = gc->plane;
-        drive->stats.gc_fallback_units++;
-        scarp_packer_push(&drive->plane[gc->plane].gc_packer, unit);
-        if (drive->plane[gc->plane].gc_packer.n == drive->units_per_page) {
-            emit(drive, gc->plane);
-        }
-    }
-    if (packer->n) {
-        packer->tail = link;
-    }
-}
-
-/*
- * What of gc waits for company goes now: together, in its own plane.  A page
- * in every plane, most of it empty, could cost more than the victim yields.
- */
-static void close_packers(ScarpDrive *drive, ScarpGc *gc)
-{
-    for (uint32_t p = 0; drive->scheme.place->plane && p < drive->n_planes;
-         p++) {
-        if (p != gc->plane) {
-            call_back(drive, gc, p);
-        }
-    }
-    for (ScarpUnit *unit = drive->plane[gc->plane].gc_packer.head;
-         drive->plane[gc->plane].gc_packer.n && unit; unit = unit->next) {
-        if (unit->gc == gc) {
-            emit(drive, gc->plane);
-            break;
-        }
-    }
-}
-
-/* ---- Steps ------------------------------------------------------------ */
-
-static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
-{
-    gc->units_out--;
-    scarp_unit_free(drive, unit);
+    job->units_out--;
+    scarp_pool_give(&drive->gc.copies, copy);
 }
 
 /*
@@ -124,53 +38,52 @@ static void drop(ScarpDrive *drive, ScarpGc *gc, ScarpUnit *unit)
  * once.  So that it need not wait for the reverse map before, a line of that
  * is copied while it is at hand.
  */
-static uint32_t victim_lpn(ScarpDrive *drive, ScarpGc *gc, uint32_t ppn)
+static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 {
-    if (ppn >= gc->line_end) {
+    if (ppn >= job->line_end) {
         uint32_t first = ppn / SCARP_GC_LINE * SCARP_GC_LINE;
+        const uint32_t *lpns = scarp_media_lpns(drive, first);
 
-        memcpy(gc->line, &drive->p2l[first], sizeof(gc->line));
-        gc->line_end = first + SCARP_GC_LINE;
-        __builtin_prefetch(&drive->p2l[first] + LOOK_AHEAD);
+        memcpy(job->line, lpns, sizeof(job->line));
+        job->line_end = first + SCARP_GC_LINE;
+        __builtin_prefetch(lpns + LOOK_AHEAD);
     }
-    if (ppn >= gc->fetched_end) {
-        uint32_t end = (gc->victim + 1) * drive->units_per_block;
-        uint32_t n = MIN(FETCHED_UNITS, MIN(gc->line_end, end) - ppn);
-        uint64_t valid = scarp_map_valid_bits(drive, ppn, n);
+    if (ppn >= job->fetched_end) {
+        uint32_t end = scarp_block_ppn(drive, job->victim + 1);
+        uint32_t n = MIN(FETCHED_UNITS, MIN(job->line_end, end) - ppn);
+        uint64_t valid = scarp_valid_bits(drive, ppn, n);
 
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t lpn = gc->line[(ppn + i) % SCARP_GC_LINE];
-
             if (valid >> i & 1) {
-                __builtin_prefetch(&drive->l2p[lpn], 1);
+                scarp_map_expect_write(drive,
+                                       job->line[(ppn + i) % SCARP_GC_LINE]);
             }
         }
-        gc->fetched_end = ppn + n;
+        job->fetched_end = ppn + n;
     }
-    return gc->line[ppn % SCARP_GC_LINE];
+    return job->line[ppn % SCARP_GC_LINE];
 }
 
 /* Reads the valid units of one page; false: it has none. */
-static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
+static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 {
-    uint32_t first = gc->victim * drive->units_per_block +
-                     page * drive->units_per_page;
+    uint32_t first = scarp_block_ppn(drive, job->victim) +
+                     page * drive->geo.units_per_page;
     ScarpUnit *units = NULL, **tail = &units;
     uint32_t n = 0;
     uint64_t valid;
     bool copyback;
-    ScarpTx *tx;
+    ScarpFlashCmd *cmd;
 
-    valid = scarp_map_valid_bits(drive, first, drive->units_per_page);
-    for (uint32_t i = 0; i < drive->units_per_page; i++) {
+    valid = scarp_valid_bits(drive, first, drive->geo.units_per_page);
+    for (uint32_t i = 0; i < drive->geo.units_per_page; i++) {
         if (valid >> i & 1) {
-            ScarpUnit *unit =
-                scarp_unit_new(drive, victim_lpn(drive, gc, first + i));
+            ScarpCopy *copy = scarp_pool_take(&drive->gc.copies);
 
-            unit->gc = gc;
-            unit->source_ppn = first + i;
-            *tail = unit;
-            tail = &unit->next;
+            scarp_unit_init(&copy->unit, victim_lpn(drive, job, first + i));
+            copy->job = job;
+            copy->source_ppn = first + i;
+            scarp_unit_append(&tail, &copy->unit);
             n++;
         }
     }
@@ -178,110 +91,115 @@ static bool read_page(ScarpDrive *drive, ScarpGc *gc, uint32_t page)
         return false;
     }
     /* The whole page register is programmed: stale units would come along. */
-    copyback = drive->scheme.place->copyback && n == drive->units_per_page;
-    tx = scarp_tx_new(drive, copyback ? TX_COPYBACK : TX_READ, gc->origin);
-    tx->gc = gc;
-    tx->units = units;
-    tx->n_units = n;
-    tx->plane = gc->plane;
-    tx->ppn = first;
-    tx->bytes = n * drive->unit_bytes;
-    gc->units_out += n;
-    gc->pages_out++;
-    scarp_tx_enqueue(drive, tx);
+    copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
+    cmd = scarp_flash_new(drive,
+                          copyback ? SCARP_FLASH_COPYBACK : SCARP_FLASH_READ,
+                          OWNER_GC, job->origin);
+    scarp_flash_set_subject(cmd, job);
+    scarp_flash_set_units(cmd, units, n);
+    scarp_flash_set_target(cmd, job->plane, first, n * drive->geo.unit_bytes);
+    scarp_flash_set_source(cmd, first);
+    job->units_out += n;
+    job->pages_out++;
+    scarp_nand_enqueue(drive, cmd);
     return true;
 }
 
-static void erase(ScarpDrive *drive, ScarpGc *gc)
+static void erase(ScarpDrive *drive, ScarpGcJob *job)
 {
-    ScarpTx *tx = scarp_tx_new(drive, TX_ERASE, gc->origin);
+    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_ERASE, OWNER_GC,
+                                         job->origin);
 
-    tx->gc = gc;
-    tx->plane = gc->plane;
-    tx->block = gc->victim;
-    tx->ppn = gc->victim * drive->units_per_block;
-    gc->erasing = true;
-    scarp_tx_enqueue(drive, tx);
+    scarp_flash_set_subject(cmd, job);
+    scarp_flash_set_target(cmd, job->plane, scarp_block_ppn(drive, job->victim),
+                           0);
+    job->erasing = true;
+    scarp_nand_enqueue(drive, cmd);
 }
 
-static void finish(ScarpDrive *drive, ScarpGc *gc)
+static void finish(ScarpDrive *drive, ScarpGcJob *job)
 {
-    ScarpDie *die = &drive->die[scarp_plane_die(drive, gc->plane)];
+    uint32_t index = scarp_plane_die(drive, job->plane);
+    ScarpGcDie *die = &drive->gc.die[index];
 
-    gc->running = false;
-    die->gc_jobs--;
-    if (gc->begun) {
-        gc->begun = false;
-        drive->stats.gc_busy_ns += drive->now_ns - gc->begin_ns;
-        if (!--die->gc_begun) {
-            drive->stats.gc_window_ns += (drive->now_ns - die->window_ns) *
-                                         drive->d.planes_per_die;
+    job->running = false;
+    scarp_nand_set_collecting(drive, index, --die->jobs);
+    if (job->begun) {
+        job->begun = false;
+        drive->stats.gc_busy_ns += scarp_time_ns(drive) - job->begin_ns;
+        if (!--die->begun) {
+            drive->stats.gc_window_ns +=
+                (scarp_time_ns(drive) - die->window_ns) *
+                drive->desc.planes_per_die;
         }
     }
-    scarp_gc_report(drive, gc);
+    scarp_gc_report(drive, job);
     if (drive->scheme.pacing->gc_done) {
-        drive->scheme.pacing->gc_done(drive, gc);
+        drive->scheme.pacing->gc_done(drive, job);
     }
-    scarp_die_kick(drive, scarp_plane_die(drive, gc->plane));
+    scarp_nand_kick(drive, index);
 }
 
-void scarp_gc_advance(ScarpDrive *drive, ScarpGc *gc)
+void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t window = drive->scheme.place->window;
 
-    if (!gc->running || gc->erasing) {
+    if (!job->running || job->erasing) {
         return;
     }
-    while (gc->pages_out < window && gc->moves_left &&
-           gc->next_page < drive->d.pages_per_block &&
-           scarp_block(drive, gc->victim)->valid > gc->units_out) {
-        if (read_page(drive, gc, gc->next_page++)) {
-            gc->moves_left--;
+    while (job->pages_out < window && job->moves_left &&
+           job->next_page < drive->desc.pages_per_block &&
+           scarp_block_valid(drive, job->victim) > job->units_out) {
+        if (read_page(drive, job, job->next_page++)) {
+            job->moves_left--;
         }
     }
-    if (gc->pages_out) {
+    if (job->pages_out) {
         return;
     }
-    if (gc->units_out) {
+    if (job->units_out) {
         /* The next step's units may fill the page that this one's began. */
-        if (gc->moves_left || gc->origin == SCARP_ORIGIN_PREMIGRATE ||
-            scarp_block(drive, gc->victim)->valid <= gc->units_out) {
-            close_packers(drive, gc);
+        if (job->moves_left || job->origin == SCARP_ORIGIN_PREMIGRATE ||
+            scarp_block_valid(drive, job->victim) <= job->units_out) {
+            scarp_gc_close_packers(drive, job);
         }
-    } else if (gc->origin == SCARP_ORIGIN_PREMIGRATE) {
-        scarp_block_put_back(drive, gc->victim);
-        finish(drive, gc);
-    } else if (gc->moves_left) {
-        erase(drive, gc);
+    } else if (job->origin == SCARP_ORIGIN_PREMIGRATE) {
+        scarp_block_put_back(drive, job->victim);
+        finish(drive, job);
+    } else if (job->moves_left) {
+        erase(drive, job);
     }
 }
+
+/* ---- Starting ----------------------------------------------------------- */
 
 static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
                   ScarpOrigin origin, bool levelling)
 {
-    ScarpGc *gc = &drive->plane[p].gc;
+    uint32_t die = scarp_plane_die(drive, p);
+    ScarpGcJob *job = scarp_gc_job(drive, p);
 
     scarp_block_take(drive, victim);
-    memset(gc, 0, sizeof(*gc));
-    gc->origin = origin;
-    gc->running = true;
-    gc->levelling = levelling;
-    gc->plane = p;
-    gc->victim = victim;
+    memset(job, 0, sizeof(*job));
+    job->origin = origin;
+    job->running = true;
+    job->levelling = levelling;
+    job->plane = p;
+    job->victim = victim;
     /* Ahead of time, a page at a step; a pacing policy may allow less. */
-    gc->moves_left = origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
-    drive->die[scarp_plane_die(drive, p)].gc_jobs++;
+    job->moves_left = origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
+    scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
     drive->stats.wear_runs += levelling;
     if (drive->scheme.place->gc_start) {
-        drive->scheme.place->gc_start(drive, gc);
+        drive->scheme.place->gc_start(drive, job);
     }
     if (drive->scheme.pacing->gc_start && origin == SCARP_ORIGIN_GC) {
-        drive->scheme.pacing->gc_start(drive, gc);
+        drive->scheme.pacing->gc_start(drive, job);
     }
     if (drive->scheme.redundancy->gc_start) {
-        drive->scheme.redundancy->gc_start(drive, gc);
+        drive->scheme.redundancy->gc_start(drive, job);
     }
-    scarp_gc_advance(drive, gc);
+    scarp_gc_advance(drive, job);
 }
 
 bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
@@ -289,7 +207,7 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     bool levelling = false;
     uint32_t victim;
 
-    if (drive->plane[p].gc.running) {
+    if (scarp_gc_runs(drive, p)) {
         return false;
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
@@ -305,104 +223,116 @@ void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
     start(drive, p, victim, SCARP_ORIGIN_PREMIGRATE, false);
 }
 
-void scarp_gc_tx_started(ScarpDrive *drive, ScarpTx *tx)
+void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    ScarpGc *gc = tx->gc;
-    ScarpDie *die = &drive->die[scarp_plane_die(drive, gc->plane)];
+    ScarpGcJob *job = scarp_flash_subject(cmd);
+    ScarpGcDie *die = &drive->gc.die[scarp_plane_die(drive, job->plane)];
+    uint32_t p = scarp_flash_plane(cmd);
 
-    if (!gc->begun) {
-        gc->begun = true;
-        gc->begin_ns = drive->now_ns;
-        if (!die->gc_begun++) {
-            die->window_ns = drive->now_ns;
+    if (!job->begun) {
+        job->begun = true;
+        job->begin_ns = scarp_time_ns(drive);
+        if (!die->begun++) {
+            die->window_ns = scarp_time_ns(drive);
         }
     }
-    if (tx->kind == TX_PROGRAM || tx->kind == TX_COPYBACK) {
-        tx->ppn = scarp_alloc_for(drive, tx);
+    if (scarp_flash_kind(cmd) == SCARP_FLASH_PROGRAM ||
+        scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK) {
+        scarp_flash_set_ppn(cmd, scarp_flash_aligned(cmd)
+            ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
+            : scarp_page_take(drive, p, SCARP_ORIGIN_GC, 0));
     }
 }
 
-static void read_done(ScarpDrive *drive, ScarpTx *tx)
+/* ---- Ends of its flash commands ----------------------------------------- */
+
+static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    ScarpUnit *unit = tx->units;
-    ScarpGc *gc = tx->gc;
+    ScarpUnit *unit = scarp_flash_units(cmd);
+    ScarpGcJob *job = scarp_flash_subject(cmd);
 
     drive->stats.gc_page_reads++;
-    gc->pages_out--;
+    job->pages_out--;
     while (unit) {
-        ScarpUnit *next = unit->next;
+        ScarpUnit *next = scarp_unit_next(unit);
+        ScarpCopy *copy = scarp_copy_of(unit);
 
-        scarp_check_oob(drive, unit->source_ppn, unit->lpn);
-        if (scarp_map_valid(drive, unit->source_ppn)) {
-            stage(drive, gc, unit);
+        scarp_media_check_lpn(drive, copy->source_ppn, scarp_unit_lpn(unit));
+        if (scarp_unit_is_valid(drive, copy->source_ppn)) {
+            scarp_gc_stage(drive, job, copy);
         } else {
-            drop(drive, gc, unit);
+            drop(drive, job, copy);
         }
         unit = next;
     }
 }
 
 /* Units of several victims may share a page: every one of them goes on. */
-static void program_done(ScarpDrive *drive, ScarpTx *tx)
+static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    ScarpUnit *unit = tx->units;
-    uint32_t ppn = tx->ppn;
-    ScarpGc *last = NULL;
+    bool copyback = scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK;
+    ScarpUnit *unit = scarp_flash_units(cmd);
+    uint32_t ppn = scarp_flash_ppn(cmd);
+    ScarpGcJob *last = NULL;
 
     drive->stats.gc_page_programs++;
-    drive->stats.copybacks += tx->kind == TX_COPYBACK;
-    if (tx->kind == TX_PROGRAM) {
-        drive->plane[tx->plane].incoming -= tx->n_units;
+    drive->stats.copybacks += copyback;
+    if (!copyback) {
+        scarp_pack_gc_units(drive, scarp_flash_plane(cmd),
+                            -(int)scarp_flash_n_units(cmd));
     }
-    scarp_block(drive, scarp_ppn_block(drive, ppn))->programmed++;
+    scarp_media_pages_programmed(drive, ppn, 1);
     while (unit) {
-        ScarpUnit *next = unit->next;
-        ScarpGc *gc = unit->gc;
+        ScarpUnit *next = scarp_unit_next(unit);
+        ScarpCopy *copy = scarp_copy_of(unit);
+        ScarpGcJob *job = copy->job;
 
-        if (tx->kind == TX_COPYBACK) {
-            scarp_check_oob(drive, unit->source_ppn, unit->lpn);
+        if (copyback) {
+            scarp_media_check_lpn(drive, copy->source_ppn,
+                                  scarp_unit_lpn(unit));
         }
-        if (scarp_map_relocate(drive, unit->lpn, unit->source_ppn, ppn)) {
-            gc->moved++;
-            *(gc->origin == SCARP_ORIGIN_GC ? &drive->stats.gc_moved_units
-                                            : &drive->stats.premigrated_units)
+        if (scarp_map_relocate(drive, scarp_unit_lpn(unit), copy->source_ppn,
+                               ppn)) {
+            job->moved++;
+            *(job->origin == SCARP_ORIGIN_GC ? &drive->stats.gc_moved_units
+                                             : &drive->stats.premigrated_units)
                 += 1;
         }
-        if (tx->kind == TX_PROGRAM) {
-            gc->pages_out--;
+        if (!copyback) {
+            job->pages_out--;
         }
-        drop(drive, gc, unit);
-        if (last && last != gc) {
+        drop(drive, job, copy);
+        if (last && last != job) {
             scarp_gc_advance(drive, last);
         }
-        last = gc;
+        last = job;
         unit = next;
         ppn++;
     }
-    if (tx->kind == TX_COPYBACK) {
+    if (copyback) {
         last->pages_out--;
     }
     scarp_gc_advance(drive, last);
 }
 
-void scarp_gc_tx_done(ScarpDrive *drive, ScarpTx *tx)
+void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    ScarpGc *gc = tx->gc;
+    ScarpGcJob *job = scarp_flash_subject(cmd);
 
-    switch (tx->kind) {
-    case TX_READ:
-        read_done(drive, tx);
-        scarp_gc_advance(drive, gc);
+    switch (scarp_flash_kind(cmd)) {
+    case SCARP_FLASH_READ:
+        read_done(drive, cmd);
+        scarp_gc_advance(drive, job);
         break;
-    case TX_PROGRAM:
-    case TX_COPYBACK:
-        program_done(drive, tx);
+    case SCARP_FLASH_PROGRAM:
+    case SCARP_FLASH_COPYBACK:
+        program_done(drive, cmd);
         break;
-    case TX_ERASE:
+    case SCARP_FLASH_ERASE:
         drive->stats.gc_runs++;
-        scarp_block_erase(drive, tx->block);
-        finish(drive, gc);
+        scarp_block_erased(drive, job->victim);
+        finish(drive, job);
         break;
     }
-    scarp_tx_free(drive, tx);
+    scarp_flash_free(drive, cmd);
 }

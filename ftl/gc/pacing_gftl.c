@@ -9,22 +9,22 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/internal.h"
 
 static uint32_t step_pages(const ScarpDrive *drive)
 {
-    int64_t move_ns = drive->read_ns_of[0] + drive->program_ns_of[0] +
-                      2 * (drive->d.command_ns + drive->page_transfer_ns);
+    int64_t move_ns = scarp_nand_move_ns(drive, false);
 
-    return MAX(1, (int64_t)drive->d.erase_ns / MAX(move_ns, 1));
+    return MAX(1, (int64_t)drive->desc.erase_ns / MAX(move_ns, 1));
 }
 
 static bool urgent(const ScarpDrive *drive, uint32_t p)
 {
-    return drive->plane[p].n_free <= drive->scheme.param[AXIS_PACING][0];
+    return scarp_plane_free_blocks(drive, p) <=
+           drive->scheme.param[AXIS_PACING][0];
 }
 
-static void gc_start(ScarpDrive *drive, ScarpGc *gc)
+static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
 {
     gc->moves_left = urgent(drive, gc->plane) ? UINT32_MAX : 0;
 }
@@ -32,10 +32,10 @@ static void gc_start(ScarpDrive *drive, ScarpGc *gc)
 /* The next step of the die's collection, if it waits for one. */
 static void grant(ScarpDrive *drive, uint32_t die)
 {
-    uint32_t n = drive->d.planes_per_die;
+    uint32_t n = drive->desc.planes_per_die;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        ScarpGc *gc = &drive->plane[p].gc;
+        ScarpGcJob *gc = scarp_gc_job(drive, p);
 
         if (gc->running && !gc->pages_out && !gc->erasing && !gc->moves_left) {
             scarp_gc_allow(drive, gc, urgent(drive, p) ? UINT32_MAX
@@ -47,7 +47,7 @@ static void grant(ScarpDrive *drive, uint32_t die)
 
 static void check(ScarpDrive *drive, uint32_t die)
 {
-    uint32_t n = drive->d.planes_per_die;
+    uint32_t n = drive->desc.planes_per_die;
     bool short_of_blocks = false;
 
     scarp_gc_check_one(drive, die);
@@ -56,7 +56,8 @@ static void check(ScarpDrive *drive, uint32_t die)
         short_of_blocks |= urgent(drive, p);
     }
     if (short_of_blocks ||
-        !(drive->die[die].n_reads + drive->die[die].n_programs)) {
+        !(scarp_nand_queued(drive, die, QUEUE_READS) +
+          scarp_nand_queued(drive, die, QUEUE_PROGRAMS))) {
         grant(drive, die);
     }
 }
@@ -68,7 +69,7 @@ static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
 }
 
 static void host_done(ScarpDrive *drive, uint32_t die,
-                      const ScarpTx *tx G_GNUC_UNUSED)
+                      const ScarpFlashCmd *tx G_GNUC_UNUSED)
 {
     grant(drive, die);
 }

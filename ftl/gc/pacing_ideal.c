@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/internal.h"
 
 static void check(ScarpDrive *drive, uint32_t die)
 {
-    uint32_t n = drive->d.planes_per_die;
+    uint32_t n = drive->desc.planes_per_die;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         while (scarp_gc_due(drive, p)) {

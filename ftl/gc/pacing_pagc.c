@@ -4,14 +4,14 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/internal.h"
 
 static void check(ScarpDrive *drive, uint32_t die)
 {
-    uint32_t n = drive->d.planes_per_die, first = die * n;
+    uint32_t n = drive->desc.planes_per_die, first = die * n;
     bool due = false;
 
-    if (drive->die[die].gc_jobs) {
+    if (scarp_nand_collecting(drive, die)) {
         return;
     }
     for (uint32_t p = first; p < first + n; p++) {

@@ -4,15 +4,16 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/internal.h"
 
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
     uint64_t floor = drive->scheme.param[AXIS_PACING][0];
-    uint32_t n = drive->d.planes_per_die;
+    uint32_t n = drive->desc.planes_per_die;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (drive->plane[p].gc.running && drive->plane[p].n_free <= floor) {
+        if (scarp_gc_runs(drive, p) &&
+            scarp_plane_free_blocks(drive, p) <= floor) {
             return TURN_GC;
         }
     }

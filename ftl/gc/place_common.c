@@ -5,33 +5,30 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
 {
-    const ScarpPlane *plane = &drive->plane[p];
-    /* Active blocks, the reserve, and what its own collection may need. */
-    uint32_t spare = scarp_reserved_blocks(&drive->d) + plane->n_bad;
-    uint32_t ceiling = (drive->d.blocks_per_plane - spare) *
-                       drive->units_per_block;
-
-    return plane->n_free >= 3 &&
-           plane->valid + plane->incoming + plane->gc_packer.n < ceiling;
+    return scarp_plane_free_blocks(drive, p) >= 3 &&
+           scarp_plane_valid_units(drive, p) + scarp_pack_gc_coming(drive, p) +
+                   scarp_packer_count(&drive->gc.plane[p].packer) <
+               scarp_plane_ceiling_units(drive, p);
 }
 
-uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGc *gc,
+uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *gc,
                               uint32_t channel)
 {
-    uint32_t per_channel = drive->n_planes / (uint32_t)drive->d.channels;
+    uint32_t per_channel = drive->geo.n_planes / (uint32_t)drive->desc.channels;
 
     /* Erased blocks change with every victim, and are in an image. */
     return channel * per_channel +
-           (gc->plane + scarp_block(drive, gc->victim)->erases) % per_channel;
+           (gc->plane + scarp_media_erases(drive, gc->victim)) % per_channel;
 }
 
-uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGc *gc, uint32_t p)
+uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGcJob *gc,
+                             uint32_t p)
 {
-    uint32_t n = drive->n_planes;
+    uint32_t n = drive->geo.n_planes;
 
     if (p == gc->plane || scarp_place_room(drive, p)) {
         return p;

@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 #define MAX_CHANNELS 64
 
@@ -24,26 +24,26 @@ static const uint32_t weight[MAX_CHANNELS] = {
 static bool init(ScarpDrive *drive, ScarpScheme *scheme G_GNUC_UNUSED,
                  GError **error)
 {
-    if (drive->d.channels > MAX_CHANNELS) {
+    if (drive->desc.channels > MAX_CHANNELS) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "scheme=gc-z: geometry.channels=%" G_GUINT64_FORMAT
-                    ": at most %d are allowed", drive->d.channels,
+                    ": at most %d are allowed", drive->desc.channels,
                     MAX_CHANNELS);
         return false;
     }
     return true;
 }
 
-static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
+static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc,
                       uint32_t lpn G_GNUC_UNUSED)
 {
     uint64_t sum = 0, at;
     uint32_t c = 0;
 
-    for (uint32_t i = 0; i < drive->d.channels; i++) {
+    for (uint32_t i = 0; i < drive->desc.channels; i++) {
         sum += weight[i];
     }
-    at = (unsigned __int128)scarp_random(&drive->random) * sum >> 64;
+    at = (unsigned __int128)scarp_policy_random(drive) * sum >> 64;
     while (at >= weight[c]) {
         at -= weight[c++];
     }

@@ -4,23 +4,22 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
-#include "image/visit.h"
+#include "gc/ops.h"
 
 typedef struct {
     uint32_t next_plane;
     uint32_t units; /* of the open page */
 } Global;
 
-static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc,
+static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc,
                       uint32_t lpn G_GNUC_UNUSED)
 {
     Global *global = drive->scheme.state[AXIS_PLACEMENT];
 
     /* The units of a page go together. */
-    if (++global->units >= drive->units_per_page) {
+    if (++global->units >= drive->geo.units_per_page) {
         global->units = 0;
-        global->next_plane = (global->next_plane + 1) % drive->n_planes;
+        global->next_plane = (global->next_plane + 1) % drive->geo.n_planes;
     }
     return scarp_place_or_next(drive, gc, global->next_plane);
 }
@@ -30,8 +29,9 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
     Global *global = state;
 
     scarp_visit_u32(visit, "next_plane", &global->next_plane, 0,
-                    drive->n_planes - 1);
-    scarp_visit_u32(visit, "units", &global->units, 0, drive->units_per_page);
+                    drive->geo.n_planes - 1);
+    scarp_visit_u32(visit, "units", &global->units, 0,
+                    drive->geo.units_per_page);
 }
 
 const ScarpPlaceOps scarp_place_global = {

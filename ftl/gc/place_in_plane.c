@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 const ScarpPlaceOps scarp_place_in_plane = {
     .policy = {

@@ -15,8 +15,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
-#include "image/visit.h"
+#include "gc/ops.h"
 
 #include <string.h>
 
@@ -89,21 +88,21 @@ static int64_t slot_now(const ScarpDrive *drive)
            (int64_t)(drive->scheme.param[AXIS_PLACEMENT][PARAM_SLOT_US] * 1000);
 }
 
-static void flash_done(ScarpDrive *drive, const ScarpTx *tx)
+static void flash_done(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
-    Ring *ring = &s->ring[channel_of_plane(drive, tx->plane)];
+    Ring *ring = &s->ring[channel_of_plane(drive, scarp_flash_plane(cmd))];
     int64_t now = slot_now(drive);
 
-    if (tx->origin != SCARP_ORIGIN_HOST || tx->kind != TX_READ) {
+    if (scarp_flash_is_gc(cmd) || scarp_flash_kind(cmd) != SCARP_FLASH_READ) {
         return;
     }
     if (ring->slot[now % RING_SLOTS] != now) {
         ring->slot[now % RING_SLOTS] = now;
         ring->bytes[now % RING_SLOTS] = 0;
     }
-    ring->bytes[now % RING_SLOTS] += tx->bytes;
-    count_read(drive, s, tx->lpn);
+    ring->bytes[now % RING_SLOTS] += scarp_flash_bytes(cmd);
+    count_read(drive, s, scarp_flash_lpn(cmd));
 }
 
 static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
@@ -137,7 +136,7 @@ static void arrange(const ScarpDrive *drive, const uint64_t *s, uint32_t own,
                     uint32_t pages, uint32_t *v)
 {
     uint64_t limit = drive->scheme.param[AXIS_PLACEMENT][PARAM_ITERATIONS];
-    uint32_t n = drive->d.channels;
+    uint32_t n = drive->desc.channels;
 
     for (uint32_t i = 0; i < n; i++) {
         v[(own + i) % n] = pages / n + (i < pages % n);
@@ -175,13 +174,13 @@ static void arrange(const ScarpDrive *drive, const uint64_t *s, uint32_t own,
 
 /* ---- Algorithm 2: which pages ------------------------------------------ */
 
-static void gc_start(ScarpDrive *drive, ScarpGc *gc)
+static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
 {
     ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
     uint64_t hot = drive->scheme.param[AXIS_PLACEMENT][PARAM_HOT];
     uint8_t *channel_of = s->channel_of +
-                          (size_t)gc->plane * drive->units_per_block;
-    uint32_t n = drive->d.channels, own = channel_of_plane(drive, gc->plane);
+                          (size_t)gc->plane * drive->geo.units_per_block;
+    uint32_t n = drive->desc.channels, own = channel_of_plane(drive, gc->plane);
     uint32_t v[MAX_CHANNELS], order[MAX_CHANNELS], at = 0;
     uint64_t rate[MAX_CHANNELS];
 
@@ -195,14 +194,15 @@ static void gc_start(ScarpDrive *drive, ScarpGc *gc)
         }
         order[i] = c;
     }
-    arrange(drive, rate, own, scarp_block(drive, gc->victim)->valid, v);
+    arrange(drive, rate, own, scarp_block_valid(drive, gc->victim), v);
     /* The hottest first: two groups, in the order of the block. */
     for (int group = 1; group >= 0; group--) {
-        for (uint32_t i = 0; i < drive->units_per_block; i++) {
-            uint32_t ppn = gc->victim * drive->units_per_block + i;
+        for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
+            uint32_t ppn = gc->victim * drive->geo.units_per_block + i;
 
-            if (!scarp_map_valid(drive, ppn) ||
-                (estimate(drive, s, drive->p2l[ppn]) >= hot) != group) {
+            if (!scarp_unit_is_valid(drive, ppn) ||
+                (estimate(drive, s, scarp_media_lpn(drive, ppn)) >= hot) !=
+                    group) {
                 continue;
             }
             while (at + 1 < n && !v[order[at]]) {
@@ -214,11 +214,11 @@ static void gc_start(ScarpDrive *drive, ScarpGc *gc)
     }
 }
 
-static uint32_t plane(ScarpDrive *drive, const ScarpGc *gc, uint32_t lpn)
+static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc, uint32_t lpn)
 {
     const ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
-    uint32_t unit = drive->l2p[lpn] % drive->units_per_block;
-    uint32_t c = s->channel_of[(size_t)gc->plane * drive->units_per_block +
+    uint32_t unit = scarp_map_lookup(drive, lpn) % drive->geo.units_per_block;
+    uint32_t c = s->channel_of[(size_t)gc->plane * drive->geo.units_per_block +
                                unit];
 
     return scarp_place_or_next(drive, gc,
@@ -230,15 +230,16 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
     ParaGc *s = scheme->state[AXIS_PLACEMENT];
     uint64_t width = scheme->param[AXIS_PLACEMENT][PARAM_WIDTH];
 
-    if (drive->d.channels > MAX_CHANNELS) {
+    if (drive->desc.channels > MAX_CHANNELS) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "scheme=paragc: geometry.channels=%" G_GUINT64_FORMAT
-                    ": at most %d are allowed", drive->d.channels,
+                    ": at most %d are allowed", drive->desc.channels,
                     MAX_CHANNELS);
         return false;
     }
     s->sketch = g_new0(uint16_t, SKETCH_ROWS * width);
-    s->channel_of = g_malloc0((size_t)drive->n_planes * drive->units_per_block);
+    s->channel_of = g_malloc0((size_t)drive->geo.n_planes *
+                              drive->geo.units_per_block);
     for (int c = 0; c < MAX_CHANNELS; c++) {
         for (int i = 0; i < RING_SLOTS; i++) {
             s->ring[c].slot[i] = INT64_MIN;
@@ -260,7 +261,7 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
     ParaGc *s = state;
 
-    for (uint32_t c = 0; c < drive->d.channels; c++) {
+    for (uint32_t c = 0; c < drive->desc.channels; c++) {
         scarp_visit_u64s(visit, "bytes", s->ring[c].bytes, RING_SLOTS);
         scarp_visit_u64s(visit, "slot", (uint64_t *)s->ring[c].slot,
                          RING_SLOTS);

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 #define WEAR_LOOKS 8
 
@@ -13,28 +13,27 @@
  * policy's choice.  The oldest alone would not do: cold data in a worn block
  * stays at the head, and fresher blocks behind it wait.
  */
-static uint32_t for_wear(ScarpDrive *drive, const ScarpPlane *plane, uint32_t p,
-                         uint32_t victim)
+static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
-    uint32_t least = plane->full_head;
+    uint32_t least = scarp_plane_oldest_full(drive, p);
 
-    if (!drive->d.wear_spread_erases || plane->n_free < 2) {
+    if (!drive->desc.wear_spread_erases ||
+        scarp_plane_free_blocks(drive, p) < 2) {
         return SCARP_NONE;
     }
     for (int i = 0; i < WEAR_LOOKS; i++) {
         uint32_t b = scarp_victim_random_full(drive, p);
 
-        if (scarp_block(drive, b)->erases < scarp_block(drive, least)->erases) {
+        if (scarp_media_erases(drive, b) < scarp_media_erases(drive, least)) {
             least = b;
         }
     }
-    return scarp_block(drive, least)->erases + drive->d.wear_spread_erases <
-                   scarp_block(drive, victim)->erases ? least : SCARP_NONE;
+    return scarp_media_erases(drive, least) + drive->desc.wear_spread_erases <
+                   scarp_media_erases(drive, victim) ? least : SCARP_NONE;
 }
 
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
-    ScarpPlane *plane = &drive->plane[p];
     uint32_t victim = drive->scheme.victim->choose(drive, p);
     uint32_t worn;
 
@@ -42,7 +41,7 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
     if (victim == SCARP_NONE) {
         return SCARP_NONE;
     }
-    worn = for_wear(drive, plane, p, victim);
+    worn = for_wear(drive, p, victim);
     if (worn == SCARP_NONE) {
         return victim;
     }
@@ -53,24 +52,25 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 /* Whether collecting it yields at least a page. */
 static bool worth(const ScarpDrive *drive, uint32_t valid)
 {
-    return valid + drive->units_per_page <= drive->units_per_block;
+    return valid + drive->geo.units_per_page <= drive->geo.units_per_block;
 }
 
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
                             uint32_t *candidates, uint32_t max)
 {
-    const ScarpPlane *plane = &drive->plane[p];
     uint32_t n = 0;
 
-    for (uint32_t w = 0; w <= drive->units_per_block / 64; w++) {
-        if (plane->bucket_filled[w]) {
-            uint32_t valid = w * 64 + __builtin_ctzll(plane->bucket_filled[w]);
+    for (uint32_t w = 0; w <= drive->geo.units_per_block / 64; w++) {
+        uint64_t filled = scarp_bucket_word(drive, p, w);
+
+        if (filled) {
+            uint32_t valid = w * 64 + __builtin_ctzll(filled);
 
             if (!worth(drive, valid)) {
                 return 0;
             }
-            for (uint32_t b = plane->bucket[valid].head;
-                 b != SCARP_NONE && n < max; b = drive->link[b].next) {
+            for (uint32_t b = scarp_bucket_first(drive, p, valid);
+                 b != SCARP_NONE && n < max; b = scarp_bucket_next(drive, b)) {
                 candidates[n++] = b;
             }
             return n;
@@ -82,20 +82,19 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
 uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
                             uint32_t least, uint32_t *n_below)
 {
-    const ScarpPlane *plane = &drive->plane[p];
 
     *n_below = 0;
-    for (uint32_t w = 0; w <= drive->units_per_block / 64; w++) {
-        uint64_t filled = plane->bucket_filled[w];
+    for (uint32_t w = 0; w <= drive->geo.units_per_block / 64; w++) {
+        uint64_t filled = scarp_bucket_word(drive, p, w);
 
         for (; filled; filled &= filled - 1) {
             uint32_t valid = w * 64 + __builtin_ctzll(filled);
-            uint32_t b = plane->bucket[valid].head;
+            uint32_t b = scarp_bucket_first(drive, p, valid);
 
             if (valid > least) {
                 return worth(drive, valid) ? b : SCARP_NONE;
             }
-            for (; b != SCARP_NONE; b = drive->link[b].next) {
+            for (; b != SCARP_NONE; b = scarp_bucket_next(drive, b)) {
                 ++*n_below;
             }
         }
@@ -110,7 +109,7 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
     uint32_t least;
 
     if (block != SCARP_NONE &&
-        worth(drive, scarp_block(drive, block)->valid)) {
+        worth(drive, scarp_block_valid(drive, block))) {
         return block;
     }
     return scarp_victim_least(drive, p, &least, 1) ? least : SCARP_NONE;
@@ -118,18 +117,17 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
 
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t p)
 {
-    uint32_t blocks = drive->d.blocks_per_plane;
+    uint32_t blocks = drive->desc.blocks_per_plane;
 
-    if (!drive->plane[p].n_full) {
+    if (!scarp_plane_full_blocks(drive, p)) {
         return SCARP_NONE;
     }
     /* Most blocks of a drive that needs GC are full: few tries. */
     for (;;) {
         uint32_t b = p * blocks +
-                     (uint32_t)((scarp_random(&drive->random) >> 32) * blocks
-                                >> 32);
+                     scarp_policy_random_below(drive, blocks);
 
-        if (scarp_block(drive, b)->state == BLOCK_FULL) {
+        if (scarp_block_is_full(drive, b)) {
             return b;
         }
     }

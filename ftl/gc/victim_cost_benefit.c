@@ -7,27 +7,26 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p)
 {
-    const ScarpPlane *plane = &drive->plane[p];
-    uint32_t n = drive->units_per_block, best = SCARP_NONE;
+    uint32_t n = drive->geo.units_per_block, best = SCARP_NONE;
     unsigned __int128 best_gain = 0;
     uint64_t best_cost = 1;
 
     for (uint32_t w = 0; w <= n / 64; w++) {
-        uint64_t filled = plane->bucket_filled[w];
+        uint64_t filled = scarp_bucket_word(drive, p, w);
 
         for (; filled; filled &= filled - 1) {
             uint32_t valid = w * 64 + __builtin_ctzll(filled);
-            uint32_t b = plane->bucket[valid].head;
+            uint32_t b = scarp_bucket_first(drive, p, valid);
             unsigned __int128 gain;
 
             if (!valid) {
                 return b; /* costs nothing */
             }
-            gain = drive->now_ns - scarp_block(drive, b)->modified_ns + 1;
+            gain = scarp_time_ns(drive) - scarp_block_modified_ns(drive, b) + 1;
             gain *= n - valid;
             if (valid < n && gain * best_cost > best_gain * valid) {
                 best = b;

@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p)
 {
-    return scarp_victim_or_least(drive, p, drive->plane[p].full_head);
+    return scarp_victim_or_least(drive, p, scarp_plane_oldest_full(drive, p));
 }
 
 const ScarpVictimOps scarp_victim_fifo = {

@@ -3,18 +3,18 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p)
 {
     uint32_t candidates[64];
     uint32_t n = scarp_victim_least(drive, p, candidates,
-                                    drive->d.victim_candidates);
+                                    drive->desc.victim_candidates);
     uint32_t best = n ? candidates[0] : SCARP_NONE;
 
     for (uint32_t i = 1; i < n; i++) {
-        if (scarp_block(drive, candidates[i])->erases <
-            scarp_block(drive, best)->erases) {
+        if (scarp_media_erases(drive, candidates[i]) <
+            scarp_media_erases(drive, best)) {
             best = candidates[i];
         }
     }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 static uint32_t choose_random(ScarpDrive *drive, uint32_t p)
 {
@@ -18,8 +18,8 @@ static uint32_t choose_d(ScarpDrive *drive, uint32_t p)
     for (uint64_t i = 1; i < d && best != SCARP_NONE; i++) {
         uint32_t other = scarp_victim_random_full(drive, p);
 
-        if (scarp_block(drive, other)->valid <
-            scarp_block(drive, best)->valid) {
+        if (scarp_block_valid(drive, other) <
+            scarp_block_valid(drive, best)) {
             best = other;
         }
     }

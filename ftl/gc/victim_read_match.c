@@ -8,21 +8,22 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "gc/ops.h"
 
 #define MAX_READS 64
 
 /* Page offsets that wait, each once. */
 static uint32_t offsets(const ScarpDrive *drive, uint32_t p, uint32_t *offset)
 {
-    uint32_t n = drive->d.planes_per_die;
+    uint32_t n = drive->desc.planes_per_die;
     uint32_t found = 0;
 
     for (uint32_t q = p / n * n; q < p / n * n + n; q++) {
-        const ScarpTx *tx = q == p ? NULL : drive->plane[q].reads.head;
+        const ScarpFlashCmd *cmd =
+            q == p ? NULL : scarp_nand_head(drive, q, QUEUE_READS);
 
-        for (; tx && found < MAX_READS; tx = tx->next) {
-            uint32_t page = scarp_ppn_page(drive, tx->ppn);
+        for (; cmd && found < MAX_READS; cmd = scarp_flash_next(cmd)) {
+            uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(cmd));
             uint32_t i = 0;
 
             while (i < found && offset[i] != page) {
@@ -41,12 +42,12 @@ static uint32_t matches(const ScarpDrive *drive, uint32_t block,
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t ppn = block * drive->units_per_block +
-                       offset[i] * drive->units_per_page;
+        uint32_t ppn = block * drive->geo.units_per_block +
+                       offset[i] * drive->geo.units_per_page;
         bool valid = false;
 
-        for (uint32_t u = 0; u < drive->units_per_page; u++) {
-            valid |= scarp_map_valid(drive, ppn + u);
+        for (uint32_t u = 0; u < drive->geo.units_per_page; u++) {
+            valid |= scarp_unit_is_valid(drive, ppn + u);
         }
         count += valid;
     }
@@ -67,8 +68,8 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
         uint32_t count = reads ? matches(drive, b, offset, reads) : 0;
 
         if (count > most ||
-            (count == most && scarp_block(drive, b)->erases <
-                                  scarp_block(drive, best)->erases)) {
+            (count == most && scarp_media_erases(drive, b) <
+                                  scarp_media_erases(drive, best))) {
             best = b;
             most = count;
         }

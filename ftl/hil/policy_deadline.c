@@ -12,8 +12,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
-#include "image/visit.h"
+#include "hil/ops.h"
 
 enum { READ_US, WRITE_US, STARVED, BATCH, QUEUE };
 enum { READING, WRITING };
@@ -36,11 +35,12 @@ typedef struct {
 } Seen;
 
 static ScarpCmd *look(const ScarpDrive *drive, const Deadline *state,
-                      const CmdQueue *waiting, Seen seen[2])
+                      const ScarpCmdQueue *waiting, Seen seen[2])
 {
     uint64_t n = drive->scheme.param[AXIS_HIL][QUEUE];
 
-    for (ScarpCmd *cmd = waiting->head; cmd && n--; cmd = cmd->next) {
+    for (ScarpCmd *cmd = scarp_cmd_first(waiting); cmd && n--;
+         cmd = cmd->next) {
         int kind = kind_of(cmd);
         Seen *s = &seen[kind];
 
@@ -63,7 +63,7 @@ static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
     int64_t deadline_ns = cmd->deadline_ns != SCARP_TIME_NEVER
                               ? cmd->deadline_ns : cmd->submit_ns + us * 1000;
 
-    return drive->now_ns >= deadline_ns;
+    return scarp_time_ns(drive) >= deadline_ns;
 }
 
 /* The kind of the next batch. */
@@ -80,7 +80,7 @@ static int turn(const ScarpDrive *drive, Deadline *state, const Seen seen[2])
     return WRITING;
 }
 
-static ScarpCmd *pick(ScarpDrive *drive, CmdQueue *waiting)
+static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 {
     Deadline *state = drive->scheme.state[AXIS_HIL];
     Seen seen[2] = { { NULL, NULL }, { NULL, NULL } };

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "image/image.h"
+#include "image/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

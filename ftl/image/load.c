@@ -5,14 +5,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "image/image.h"
+#include "image/internal.h"
 
 #include <string.h>
-
-static uint64_t units(const ScarpDrive *drive)
-{
-    return (uint64_t)drive->units_per_plane * drive->n_planes;
-}
 
 char *scarp_image_description(ScarpImage *image, GError **error)
 {
@@ -44,6 +39,7 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
         (char *)image_read_all(image, "layout", &length, error);
     g_auto(GStrv) own_lines = g_strsplit(own, "\n", -1);
     g_auto(GStrv) its_lines = g_strsplit(its ? its : "", "\n", -1);
+    uint64_t units;
     size_t i = 0;
 
     if (!its) {
@@ -62,15 +58,15 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                           own_lines[i] && *own_lines[i] ? own_lines[i]
                                                         : "no more");
     }
-    return has_bytes(image, "p2l", units(drive) * sizeof(uint32_t), error) &&
-           has_bytes(image, "valid",
-                     (units(drive) / 64 + 1) * sizeof(uint64_t), error) &&
-           (!drive->d.recovery ||
-            has_bytes(image, "version", units(drive) * sizeof(uint64_t),
-                      error));
+    units = scarp_geometry_units(&drive->geo);
+    return has_bytes(image, "p2l", units * sizeof(uint32_t), error) &&
+           has_bytes(image, "valid", (units / 64 + 1) * sizeof(uint64_t),
+                     error) &&
+           (!drive->desc.recovery ||
+            has_bytes(image, "version", units * sizeof(uint64_t), error));
 }
 
-/* ---- Mapping -------------------------------------------------------------- */
+/* ---- Mapping ------------------------------------------------------------- */
 
 static bool read_u64s(ScarpImage *image, const char *name, uint64_t *values,
                       uint64_t n, GError **error)
@@ -86,76 +82,88 @@ static bool read_u64s(ScarpImage *image, const char *name, uint64_t *values,
     return true;
 }
 
-static bool read_tables(ScarpImage *image, ScarpDrive *drive, GError **error)
+static bool read_lpns(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
-    uint64_t n = units(drive);
-    g_autofree uint64_t *valid = g_new(uint64_t, n / 64 + 1);
+    uint32_t part[4096];
+    uint64_t n = scarp_geometry_units(&drive->geo);
 
-    if (!image_read_begin(image, "p2l", error) ||
-        !image_read(image, drive->p2l, n * sizeof(uint32_t), error) ||
-        !image_read_end(image, error) ||
-        !read_u64s(image, "valid", valid, n / 64 + 1, error) ||
-        (drive->version &&
-         !read_u64s(image, "version", drive->version, n, error))) {
+    if (!image_read_begin(image, "p2l", error)) {
         return false;
     }
-    for (uint64_t i = 0; i < n; i++) {
-        drive->p2l[i] = GUINT32_FROM_LE(drive->p2l[i]);
-    }
-    for (uint64_t b = 0, ppn = 0; b < drive->n_blocks; b++) {
-        ScarpBlock *block = scarp_block(drive, b);
+    for (uint64_t ppn = 0; ppn < n;) {
+        uint32_t k = MIN(G_N_ELEMENTS(part), n - ppn);
 
-        for (uint32_t i = 0; i < drive->units_per_block; i++, ppn++) {
-            block->is_valid[i / 64] |= (valid[ppn / 64] >> (ppn % 64) & 1)
-                                       << (i % 64);
+        if (!image_read(image, part, k * sizeof(*part), error)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < k; i++, ppn++) {
+            scarp_media_set_lpn(drive, ppn, GUINT32_FROM_LE(part[i]));
         }
     }
-    return !(valid[n / 64] >> (n % 64)) ||
-           image_fail(image, error, "damaged: units beyond the last");
+    return image_read_end(image, error);
 }
 
-/* The forward table follows from the reverse one and the marks. */
-static bool derive(ScarpImage *image, ScarpDrive *drive, GError **error)
+static bool read_versions(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
-    uint32_t ppn = 0;
+    uint64_t n = scarp_geometry_units(&drive->geo);
+    g_autofree uint64_t *version = NULL;
 
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        uint32_t valid = 0;
+    if (!scarp_media_has_versions(drive)) {
+        return true;
+    }
+    version = g_new(uint64_t, n);
+    if (!read_u64s(image, "version", version, n, error)) {
+        return false;
+    }
+    for (uint64_t ppn = 0; ppn < n; ppn++) {
+        scarp_media_set_version(drive, ppn, version[ppn]);
+    }
+    return true;
+}
 
-        for (uint32_t i = 0; i < drive->units_per_block; i++, ppn++) {
-            uint32_t lpn = drive->p2l[ppn];
-            bool mapped = scarp_map_valid(drive, ppn);
+/* Which units are valid: with the spare areas, the forward map follows. */
+static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
+{
+    uint64_t n = scarp_geometry_units(&drive->geo);
+    g_autofree uint64_t *valid = g_new(uint64_t, n / 64 + 1);
 
-            if (lpn == SCARP_NONE ? mapped : lpn >= drive->mapped_units) {
-                return image_fail(image, error, "damaged: unit %u holds the "
-                                  "logical unit %u", ppn, lpn);
-            }
-            if (!mapped) {
-                continue;
-            }
-            if (drive->l2p[lpn] != SCARP_NONE) {
-                return image_fail(image, error, "damaged: the logical unit %u "
-                                  "is in %u and in %u", lpn, drive->l2p[lpn],
-                                  ppn);
-            }
-            drive->l2p[lpn] = ppn;
-            valid++;
+    if (!read_u64s(image, "valid", valid, n / 64 + 1, error)) {
+        return false;
+    }
+    if (valid[n / 64] >> (n % 64)) {
+        return image_fail(image, error, "damaged: units beyond the last");
+    }
+    for (uint32_t ppn = 0; ppn < n; ppn++) {
+        uint32_t lpn = scarp_media_lpn(drive, ppn);
+        bool mapped = valid[ppn / 64] >> (ppn % 64) & 1;
+
+        if (lpn == SCARP_NONE ? mapped : lpn >= drive->geo.mapped_units) {
+            return image_fail(image, error, "damaged: unit %u holds the "
+                              "logical unit %u", ppn, lpn);
         }
-        scarp_block(drive, b)->valid = valid;
-        drive->plane[scarp_block_plane(drive, b)].valid += valid;
+        if (!mapped) {
+            continue;
+        }
+        if (scarp_map_is_mapped(drive, lpn)) {
+            return image_fail(image, error, "damaged: the logical unit %u "
+                              "is in %u and in %u", lpn,
+                              scarp_map_lookup(drive, lpn), ppn);
+        }
+        scarp_map_load(drive, lpn, ppn);
     }
     return true;
 }
 
 /* No unit lies where nothing was programmed. */
-static bool check_written(ScarpImage *image, const ScarpDrive *drive,
+static bool check_written(ScarpImage *image, ScarpDrive *drive,
                           GError **error)
 {
-    for (uint32_t b = 0; b < drive->n_blocks; b++) {
-        uint32_t i = scarp_block(drive, b)->written * drive->units_per_page;
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        uint32_t i = scarp_block_written(drive, b) * drive->geo.units_per_page;
 
-        for (; i < drive->units_per_block; i++) {
-            if (drive->p2l[b * drive->units_per_block + i] != SCARP_NONE) {
+        for (; i < drive->geo.units_per_block; i++) {
+            if (scarp_media_lpn(drive, scarp_block_ppn(drive, b) + i) !=
+                SCARP_NONE) {
                 return image_fail(image, error, "damaged: block %u has a unit "
                                   "in a page that is not written", b);
             }
@@ -164,7 +172,7 @@ static bool check_written(ScarpImage *image, const ScarpDrive *drive,
     return true;
 }
 
-/* ---- State ---------------------------------------------------------------- */
+/* ---- State --------------------------------------------------------------- */
 
 static bool visit_section(ScarpImage *image, const char *name,
                           ScarpDrive *drive,
@@ -191,19 +199,27 @@ static bool visit_section(ScarpImage *image, const char *name,
     return true;
 }
 
+static bool read_state(ScarpImage *image, ScarpDrive *drive, GError **error)
+{
+    return visit_section(image, "state", drive, image_visit_state, error);
+}
+
 bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
                              GError **error)
 {
     return visit_section(image, "scheme", drive, image_visit_scheme, error);
 }
 
-/* ---- Data ----------------------------------------------------------------- */
+/* ---- Data ---------------------------------------------------------------- */
 
 static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
-    g_autofree char *spare = g_malloc(drive->unit_bytes);
+    g_autofree char *spare = g_malloc(drive->geo.unit_bytes);
     int64_t last = -1;
 
+    if (!image_find(image, "data")) {
+        return true;
+    }
     if (!image_read_begin(image, "data", error)) {
         return false;
     }
@@ -211,32 +227,39 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
         uint32_t ppn;
 
         if (!image_read(image, &ppn, sizeof(ppn), error) ||
-            !image_read(image, spare, drive->unit_bytes, error)) {
+            !image_read(image, spare, drive->geo.unit_bytes, error)) {
             return false;
         }
         ppn = GUINT32_FROM_LE(ppn);
-        if (ppn <= last || ppn >= units(drive) ||
-            !scarp_map_valid(drive, ppn)) {
+        if (ppn <= last || ppn >= scarp_geometry_units(&drive->geo) ||
+            !scarp_unit_is_valid(drive, ppn)) {
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
         if (drive->store_data) {
-            void *data = scarp_store_new(drive);
+            void *data = scarp_contents_new(drive);
 
-            memcpy(data, spare, drive->unit_bytes);
-            scarp_store_put(drive, ppn, data);
+            memcpy(data, spare, drive->geo.unit_bytes);
+            scarp_contents_put(drive, ppn, data);
         }
     }
     return image_read_end(image, error);
 }
 
+/* ---- All of it ----------------------------------------------------------- */
+
+/* In this order: each builds on what was read before. */
+static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
+    read_lpns, read_versions, read_marks, read_state, check_written, read_data,
+};
+
+/* On failure the drive is of no use: scarp_drive_free() is the undo. */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
-    if (!read_tables(image, drive, error) || !derive(image, drive, error) ||
-        !visit_section(image, "state", drive, image_visit_state, error) ||
-        !check_written(image, drive, error) ||
-        (image_find(image, "data") && !read_data(image, drive, error))) {
-        return false;
+    for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
+        if (!steps[i](image, drive, error)) {
+            return false;
+        }
     }
     scarp_blocks_close_unused(drive);
     return true;

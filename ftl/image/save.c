@@ -3,142 +3,173 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "image/image.h"
+#include "image/internal.h"
 
 #include <string.h>
 
-static uint64_t units(const ScarpDrive *drive)
+static void put_text(ImageWriter *writer, const char *text)
 {
-    return (uint64_t)drive->units_per_plane * drive->n_planes;
-}
-
-static void put_text(ImageWriter *writer, const char *name, const char *text)
-{
-    image_begin(writer, name);
     image_put(writer, text, strlen(text));
-    image_end(writer);
 }
 
-static void put_visit(ImageWriter *writer, const char *name, ScarpDrive *drive,
+static void put_layout(ImageWriter *writer, ScarpDrive *drive)
+{
+    g_autofree char *text = image_layout_text(drive);
+
+    put_text(writer, text);
+}
+
+static void put_description(ImageWriter *writer, ScarpDrive *drive)
+{
+    g_autofree char *text = scarp_description_text(&drive->desc);
+
+    put_text(writer, text);
+}
+
+static void put_visit(ImageWriter *writer, ScarpDrive *drive,
                       void (*describe)(ScarpDrive *, ScarpVisit *))
 {
     ScarpVisit visit = { .out = g_byte_array_new() };
 
     describe(drive, &visit);
-    image_begin(writer, name);
     image_put(writer, visit.out->data, visit.out->len);
-    image_end(writer);
     g_byte_array_free(visit.out, true);
 }
 
-static void put_u64s(ImageWriter *writer, const char *name,
-                     const uint64_t *values, uint64_t n)
+static void put_state(ImageWriter *writer, ScarpDrive *drive)
 {
-    uint64_t part[2048];
+    put_visit(writer, drive, image_visit_state);
+}
 
-    image_begin(writer, name);
-    for (uint64_t i = 0; i < n;) {
+static void put_scheme(ImageWriter *writer, ScarpDrive *drive)
+{
+    put_visit(writer, drive, image_visit_scheme);
+}
+
+static void put_versions(ImageWriter *writer, ScarpDrive *drive)
+{
+    uint64_t part[2048], n = scarp_geometry_units(&drive->geo);
+
+    for (uint64_t ppn = 0; ppn < n;) {
         uint32_t k = 0;
 
-        for (; k < G_N_ELEMENTS(part) && i < n; k++, i++) {
-            part[k] = GUINT64_TO_LE(values[i]);
+        for (; k < G_N_ELEMENTS(part) && ppn < n; k++, ppn++) {
+            part[k] = GUINT64_TO_LE(scarp_media_version(drive, ppn));
         }
         image_put(writer, part, k * sizeof(*part));
     }
-    image_end(writer);
 }
 
 /* One bit after the other, whichever block it is of. */
-static void put_valid(ImageWriter *writer, const ScarpDrive *drive)
+static void put_valid(ImageWriter *writer, ScarpDrive *drive)
 {
-    uint64_t n = units(drive);
+    uint64_t n = scarp_geometry_units(&drive->geo);
 
-    image_begin(writer, "valid");
     for (uint64_t ppn = 0; ppn <= n; ppn += 64) {
         uint64_t word = 0;
         uint32_t k = 0;
 
         while (k < 64 && ppn + k < n) {
-            uint32_t left = drive->units_per_block -
-                            (ppn + k) % drive->units_per_block;
+            uint32_t left = drive->geo.units_per_block -
+                            (ppn + k) % drive->geo.units_per_block;
             uint32_t bits = MIN(left, 64 - k);
 
-            word |= scarp_map_valid_bits(drive, ppn + k, bits) << k;
+            word |= scarp_valid_bits(drive, ppn + k, bits) << k;
             k += bits;
         }
         word = GUINT64_TO_LE(word);
         image_put(writer, &word, sizeof(word));
     }
-    image_end(writer);
 }
 
-static void put_mapping(ImageWriter *writer, const ScarpDrive *drive)
+static void put_lpns(ImageWriter *writer, ScarpDrive *drive)
 {
     uint32_t part[4096];
-    uint64_t n = units(drive);
+    uint64_t n = scarp_geometry_units(&drive->geo);
 
-    image_begin(writer, "p2l");
     for (uint64_t i = 0; i < n;) {
         uint32_t k = 0;
 
         for (; k < G_N_ELEMENTS(part) && i < n; k++, i++) {
-            part[k] = GUINT32_TO_LE(drive->p2l[i]);
+            part[k] = GUINT32_TO_LE(scarp_media_lpn(drive, i));
         }
         image_put(writer, part, k * sizeof(*part));
     }
-    image_end(writer);
-    put_valid(writer, drive);
 }
 
 /* Where something is stored: the PPN, then the unit. */
-static void put_data(ImageWriter *writer, const ScarpDrive *drive)
+static void put_data(ImageWriter *writer, ScarpDrive *drive)
 {
-    image_begin(writer, "data");
-    for (uint64_t ppn = 0; ppn < units(drive); ppn++) {
+    for (uint64_t ppn = 0; ppn < scarp_geometry_units(&drive->geo); ppn++) {
         uint32_t le = GUINT32_TO_LE((uint32_t)ppn);
         const void *data;
 
-        if (!drive->block_rest[scarp_ppn_block(drive, ppn)].data) {
-            ppn += drive->units_per_block - 1;
+        if (!scarp_contents_any(drive, scarp_ppn_block(drive, ppn))) {
+            ppn += drive->geo.units_per_block - 1;
             continue;
         }
-        data = scarp_store_get(drive, ppn);
+        data = scarp_contents_get(drive, ppn);
         if (data) {
             image_put(writer, &le, sizeof(le));
-            image_put(writer, data, drive->unit_bytes);
+            image_put(writer, data, drive->geo.unit_bytes);
         }
     }
-    image_end(writer);
 }
 
-bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
+static bool has_versions(const ScarpDrive *drive)
 {
-    g_autofree char *layout = image_layout_text(drive);
-    g_autofree char *description = scarp_description_text(&drive->d);
-    ImageWriter writer;
+    return scarp_media_has_versions(drive);
+}
 
-    if (!scarp_at_rest(drive, error)) {
-        return false;
-    }
-    if (drive->broken) {
+static bool has_data(const ScarpDrive *drive)
+{
+    return drive->store_data;
+}
+
+/* The sections of the file, in their order. */
+static const struct {
+    const char *name;
+    void (*put)(ImageWriter *writer, ScarpDrive *drive);
+    bool (*wanted)(const ScarpDrive *drive); /* NULL: always */
+} sections[] = {
+    { "layout", put_layout, NULL },
+    { "describe", put_description, NULL },
+    { "p2l", put_lpns, NULL },
+    { "valid", put_valid, NULL },
+    { "version", put_versions, has_versions },
+    { "state", put_state, NULL },
+    { "scheme", put_scheme, NULL },
+    { "data", put_data, has_data },
+};
+
+static bool is_wanted(const ScarpDrive *drive, size_t i)
+{
+    return !sections[i].wanted || sections[i].wanted(drive);
+}
+
+/* Until image_commit() the file is another one: nothing is to be undone. */
+bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error)
+{
+    ImageWriter writer;
+    uint32_t n = 0;
+
+    if (scarp_is_broken(drive)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "image=%s: the drive broke a law and is not saved", path);
         return false;
     }
-    if (!image_create(&writer, path, 6 + !!drive->version + drive->store_data,
-                      error)) {
+    for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
+        n += is_wanted(drive, i);
+    }
+    if (!image_create(&writer, path, n, error)) {
         return false;
     }
-    put_text(&writer, "layout", layout);
-    put_text(&writer, "describe", description);
-    put_mapping(&writer, drive);
-    if (drive->version) {
-        put_u64s(&writer, "version", drive->version, units(drive));
-    }
-    put_visit(&writer, "state", drive, image_visit_state);
-    put_visit(&writer, "scheme", drive, image_visit_scheme);
-    if (drive->store_data) {
-        put_data(&writer, drive);
+    for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
+        if (is_wanted(drive, i)) {
+            image_begin(&writer, sections[i].name);
+            sections[i].put(&writer, drive);
+            image_end(&writer);
+        }
     }
     return image_commit(&writer, error);
 }

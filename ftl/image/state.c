@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "image/image.h"
+#include "image/internal.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 char *image_layout_text(const ScarpDrive *drive)
 {
-    const ScarpDescription *d = &drive->d;
+    const ScarpDescription *d = &drive->desc;
     GString *text = g_string_new(NULL);
     const struct {
         const char *name;
@@ -33,7 +33,7 @@ char *image_layout_text(const ScarpDrive *drive)
         { "geometry.pages_per_block", d->pages_per_block },
         { "geometry.page_bytes", d->page_bytes },
         { "nand.bad_blocks_permille", d->bad_blocks_permille },
-        { "ftl.unit_bytes", drive->unit_bytes },
+        { "ftl.unit_bytes", drive->geo.unit_bytes },
         { "ftl.recovery", d->recovery },
         { "ftl.over_provisioning_permille", d->over_provisioning_permille },
         { "ftl.parity_width", d->parity_width },
@@ -50,82 +50,87 @@ char *image_layout_text(const ScarpDrive *drive)
 
 static void visit_drive(ScarpDrive *drive, ScarpVisit *visit)
 {
-    uint64_t life_ns = scarp_life_ns(drive), random = drive->random;
-    uint64_t seed = drive->seed;
+    uint64_t life_ns = scarp_life_ns(drive), seed = scarp_seed(drive);
+    uint64_t random = scarp_policy_random_state(drive);
+    uint64_t next_seq = scarp_seq_count(drive);
+    uint64_t next_block_seq = scarp_media_next_seq(drive);
+    uint32_t next_plane = scarp_map_turn(drive);
 
     scarp_visit_u64(visit, "life_ns", &life_ns, 0, MAX_LIFE_NS);
-    scarp_visit_u64(visit, "next_seq", &drive->next_seq, 0, INT64_MAX);
-    scarp_visit_u64(visit, "next_block_seq", &drive->next_block_seq, 0,
-                    INT64_MAX);
+    scarp_visit_u64(visit, "next_seq", &next_seq, 0, INT64_MAX);
+    scarp_visit_u64(visit, "next_block_seq", &next_block_seq, 0, INT64_MAX);
     scarp_visit_u64(visit, "seed", &seed, 0, UINT64_MAX);
     scarp_visit_u64(visit, "random", &random, 1, UINT64_MAX);
-    scarp_visit_u32(visit, "next_plane", &drive->next_plane, 0,
-                    drive->n_planes - 1);
+    scarp_visit_u32(visit, "next_plane", &next_plane, 0,
+                    drive->geo.n_planes - 1);
     if (visit->loading) {
-        drive->past_ns = life_ns;
-        /* Another seed than the image's asks for another course. */
-        if (seed == drive->seed) {
-            drive->random = random;
-        }
+        scarp_core_load(drive, life_ns, next_seq, seed, random);
+        scarp_media_load_next_seq(drive, next_block_seq);
+        scarp_map_load_turn(drive, next_plane);
     }
 }
 
 static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
 {
-    ScarpBlock *block = scarp_block(drive, index);
-    uint64_t modified_ns = block->modified_ns + drive->past_ns;
-    uint32_t pages = drive->d.pages_per_block, written = block->written;
+    int64_t past_ns = scarp_past_ns(drive);
+    uint64_t modified_ns = scarp_block_modified_ns(drive, index) + past_ns;
+    uint64_t seq = scarp_media_seq(drive, index);
+    uint32_t pages = drive->desc.pages_per_block;
+    uint32_t written = scarp_block_written(drive, index);
+    uint32_t erases = scarp_media_erases(drive, index);
+    uint8_t state = scarp_block_state(drive, index);
+    uint8_t origin = scarp_media_origin(drive, index);
+    uint8_t stream = scarp_media_stream(drive, index);
     bool ok;
 
-    scarp_visit_u8(visit, "a block's state", &block->state, BLOCK_FREE,
-                   BLOCK_BAD);
-    scarp_visit_u8(visit, "a block's origin", &block->origin,
-                   SCARP_ORIGIN_HOST, SCARP_ORIGIN_PREMIGRATE);
-    scarp_visit_u8(visit, "a block's stream", &block->stream, 0,
+    scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE, BLOCK_BAD);
+    scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
+                   SCARP_ORIGIN_PREMIGRATE);
+    scarp_visit_u8(visit, "a block's stream", &stream, 0,
                    SCARP_MAX_STREAMS - 1);
-    scarp_visit_u32(visit, "a block's written pages", &written, 0,
-                    pages);
-    scarp_visit_u32(visit, "a block's erases", &block->erases, 0,
-                    UINT32_MAX - 1);
+    scarp_visit_u32(visit, "a block's written pages", &written, 0, pages);
+    scarp_visit_u32(visit, "a block's erases", &erases, 0, UINT32_MAX - 1);
     scarp_visit_u64(visit, "a block's modified_ns", &modified_ns, 0,
-                    visit->loading ? (uint64_t)drive->past_ns : MAX_LIFE_NS);
-    scarp_visit_u64(visit, "a block's seq", &drive->block_rest[index].seq, 0,
-                    drive->next_block_seq);
+                    visit->loading ? (uint64_t)past_ns : MAX_LIFE_NS);
+    scarp_visit_u64(visit, "a block's seq", &seq, 0,
+                    scarp_media_next_seq(drive));
     if (!visit->loading) {
         return;
     }
-    block->modified_ns = (int64_t)modified_ns - drive->past_ns;
-    block->written = block->programmed = written; /* nothing is on its way */
-    switch (block->state) {
+    switch (state) {
     case BLOCK_ACTIVE:
-        ok = block->written && block->written < pages;
+        ok = written && written < pages;
         break;
     case BLOCK_FULL:
-        ok = block->written; /* it may have been closed early */
+        ok = written; /* it may have been closed early */
         break;
     default:
-        ok = !block->written && block->state != BLOCK_VICTIM;
+        ok = !written && state != BLOCK_VICTIM;
         break;
     }
     if (!ok) {
         scarp_visit_fail(visit, "block %u is in state %u with %u pages written",
-                         index, block->state, block->written);
+                         index, state, written);
     }
+    scarp_block_load(drive, index, state, written,
+                     (int64_t)modified_ns - past_ns);
+    /* All of them are programmed: nothing is on its way. */
+    scarp_media_load_block(drive, index, origin, stream, erases, seq, written);
 }
 
-/* ---- Lists ---------------------------------------------------------------- */
+/* ---- Lists --------------------------------------------------------------- */
 
 /* A member of a list: a block of plane p in this state, named once. */
 static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
-                             BlockState state, uint8_t *seen, uint8_t mark,
+                             ScarpBlockState state, uint8_t *seen, uint8_t mark,
                              ScarpVisit *visit)
 {
-    uint32_t first = p * (uint32_t)drive->d.blocks_per_plane;
+    uint32_t first = p * (uint32_t)drive->desc.blocks_per_plane;
 
     scarp_visit_u32(visit, "a list's block", &index, first,
-                    first + drive->d.blocks_per_plane - 1);
+                    first + drive->desc.blocks_per_plane - 1);
     if (visit->loading && !visit->problem) {
-        if (scarp_block(drive, index)->state != state || seen[index] & mark) {
+        if (scarp_block_state(drive, index) != state || seen[index] & mark) {
             scarp_visit_fail(visit, "block %u is in a list of state %d, or "
                              "twice", index, state);
         }
@@ -137,12 +142,12 @@ static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
 static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                        ScarpVisit *visit)
 {
-    ScarpPlane *plane = &drive->plane[p];
-    uint32_t n = plane->n_free, at = plane->free.head;
+    uint32_t n = scarp_plane_free_blocks(drive, p);
+    uint32_t at = scarp_blocks_first_free(drive, p);
 
     /* The last one is GC's, and at rest GC has given it back. */
     scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
-                    drive->d.blocks_per_plane);
+                    drive->desc.blocks_per_plane);
     if (visit->loading) {
         scarp_blocks_forget(drive, p);
     }
@@ -150,7 +155,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         uint32_t index = visit_member(drive, p, at, BLOCK_FREE, seen, 1, visit);
 
         if (!visit->loading) {
-            at = drive->link[at].next;
+            at = scarp_blocks_next_free(drive, at);
         } else if (!visit->problem) {
             scarp_blocks_add_free(drive, index);
         }
@@ -160,16 +165,16 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
 static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                        ScarpVisit *visit)
 {
-    ScarpPlane *plane = &drive->plane[p];
-    uint32_t n = plane->n_full, at = plane->full_head, valid = 0;
+    uint32_t n = scarp_plane_full_blocks(drive, p), valid = 0;
+    uint32_t at = scarp_plane_oldest_full(drive, p);
 
     scarp_visit_u32(visit, "full blocks of a plane", &n, 0,
-                    drive->d.blocks_per_plane);
+                    drive->desc.blocks_per_plane);
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
         uint32_t index = visit_member(drive, p, at, BLOCK_FULL, seen, 2, visit);
 
         if (!visit->loading) {
-            at = drive->block_rest[at].full_next;
+            at = scarp_blocks_next_full(drive, at);
         } else if (!visit->problem) {
             scarp_blocks_add_full(drive, index);
         }
@@ -180,11 +185,11 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         uint32_t index;
 
         while (!visit->loading && at == SCARP_NONE) {
-            at = plane->bucket[valid++].head;
+            at = scarp_bucket_first(drive, p, valid++);
         }
         index = visit_member(drive, p, at, BLOCK_FULL, seen, 4, visit);
         if (!visit->loading) {
-            at = drive->link[at].next;
+            at = scarp_bucket_next(drive, at);
         } else if (!visit->problem) {
             scarp_blocks_add_candidate(drive, index);
         }
@@ -194,22 +199,19 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
 static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                          ScarpVisit *visit)
 {
-    ScarpPlane *plane = &drive->plane[p];
-
-    for (int i = 0; i < ACTIVE__COUNT && !visit->problem; i++) {
-        bool open = plane->active[i] != SCARP_NONE;
-        uint32_t index;
+    for (int i = 0; i < WRITE__COUNT && !visit->problem; i++) {
+        uint32_t index = scarp_blocks_active(drive, p, i);
+        bool open = index != SCARP_NONE;
 
         scarp_visit_bool(visit, "an active block", &open);
         if (!open) {
             continue;
         }
-        index = visit_member(drive, p, plane->active[i], BLOCK_ACTIVE, seen, 8,
-                             visit);
+        index = visit_member(drive, p, index, BLOCK_ACTIVE, seen, 8, visit);
         if (visit->loading && !visit->problem) {
-            plane->active[i] = index;
-            if (i >= ACTIVE_HOST &&
-                scarp_block(drive, index)->stream != i - ACTIVE_HOST) {
+            scarp_blocks_add_active(drive, p, i, index);
+            if (i >= WRITE_HOST &&
+                (int)scarp_media_stream(drive, index) != i - WRITE_HOST) {
                 scarp_visit_fail(visit, "block %u is of another stream", index);
             }
         }
@@ -224,34 +226,34 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         [BLOCK_FREE] = 1, [BLOCK_FULL] = 2 | 4, [BLOCK_ACTIVE] = 8,
         [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0,
     };
-    uint32_t blocks = drive->d.blocks_per_plane;
+    uint32_t blocks = drive->desc.blocks_per_plane;
 
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
-        if (seen[b] != marks[scarp_block(drive, b)->state]) {
+        if (seen[b] != marks[scarp_block_state(drive, b)]) {
             scarp_visit_fail(visit, "block %u of state %u is in no list", b,
-                             scarp_block(drive, b)->state);
+                             scarp_block_state(drive, b));
         }
-        if (scarp_block(drive, b)->state == BLOCK_BAD) {
+        if (scarp_block_state(drive, b) == BLOCK_BAD) {
             scarp_blocks_add_bad(drive, b);
         }
     }
     if (!scarp_blocks_suffice(drive, p)) {
         scarp_visit_fail(visit, "plane %u has %u bad blocks, which leave too "
                          "few for gc.trigger_free_blocks=%" G_GUINT64_FORMAT,
-                         p, drive->plane[p].n_bad,
-                         drive->d.trigger_free_blocks);
+                         p, scarp_plane_bad_blocks(drive, p),
+                         drive->desc.trigger_free_blocks);
     }
 }
 
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
 {
-    g_autofree uint8_t *seen = g_malloc0(drive->n_blocks);
+    g_autofree uint8_t *seen = g_malloc0(drive->geo.n_blocks);
 
     visit_drive(drive, visit);
-    for (uint32_t b = 0; b < drive->n_blocks && !visit->problem; b++) {
+    for (uint32_t b = 0; b < drive->geo.n_blocks && !visit->problem; b++) {
         visit_block(drive, b, visit);
     }
-    for (uint32_t p = 0; p < drive->n_planes && !visit->problem; p++) {
+    for (uint32_t p = 0; p < drive->geo.n_planes && !visit->problem; p++) {
         visit_free(drive, p, seen, visit);
         visit_full(drive, p, seen, visit);
         visit_active(drive, p, seen, visit);
@@ -261,7 +263,7 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
-/* ---- Policies ------------------------------------------------------------- */
+/* ---- Policies ------------------------------------------------------------ */
 
 /* The drive's policy of this name, with these parameters; or NULL. */
 static const ScarpPolicy *same_policy(const ScarpDrive *drive,

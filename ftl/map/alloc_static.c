@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "map/ops.h"
 
 typedef struct {
     uint32_t *plane_of; /* [n_planes]: of the groups of each round */
@@ -52,9 +52,9 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
 {
     Static *state = scheme->state[AXIS_ALLOCATION];
 
-    state->plane_of = g_new(uint32_t, drive->n_planes);
-    for (uint32_t i = 0; i < drive->n_planes; i++) {
-        state->plane_of[i] = scarp_alloc_order(&drive->d, i);
+    state->plane_of = g_new(uint32_t, drive->geo.n_planes);
+    for (uint32_t i = 0; i < drive->geo.n_planes; i++) {
+        state->plane_of[i] = scarp_alloc_order(&drive->desc, i);
     }
     return true;
 }
@@ -68,10 +68,10 @@ static uint32_t static_plane(ScarpDrive *drive, uint32_t lpn,
                              uint16_t stream G_GNUC_UNUSED)
 {
     const Static *state = drive->scheme.state[AXIS_ALLOCATION];
-    uint32_t group = lpn >> drive->page_shift;
-    uint32_t round = scarp_divide(group, drive->by_planes);
+    uint32_t group = lpn >> drive->geo.page_shift;
+    uint32_t round = scarp_divide(group, drive->geo.by_planes);
 
-    return state->plane_of[group - round * drive->n_planes];
+    return state->plane_of[group - round * drive->geo.n_planes];
 }
 
 const ScarpAllocOps scarp_alloc_static = {

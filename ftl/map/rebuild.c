@@ -13,33 +13,33 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "map/ops.h"
 
 static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
 {
     uint64_t seq_a, seq_b;
 
-    if (drive->version) {
-        return drive->version[a] > drive->version[b];
+    if (scarp_media_has_versions(drive)) {
+        return scarp_media_version(drive, a) > scarp_media_version(drive, b);
     }
-    seq_a = drive->block_rest[scarp_ppn_block(drive, a)].seq;
-    seq_b = drive->block_rest[scarp_ppn_block(drive, b)].seq;
+    seq_a = scarp_media_seq(drive, scarp_ppn_block(drive, a));
+    seq_b = scarp_media_seq(drive, scarp_ppn_block(drive, b));
     return seq_a > seq_b || (seq_a == seq_b && a > b);
 }
 
-void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *l2p)
+void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of)
 {
-    uint32_t units = drive->units_per_plane * drive->n_planes;
+    uint32_t units = scarp_geometry_units(&drive->geo);
 
-    for (uint32_t lpn = 0; lpn < drive->mapped_units; lpn++) {
-        l2p[lpn] = SCARP_NONE;
+    for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
+        ppn_of[lpn] = SCARP_NONE;
     }
     for (uint32_t ppn = 0; ppn < units; ppn++) {
-        uint32_t lpn = drive->p2l[ppn];
+        uint32_t lpn = scarp_media_lpn(drive, ppn);
 
         if (lpn != SCARP_NONE &&
-            (l2p[lpn] == SCARP_NONE || newer(drive, ppn, l2p[lpn]))) {
-            l2p[lpn] = ppn;
+            (ppn_of[lpn] == SCARP_NONE || newer(drive, ppn, ppn_of[lpn]))) {
+            ppn_of[lpn] = ppn;
         }
     }
 }

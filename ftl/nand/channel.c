@@ -6,40 +6,48 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "nand/internal.h"
 
-void scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
+static void wake_when_free(ScarpDrive *drive, uint32_t c)
+{
+    scarp_event_set_lane(drive, SCARP_LANE_CHANNEL, scarp_channel_source(c),
+                         drive->nand.channel[c].free_ns);
+}
+
+bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
 {
     uint32_t c = scarp_die_channel(drive, waiter / 2);
-    ScarpChannel *channel = &drive->channel[c];
+    ScarpChannel *channel = &drive->nand.channel[c];
+    ScarpDie *dies = drive->nand.die;
 
-    if (channel->free_ns <= drive->now_ns &&
+    if (channel->free_ns <= scarp_time_ns(drive) &&
         channel->wait_head == SCARP_NONE) {
-        scarp_channel_granted(drive, waiter);
-        return;
+        return scarp_channel_granted(drive, waiter);
     }
-    drive->die[waiter / 2].channel_next[waiter % 2] = SCARP_NONE;
+    dies[waiter / 2].channel_next[waiter % 2] = SCARP_NONE;
     if (channel->wait_head == SCARP_NONE) {
         channel->wait_head = waiter;
-        scarp_events_set_lane(&drive->events, SCARP_LANE_CHANNEL, c,
-                              channel->free_ns);
+        wake_when_free(drive, c);
     } else {
         uint32_t tail = channel->wait_tail;
 
-        drive->die[tail / 2].channel_next[tail % 2] = waiter;
+        dies[tail / 2].channel_next[tail % 2] = waiter;
     }
     channel->wait_tail = waiter;
+    return false;
 }
 
-void scarp_channel_event(ScarpDrive *drive, uint32_t c)
+bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
 {
-    ScarpChannel *channel = &drive->channel[c];
+    ScarpChannel *channel = &drive->nand.channel[c];
     uint32_t waiter = channel->wait_head;
+    bool behind;
 
-    channel->wait_head = drive->die[waiter / 2].channel_next[waiter % 2];
-    scarp_channel_granted(drive, waiter);
+    *die = waiter / 2;
+    channel->wait_head = drive->nand.die[*die].channel_next[waiter % 2];
+    behind = scarp_channel_granted(drive, waiter);
     if (channel->wait_head != SCARP_NONE) {
-        scarp_events_set_lane(&drive->events, SCARP_LANE_CHANNEL, c,
-                              channel->free_ns);
+        wake_when_free(drive, c);
     }
+    return behind;
 }

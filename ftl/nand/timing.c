@@ -1,5 +1,5 @@
 /*
- * Array times of each page of a block: page type, then layer.
+ * Array times of each page of a block, and of commands of several planes.
  *
  * Page i has type i % cell_bits (LSB first) and lies in layer
  * i × layers / pages_per_block; a layer's factor goes linearly from
@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "nand/internal.h"
 
 static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
                        uint64_t page)
@@ -25,22 +25,63 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
     return (int64_t)ns * factor / 1000;
 }
 
-void scarp_timing_init(ScarpDrive *drive)
+bool scarp_timing_init(ScarpDrive *drive)
 {
-    const ScarpDescription *d = &drive->d;
+    const ScarpDescription *d = &drive->desc;
+    ScarpNand *nand = &drive->nand;
 
-    drive->page_transfer_ns = (d->page_bytes * 1000 + d->channel_mts - 1) /
-                              d->channel_mts;
-    drive->unit_link_ns = (drive->unit_bytes * 1000ull + d->link_mbs - 1) /
-                          d->link_mbs;
-    drive->read_ns_of = g_new(int64_t, d->pages_per_block);
-    drive->program_ns_of = g_new(int64_t, d->pages_per_block);
-    drive->pages_alike = true;
+    nand->page_transfer_ns = (d->page_bytes * 1000 + d->channel_mts - 1) /
+                             d->channel_mts;
+    nand->read_ns_of = g_new(int64_t, d->pages_per_block);
+    nand->program_ns_of = g_new(int64_t, d->pages_per_block);
+    nand->pages_alike = true;
     for (uint64_t i = 0; i < d->pages_per_block; i++) {
-        drive->read_ns_of[i] = of_page(d, d->read_ns, i);
-        drive->program_ns_of[i] = of_page(d, d->program_ns, i);
-        drive->pages_alike &= drive->read_ns_of[i] == drive->read_ns_of[0] &&
-                              drive->program_ns_of[i] ==
-                                  drive->program_ns_of[0];
+        nand->read_ns_of[i] = of_page(d, d->read_ns, i);
+        nand->program_ns_of[i] = of_page(d, d->program_ns, i);
+        nand->pages_alike &= nand->read_ns_of[i] == nand->read_ns_of[0] &&
+                             nand->program_ns_of[i] == nand->program_ns_of[0];
     }
+    return true;
+}
+
+void scarp_timing_clear(ScarpDrive *drive)
+{
+    g_free(drive->nand.read_ns_of);
+    g_free(drive->nand.program_ns_of);
+}
+
+/* One that takes as long: the tables of times are not near. */
+static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
+{
+    return drive->nand.pages_alike ? 0 : scarp_ppn_page(drive, ppn);
+}
+
+/* Planes of one command work at the same time: the slowest counts. */
+int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
+{
+    const ScarpNand *nand = &drive->nand;
+    int64_t longest = 0;
+
+    for (const ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
+        uint32_t page = page_in_time(drive, cmd->ppn);
+        int64_t ns;
+
+        switch (cmd->kind) {
+        case SCARP_FLASH_READ:
+            ns = nand->read_ns_of[page];
+            break;
+        case SCARP_FLASH_PROGRAM:
+            ns = nand->program_ns_of[page];
+            break;
+        case SCARP_FLASH_COPYBACK:
+            ns = nand->read_ns_of[page_in_time(drive, cmd->source_ppn)] +
+                 drive->desc.command_ns + nand->program_ns_of[page];
+            break;
+        default:
+            ns = drive->desc.erase_ns;
+            break;
+        }
+        longest = MAX(longest, ns);
+    }
+    return longest;
 }

@@ -1,5 +1,5 @@
 /*
- * Parity: the layout of stripes, and keeping each stripe's parity up to date.
+ * Keeping each stripe's parity up to date.
  *
  * A stripe is open from the moment a page of it is written or deallocated until
  * a parity that says so is on flash.  Meanwhile the controller's RAM, which is
@@ -11,176 +11,53 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/parity.h"
-
-#include <string.h>
+#include "redundancy/internal.h"
 
 static uint32_t all_data(const ScarpParity *parity)
 {
     return (1u << (parity->width - 1)) - 1;
 }
 
-/* ---- Layout ------------------------------------------------------ */
-
-static bool distinct_dies(const ScarpDrive *drive, const uint32_t *planes,
-                          uint32_t n)
+bool scarp_parity_init(ScarpDrive *drive,
+                       const ScarpConfig *config G_GNUC_UNUSED, GError **error)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t j = 0; j < i; j++) {
-            if (scarp_plane_die(drive, planes[i]) ==
-                scarp_plane_die(drive, planes[j])) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
+    ScarpParity *parity = &drive->parity;
 
-bool scarp_parity_init(ScarpDrive *drive, GError **error)
-{
-    uint32_t width = drive->d.parity_width;
-    ScarpParity *parity;
-    bool ok;
-
-    if (!width) {
+    if (!drive->desc.parity_width) {
         return true;
     }
-    parity = drive->parity = g_new0(ScarpParity, 1);
-    parity->width = width;
-    parity->groups = drive->n_planes / width;
-    parity->limit = drive->d.parity_stripes;
-    parity->plane_of = g_new(uint32_t, drive->n_planes);
-    parity->group_of = g_new(uint32_t, drive->n_planes);
-    for (uint32_t i = 0; i < drive->n_planes; i++) {
-        parity->plane_of[i] = scarp_alloc_order(&drive->d, i);
-        parity->group_of[parity->plane_of[i]] = i / width;
-    }
+    scarp_pool_init(&parity->stripes, sizeof(ScarpStripe));
+    scarp_pool_init(&parity->units, sizeof(ScarpUnit));
+    scarp_flash_queue_init(&parity->served);
+    scarp_flash_queue_init(&parity->spoiled);
+    parity->limit = drive->desc.parity_stripes;
     while (parity->hash_mask < MAX(parity->limit, 1024) - 1) {
         parity->hash_mask = parity->hash_mask * 2 + 1;
     }
     parity->hash = g_new0(ScarpStripe *, parity->hash_mask + 1);
-    ok = drive->n_planes % width == 0;
-    for (uint32_t g = 0; ok && g < parity->groups; g++) {
-        ok = distinct_dies(drive, &parity->plane_of[g * width], width);
-    }
-    if (!ok) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
-                    "ftl.parity_width=%u: must divide the %u planes into "
-                    "groups whose planes, next to each other in "
-                    "ftl.allocation=%s, are of different dies", width,
-                    drive->n_planes, drive->d.allocation);
-    }
-    return ok;
+    return scarp_parity_layout_init(drive, error);
 }
 
-/* The parity's place among the planes of a group goes round, row by row. */
-uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn)
+void scarp_parity_clear(ScarpDrive *drive)
 {
-    const ScarpParity *parity = drive->parity;
-    uint32_t place, stripe = scarp_stripe_of(drive, lpn, &place);
-    uint32_t group = stripe % parity->groups;
-    uint32_t turn = stripe / parity->groups % parity->width;
+    ScarpParity *parity = &drive->parity;
 
-    if (place == parity->width - 1) {
-        place = turn;
-    } else {
-        place += place >= turn;
-    }
-    return parity->plane_of[group * parity->width + place];
-}
-
-uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn)
-{
-    uint32_t place;
-
-    return drive->logical_units + scarp_stripe_of(drive, lpn, &place);
-}
-
-bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die)
-{
-    const ScarpParity *parity = drive->parity;
-    uint32_t n = drive->d.planes_per_die;
-
-    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        const uint32_t *group =
-            &parity->plane_of[parity->group_of[p] * parity->width];
-
-        for (uint32_t i = 0; i < parity->width; i++) {
-            uint32_t other = scarp_plane_die(drive, group[i]);
-
-            if (other != die && drive->die[other].gc_jobs) {
-                return true;
-            }
+    for (uint32_t i = 0; parity->hash && i <= parity->hash_mask; i++) {
+        for (ScarpStripe *s = parity->hash[i]; s; s = s->hash_next) {
+            g_free(s->sum);
+            g_free(s->unit ? scarp_unit_data(s->unit) : NULL);
         }
     }
-    return false;
-}
-
-void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane)
-{
-    const ScarpParity *parity = drive->parity;
-    const uint32_t *group =
-        &parity->plane_of[parity->group_of[plane] * parity->width];
-    uint32_t at = 0;
-
-    while (group[at] != plane) {
-        at++;
+    for (ScarpStripe *s = parity->rebuilds.head; s; s = s->next) {
+        g_free(s->sum);
     }
-    for (uint32_t i = 1; i < parity->width; i++) {
-        scarp_die_kick(drive, scarp_plane_die(drive,
-                                              group[(at + i) % parity->width]));
-    }
+    g_free(parity->hash);
+    scarp_parity_layout_clear(drive);
+    scarp_pool_clear(&parity->stripes);
+    scarp_pool_clear(&parity->units);
 }
 
-/* ---- Stripes in RAM ---------------------------------------------- */
-
-ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index)
-{
-    ScarpStripe *stripe = drive->parity->free;
-
-    if (stripe) {
-        drive->parity->free = stripe->next;
-        memset(stripe, 0, sizeof(*stripe));
-    } else {
-        stripe = g_new0(ScarpStripe, 1);
-        g_ptr_array_add(drive->chunks, stripe);
-    }
-    stripe->index = index;
-    return stripe;
-}
-
-void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe)
-{
-    scarp_store_release(drive, stripe->sum);
-    stripe->sum = NULL;
-    stripe->next = drive->parity->free;
-    drive->parity->free = stripe;
-}
-
-void scarp_stripe_list_add(StripeList *list, ScarpStripe *stripe)
-{
-    stripe->next = NULL;
-    stripe->prev = list->tail;
-    *(stripe->prev ? &stripe->prev->next : &list->head) = stripe;
-    list->tail = stripe;
-}
-
-void scarp_stripe_list_remove(StripeList *list, ScarpStripe *stripe)
-{
-    *(stripe->prev ? &stripe->prev->next : &list->head) = stripe->next;
-    *(stripe->next ? &stripe->next->prev : &list->tail) = stripe->prev;
-}
-
-ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index)
-{
-    const ScarpParity *parity = drive->parity;
-    ScarpStripe *stripe = parity->hash[index & parity->hash_mask];
-
-    while (stripe && stripe->index != index) {
-        stripe = stripe->hash_next;
-    }
-    return stripe;
-}
+/* ---- Open stripes ------------------------------------------------------- */
 
 static void set_idle(ScarpParity *parity, ScarpStripe *stripe, bool idle)
 {
@@ -195,9 +72,22 @@ static void set_idle(ScarpParity *parity, ScarpStripe *stripe, bool idle)
     stripe->idle = idle;
 }
 
+static ScarpStripe *open_stripe(ScarpDrive *drive, uint32_t index)
+{
+    ScarpParity *parity = &drive->parity;
+    ScarpStripe **head = &parity->hash[index & parity->hash_mask];
+    ScarpStripe *stripe = scarp_stripe_new(drive, index);
+
+    stripe->hash_next = *head;
+    *head = stripe;
+    parity->n_open++;
+    set_idle(parity, stripe, true);
+    return stripe;
+}
+
 static void close_stripe(ScarpDrive *drive, ScarpStripe *stripe)
 {
-    ScarpParity *parity = drive->parity;
+    ScarpParity *parity = &drive->parity;
     ScarpStripe **link = &parity->hash[stripe->index & parity->hash_mask];
 
     set_idle(parity, stripe, false);
@@ -211,88 +101,44 @@ static void close_stripe(ScarpDrive *drive, ScarpStripe *stripe)
 
 static void clear_sum(ScarpDrive *drive, ScarpStripe *stripe)
 {
-    scarp_store_release(drive, stripe->sum);
+    scarp_contents_release(drive, stripe->sum);
     stripe->sum = NULL;
     stripe->have = stripe->wanted = 0;
 }
 
-void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data)
-{
-    const uint64_t *from = data;
-    uint64_t *to;
-
-    if (!data) {
-        return;
-    }
-    if (!stripe->sum) {
-        stripe->sum = scarp_store_new(drive);
-        memcpy(stripe->sum, data, drive->unit_bytes);
-        return;
-    }
-    to = stripe->sum;
-    for (uint32_t i = 0; i < drive->unit_bytes / sizeof(*to); i++) {
-        to[i] ^= from[i];
-    }
-}
-
-bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
-                        const void **data)
-{
-    const ScarpUnit *unit = scarp_buffer_find(drive, lpn);
-
-    *data = NULL;
-    if (unit && !unit->rmw) {
-        *data = unit->data;
-        return true;
-    }
-    return drive->l2p[lpn] == SCARP_NONE;
-}
-
-/* Nothing of it is mapped or being written: it needs no parity. */
-static bool is_empty(const ScarpDrive *drive, uint32_t index)
-{
-    for (uint32_t i = 0; i + 1 < drive->parity->width; i++) {
-        uint32_t lpn = scarp_stripe_lpn(drive, index, i);
-
-        if (drive->l2p[lpn] != SCARP_NONE || scarp_buffer_find(drive, lpn)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- Making a parity --------------------------------------------- */
+/* ---- Making a parity ---------------------------------------------------- */
 
 static void program(ScarpDrive *drive, ScarpStripe *stripe)
 {
-    uint32_t lpn = drive->logical_units + stripe->index;
-    ScarpUnit *unit = scarp_unit_new(drive, lpn);
-    ScarpTx *tx = scarp_tx_new(drive, TX_PROGRAM, SCARP_ORIGIN_HOST);
+    uint32_t lpn = drive->geo.logical_units + stripe->index;
+    uint32_t plane = scarp_parity_plane(drive, lpn);
+    ScarpUnit *unit = scarp_pool_take(&drive->parity.units);
+    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM,
+                                         OWNER_PARITY, SCARP_ORIGIN_PARITY);
 
-    set_idle(drive->parity, stripe, false);
-    unit->seq = drive->next_seq++;
-    unit->plane = scarp_parity_plane(drive, lpn);
-    unit->data = stripe->sum;
+    set_idle(&drive->parity, stripe, false);
+    scarp_unit_init(unit, lpn);
+    scarp_unit_set_seq(unit, scarp_next_seq(drive));
+    scarp_unit_set_plane(unit, plane);
+    scarp_unit_set_data(unit, stripe->sum);
     stripe->sum = NULL;
     stripe->have = 0;
     stripe->unit = unit;
-    tx->units = unit;
-    tx->n_units = 1;
-    tx->bytes = drive->d.page_bytes;
-    tx->plane = unit->plane;
-    tx->stripe = stripe;
-    scarp_tx_enqueue(drive, tx);
+    scarp_flash_set_subject(cmd, stripe);
+    scarp_flash_set_units(cmd, unit, 1);
+    scarp_flash_set_target(cmd, plane, 0, drive->desc.page_bytes);
+    scarp_nand_enqueue(drive, cmd);
 }
 
 /* Something of the stripe has changed, and nothing of it is on its way. */
 static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 {
-    if (is_empty(drive, stripe->index)) {
-        scarp_map_unmap(drive, drive->logical_units + stripe->index);
+    if (scarp_stripe_is_empty(drive, stripe->index)) {
+        scarp_map_unmap(drive, drive->geo.logical_units + stripe->index);
         close_stripe(drive, stripe);
         return true;
     }
-    if (stripe->have == all_data(drive->parity)) {
+    if (stripe->have == all_data(&drive->parity)) {
         program(drive, stripe);
         return true;
     }
@@ -302,9 +148,9 @@ static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 /* What was not written is read, unless it is known without. */
 static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
 {
-    uint32_t missing = all_data(drive->parity) & ~stripe->have;
+    uint32_t missing = all_data(&drive->parity) & ~stripe->have;
 
-    set_idle(drive->parity, stripe, false);
+    set_idle(&drive->parity, stripe, false);
     for (uint32_t i = 0; missing >> i; i++) {
         uint32_t lpn = scarp_stripe_lpn(drive, stripe->index, i);
         const void *data;
@@ -318,7 +164,7 @@ static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
         } else {
             stripe->wanted |= 1u << i;
             stripe->pending++;
-            scarp_read_for_stripe(drive, stripe, lpn, drive->unit_bytes);
+            scarp_stripe_read(drive, stripe, lpn, drive->geo.unit_bytes);
         }
     }
     if (!stripe->pending) {
@@ -328,7 +174,7 @@ static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
 
 static void wait_for_more(ScarpDrive *drive, ScarpStripe *stripe)
 {
-    ScarpParity *parity = drive->parity;
+    ScarpParity *parity = &drive->parity;
 
     set_idle(parity, stripe, true);
     while (parity->n_idle > parity->limit / 2) {
@@ -338,21 +184,13 @@ static void wait_for_more(ScarpDrive *drive, ScarpStripe *stripe)
 
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data)
 {
-    ScarpParity *parity = drive->parity;
     uint32_t place, index = scarp_stripe_of(drive, lpn, &place);
     ScarpStripe *stripe = scarp_stripe_open(drive, index);
     uint32_t bit = 1u << place;
 
     scarp_rebuild_spoil(drive, index);
     if (!stripe) {
-        ScarpStripe **head = &parity->hash[index & parity->hash_mask];
-
-        stripe = scarp_stripe_new(drive, index);
-        stripe->hash_next = *head;
-        *head = stripe;
-        stripe->idle = false;
-        parity->n_open++;
-        set_idle(parity, stripe, true);
+        stripe = open_stripe(drive, index);
     }
     if (stripe->have & bit) {
         clear_sum(drive, stripe); /* older contents are in it */
@@ -366,167 +204,76 @@ void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data)
     wait_for_more(drive, stripe);
 }
 
-void scarp_parity_read_done(ScarpDrive *drive, ScarpTx *tx)
+static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    ScarpStripe *stripe = tx->stripe;
+    ScarpStripe *stripe = scarp_flash_subject(cmd);
     uint32_t place;
 
-    if (stripe->parent) {
-        scarp_rebuild_read_done(drive, tx);
-        return;
-    }
-    scarp_stripe_of(drive, tx->lpn, &place);
+    scarp_stripe_of(drive, scarp_flash_lpn(cmd), &place);
     stripe->pending--;
     if (stripe->wanted >> place & 1) {
         stripe->wanted &= ~(1u << place);
         stripe->have |= 1u << place;
-        scarp_stripe_add(drive, stripe, tx->sensed);
+        scarp_stripe_add(drive, stripe, scarp_flash_data(cmd));
     }
-    scarp_store_release(drive, tx->sensed);
-    scarp_tx_free(drive, tx);
+    scarp_contents_release(drive, scarp_flash_data(cmd));
+    scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
         read_rest(drive, stripe); /* something was written meanwhile */
     }
-    scarp_buffer_admit(drive);
 }
 
-void scarp_parity_programmed(ScarpDrive *drive, ScarpTx *tx)
+bool scarp_parity_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    ScarpStripe *stripe = tx->stripe;
+    const ScarpStripe *stripe = scarp_flash_subject(cmd);
+
+    if (stripe->parent) {
+        scarp_rebuild_read_ended(drive, cmd);
+        return false;
+    }
+    read_ended(drive, cmd);
+    return true;
+}
+
+void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    ScarpStripe *stripe = scarp_flash_subject(cmd);
     ScarpUnit *unit = stripe->unit;
+    uint32_t ppn = scarp_flash_ppn(cmd);
 
     drive->stats.parity_page_programs++;
-    scarp_block(drive, scarp_ppn_block(drive, tx->ppn))->programmed++;
-    scarp_map_set_version(drive, tx->ppn, unit->seq);
-    scarp_map_move(drive, unit->lpn, tx->ppn);
-    scarp_store_put(drive, tx->ppn, unit->data);
-    scarp_unit_free(drive, unit);
-    scarp_tx_free(drive, tx);
+    scarp_media_pages_programmed(drive, ppn, 1);
+    scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
+    scarp_map_move(drive, scarp_unit_lpn(unit), ppn);
+    scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+    scarp_pool_give(&drive->parity.units, unit);
+    scarp_flash_free(drive, cmd);
     stripe->unit = NULL;
     if (!stripe->have) {
         close_stripe(drive, stripe);
     } else if (!settle(drive, stripe)) {
         wait_for_more(drive, stripe);
     }
-    scarp_buffer_admit(drive);
 }
 
-/* ---- For the rest of the drive ----------------------------------- */
+/* ---- For the rest of the drive ------------------------------------------ */
 
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn)
 {
-    const ScarpParity *parity = drive->parity;
     uint32_t place;
 
-    return parity->n_open >= parity->limit &&
+    return drive->parity.n_open >= drive->parity.limit &&
            !scarp_stripe_open(drive, scarp_stripe_of(drive, lpn, &place));
-}
-
-const ScarpTx *scarp_parity_parent(const ScarpTx *tx)
-{
-    return tx->stripe->parent;
 }
 
 void scarp_parity_drain(ScarpDrive *drive)
 {
-    while (drive->parity->idle.head) {
-        read_rest(drive, drive->parity->idle.head);
+    while (drive->parity.idle.head) {
+        read_rest(drive, drive->parity.idle.head);
     }
 }
 
 bool scarp_parity_at_rest(const ScarpDrive *drive)
 {
-    return !drive->parity->n_open;
-}
-
-void scarp_parity_free(ScarpDrive *drive)
-{
-    ScarpParity *parity = drive->parity;
-
-    if (!parity) {
-        return;
-    }
-    for (uint32_t i = 0; i <= parity->hash_mask; i++) {
-        for (ScarpStripe *s = parity->hash[i]; s; s = s->hash_next) {
-            g_free(s->sum);
-            g_free(s->unit ? s->unit->data : NULL);
-        }
-    }
-    for (ScarpStripe *s = parity->rebuilds.head; s; s = s->next) {
-        g_free(s->sum);
-    }
-    g_free(parity->plane_of);
-    g_free(parity->group_of);
-    g_free(parity->hash);
-    g_free(parity);
-}
-
-/* ---- Laws -------------------------------------------------------- */
-
-static bool broken(GError **error, const char *what, uint32_t index)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "stripe %u %s", index,
-                what);
-    return false;
-}
-
-static const void *newest(const ScarpDrive *drive, uint32_t lpn)
-{
-    const void *data;
-
-    return scarp_stripe_known(drive, lpn, &data)
-               ? data : scarp_store_get(drive, drive->l2p[lpn]);
-}
-
-/* The exclusive or of a stripe's pages, its parity included, is zero. */
-static bool sums_up(const ScarpDrive *drive, uint32_t index)
-{
-    uint32_t words = drive->unit_bytes / sizeof(uint64_t);
-    g_autofree uint64_t *sum = g_new0(uint64_t, words);
-
-    for (uint32_t i = 0; i < drive->parity->width; i++) {
-        const uint64_t *data = newest(drive,
-                                      scarp_stripe_lpn(drive, index, i));
-
-        for (uint32_t w = 0; data && w < words; w++) {
-            sum[w] ^= data[w];
-        }
-    }
-    for (uint32_t w = 0; w < words; w++) {
-        if (sum[w]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool scarp_parity_check(const ScarpDrive *drive, bool contents, GError **error)
-{
-    const ScarpParity *parity = drive->parity;
-    uint32_t stripes = drive->mapped_units - drive->logical_units;
-
-    for (uint32_t s = 0; s < stripes; s++) {
-        bool mapped = drive->l2p[drive->logical_units + s] != SCARP_NONE;
-
-        if (scarp_stripe_open(drive, s)) {
-            continue;
-        }
-        if (mapped == is_empty(drive, s)) {
-            return broken(error, mapped ? "is empty and has a parity"
-                                        : "has no parity", s);
-        }
-        for (uint32_t i = 0; i < parity->width; i++) {
-            uint32_t lpn = scarp_stripe_lpn(drive, s, i);
-
-            if (drive->l2p[lpn] != SCARP_NONE &&
-                scarp_ppn_plane(drive, drive->l2p[lpn]) !=
-                    scarp_parity_plane(drive, lpn)) {
-                return broken(error, "has left its planes", s);
-            }
-        }
-        if (contents && drive->store_data && !sums_up(drive, s)) {
-            return broken(error, "is not what its parity says", s);
-        }
-    }
-    return true;
+    return !drive->parity.n_open;
 }

@@ -12,146 +12,108 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/parity.h"
+#include "redundancy/internal.h"
 
-#include <string.h>
-
-/* ---- Whether it is worth it -------------------------------------- */
-
-static int64_t move_ns(const ScarpDrive *drive)
-{
-    int64_t ns = drive->read_ns_of[0] + drive->program_ns_of[0] +
-                 2 * (int64_t)drive->d.command_ns;
-
-    return drive->scheme.place->copyback ? ns
-                                         : ns + 2 * drive->page_transfer_ns;
-}
-
-/* Until the die's collections end, if nothing disturbs them. */
-static int64_t collection_ns(const ScarpDrive *drive, uint32_t index)
-{
-    const ScarpDie *die = &drive->die[index];
-    uint32_t n = drive->d.planes_per_die;
-    int64_t ns = 0;
-
-    for (uint32_t p = index * n; p < (index + 1) * n; p++) {
-        const ScarpGc *gc = &drive->plane[p].gc;
-
-        if (!gc->running) {
-            continue;
-        }
-        if (gc->erasing && die->current && die->current->kind == TX_ERASE &&
-            die->phase == PHASE_ARRAY) {
-            ns += die->array_end_ns - drive->now_ns;
-        } else if (gc->origin == SCARP_ORIGIN_GC) {
-            ns += scarp_block(drive, gc->victim)->valid * move_ns(drive) +
-                  (int64_t)drive->d.erase_ns;
-        } else {
-            ns += move_ns(drive);
-        }
-    }
-    return ns;
-}
+/* ---- Whether it is worth it --------------------------------------------- */
 
 /* Until a read that comes now would have ended. */
-static int64_t read_ns(const ScarpDrive *drive, uint32_t index)
+static int64_t read_ns(const ScarpDrive *drive, uint32_t die)
 {
-    const ScarpDie *die = &drive->die[index];
-    int64_t one = (int64_t)drive->d.command_ns + drive->read_ns_of[0] +
-                  drive->page_transfer_ns;
-    int64_t busy = 0;
+    int64_t one = (int64_t)drive->desc.command_ns +
+                  scarp_nand_read_ns(drive, 0) +
+                  scarp_nand_page_transfer_ns(drive);
 
-    if (die->current) {
-        busy = die->phase == PHASE_ARRAY ? die->array_end_ns - drive->now_ns
-                                         : one;
-    }
-    return busy + (die->n_reads + 1) * one;
+    return scarp_nand_busy_ns(drive, die, one) +
+           (scarp_nand_queued(drive, die, QUEUE_READS) + 1) * one;
 }
 
-static bool is_held(ScarpDrive *drive, uint32_t die)
+static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
-    return drive->die[die].gc_jobs &&
-           drive->scheme.pacing->turn(drive, die) != TURN_HOST;
-}
-
-static bool worth_it(ScarpDrive *drive, const ScarpTx *tx)
-{
-    uint32_t place, index = scarp_stripe_of(drive, tx->lpn, &place);
+    uint32_t lpn = scarp_flash_lpn(cmd);
+    uint32_t place, index = scarp_stripe_of(drive, lpn, &place);
     int64_t limit_ns;
 
     if (scarp_stripe_open(drive, index)) {
         return false; /* its parity is not on flash */
     }
-    limit_ns = collection_ns(drive, scarp_plane_die(drive, tx->plane));
-    for (uint32_t i = 0; i < drive->parity->width; i++) {
-        uint32_t lpn = scarp_stripe_lpn(drive, index, i), die;
+    limit_ns = scarp_gc_remaining_ns(
+        drive, scarp_plane_die(drive, scarp_flash_plane(cmd)));
+    for (uint32_t i = 0; i < drive->parity.width; i++) {
+        uint32_t other = scarp_stripe_lpn(drive, index, i), die;
         const void *data;
 
-        if (i == place || scarp_stripe_known(drive, lpn, &data)) {
+        if (i == place || scarp_stripe_known(drive, other, &data)) {
             continue;
         }
-        die = scarp_plane_die(drive, scarp_ppn_plane(drive, drive->l2p[lpn]));
-        if (is_held(drive, die) || read_ns(drive, die) >= limit_ns) {
+        die = scarp_plane_die(
+            drive, scarp_ppn_plane(drive, scarp_map_lookup(drive, other)));
+        if (scarp_gc_delays(drive, die) || read_ns(drive, die) >= limit_ns) {
             return false;
         }
     }
     return true;
 }
 
-/* ---- Doing it ---------------------------------------------------- */
+/* ---- Doing it ----------------------------------------------------------- */
 
 /* Pages; NULL: zeroes. */
 static bool same(const ScarpDrive *drive, const char *a, const char *b)
 {
+    uint32_t bytes = drive->geo.unit_bytes;
     const char *one = a ? a : b;
 
     if (a && b) {
-        return !memcmp(a, b, drive->unit_bytes);
+        return !memcmp(a, b, bytes);
     }
-    return !one || (!one[0] && !memcmp(one, one + 1, drive->unit_bytes - 1));
+    return !one || (!one[0] && !memcmp(one, one + 1, bytes - 1));
 }
 
 static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
 {
-    ScarpTx *tx = rebuild->parent;
-    uint32_t ppn = drive->l2p[tx->lpn];
+    ScarpParity *parity = &drive->parity;
+    ScarpFlashCmd *cmd = rebuild->parent;
 
-    scarp_stripe_list_remove(&drive->parity->rebuilds, rebuild);
+    scarp_stripe_list_remove(&parity->rebuilds, rebuild);
     if (rebuild->spoiled) {
-        tx->direct = true;
+        scarp_flash_set_direct(cmd);
+        scarp_flash_push(&parity->spoiled, cmd);
         scarp_stripe_free(drive, rebuild);
-        scarp_read_again(drive, tx);
         return;
     }
     if (drive->store_data) {
+        uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
+
         /* The page that nobody waited for says the same. */
-        drive->broken |= !same(drive, rebuild->sum,
-                               scarp_store_get(drive, ppn));
+        if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
+            scarp_law_broken(drive);
+        }
     }
     drive->stats.reconstructed_reads++;
-    scarp_read_serve(drive, tx, rebuild->sum);
+    scarp_flash_set_data(cmd, g_steal_pointer(&rebuild->sum));
+    scarp_flash_push(&parity->served, cmd);
     scarp_stripe_free(drive, rebuild);
 }
 
-static void begin(ScarpDrive *drive, ScarpTx *tx)
+static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    uint32_t place, index = scarp_stripe_of(drive, tx->lpn, &place);
+    uint32_t lpn = scarp_flash_lpn(cmd);
+    uint32_t place, index = scarp_stripe_of(drive, lpn, &place);
     ScarpStripe *rebuild = scarp_stripe_new(drive, index);
 
-    rebuild->parent = tx;
-    scarp_stripe_list_add(&drive->parity->rebuilds, rebuild);
-    for (uint32_t i = 0; i < drive->parity->width; i++) {
-        uint32_t lpn = scarp_stripe_lpn(drive, index, i);
+    rebuild->parent = cmd;
+    scarp_stripe_list_add(&drive->parity.rebuilds, rebuild);
+    for (uint32_t i = 0; i < drive->parity.width; i++) {
+        uint32_t other = scarp_stripe_lpn(drive, index, i);
         const void *data;
 
         if (i == place) {
             continue;
         }
-        if (scarp_stripe_known(drive, lpn, &data)) {
+        if (scarp_stripe_known(drive, other, &data)) {
             scarp_stripe_add(drive, rebuild, data);
         } else {
             rebuild->pending++;
-            scarp_read_for_stripe(drive, rebuild, lpn, tx->bytes);
+            scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
     if (!rebuild->pending) {
@@ -159,83 +121,90 @@ static void begin(ScarpDrive *drive, ScarpTx *tx)
     }
 }
 
-/* The one that ended last explains the wait: scarp_tx_explain(). */
-static void take_times(ScarpTx *tx, const ScarpTx *last)
+void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
-        tx->waited_ns[i] += last->waited_ns[i];
-    }
-    for (int i = 0; i < OWN__COUNT; i++) {
-        tx->own_ns[i] += last->own_ns[i];
-    }
-}
+    ScarpStripe *rebuild = scarp_flash_subject(cmd);
 
-void scarp_rebuild_read_done(ScarpDrive *drive, ScarpTx *tx)
-{
-    ScarpStripe *rebuild = tx->stripe;
-
-    scarp_stripe_add(drive, rebuild, tx->sensed);
-    scarp_store_release(drive, tx->sensed);
+    scarp_stripe_add(drive, rebuild, scarp_flash_data(cmd));
+    scarp_contents_release(drive, scarp_flash_data(cmd));
     if (!--rebuild->pending) {
-        take_times(rebuild->parent, tx);
-        scarp_tx_free(drive, tx);
+        /* The one that ended last explains the wait. */
+        scarp_account_add(scarp_flash_account(rebuild->parent),
+                          scarp_flash_account(cmd));
+        scarp_flash_free(drive, cmd);
         finish(drive, rebuild);
     } else {
-        scarp_tx_free(drive, tx);
+        scarp_flash_free(drive, cmd);
     }
 }
 
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index)
 {
-    for (ScarpStripe *s = drive->parity->rebuilds.head; s; s = s->next) {
+    for (ScarpStripe *s = drive->parity.rebuilds.head; s; s = s->next) {
         s->spoiled |= s->index == index;
     }
 }
 
-/* ---- The choices ------------------------------------------------- */
-
-static bool decide(ScarpDrive *drive, ScarpTx *tx)
+ScarpFlashCmd *scarp_redundancy_next_served(ScarpDrive *drive)
 {
-    if (tx->direct || tx->stripe ||
-        !is_held(drive, scarp_plane_die(drive, tx->plane))) {
+    return scarp_flash_pop(&drive->parity.served);
+}
+
+ScarpFlashCmd *scarp_redundancy_next_spoiled(ScarpDrive *drive)
+{
+    return scarp_flash_pop(&drive->parity.spoiled);
+}
+
+const ScarpFlashCmd *scarp_redundancy_parent(const ScarpFlashCmd *cmd)
+{
+    return ((const ScarpStripe *)scarp_flash_subject(cmd))->parent;
+}
+
+/* ---- The choices -------------------------------------------------------- */
+
+static bool decide(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    if (scarp_flash_direct(cmd) || scarp_flash_owner(cmd) == OWNER_STRIPE ||
+        !scarp_gc_delays(drive,
+                         scarp_plane_die(drive, scarp_flash_plane(cmd)))) {
         return false;
     }
-    tx->direct = true;
-    if (worth_it(drive, tx)) {
+    scarp_flash_set_direct(cmd);
+    if (worth_it(drive, cmd)) {
         return true;
     }
     drive->stats.reconstruction_refusals++;
     return false;
 }
 
-static bool serve(ScarpDrive *drive, ScarpTx *tx)
+static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    if (!decide(drive, tx)) {
+    if (!decide(drive, cmd)) {
         return false;
     }
-    begin(drive, tx);
+    begin(drive, cmd);
     return true;
 }
 
 /* What waits already would wait until the end. */
-static void gc_start(ScarpDrive *drive, ScarpGc *gc)
+static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {
-    uint32_t n = drive->d.planes_per_die;
-    uint32_t first = scarp_plane_die(drive, gc->plane) * n;
+    uint32_t n = drive->desc.planes_per_die;
+    uint32_t first = scarp_gc_job_plane(job) / n * n;
 
     for (uint32_t p = first; p < first + n; p++) {
-        TxQueue *queue = &drive->plane[p].reads;
-        ScarpTx **link = &queue->head;
+        ScarpFlashQueue *queue = scarp_nand_queue(drive, p, QUEUE_READS);
+        ScarpFlashCmd **link = scarp_nand_first_link(queue);
 
         while (*link) {
-            ScarpTx *tx = *link;
+            ScarpFlashCmd *cmd = *link;
 
-            if (decide(drive, tx)) {
-                scarp_sched_dequeue(drive, queue, link);
-                scarp_tx_account(drive, tx);
-                begin(drive, tx);
+            if (decide(drive, cmd)) {
+                scarp_nand_dequeue(drive, queue, link);
+                scarp_flash_waited(drive, cmd);
+                begin(drive, cmd);
             } else {
-                link = &tx->next;
+                link = scarp_flash_next_link(cmd);
             }
         }
     }

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "stat/ops.h"
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ static uint64_t last_of(uint32_t bucket, int bits)
 static const ScarpLatency *latency_of(const ScarpDrive *drive, ScarpOp op)
 {
     g_assert(op == SCARP_OP_READ || op == SCARP_OP_WRITE);
-    return drive->latency[op];
+    return drive->stat.latency[op];
 }
 
 static uint64_t max_of(const ScarpDrive *drive, ScarpOp op)
@@ -63,20 +63,20 @@ static uint64_t max_of(const ScarpDrive *drive, ScarpOp op)
 void scarp_latency_init(ScarpDrive *drive)
 {
     for (int op = 0; op < SCARP_LATENCY_OPS; op++) {
-        drive->latency[op] = g_new0(ScarpLatency, 1);
+        drive->stat.latency[op] = g_new0(ScarpLatency, 1);
     }
 }
 
 void scarp_latency_clear(ScarpDrive *drive)
 {
     for (int op = 0; op < SCARP_LATENCY_OPS; op++) {
-        g_clear_pointer(&drive->latency[op], g_free);
+        g_clear_pointer(&drive->stat.latency[op], g_free);
     }
 }
 
 uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
 {
-    ScarpLatency *latency = drive->latency[cmd->op];
+    ScarpLatency *latency = drive->stat.latency[cmd->op];
     uint64_t ns = cmd->complete_ns - cmd->submit_ns;
     Bucket *bucket = &latency->bucket[bucket_of(ns, WIDE_BITS)];
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "stat/ops.h"
 
 #include <string.h>
 
@@ -108,10 +108,72 @@ void scarp_stats_reset(ScarpDrive *drive)
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
     drive->stats.bad_blocks = bad_blocks;
-    drive->first_counted_seq = drive->next_seq;
+    drive->stat.first_counted_seq = scarp_seq_count(drive);
     scarp_latency_clear(drive);
     scarp_latency_init(drive);
 }
+
+void scarp_stat_forget(ScarpDrive *drive)
+{
+    uint64_t bad_blocks = drive->stats.bad_blocks;
+
+    memset(&drive->stats, 0, sizeof(drive->stats));
+    drive->stats.bad_blocks = bad_blocks;
+}
+
+bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
+                     GError **error G_GNUC_UNUSED)
+{
+    scarp_latency_init(drive);
+    return true;
+}
+
+void scarp_stat_clear(ScarpDrive *drive)
+{
+    scarp_latency_clear(drive);
+}
+
+/* ---- Commands that have completed --------------------------------------- */
+
+static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
+{
+    /* volatile: one by one; two at once would wait for what was just stored */
+    const volatile int64_t *cause_ns = cmd->cause_ns;
+
+#pragma GCC unroll 32
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        int64_t ns = cause_ns[i];
+
+        all[i] += ns;
+        bucket[i] += ns;
+    }
+}
+
+void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd)
+{
+    ScarpStats *stats = &drive->stats;
+    uint64_t latency = cmd->complete_ns - cmd->submit_ns;
+
+    stats->cmds_completed++;
+    if (cmd->seq < drive->stat.first_counted_seq) {
+        return;
+    }
+    if (cmd->op == SCARP_OP_READ) {
+        stats->read_latency_sum_ns += latency;
+        stats->read_latency_max_ns = MAX(stats->read_latency_max_ns, latency);
+        add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
+    } else if (cmd->op == SCARP_OP_WRITE) {
+        stats->write_latency_sum_ns += latency;
+        stats->write_latency_max_ns = MAX(stats->write_latency_max_ns, latency);
+        add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
+    } else {
+        uint64_t no_bucket[SCARP_CAUSE__COUNT] = { 0 };
+
+        add_causes(cmd, stats->cause_ns, no_bucket);
+    }
+}
+
+/* ---- As JSON and in the log page ---------------------------------------- */
 
 char *scarp_stats_json(const ScarpDrive *drive)
 {
@@ -126,8 +188,8 @@ char *scarp_stats_json(const ScarpDrive *drive)
                            ", \"write_amplification_milli\": %"
                            G_GUINT64_FORMAT, drive->scheme.name,
                            scarp_drive_logical_bytes(drive),
-                           (uint64_t)drive->units_per_plane *
-                               drive->n_planes * drive->unit_bytes,
+                           scarp_geometry_units(&drive->geo) *
+                               drive->geo.unit_bytes,
                            host ? (host + s->gc_page_programs +
                                    s->parity_page_programs) * 1000 / host
                                 : 0);
@@ -138,34 +200,4 @@ char *scarp_stats_json(const ScarpDrive *drive)
     scarp_latency_json(drive, json);
     g_string_append_c(json, '}');
     return g_string_free(json, false);
-}
-
-size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
-                            size_t size)
-{
-    struct {
-        char magic[8];
-        uint32_t version;
-        uint32_t count;
-        uint64_t now_ns;
-        uint64_t reserved;
-        char scheme[32];
-        uint64_t value[SCARP_STAT_COUNT];
-        uint64_t latency[SCARP_LATENCY_PAGE_WORDS];
-    } page = {
-        .magic = "SCARPST", .version = GUINT32_TO_LE(1),
-        .count = GUINT32_TO_LE(SCARP_STAT_COUNT + SCARP_LATENCY_PAGE_WORDS),
-        .now_ns = GUINT64_TO_LE(now_ns),
-    };
-
-    page.magic[7] = '1';
-    g_strlcpy(page.scheme, drive->scheme.name, sizeof(page.scheme));
-    for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
-        page.value[i] = GUINT64_TO_LE(((const uint64_t *)&drive->stats)[i]);
-    }
-    scarp_latency_page(drive, page.latency);
-    if (size) {
-        memcpy(buf, &page, MIN(size, sizeof(page)));
-    }
-    return sizeof(page);
 }

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "drive.h"
+#include "core/ops.h"
 #include "timeline.h"
 
 #include <string.h>
@@ -351,7 +351,7 @@ static void flash_phase(void *opaque, const ScarpFlashOp *op)
     }
     arg(t, ARG_DIE, op->die);
     arg(t, ARG_PLANE, op->plane);
-    arg(t, ARG_BLOCK, op->block % t->drive->d.blocks_per_plane);
+    arg(t, ARG_BLOCK, op->block % t->drive->desc.blocks_per_plane);
     arg(t, ARG_PAGE, op->page);
     arg(t, ARG_MULTIPLANE, op->multiplane);
     slice(t, uuid, op->begin_ns, op->end_ns,

@@ -2,7 +2,7 @@
  * scarp-stats [/dev/nvme0] [NAME…]: the drive's statistics, by name
  *
  * Reads vendor log page 0xCA (layout: ftl/scarp.h) with libnvme.  The names
- * come from ftl/stat/stats.c: guest_image.py writes scarp-stats-names.h.
+ * come from ftl/stat: scarplib's guest/image.py writes scarp-stats-names.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

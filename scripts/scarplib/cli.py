@@ -1,248 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The `scarp` command's arguments; everything is checked here before anything is built."""
+"""`scarp COMMAND`: which function does it."""
 
 from __future__ import annotations
 
 import argparse
-import re
+import os
+import subprocess
 import sys
-from pathlib import Path
-from typing import NoReturn
+from collections.abc import Callable
 
-from .errors import UserError, integer
+from scarplib import arguments
+from scarplib.errors import UserError
+from scarplib.paths import SCRIPTS
 
-ROOT = Path(__file__).resolve().parents[2]
-FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see {self.prog} --help)")
-
-
-def _schemes(text: str) -> list[str]:
-    names = text.split(",")
-    for name in names:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
-            raise UserError(
-                f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
-            )
-        if names.count(name) > 1:
-            raise UserError(f"--schemes: '{name}' is named twice")
-    return names
-
-
-def _overrides(text: str) -> str:
-    for part in text.split(","):
-        if not re.fullmatch(r"[\w-]+\.[\w-]+=[^=;,]+", part):
-            raise UserError(f"--set: '{part}' is not 'group.key=value'")
-    return text
-
-
-def _add_compare_options(
-    parser: argparse.ArgumentParser, device: str, schemes: list[str], job: str
-) -> None:
-    parser.add_argument(
-        "--job",
-        type=Path,
-        default=ROOT / "fio-jobs" / f"{job}.fio",
-        metavar="FILE",
-        help=f"fio job file (default: fio-jobs/{job}.fio)",
-    )
-    parser.add_argument(
-        "--schemes",
-        type=_schemes,
-        default=schemes,
-        metavar="A,B,…",
-        help=f"schemes to compare (default: {','.join(schemes)})",
-    )
-    _add_drive_options(parser, device)
-    # Told apart from the default: an image can do without a description.
-    parser.set_defaults(device=None, default_device=ROOT / "devices" / f"{device}.ini")
-    parser.add_argument(
-        "--image",
-        type=Path,
-        metavar="FILE",
-        help="the state that all start from, made by `scarp age` (default: aged as --age says)",
-    )
-    parser.add_argument(
-        "--overwrite",
-        type=integer("--overwrite", 0, 2**32 - 2),
-        metavar="N",
-        help="how much ageing overwrites, in thousandths of it; 0: no GC yet (default: until "
-        "steady)",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=integer("--jobs", 0, 4096),
-        default=0,
-        metavar="N",
-        help="guests at once; 0: one for each core (default: 0)",
-    )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
-    parser.add_argument(
-        "--wall-limit",
-        type=integer("--wall-limit", 10, 7 * 86400),
-        default=600,
-        metavar="S",
-        help="give up on a guest after this many seconds (default: 600)",
-    )
-
-
-def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") -> None:
-    parser.add_argument(
-        "--device",
-        type=Path,
-        default=ROOT / "devices" / f"{device}.ini",
-        metavar="FILE",
-        help=f"the drive's description (default: devices/{device}.ini)",
-    )
-    parser.add_argument(
-        "--set",
-        type=_overrides,
-        metavar="GROUP.KEY=VALUE,…",
-        help="keys of the description to change, e.g. gc.trigger_free_blocks=4",
-    )
-    parser.add_argument(
-        "--age",
-        type=integer("--age", 0, 1000),
-        default=900,
-        metavar="N",
-        help="how full the aged drive is, in thousandths; 0: a fresh drive (default: 900)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=integer("--seed", 0, 2**63 - 1),
-        default=1,
-        metavar="N",
-        help="seed of the drive and its ageing (default: 1)",
-    )
-    parser.add_argument(
-        "--smp", type=integer("--smp", 1, 64), default=1, metavar="N", help="virtual CPUs"
-    )
-    parser.add_argument(
-        "--cpu-shift",
-        type=integer("--cpu-shift", -4, 10),
-        default=-2,
-        metavar="N",
-        help="2^N ns for each guest instruction: -2 is a modern core (default: -2)",
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    run = commands.add_parser("run", help="run the demonstration: a fio job, two schemes")
-    _add_compare_options(run, "demo", ["baseline", "ideal"], "demo")
-
-    compare = commands.add_parser("compare", help="run a fio job under several schemes")
-    _add_compare_options(
-        compare,
-        "hpdc18-small",
-        ["baseline", "pgc", "gc-par", "gc-vic", "ideal"],
-        "mixed-read-tail",
-    )
-    compare.add_argument(
-        "--paper",
-        choices=("hpdc18", "paragc", "pregc", "all"),
-        help="a paper's own pairs on its drive, into docs/results/compare.md; of the other "
-        "options only --jobs counts",
-    )
-
-    shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
-    shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")
-    shell.add_argument("--scheme", default="baseline", metavar="NAME")
-    _add_drive_options(shell)
-
-    age = commands.add_parser("age", help="an aged drive in a file, for runs and replays to start")
-    age.add_argument("description", type=Path, metavar="DESCRIPTION", help="a file of devices/")
-    age.add_argument("-o", "--output", type=Path, required=True, metavar="IMAGE")
-    age.add_argument(
-        "--fill",
-        type=integer("--fill", 1, 1000),
-        default=900,
-        metavar="N",
-        help="how much of it is written, in thousandths (default: 900)",
-    )
-    age.add_argument(
-        "--overwrite",
-        type=integer("--overwrite", 0, 2**32 - 2),
-        metavar="N",
-        help="how much is overwritten then, in thousandths of it (default: until steady)",
-    )
-    age.add_argument(
-        "--pattern",
-        choices=("random", "sequential"),
-        default="random",
-        help="how it is overwritten (default: random)",
-    )
-    age.add_argument("--scheme", default="baseline", metavar="NAME", help="(default: baseline)")
-    age.add_argument(
-        "--seed", type=integer("--seed", 0, 2**61 - 1), default=1, metavar="N", help="(default: 1)"
-    )
-    age.add_argument(
-        "--set", type=_overrides, metavar="GROUP.KEY=VALUE,…", help="keys of the description"
-    )
-
-    commands.add_parser("schemes", help="list schemes, their parameters, workloads and formats")
-
-    determinism = commands.add_parser("determinism", help="run one job often, compare every byte")
-    determinism.add_argument("-n", type=integer("-n", 2, 10_000), default=12, metavar="N")
-    determinism.add_argument(
-        "--skip-negative", action="store_true", help="without the run that must differ"
-    )
-
-    bench = commands.add_parser("bench-guest", help="guest I/Os per wall second, against null-co")
-    bench.add_argument("--rounds", type=integer("--rounds", 1, 100), default=5, metavar="N")
-
-    # For the list only: main() hands its arguments to the program untouched.
-    commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
-
-    rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
-    rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")
-    rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
-
-    engine = commands.add_parser("bench", help="the engine's speed and memory on one core")
-    engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
-
-    reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    reproduce.add_argument("paper", choices=("hpdc18", "paragc", "pregc", "all", "small"))
-    reproduce.add_argument(
-        "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
-    )
-    reproduce.add_argument(
-        "--traces",
-        default="",
-        metavar="DIR",
-        help="real traces in place of the stand-ins named after them: NAME.csv, plain, .gz or .zst",
-    )
-
-    for name, text in (
-        ("setup", "fetch and build what runs and tests need"),
-        ("test", "every suite, in parallel where they do not disturb each other"),
-        ("test-qtest", "the device without a guest"),
-        ("test-guest", "what only a guest can test"),
-        ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
-        ("test-laws", "write amplification against the published formulas"),
-        ("test-reproduce", "directions of the papers' experiments, on few workloads"),
-        ("test-e2e", "these scripts, on synthetic results"),
-        ("lint", "ruff, and QEMU's checkpatch on C files and patches"),
-    ):
-        commands.add_parser(name, help=text)
-    return parser
+# Each function imports what it needs itself: `--help` and wrong arguments need none of it.
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The exit status; errors of the user's are one line."""
     try:
         given = sys.argv[1:] if argv is None else argv
         if given[:1] == ["replay"]:
             # Its options are the program's own, which argparse must not read.
-            from . import replay
-
-            return replay.main(given[1:])
-        arguments = _parser().parse_args(given)
-        return _run(arguments)
+            return _replay(given[1:])
+        options = arguments.parser().parse_args(given)
+        return COMMANDS.get(options.command, _develop)(options)
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
         return 1
@@ -251,87 +33,108 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
-def _compare(arguments: argparse.Namespace) -> int:
-    from . import run
+def _replay(given: list[str]) -> int:
+    from scarplib.drive import replay
 
-    if arguments.image and arguments.overwrite is not None:
+    return replay.main(given)
+
+
+def _schemes(_: argparse.Namespace) -> int:
+    return _replay(["--list"])
+
+
+def _run(options: argparse.Namespace) -> int:
+    """`run` and `compare`."""
+    from scarplib.experiments import run
+
+    if options.image and options.overwrite is not None:
         raise UserError("--overwrite: excludes --image, which has been aged")
-    if arguments.command == "compare" and arguments.paper:
-        from . import compare
+    if options.command == "compare" and options.paper:
+        from scarplib.experiments import compare_papers
 
-        return compare.papers(arguments.paper, arguments.jobs)
+        return compare_papers.papers(options.paper, options.jobs)
     return run.run(
         run.Settings(
-            job=arguments.job,
-            device=arguments.device or (None if arguments.image else arguments.default_device),
-            schemes=arguments.schemes,
-            age=arguments.age,
-            seed=arguments.seed,
-            smp=arguments.smp,
-            cpu_shift=arguments.cpu_shift,
-            overrides=arguments.set,
-            image=arguments.image,
-            overwrite=arguments.overwrite,
-            parallel=arguments.jobs,
-            out=arguments.out,
-            wall_limit=arguments.wall_limit,
-            kind=arguments.command,
+            job=options.job,
+            device=options.device or (None if options.image else options.default_device),
+            schemes=options.schemes,
+            age=options.age,
+            seed=options.seed,
+            smp=options.smp,
+            cpu_shift=options.cpu_shift,
+            overrides=options.set,
+            image=options.image,
+            overwrite=options.overwrite,
+            parallel=options.jobs,
+            out=options.out,
+            cpu_limit=options.cpu_limit,
+            kind=options.command,
         )
     )
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    # Imported late: `--help` and wrong arguments need none of it.
-    command = arguments.command
-    if command in ("run", "compare"):
-        return _compare(arguments)
-    if command == "shell":
-        from . import shell
+def _shell(options: argparse.Namespace) -> int:
+    from scarplib.guest import shell
 
-        return shell.shell(arguments)
-    if command == "age":
-        from . import age
+    return shell.shell(options)
 
-        return age.age(arguments)
-    if command == "determinism":
-        from . import determinism
 
-        return determinism.main(arguments.n, negative=not arguments.skip_negative)
-    if command == "reproduce":
-        import subprocess
+def _age(options: argparse.Namespace) -> int:
+    from scarplib.drive import age
 
-        from . import cache
+    return age.age(options)
 
-        # Snakemake, and numpy: the system's Python need not have them.
-        python = cache.ensure_venv("venv-reproduce", cache.REPRODUCE_PACKAGES)
-        return subprocess.run(
-            [
-                str(python),
-                "-B",
-                "-c",
-                f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); "
-                "from scarplib import reproduce; "
-                f"sys.exit(reproduce.command({arguments.paper!r}, {arguments.cores}, "
-                f"{arguments.traces!r}))",
-            ],
-            check=False,
-        ).returncode
-    if command == "bench":
-        from . import bench_engine
 
-        return bench_engine.main(arguments.rounds)
-    if command == "bench-guest":
-        from . import bench
+def _rows(options: argparse.Namespace) -> int:
+    from scarplib.device_logs import as_csv
 
-        return bench.main(arguments.rounds)
-    if command == "rows":
-        from . import rows
+    return as_csv.main(options.log, options.out)
 
-        return rows.main(arguments.log, arguments.out)
-    if command == "schemes":
-        from . import shell
 
-        return shell.list_schemes()
-    from . import suites
+def _determinism(options: argparse.Namespace) -> int:
+    from scarplib.experiments import determinism
 
-    return suites.main(command)
+    return determinism.main(options.n, negative=not options.skip_negative)
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from scarplib.build.venv import REPRODUCE_PACKAGES, ensure_venv
+
+    # Snakemake, and numpy: the system's Python need not have them.
+    command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce"]
+    command += [options.paper, str(options.cores), options.traces]
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from scarplib.dev import bench_engine
+
+    return bench_engine.main(options.rounds)
+
+
+def _bench_guest(options: argparse.Namespace) -> int:
+    from scarplib.dev import bench_guest
+
+    return bench_guest.main(options.rounds)
+
+
+def _develop(options: argparse.Namespace) -> int:
+    """`setup`, `lint`, `test` and each suite alone."""
+    from scarplib.dev import suites
+
+    return suites.main(options.command)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": _run,
+    "compare": _run,
+    "shell": _shell,
+    "age": _age,
+    "rows": _rows,
+    "schemes": _schemes,
+    "determinism": _determinism,
+    "reproduce": _reproduce,
+    "bench": _bench,
+    "bench-guest": _bench_guest,
+}

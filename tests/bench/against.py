@@ -4,29 +4,32 @@
 
 First: every scheme and policy on several drives, each with another set of options: statistics,
 log of commands, log of collections and saved drive must be the same bytes, and refusals the same
-words.  A change that should only make the engine faster must not change one of them.
-With --rounds N then: how long both take, in turns, on one core; medians of N.
+words.  Then both start from each drive that the other commit's engine saved, and must again give
+the same.  A change that should only make the engine faster must not change one byte.
+With --rounds N then: how long both take, in turns, on one core, medians of N, and how many
+instructions; each built as the replayer is and as QEMU's library is.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
-import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "bench")]
 
-from scarplib import bench_engine, host, replay  # noqa: E402
+import engines  # noqa: E402
+import speed  # noqa: E402
+from engines import Engine  # noqa: E402
+from scarplib.build import host_packages as host  # noqa: E402
+from scarplib.build import replayer as replay  # noqa: E402
 from scarplib.errors import UserError, integer  # noqa: E402
 
 DRIVES = ("hpdc18-small", "paragc-small", "pregc-2d-small", "pregc-3d-small", "ttflash-small")
@@ -55,20 +58,7 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     ("gen:uniform", "-m", "closed", "-q", "32", "-o", "nand.bad_blocks_permille=20", *SUSPEND),
 )  # fmt: skip
 REQUESTS = 6000
-LOADS = (
-    ("sequential-write", "", 2_000_000),
-    ("random-write-gc", "", 1_000_000),
-    ("random-read", "", 2_000_000),
-    ("random-write-gc", bench_engine.SCALES[0][1], 1_000_000),
-    ("random-write-gc", bench_engine.SCALES[2][1], 1_000_000),
-)
-
-
-@dataclass(frozen=True)
-class Engine:
-    name: str
-    replayer: Path
-    bench: Path
+FROM_IMAGE = 2000  # requests on a drive that starts from an image
 
 
 @dataclass(frozen=True)
@@ -81,27 +71,6 @@ class Case:
         return f"{self.scheme} on {self.drive}: {' '.join(self.options)}"
 
 
-def build(name: str, root: Path, folder: Path) -> Engine:
-    engine = Engine(name, folder / name / "scarp-replay", folder / name / "bench-engine")
-    sources = sorted((root / "ftl").rglob("*.c"))
-    replay.compile_program(engine.replayer, root / "ftl", sources, replay.LIBRARIES)
-    # One and the same program for both: what is measured is the engine.
-    measured = [*bench_engine.sources(root)[:-1], bench_engine.sources()[-1]]
-    replay.compile_program(engine.bench, root / "ftl", measured, ("glib-2.0",))
-    return engine
-
-
-def checkout(commit: str, folder: Path) -> Path:
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "archive", commit, "ftl"], capture_output=True, check=False
-    )
-    if done.returncode:
-        raise UserError(f"COMMIT: {done.stderr.decode().strip().splitlines()[0]}")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(folder / "commit", filter="data")
-    return folder / "commit"
-
-
 def cases() -> list[Case]:
     made = []
     for i, scheme in enumerate([*replay.scheme_names(), *COMBINATIONS]):
@@ -111,61 +80,66 @@ def cases() -> list[Case]:
     return made
 
 
-def outcome(engine: Engine, case: Case) -> dict[str, bytes]:
-    """What a run says and leaves behind."""
+def outcome(engine: Engine, case: Case, image: bytes | None = None) -> dict[str, bytes]:
+    """What a run says and leaves behind: of a drive that is aged, or that starts from an image."""
     workload, *options = case.options
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if image is None:
+            start = ["-d", str(ROOT / "devices" / f"{case.drive}.ini"), "--age", "900"]
+            start += ["--age-overwrite", "300", "-n", str(REQUESTS)]
+        else:
+            (folder / "start").write_bytes(image)
+            start = ["-i", "start", "-n", str(FROM_IMAGE)]
         command = [
-            str(engine.replayer), "-d", str(ROOT / "devices" / f"{case.drive}.ini"),
-            "-s", case.scheme, "--age", "900", "--age-overwrite", "300", "-n", str(REQUESTS),
-            "--align", "4096", "--quiet", "--json", "json", "--cmd-log", "commands",
-            "--gc-log", "collections", "--save", "drive", *options, workload,
+            str(engine.replayer), *start, "-s", case.scheme, "--align", "4096", "--quiet",
+            "--json", "json", "--cmd-log", "commands", "--gc-log", "collections",
+            "--save", "drive", *options, workload,
         ]  # fmt: skip
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-        left = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        left = {path.name: path.read_bytes() for path in folder.iterdir()}
         left["json"] = re.sub(rb'"wall_s": [0-9.e-]+', b"", left.get("json", b""))
     return {"status": str(done.returncode).encode(), "words": done.stderr, **left}
 
 
-def same(engines: tuple[Engine, Engine]) -> bool:
-    good = refused = 0
+@dataclass(frozen=True)
+class Verdict:
+    differ: list[str]
+    refused: bool
+    # Of the runs that start from the other commit's image, if it saved one.
+    from_image: bool | None
+
+
+def compare(there: Engine, here: Engine, case: Case) -> Verdict:
+    base, now = outcome(there, case), outcome(here, case)
+    differ = [key for key in sorted({*base, *now}) if base.get(key) != now.get(key)]
+    if base["status"] != b"0":
+        return Verdict(differ, True, None)
+    image = base["drive"]
+    base, now = outcome(there, case, image), outcome(here, case, image)
+    again = [key for key in sorted({*base, *now}) if base.get(key) != now.get(key)]
+    if base["status"] != b"0":
+        again.append("its own engine refuses the image")
+    return Verdict(differ + [f"{key} (from the image)" for key in again], False, not again)
+
+
+def same(there: Engine, here: Engine) -> bool:
     todo = cases()
-
-    def both(case: Case) -> tuple[Case, dict[str, bytes], dict[str, bytes]]:
-        return case, outcome(engines[0], case), outcome(engines[1], case)
-
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for case, there, here in pool.map(both, todo):
-            differ = [k for k in sorted({*there, *here}) if there.get(k) != here.get(k)]
-            if differ:
-                print(f"differs: {case}: {', '.join(differ)}", flush=True)
-                continue
-            good += 1
-            refused += here["status"] != b"0"
+        verdicts = []
+        for case, verdict in zip(
+            todo, pool.map(lambda case: compare(there, here, case), todo), strict=True
+        ):
+            verdicts.append(verdict)
+            if verdict.differ:
+                print(f"differs: {case}: {', '.join(verdict.differ)}", flush=True)
+    good = sum(not verdict.differ for verdict in verdicts)
+    refused = sum(verdict.refused for verdict in verdicts)
+    images = [verdict.from_image for verdict in verdicts if verdict.from_image is not None]
     print(f"{good} of {len(todo)} runs are the same, {refused} of them refused", flush=True)
+    loaded = f"{sum(images)} of {len(images)} images that {there.name} saved"
+    print(f"{loaded} load here, with equal results", flush=True)
     return good == len(todo) and refused < good / 2
-
-
-def speed(engines: tuple[Engine, Engine], rounds: int) -> None:
-    core = min(os.sched_getaffinity(0))
-    print(f"{'load':<44}{engines[0].name:>12}{engines[1].name:>12}   ratio (CPU time)")
-    for load, overrides, requests in LOADS:
-        took: dict[str, list[float]] = {engine.name: [] for engine in engines}
-        for _ in range(rounds):
-            for engine in engines:
-                done = subprocess.run(
-                    ["taskset", "-c", str(core), str(engine.bench), str(bench_engine.DRIVE),
-                     "baseline", overrides, load, str(requests)],
-                    capture_output=True, text=True, check=True,
-                )  # fmt: skip
-                rate = bench_engine.value(done.stdout, "transactions/s")
-                took[engine.name].append(1e9 / rate)
-        there, here = (statistics.median(took[engine.name]) for engine in engines)
-        name = next((n for n, o in bench_engine.SCALES if o and o == overrides), "")
-        ratio = statistics.median(
-            b / a for a, b in zip(*(took[engine.name] for engine in engines), strict=True)
-        )
-        print(f"{f'{load} {name}':<44}{there:>9.1f} ns{here:>9.1f} ns   {ratio:.3f}", flush=True)
 
 
 def main() -> int:
@@ -180,13 +154,17 @@ def main() -> int:
     host.ensure_packages()
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
-        engines = (
-            build(arguments.commit[:11], checkout(arguments.commit, folder), folder),
-            build("here", ROOT, folder),
+        roots = (engines.checkout(arguments.commit, folder), ROOT)
+        there, here = (
+            engines.build(name, root, folder)
+            for name, root in zip((arguments.commit[:11], "here"), roots, strict=True)
         )
-        good = arguments.only_speed or same(engines)
+        good = arguments.only_speed or same(there, here)
         if arguments.rounds:
-            speed(engines, arguments.rounds)
+            words = engines.LibraryWords.ask()
+            for engine, root in zip((there, here), roots, strict=True):
+                engines.build_bench(engine, root, folder, words)
+            speed.table((there, here), arguments.rounds)
     return 0 if good else 1
 
 

@@ -10,8 +10,10 @@ import json
 import random
 import struct
 from pathlib import Path
+from typing import Any
 
-from scarplib.devlogs import CAUSES, page_fields
+from scarplib.device_logs import log_page
+from scarplib.device_logs.command_log import CAUSES
 
 BEGIN_NS = 5_000_000_000
 READ_NS, WRITE_NS, GC_NS = 80_000, 700_000, 9_000_000
@@ -29,12 +31,12 @@ def _command(submit: int, op: int, causes: dict[str, int], status: int = 0) -> b
 
 
 def stats_page(scheme: str, now_ns: int, values: dict[str, int]) -> bytes:
-    names = page_fields()
+    names = log_page.fields()
     head = struct.pack("<8sIIQQ32s", b"SCARPST1", 1, len(names), now_ns, 0, scheme.encode())
     return head + struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
 
 
-def _fio_part(latencies: list[int], seconds: float) -> dict:
+def fio_part(latencies: list[int], seconds: float) -> dict[str, Any]:
     bins: dict[str, int] = {}
     for value in latencies:
         bins[str(value)] = bins.get(str(value), 0) + 1
@@ -47,7 +49,8 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     """One guest's folder; with gc, some commands wait for a collecting die."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(7)
-    now, rows, runs, latencies = BEGIN_NS, [], [], {0: [], 1: []}
+    now, rows, runs = BEGIN_NS, [], []
+    latencies: dict[int, list[int]] = {0: [], 1: []}
     # Boot-time reads that no table may count.
     rows.append(_command(1000, 0, {"array": 123}))
     busy: dict[int, int] = {}
@@ -94,8 +97,8 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     job = {
         "jobname": "mixed",
         "error": 0,
-        "read": _fio_part(latencies[0], seconds),
-        "write": _fio_part(latencies[1], seconds),
+        "read": fio_part(latencies[0], seconds),
+        "write": fio_part(latencies[1], seconds),
     }
     (folder / "fio.json").write_text("fio: a note before the JSON\n" + json.dumps({"jobs": [job]}))
 

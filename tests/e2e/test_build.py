@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
-from scarplib import cache, manifest, qemu_build
+from scarplib.build import cache, host_packages, qemu
+from scarplib.dev import upstream_tests
 from scarplib.errors import UserError
-from scarplib.guest_image import GuestImage
+from scarplib.experiments import manifest
+from scarplib.guest.image import GuestImage
+from scarplib.paths import ROOT
 
 LONG_AGO = 1_000_000_000
 
@@ -27,7 +35,7 @@ class Synchronise(unittest.TestCase):
         self.target = self.source / "hw" / "nvme" / "scarp"
         for name in ("hw/meson.build", "hw/a.c", "ftl/a.c", "ftl/gc/b.c", "ftl/a.h"):
             self.put(name, name)
-        patch = mock.patch.object(qemu_build, "ROOT", self.root)
+        patch = mock.patch.object(qemu, "ROOT", self.root)
         patch.start()
         self.addCleanup(patch.stop)
         self.lists_anew()
@@ -42,7 +50,7 @@ class Synchronise(unittest.TestCase):
         listing = self.target / "hw" / "meson.build"
         if listing.exists():
             os.utime(listing, (LONG_AGO, LONG_AGO))
-        qemu_build._synchronise(self.source)
+        qemu.synchronise(self.source)
         return listing.stat().st_mtime > LONG_AGO
 
     def test_nothing_changed(self) -> None:
@@ -87,8 +95,8 @@ class Manifest(unittest.TestCase):
         for name in ("kernel", "initramfs", "job.fio", "demo.ini", "firmware/bios.bin"):
             (self.folder / name).write_text(name)
 
-    def made(self, seed: int = 1, engine: str = "e", series: str = "s") -> dict:
-        qemu = qemu_build.QemuBuild(
+    def made(self, seed: int = 1, engine: str = "e", series: str = "s") -> dict[str, Any]:
+        build = qemu.QemuBuild(
             binary=self.folder / "qemu",
             firmware_dir=self.folder / "firmware",
             version="10.0.0",
@@ -98,7 +106,7 @@ class Manifest(unittest.TestCase):
         )
         image = GuestImage(self.folder / "kernel", self.folder / "initramfs", {"fio": "f"})
         files = {"job": self.folder / "job.fio", "device": self.folder / "demo.ini"}
-        return manifest.manifest(qemu, image, manifest.Inputs(files, {"seed": seed}))
+        return manifest.manifest(build, image, manifest.Inputs(files, {"seed": seed}))
 
     def test_equal(self) -> None:
         self.assertEqual(self.made(), self.made())
@@ -110,7 +118,7 @@ class Manifest(unittest.TestCase):
             (self.folder / name).write_text("other")
             others.append(self.made())
             (self.folder / name).write_text(name)
-        with mock.patch("scarplib.vm.CPU_MODEL", "other"):
+        with mock.patch("scarplib.guest.vm.CPU_MODEL", "other"):
             others.append(self.made())
         for other in others:
             self.assertNotEqual(first, other)
@@ -125,8 +133,100 @@ class Upstream(unittest.TestCase):
             ["TAP version 14", "1..91", "# Start of nvme tests", "# /x86_64/pc/e1000/nop"]
             + [f"# {name}" for name in names]
         )
-        self.assertEqual(qemu_build.nvme_tests(plain), names)
-        self.assertEqual(qemu_build.nvme_tests(tap), names)
+        self.assertEqual(upstream_tests.nvme_tests(plain), names)
+        self.assertEqual(upstream_tests.nvme_tests(tap), names)
+
+
+class HostPackages(unittest.TestCase):
+    """Installing while somebody else does: an apt-get and a dpkg-query of the test's own."""
+
+    LISTS = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+    DPKG = (
+        "dpkg: error: dpkg frontend lock was locked by another process with pid 7\n"
+        "E: Sub-process /usr/bin/dpkg returned an error code (2)"
+    )
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        path = f"{self.folder}:{os.environ['PATH']}"
+        for patch in (
+            mock.patch.dict(os.environ, {"PATH": path, "XDG_CACHE_HOME": str(self.folder)}),
+            mock.patch.object(host_packages, "RETRY_S", 0.0),
+            mock.patch.object(os, "geteuid", lambda: 0),
+        ):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.program("dpkg-query", "test -e installed && echo ii || exit 1")
+
+    def program(self, name: str, body: str) -> None:
+        path = self.folder / name
+        path.write_text(f"#!/bin/sh\ncd '{self.folder}'\n{body}\n")
+        path.chmod(0o755)
+
+    def apt_get(self, *troubles: str) -> None:
+        """An apt-get that notes its arguments and first meets each of these troubles."""
+        for number, text in enumerate(troubles):
+            (self.folder / f"trouble-{number}").write_text(text)
+        self.program(
+            "apt-get",
+            'echo "$*" >>calls\n'
+            "for t in trouble-*; do test -e $t && { cat $t >&2; rm $t; exit 100; }; done\n"
+            'case "$*" in *install*) touch installed;; esac',
+        )
+
+    def install(self) -> list[str]:
+        with contextlib.redirect_stderr(io.StringIO()):
+            host_packages.ensure_packages(("gcc",))
+        calls = self.folder / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    def test_apt_waits_for_dpkgs_lock_itself(self) -> None:
+        self.apt_get()
+        calls = self.install()
+        self.assertEqual(len(calls), 2)
+        for call in calls:
+            self.assertRegex(call, r"^-o DPkg::Lock::Timeout=[1-9]\d+ (update|install) ")
+
+    def test_we_wait_for_the_locks_that_apt_does_not_wait_for(self) -> None:
+        self.apt_get(self.LISTS, self.LISTS, self.DPKG)
+        self.assertEqual(len(self.install()), 5)
+        self.assertTrue((self.folder / "installed").exists())
+
+    def test_not_for_ever(self) -> None:
+        self.apt_get(*[self.LISTS] * 3)
+        with (
+            mock.patch.object(host_packages, "LOCK_WAIT_S", -1),
+            self.assertRaisesRegex(UserError, "held by process 7"),
+        ):
+            self.install()
+
+    def test_other_troubles_are_said_at_once(self) -> None:
+        self.apt_get("W: noise\nE: Unable to locate package gcc\n" + "x" * 1000)
+        with self.assertRaisesRegex(UserError, "failed: E: Unable to locate package gcc$"):
+            self.install()
+
+    def test_what_is_there_is_not_installed_again(self) -> None:
+        self.apt_get()
+        (self.folder / "installed").touch()
+        self.assertEqual(self.install(), [])
+
+
+class EngineSources(unittest.TestCase):
+    def test_all_but_the_replayer(self) -> None:
+        """What Meson is told, by the script that it calls."""
+        script = ROOT / "hw" / "list-engine-sources.py"
+        done = subprocess.run(
+            [sys.executable, script, ROOT / "ftl"], capture_output=True, text=True, check=True
+        )
+        listed = done.stdout.split()
+        wanted = [
+            f"../{path.relative_to(ROOT)}"
+            for path in sorted((ROOT / "ftl").rglob("*.c"))
+            if "replay" not in path.parts
+        ]
+        self.assertEqual(listed, wanted)
 
 
 class Unpack(unittest.TestCase):

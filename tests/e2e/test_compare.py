@@ -18,8 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, compare, guestjob, run, summary  # noqa: E402
+from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import compare_papers, run  # noqa: E402
+from scarplib.guest.job import check_job_file  # noqa: E402
+from scarplib.results import summary  # noqa: E402
 
 MADE = {
     "qemu": {"version": "10.0.x"},
@@ -29,12 +32,13 @@ MADE = {
 
 class Pairs(unittest.TestCase):
     def test_what_they_name_is_there(self) -> None:
-        keys = [pairs.key for pairs in compare.PAIRS]
+        keys = [pairs.key for pairs in compare_papers.PAIRS]
         self.assertEqual(len(keys), len(set(keys)))
-        self.assertEqual({pairs.paper for pairs in compare.PAIRS}, {"hpdc18", "paragc", "pregc"})
-        for pairs in compare.PAIRS:
+        papers = {pairs.paper for pairs in compare_papers.PAIRS}
+        self.assertEqual(papers, {"hpdc18", "paragc", "pregc"})
+        for pairs in compare_papers.PAIRS:
             self.assertTrue((ROOT / "devices" / pairs.device).is_file(), pairs.device)
-            guestjob.check_job_file(ROOT / "fio-jobs" / pairs.job)
+            check_job_file(ROOT / "fio-jobs" / pairs.job)
             self.assertEqual((pairs.schemes[0], pairs.schemes[-1]), ("baseline", "ideal"))
             self.assertLessEqual(set(pairs.order), set(pairs.schemes))
 
@@ -68,17 +72,17 @@ class Page(unittest.TestCase):
 
     def papers(self, wanted: str) -> str:
         with contextlib.redirect_stdout(io.StringIO()):
-            compare.papers(wanted, 1, self.folder / "results")
-        return (self.folder / "results" / compare.PAGE).read_text()
+            compare_papers.papers(wanted, 1, self.folder / "results")
+        return (self.folder / "results" / compare_papers.PAGE).read_text()
 
     def test_all(self) -> None:
         text = self.papers("all")
         titles = re.findall(r"^## (.*)", text, re.MULTILINE)
-        self.assertEqual(titles, [pairs.title for pairs in compare.PAIRS])
+        self.assertEqual(titles, [pairs.title for pairs in compare_papers.PAIRS])
         for picture in re.findall(r"\]\((.*?\.png)\)", text):
             self.assertTrue((self.folder / "results" / picture).is_file(), picture)
         rows = re.findall(r"^\| `(\S+)` \|", text, re.MULTILINE)
-        self.assertEqual(rows, [name for pairs in compare.PAIRS for name in pairs.schemes])
+        self.assertEqual(rows, [name for pairs in compare_papers.PAIRS for name in pairs.schemes])
         for row in re.findall(r"^\|.*", text, re.MULTILINE):
             self.assertEqual(row.count("|"), 11, row)
         self.assertRegex(text, r"`baseline` .* % die: GC program")
@@ -92,10 +96,10 @@ class Page(unittest.TestCase):
 
     def test_a_section_is_replaced_in_its_place(self) -> None:
         whole = self.papers("all")
-        page = self.folder / "results" / compare.PAGE
+        page = self.folder / "results" / compare_papers.PAGE
         page.write_text(whole.replace("1.000", "9.999").replace(" % full", " % FULL"))
         text = self.papers("paragc")
-        self.assertEqual(len(self.ran), len(compare.PAIRS) + 1)
+        self.assertEqual(len(self.ran), len(compare_papers.PAIRS) + 1)
         parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
         originals = re.split(r"^(?=## )", whole, flags=re.MULTILINE)
         self.assertEqual(len(parts), len(originals))
@@ -109,8 +113,8 @@ class Page(unittest.TestCase):
         self.ran.clear()
         with self.assertRaisesRegex(UserError, "guest 'paragc': panic"):
             self.papers("all")
-        self.assertEqual(len(self.ran), len(compare.PAIRS))
-        self.assertEqual((self.folder / "results" / compare.PAGE).read_text(), before)
+        self.assertEqual(len(self.ran), len(compare_papers.PAIRS))
+        self.assertEqual((self.folder / "results" / compare_papers.PAGE).read_text(), before)
 
     def test_settings(self) -> None:
         self.papers("pregc")
@@ -131,18 +135,17 @@ class Page(unittest.TestCase):
         synthetic.write_scheme(folder / "baseline", "baseline", count=800)
         scheme = summary.load_scheme(folder / "baseline", "baseline").summary
         scheme["fio"]["write"] = None
-        text = compare.section(
-            dataclasses.replace(compare.PAIRS[0], schemes=("baseline",)), {"baseline": scheme}, MADE
-        )
+        pairs = dataclasses.replace(compare_papers.PAIRS[0], schemes=("baseline",))
+        text = compare_papers.section(pairs, {"baseline": scheme}, MADE)
         self.assertIn(", –", text)
 
     def test_the_papers_order(self) -> None:
-        pairs = dataclasses.replace(compare.PAIRS[1], order=("paragc", "gc-z", "baseline"))
+        pairs = dataclasses.replace(compare_papers.PAIRS[1], order=("paragc", "gc-z", "baseline"))
         schemes = {
             name: {"fio": {"read": {"mean_ns": mean, "p99_ns": p99, "p99.9_ns": 7}}}
             for name, mean, p99 in (("baseline", 30, 3), ("gc-z", 20, 1), ("paragc", 10, 2))
         }
-        text = compare._order(pairs, schemes)
+        text = compare_papers.order_text(pairs, schemes)
         self.assertIn("best first: `paragc`, `gc-z`, `baseline`.", text)
         self.assertIn(
             "mean: the same; p99: **`gc-z`, `paragc`, `baseline`**; p99.9: the same", text

@@ -6,20 +6,23 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 
 def number(text: str) -> int:
     """A C constant: 4096, 1u << 20, SCARP_MAX_STREAMS."""
     text = text.strip()
     if text == "SCARP_MAX_STREAMS":
-        found = re.search(r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/config.h").read_text())
+        found = re.search(
+            r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/core/description.h").read_text()
+        )
         assert found
         return int(found[1])
     base, _, shift = text.partition("<<")
@@ -37,10 +40,10 @@ def rows(part: str) -> list[list[str]]:
 
 class Reference(unittest.TestCase):
     def test_keys(self) -> None:
-        """Each key of ftl/config.c, in its order, with its range and its default."""
+        """Each key of ftl/core/description.c, in its order, with its range and its default."""
         listed = re.findall(
             r'^    (?:KEY|LIST)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
-            (ROOT / "ftl/config.c").read_text(),
+            (ROOT / "ftl/core/description.c").read_text(),
             re.MULTILINE,
         )
         self.assertGreater(len(listed), 40)
@@ -65,7 +68,7 @@ class Reference(unittest.TestCase):
         for row in documented:
             self.assertGreater(len(row[2]), 3, row)
         done = subprocess.run(
-            [replay.ensure_replay(), "--quiet", "-d", ROOT / "tests/qtest/tiny.ini",
+            [replayer.ensure_replay(), "--quiet", "-d", ROOT / "tests/qtest/tiny.ini",
              "gen:uniform,requests=10"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
@@ -75,7 +78,7 @@ class Reference(unittest.TestCase):
     def test_schemes(self) -> None:
         """docs/schemes.md knows every choice that the program lists."""
         done = subprocess.run(
-            [replay.ensure_replay(), "--list"], capture_output=True, text=True, check=True
+            [replayer.ensure_replay(), "--list"], capture_output=True, text=True, check=True
         )
         names = re.findall(r"^([a-z][\w-]*):", done.stdout.split("\n\n")[0], re.MULTILINE)
         self.assertGreater(len(names), 20)
@@ -100,6 +103,33 @@ class Laws(unittest.TestCase):
             self.assertTrue((ROOT / file).exists(), file)
             if test:
                 self.assertIn(f"def {test}(", (ROOT / file).read_text())
+
+
+class Architecture(unittest.TestCase):
+    """docs/architecture.md names every room, and no file that is not there."""
+
+    text = (ROOT / "docs/architecture.md").read_text()
+
+    def test_rooms(self) -> None:
+        table = tomllib.loads((ROOT / "ftl/rooms.toml").read_text())
+        rooms = {*table["order"], *table["beside"]}
+        folders = {path.name for path in (ROOT / "ftl").iterdir() if path.is_dir()}
+        self.assertEqual(rooms, folders)
+        for room in rooms - {"replay"}:
+            row = next(x for x in self.text.splitlines() if re.match(rf"\| .*`{room}`", x))
+            for named in re.findall(r"`(\w+/[\w./]+)`", row):
+                self.assertTrue((ROOT / "ftl" / named).is_file(), named)
+        picture = (ROOT / "docs/pictures/rooms.svg").read_text()
+        for room in rooms:
+            self.assertRegex(picture, rf">(ftl/)?{room}\b")
+
+    def test_files(self) -> None:
+        named = re.findall(
+            r"`((?:ftl|hw|scripts|tests|docs|guest|experiments)/[\w./*-]*)`", self.text
+        )
+        self.assertGreater(len(named), 20)
+        for name in named:
+            self.assertTrue(list(ROOT.glob(name.rstrip("/"))), name)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, determinism, drive_image, guestjob, run  # noqa: E402
+from scarplib import cli  # noqa: E402
+from scarplib.drive import image_file  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import determinism, run  # noqa: E402
+from scarplib.guest.job import Job, task_text  # noqa: E402
 
 
 class Flow(unittest.TestCase):
@@ -41,12 +44,12 @@ class Flow(unittest.TestCase):
             initramfs=self.folder / "initramfs",
             versions={"fio": "3"},
         )
-        self.guests: list = []
-        self.result: dict = {"reason": "ok"}
+        self.guests: list[Job] = []
+        self.result: dict[str, str] = {"reason": "ok"}
         # Guests that end in their own way: by scheme, how (given the event that stops all).
         self.ends: dict[str, Callable[[threading.Event], str]] = {}
-        self.checked: list = []
-        self.aged: list = []
+        self.checked: list[str] = []
+        self.aged: list[tuple[int, int | None]] = []
         self.patch(run, "prepare", lambda: (qemu, image))
         self.patch(run, "check_drive", lambda *arguments: self.checked.append(arguments[2]))
         self.patch(run, "_aged", self.ager)
@@ -63,9 +66,7 @@ class Flow(unittest.TestCase):
         (folder / "drive.img").write_bytes(synthetic.image())
         return folder / "drive.img"
 
-    def guest(
-        self, _qemu: object, _image: object, job: guestjob.Job, stop: threading.Event
-    ) -> object:
+    def guest(self, _qemu: object, _image: object, job: Job, stop: threading.Event) -> object:
         self.guests.append(job)
         fields = {"console_tail": "last words", "wall_seconds": 20.5, "boot_seconds": 5.0}
         result = types.SimpleNamespace(**{**fields, **self.result})
@@ -132,7 +133,7 @@ class Flow(unittest.TestCase):
     def test_an_interrupt_stops_the_guests_and_keeps_what_finished(self) -> None:
         def interrupted(stop: threading.Event) -> str:
             signal.raise_signal(signal.SIGINT)
-            return "stopped" if stop.wait(30) else "hang"
+            return "stopped" if stop.wait(300) else "hang"
 
         self.ends["pgc"] = interrupted
         status, out, err = self.scarp(
@@ -242,16 +243,16 @@ class Determinism(unittest.TestCase):
 
 class Task(unittest.TestCase):
     def test_speed_first_then_statistics_then_fio(self) -> None:
-        text = guestjob.task_text(-2, 900)
+        text = task_text(-2, 900)
         order = ["0xfffffffe", "--cdw10=2", "stats-begin", "\nfio ", "stats-end"]
         places = [text.index(word) for word in order]
         self.assertEqual(places, sorted(places))
-        self.assertNotIn("nvme", guestjob.task_text(-2, flash=False))
+        self.assertNotIn("nvme", task_text(-2, flash=False))
 
     def test_the_jobs_range_is_what_the_image_holds(self) -> None:
-        text = guestjob.task_text(-2, start=drive_image.DriveImage(16384, 5 * 16384))
+        text = task_text(-2, start=image_file.DriveImage(16384, 5 * 16384))
         self.assertIn("\nexport SCARP_UNIT=16384\nexport SCARP_AGED=81920\n", text)
-        text = guestjob.task_text(-2, start=drive_image.DriveImage(16384, 0))
+        text = task_text(-2, start=image_file.DriveImage(16384, 0))
         self.assertIn(" * 1000 / 1000 * ", text)
 
 

@@ -12,11 +12,12 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 LOAD = ("--age", "900", "-m", "closed", "gen:mixed,requests=1500,align=512,size=6000")
@@ -85,16 +86,16 @@ CROWDED = ("-q", "64", "-o", "controller.slots=4,geometry.planes_per_die=2")
 
 class PeerDefects(unittest.TestCase):
     def setUp(self) -> None:
-        self.program = str(replay.ensure_replay())
+        self.program = str(replayer.ensure_replay())
 
     def run_replay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [self.program, "--quiet", "-d", str(DRIVE), "-q", "16", *arguments, *LOAD]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def outcome(self, *arguments: str) -> dict:
+    def outcome(self, *arguments: str) -> dict[str, Any]:
         done = self.run_replay(*arguments)
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
-        out = json.loads(done.stdout)
+        out: dict[str, Any] = json.loads(done.stdout)
         del out["wall_s"]
         return out
 
@@ -109,7 +110,7 @@ class PeerDefects(unittest.TestCase):
         two = ("-o", "timing.read_ns=75000;150000")
         self.assertIn("nand.cell_bits", self.run_replay(*two).stderr)
         self.outcome(*two, "-o", "nand.cell_bits=2")
-        plain: dict[str, dict] = {}
+        plain: dict[str, dict[str, Any]] = {}
         for key, (value, needs) in KEYS.items():
             with self.subTest(key):
                 scheme = ("-s", "pgc") if needs == "scheme=pgc" else ()

@@ -14,11 +14,12 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 
@@ -83,16 +84,16 @@ class Case(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.program = replay.ensure_replay()
+        self.program = replayer.ensure_replay()
 
     def run_replay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [str(self.program), "-d", str(DRIVE), *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def result(self, *arguments: object) -> dict:
+    def result(self, *arguments: object) -> dict[str, Any]:
         done = self.run_replay(*arguments)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        out = json.loads(done.stdout)
+        out: dict[str, Any] = json.loads(done.stdout)
         stats = out["stats"]
         self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
         self.assertEqual(stats["oob_mismatches"], 0)

@@ -10,13 +10,17 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import devlogs, summary  # noqa: E402
-from scarplib.devlogs import LogError  # noqa: E402
+from scarplib.device_logs import command_log, engine_tables, gc_log, log_page  # noqa: E402
+from scarplib.device_logs.log_file import LogError  # noqa: E402
+from scarplib.results import causes, fio, percentiles, summary  # noqa: E402
+from scarplib.results.table import table_text  # noqa: E402
+from scarplib.results.units import human_ns  # noqa: E402
 
 
 class Folder(unittest.TestCase):
@@ -27,35 +31,36 @@ class Folder(unittest.TestCase):
 
 
 class Layout(unittest.TestCase):
-    """The readers' order of fields is that of the engine's public header."""
+    """The names' order, in the engine's tables and here, is that of its public header."""
 
     def setUp(self) -> None:
         self.header = (ROOT / "ftl" / "scarp.h").read_text()
 
     def test_causes(self) -> None:
         names = re.findall(r"SCARP_CAUSE_(?!_COUNT)(\w+),", self.header)
-        self.assertEqual([name.lower() for name in names], list(devlogs.CAUSES))
+        self.assertEqual([name.lower() for name in names], list(engine_tables.causes()))
 
     def test_stats(self) -> None:
         body = self.header[: self.header.index("} ScarpStats;")]
         body = body[body.rindex("typedef struct {") :]
         before, after = body.split("uint64_t cause_ns[SCARP_CAUSE__COUNT];")
         names = re.compile(r"uint64_t (\w+);")
-        self.assertEqual(names.findall(before), list(devlogs.STATS))
-        self.assertEqual(names.findall(after), list(devlogs.LATER_STATS))
+        causes = [f"cause_{name}_ns" for name in engine_tables.causes()]
+        wanted = [*names.findall(before), *causes, *names.findall(after)]
+        self.assertEqual(wanted, list(engine_tables.statistics()))
 
     def test_ops(self) -> None:
         names = re.findall(r"SCARP_OP_(?!_COUNT)(\w+),", self.header)
-        self.assertEqual([name.lower() for name in names], list(devlogs.OPS))
+        self.assertEqual([name.lower() for name in names], list(command_log.OPS))
 
 
 class Logs(Folder):
     def test_only_the_window_counts(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=50)
-        everything = devlogs.read_commands(self.folder / "cmd.bin")
-        window = devlogs.read_commands(self.folder / "cmd.bin", synthetic.BEGIN_NS)
+        everything = command_log.read_commands(self.folder / "cmd.bin")
+        window = command_log.read_commands(self.folder / "cmd.bin", synthetic.BEGIN_NS)
         self.assertEqual((len(everything), len(window)), (51, 50))
-        unseen = devlogs.read_commands(self.folder / "cmd.bin", unseen=True)
+        unseen = command_log.read_commands(self.folder / "cmd.bin", unseen=True)
         self.assertEqual((len(unseen), unseen.status[-1]), (52, 0))
 
     def test_causes_must_add_up(self) -> None:
@@ -65,7 +70,7 @@ class Logs(Folder):
         data[-1] ^= 1
         path.write_bytes(data)
         with self.assertRaisesRegex(LogError, "row 4: causes add up"):
-            devlogs.read_commands(path, unseen=True)
+            command_log.read_commands(path, unseen=True)
 
     def test_damage_is_named(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=3)
@@ -80,24 +85,24 @@ class Logs(Folder):
         ):
             path.write_bytes(damaged)
             with self.subTest(message), self.assertRaisesRegex(LogError, message):
-                devlogs.read_commands(path)
+                command_log.read_commands(path)
         with self.assertRaisesRegex(LogError, "No such file"):
-            devlogs.read_gc_runs(self.folder / "absent")
+            gc_log.read_gc_runs(self.folder / "absent")
 
     def test_gc_window_keeps_overlaps(self) -> None:
         rows = [(10, 20, 0, 0, 1, 5), (30, 40, 1, 1, 2, 6), (50, 60, 2, 2, 3, 7)]
         path = self.folder / "gc.bin"
         head = struct.pack("<8sII16x", b"SCARPGC1", 32, 0)
         path.write_bytes(head + b"".join(struct.pack("<qqIIII", *row) for row in reversed(rows)))
-        self.assertEqual([run.moved for run in devlogs.read_gc_runs(path, 20, 49)], [5, 6])
+        self.assertEqual([run.moved for run in gc_log.read_gc_runs(path, 20, 49)], [5, 6])
 
 
 class Numbers(Folder):
     def test_percentile_is_nearest_rank(self) -> None:
         values = list(range(1, 10_001))
         for percent, expected in (("50", 5000), ("99", 9900), ("99.9", 9990), ("99.99", 9999)):
-            self.assertEqual(summary.percentile(values, percent), expected)
-        self.assertEqual(summary.percentile([7], "99.99"), 7)
+            self.assertEqual(percentiles.percentile(values, percent), expected)
+        self.assertEqual(percentiles.percentile([7], "99.99"), 7)
 
     def test_scheme(self) -> None:
         synthetic.write_scheme(self.folder, "baseline")
@@ -149,18 +154,18 @@ class Numbers(Folder):
         ):
             path.write_text(text)
             with self.subTest(text), self.assertRaisesRegex(LogError, message):
-                summary.load_fio(path)
+                fio.load_fio(path)
 
     def test_jobs_merge(self) -> None:
-        def job(values: list[int]) -> dict:
-            return {"read": synthetic._fio_part(values, 2.0), "write": {"total_ios": 0}}
+        def job(values: list[int]) -> dict[str, Any]:
+            return {"read": synthetic.fio_part(values, 2.0), "write": {"total_ios": 0}}
 
-        merged = summary.fio_direction({"jobs": [job([10] * 98), job([50, 70])]}, "read")
+        merged = fio.fio_direction({"jobs": [job([10] * 98), job([50, 70])]}, "read")
         assert merged is not None
         self.assertEqual((merged["count"], merged["iops"]), (100, 50.0))
         self.assertEqual((merged["p50_ns"], merged["p99_ns"], merged["max_ns"]), (10, 50, 70))
         self.assertEqual(merged["mean_ns"], 11)
-        self.assertIsNone(summary.fio_direction({"jobs": [job([10])]}, "write"))
+        self.assertIsNone(fio.fio_direction({"jobs": [job([10])]}, "write"))
 
     def test_human(self) -> None:
         for value, text in (
@@ -171,11 +176,11 @@ class Numbers(Folder):
             (2_500_000_000, "2.50 s"),
             (None, "–"),
         ):
-            self.assertEqual(summary.human_ns(value), text)
+            self.assertEqual(human_ns(value), text)
 
 
 class Report(Folder):
-    def write_run(self) -> dict:
+    def write_run(self) -> dict[str, Any]:
         schemes = {}
         for name, gc in (("baseline", True), ("ideal", False)):
             synthetic.write_scheme(self.folder / name, name, gc=gc)
@@ -193,7 +198,7 @@ class Report(Folder):
 
     def test_table(self) -> None:
         schemes = self.write_run()["schemes"]
-        text = summary.table_text(schemes)
+        text = table_text(schemes)
         lines = text.splitlines()
         self.assertEqual(lines[0].split(), ["baseline", "ideal"])
         labels = [line.split("  ")[1] if line.startswith("  ") else line for line in lines[1:]]
@@ -207,7 +212,7 @@ class Report(Folder):
         self.assertEqual(len(ends), 1, text)
 
     def test_write_amplification_counts_every_move(self) -> None:
-        stats = dict.fromkeys(devlogs.page_fields(), 0)
+        stats = dict.fromkeys(log_page.fields(), 0)
         self.assertIsNone(summary.write_amplification(stats))
         stats["host_written_units"] = 100
         self.assertEqual(summary.write_amplification(stats), 1)
@@ -224,7 +229,7 @@ class Report(Folder):
 
     def test_pictures_and_page(self) -> None:
         try:
-            from scarplib import report
+            from scarplib.results import report
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         self.write_run()
@@ -244,34 +249,34 @@ class Report(Folder):
 
     def test_percentiles_of_the_picture(self) -> None:
         try:
-            from scarplib import tail_picture
+            from scarplib.results.pictures import tail
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
         ordered = list(range(1, 10_001))
-        xs, ys = tail_picture._curve(ordered)
+        xs, ys = tail.percentile_curve(ordered)
         self.assertEqual((xs[0], xs[-1], ys[0], ys[-1]), (0, 4, 1, 10_000))
         for x, y in zip(xs, ys, strict=True):
             self.assertAlmostEqual(y / 10_000, 1 - 10**-x, delta=2e-4)
-        self.assertEqual(tail_picture._curve([7])[1][-1], 7)
+        self.assertEqual(tail.percentile_curve([7])[1][-1], 7)
 
     def test_every_cause_is_explained_and_coloured(self) -> None:
-        self.assertEqual(set(summary.CAUSE_LABELS), set(devlogs.CAUSES))
-        self.assertEqual(set(summary.CAUSE_SENTENCES), set(devlogs.CAUSES))
+        self.assertEqual(set(causes.CAUSE_LABELS), set(command_log.CAUSES))
+        self.assertEqual(set(causes.CAUSE_SENTENCES), set(command_log.CAUSES))
         try:
-            from scarplib import plotting
+            from scarplib.results.pictures import style
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
-        self.assertEqual(set(plotting.CAUSE_COLOURS), set(devlogs.CAUSES))
+        self.assertEqual(set(style.CAUSE_COLOURS), set(command_log.CAUSES))
 
     def test_gc_spans(self) -> None:
         try:
-            from scarplib import report
+            from scarplib.results.pictures import latency_over_time
         except ImportError as error:
             self.skipTest(f"runs in the cache's venv: {error}")
-        self.assertEqual(report.merge_spans([(5, 7), (0, 2), (3, 4)], 1), [(0, 7)])
-        self.assertEqual(report.merge_spans([(5, 7), (0, 2)], 1), [(0, 2), (5, 7)])
+        self.assertEqual(latency_over_time.merge_spans([(5, 7), (0, 2), (3, 4)], 1), [(0, 7)])
+        self.assertEqual(latency_over_time.merge_spans([(5, 7), (0, 2)], 1), [(0, 2), (5, 7)])
         synthetic.write_scheme(self.folder / "b", "b")
-        times, counts = report.gc_steps(summary.load_scheme(self.folder / "b", "b"))
+        times, counts = latency_over_time.gc_steps(summary.load_scheme(self.folder / "b", "b"))
         self.assertEqual(times, sorted(times))
         self.assertEqual((counts[0], counts[-1]), (0, 0))
         self.assertGreater(max(counts), 0)

@@ -17,7 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.repro import cell, pages, replayer, spec  # noqa: E402
+from scarplib.reproduce import (  # noqa: E402
+    cell,
+    page,
+    replays,
+    spec,
+)
 
 READS, WRITES = 60, 40
 
@@ -37,7 +42,7 @@ class Traces(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        images = mock.patch.object(replayer, "IMAGES", self.folder / "images")
+        images = mock.patch.object(replays, "IMAGES", self.folder / "images")
         images.start()
         self.addCleanup(images.stop)
 
@@ -51,7 +56,7 @@ class Traces(unittest.TestCase):
         points = {p.name: p for p in paper.experiments["main"].points}
         self.assertEqual(points["stg_1"].workload, str(self.folder / "stg_1.csv.gz"))
         self.assertTrue(points["mds_1"].workload.startswith("gen:"))
-        self.assertIn("real traces: stg_1 (the other workloads: generated", pages.source(paper))
+        self.assertIn("real traces: stg_1 (the other workloads: generated", page.source(paper))
         experiment = replace(
             paper.experiments["main"], schemes=(spec.Scheme("baseline", "baseline"),)
         )
@@ -91,22 +96,22 @@ class Images(unittest.TestCase):
         point = replace(experiment.points[-1], age=100)
         with (
             tempfile.TemporaryDirectory() as folder,
-            mock.patch.object(replayer, "IMAGES", Path(folder)),
+            mock.patch.object(replays, "IMAGES", Path(folder)),
         ):
             made = {
-                replayer.image(experiment, point, scheme, seed)
+                replays.image(experiment, point, scheme, seed)
                 for scheme in experiment.schemes
                 for seed in (1, 2)
             }
             self.assertEqual(len(made), 1)
             otherwise = replace(experiment.schemes[0], age_seed=1)
-            self.assertNotIn(replayer.image(experiment, point, otherwise, 1), made)
+            self.assertNotIn(replays.image(experiment, point, otherwise, 1), made)
             self.assertEqual(len(list(Path(folder).iterdir())), 2)
             # Those of a paper go with it, and nobody else's.
             other = Path(folder) / "other.img"
             other.touch()
             mine = replace(experiment, points=(point,), schemes=(*experiment.schemes, otherwise))
-            replayer.drop_images([replace(paper, experiments={"main": mine})])
+            replays.drop_images([replace(paper, experiments={"main": mine})])
             self.assertEqual(list(Path(folder).iterdir()), [other])
 
 

@@ -18,8 +18,9 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
 
 import synthetic  # noqa: E402
-from scarplib import cli, replay  # noqa: E402
-from scarplib.devlogs import CAUSES, OPS  # noqa: E402
+from scarplib import cli  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.device_logs.command_log import CAUSES, OPS  # noqa: E402
 
 
 def back(row: dict[str, str]) -> bytes:
@@ -56,7 +57,7 @@ class Rows(unittest.TestCase):
     def test_round_trip_of_a_replay(self) -> None:
         log = self.folder / "cmd.bin"
         done = subprocess.run(
-            [replay.ensure_replay(), "--quiet", "-d", ROOT / "tests" / "qtest" / "tiny.ini",
+            [replayer.ensure_replay(), "--quiet", "-d", ROOT / "tests" / "qtest" / "tiny.ini",
              "--age", "900", "-m", "closed", "-q", "8", "--cmd-log", log,
              "gen:mixed,requests=6000"],
             capture_output=True, text=True, check=False,

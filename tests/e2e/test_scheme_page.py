@@ -26,9 +26,11 @@ class SchemePage(unittest.TestCase):
             ftl = Path(folder) / "ftl"
             shutil.copytree(ROOT / "ftl", ftl)
             (ftl / "gc" / "victim_windowed.c").write_text(code)
-            policy, scheme = ftl / "policy.h", ftl / "scheme.c"
+            policy, scheme = ftl / "policy.h", ftl / "flow" / "scheme.c"
             text = policy.read_text()
-            policy.write_text(text.replace("/* scheme.c */", declaration + "\n/* scheme.c */"))
+            policy.write_text(
+                text.replace("/* flow/scheme.c */", declaration + "\n/* flow/scheme.c */")
+            )
             mark = "    &scarp_victim_greedy.policy,\n"
             self.assertIn(mark, scheme.read_text())
             scheme.write_text(scheme.read_text().replace(mark, mark + entry))

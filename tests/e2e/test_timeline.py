@@ -10,12 +10,14 @@ import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
-from scarplib import devlogs, replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.device_logs import command_log  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 EVERYTHING = (
@@ -30,7 +32,7 @@ class Timeline(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.program = replay.ensure_replay()
+        self.program = replayer.ensure_replay()
 
     def run_replay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.program), "--quiet", "-d", str(DRIVE), "--age", "900", *arguments]
@@ -38,14 +40,14 @@ class Timeline(unittest.TestCase):
 
     def traced(
         self, *arguments: str
-    ) -> tuple[list[timeline.Slice], dict[str, str], dict, devlogs.Commands]:
+    ) -> tuple[list[timeline.Slice], dict[str, str], dict[str, Any], command_log.Commands]:
         path, rows = self.folder / "trace", self.folder / "rows"
         done = self.run_replay("--trace", str(path), "--cmd-log", str(rows), *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         slices, parents = timeline.read(path)
-        return slices, parents, json.loads(done.stdout)["stats"], devlogs.read_commands(rows)
+        return slices, parents, json.loads(done.stdout)["stats"], command_log.read_commands(rows)
 
-    def check_commands(self, slices: list[timeline.Slice], rows: devlogs.Commands) -> None:
+    def check_commands(self, slices: list[timeline.Slice], rows: command_log.Commands) -> None:
         shown = [s for s in slices if s.track == "commands"]
         self.assertEqual(
             sorted(
@@ -55,7 +57,7 @@ class Timeline(unittest.TestCase):
             sorted(zip(rows.submit, rows.complete, rows.offset, rows.length, strict=True)),
         )
         for s in shown:
-            causes = {name: s.args.get(f"{name}_ns", 0) for name in devlogs.CAUSES}
+            causes = {name: s.args.get(f"{name}_ns", 0) for name in command_log.CAUSES}
             self.assertEqual(sum(causes.values()), s.ns, s)
         # As many tracks as were in flight at once, and no more.
         edges = sorted([(s.begin_ns, 1) for s in shown] + [(s.end_ns, -1) for s in shown])
@@ -163,7 +165,7 @@ class Timeline(unittest.TestCase):
             "gen:mixed,requests=1000",
         )
 
-        def key(s: timeline.Slice) -> tuple:
+        def key(s: timeline.Slice) -> tuple[object, ...]:
             return s.track, s.begin_ns, s.end_ns, s.name, tuple(s.flows)
 
         wanted = sorted(key(s) for s in every if begin <= s.begin_ns < end)

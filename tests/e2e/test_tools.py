@@ -14,7 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib import cli, progress, tap  # noqa: E402
+from scarplib import cli  # noqa: E402
+from scarplib.dev import tap  # noqa: E402
+from scarplib.guest import progress  # noqa: E402
 
 
 class Tap(unittest.TestCase):

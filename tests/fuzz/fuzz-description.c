@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include "fuzz.h"
-#include "config.h"
+#include "core/description.h"
 
 #include <string.h>
 #include <sys/mman.h>

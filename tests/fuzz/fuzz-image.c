@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #endif
 #include "fuzz.h"
-#include "image/image.h"
+#include "image/internal.h"
 
 #include <glib/gstdio.h>
 #include <sys/mman.h>

@@ -61,6 +61,7 @@ done
 # These are bytes that choose.
 seed image '\001\100\001\002\003\200\002\001\001'
 seed image-as-it-is '\000'
+seed image-of-no-sections '\000\014\000\000\000\000\000\000\000'
 i=0
 while [ "$i" -lt 12 ]; do
     # The same at every run: what a drive and some hundred commands are made of.
@@ -82,8 +83,13 @@ for target in $targets; do
     mkdir "$work/corpus"
     cp "$work/seeds/$target"* "$work/corpus"
     status=0
-    "$work/$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -timeout=20 \
-        -artifact_prefix="$work/crash-" "$work/corpus" >"$work/log" 2>&1 || status=$?
+    # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
+    # time ends any other, too, where there is no libFuzzer.
+    (
+        ulimit -S -t $((seconds + 300))
+        exec "$work/$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -timeout=300 \
+            -artifact_prefix="$work/crash-" "$work/corpus"
+    ) >"$work/log" 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
         tail -n 40 "$work/log"
         for file in "$work"/crash-*; do

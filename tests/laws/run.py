@@ -21,7 +21,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import numpy as np  # noqa: E402
-from scarplib import replay  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
 
 BLOCKS = 1200
 # Free blocks that wait (1 to 2 with a threshold of 1), and half of the active block.
@@ -68,7 +68,7 @@ def choices(share: float, pages: int, d: int) -> float:
 
 def measured(scheme: str, op: int, pages: int, params: list[str]) -> tuple[float, float]:
     """WA of the engine, and the pool's share of logical pages."""
-    program = replay.ensure_replay()
+    program = replayer.ensure_replay()
     logical = int(BLOCKS * pages * 1000 / (1000 + op))
     writes = logical * 4
     done = subprocess.run(
@@ -97,7 +97,7 @@ def case(name: str, op: int, pages: int) -> tuple[bool, str]:
 
 def main() -> int:
     cases = [(name, op, pages) for name in ("fifo", "d-choices", "greedy") for op, pages in GRID]
-    replay.ensure_replay()
+    replayer.ensure_replay()
     bad = 0
     print(f"TAP version 13\n1..{len(cases)}", flush=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -28,7 +28,8 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
-from scarplib import cache  # noqa: E402
+from scarplib.build import cache  # noqa: E402
+from scarplib.build.venv import ensure_venv  # noqa: E402
 
 PACKAGES = ("universalmutator==1.14.1",)
 LIST = ROOT / "docs" / "mutation.md"
@@ -111,7 +112,7 @@ def mutate(arguments: argparse.Namespace) -> int:
     try:
         import universalmutator  # type: ignore[import-not-found] # noqa: F401
     except ImportError:
-        python = str(cache.ensure_venv("venv-mutate", PACKAGES))
+        python = str(ensure_venv(PACKAGES))
         os.execv(python, [python, *sys.argv])
     import candidates
     import engine

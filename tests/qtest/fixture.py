@@ -18,11 +18,15 @@ KIB = 1 << 10
 MIB = 1 << 20
 
 
-def flash(name: str = "f0", scheme: str = "baseline", description: Path = DESCRIPTION,
-          more: str = "") -> list[str]:
+def flash(
+    name: str = "f0", scheme: str = "baseline", description: Path = DESCRIPTION, more: str = ""
+) -> list[str]:
     """Arguments for a flash device that logs its commands."""
-    return ["-device", f"nvme-flash,id={name},description={description},scheme={scheme},"
-            f"cmd-log={{dir}}/{name}.cmd,gc-log={{dir}}/{name}.gc{more}"]
+    return [
+        "-device",
+        f"nvme-flash,id={name},description={description},scheme={scheme},"
+        f"cmd-log={{dir}}/{name}.cmd,gc-log={{dir}}/{name}.gc{more}",
+    ]
 
 
 def controller(index: int = 0) -> list[str]:
@@ -43,12 +47,12 @@ class DriveTest(unittest.TestCase):
         self.addCleanup(machine.close)
         return machine
 
-    def drive_machine(self, more: str = "", scheme: str = "baseline",
-                      more_ns: str = "") -> Machine:
+    def drive_machine(self, more: str = "", scheme: str = "baseline", more_ns: str = "") -> Machine:
         return self.machine(flash(scheme=scheme, more=more), controller(), namespace(more=more_ns))
 
-    def drive(self, more: str = "", scheme: str = "baseline",
-              more_ns: str = "") -> tuple[Machine, Controller, Namespace]:
+    def drive(
+        self, more: str = "", scheme: str = "baseline", more_ns: str = ""
+    ) -> tuple[Machine, Controller, Namespace]:
         """One flash, one controller, one namespace, one queue."""
         machine = self.drive_machine(more, scheme, more_ns)
         ctrl = Controller(machine)

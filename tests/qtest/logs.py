@@ -41,12 +41,26 @@ def read_commands(path: Path) -> list[Command]:
     rows = []
     for at in range(HEADER.size, len(data), row_bytes):
         submit, complete, offset, length, op, status, stream, nsid, order = COMMAND.unpack_from(
-            data, at)
+            data, at
+        )
         assert order & 1 << 30, "events of the submission's time go first"
         causes = struct.unpack_from(f"<{cause_count}q", data, at + COMMAND.size)
-        rows.append(Command(
-            submit, complete, offset, length, op, status & 0x7F, nsid, stream,
-            order & (1 << 30) - 1, bool(order & 1 << 31), bool(status & 0x80), causes))
+        rows.append(
+            Command(
+                submit,
+                complete,
+                offset,
+                length,
+                op,
+                status & 0x7F,
+                nsid,
+                stream,
+                order & (1 << 30) - 1,
+                bool(order & 1 << 31),
+                bool(status & 0x80),
+                causes,
+            )
+        )
     return rows
 
 
@@ -65,7 +79,7 @@ def read_gc_runs(path: Path) -> list[GcRun]:
     magic, row_bytes, _, _, _ = HEADER.unpack_from(data)
     assert magic == b"SCARPGC1", magic
     assert row_bytes == GC_RUN.size
-    return [GcRun(*row) for row in GC_RUN.iter_unpack(data[HEADER.size:])]
+    return [GcRun(*row) for row in GC_RUN.iter_unpack(data[HEADER.size :])]
 
 
 @dataclass

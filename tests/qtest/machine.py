@@ -11,10 +11,11 @@ import socket
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 RAM_BYTES = 128 << 20
-SOCKET_TIMEOUT = 60.0
-EXIT_TIMEOUT = 60.0
+# A QEMU that has neither answered nor ended after so many seconds hangs.
+HANG_S = 300.0
 
 
 class MachineDied(Exception):
@@ -28,13 +29,12 @@ class LineSocket:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
         self._listener.listen(1)
-        self._listener.settimeout(SOCKET_TIMEOUT)
         self._socket: socket.socket | None = None
         self._pending = b""
 
     def accept(self, process: subprocess.Popen[str]) -> None:
         self._listener.settimeout(0.1)
-        for _ in range(int(SOCKET_TIMEOUT / 0.1)):
+        for _ in range(int(HANG_S / 0.1)):
             try:
                 self._socket, _ = self._listener.accept()
                 break
@@ -42,8 +42,9 @@ class LineSocket:
                 if process.poll() is not None:
                     raise MachineDied("QEMU did not start") from None
         else:
+            process.kill()
             raise MachineDied("QEMU did not connect")
-        self._socket.settimeout(SOCKET_TIMEOUT)
+        self._socket.settimeout(HANG_S)
 
     def send(self, text: str) -> None:
         assert self._socket is not None
@@ -77,14 +78,31 @@ class Machine:
         self._stderr = (self.dir / "stderr").open("w", encoding="utf-8")
         self.process = subprocess.Popen(
             [
-                str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",
-                "-display", "none", "-m", str(RAM_BYTES >> 20), "-bios", str(bios),
-                "-global", "apic-common.vapic=off",
-                "-qtest", f"unix:{self.dir}/qtest", "-qtest-log", "none",
-                "-qmp", f"unix:{self.dir}/qmp",
+                str(qemu),
+                "-machine",
+                "q35,accel=qtest",
+                "-nodefaults",
+                "-no-user-config",
+                "-display",
+                "none",
+                "-m",
+                str(RAM_BYTES >> 20),
+                "-bios",
+                str(bios),
+                "-global",
+                "apic-common.vapic=off",
+                "-qtest",
+                f"unix:{self.dir}/qtest",
+                "-qtest-log",
+                "none",
+                "-qmp",
+                f"unix:{self.dir}/qmp",
                 *[arg.replace("{dir}", str(self.dir)) for arg in args],
             ],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._stderr, text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._stderr,
+            text=True,
         )
         self._free = 1 << 20
         try:
@@ -95,7 +113,7 @@ class Machine:
             self._qmp.readline()
             self.qmp("qmp_capabilities")
         except MachineDied as died:
-            self.process.wait(EXIT_TIMEOUT)
+            self.process.wait(HANG_S)
             message = f"{died}: {self.stderr()}"
             self.close()
             raise MachineDied(message) from None
@@ -160,17 +178,18 @@ class Machine:
             raise AssertionError(f"QMP {execute}: {reply['error']['desc']}")
         return reply["return"]
 
-    def stats(self, flash: str = "f0") -> dict[str, int]:
+    def stats(self, flash: str = "f0") -> dict[str, Any]:
         text = self.qmp("qom-get", path=f"/machine/peripheral/{flash}", property="stats")
         assert isinstance(text, str)
-        return json.loads(text)
+        stats: dict[str, Any] = json.loads(text)
+        return stats
 
     # ---- the end ----
 
     def quit(self) -> int:
         """End QEMU in an orderly way and return its exit status."""
         self._qmp.send(json.dumps({"execute": "quit"}))
-        return self.process.wait(EXIT_TIMEOUT)
+        return self.process.wait(HANG_S)
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -190,12 +209,27 @@ def start_fails(qemu: Path, args: list[str]) -> str:
         # a QEMU that starts against expectation obeys "quit" and ends with 0
         done = subprocess.run(
             [
-                str(qemu), "-machine", "q35,accel=qtest", "-nodefaults", "-no-user-config",
-                "-display", "none", "-bios", str(bios), "-global", "apic-common.vapic=off",
-                "-monitor", "stdio", *args,
+                str(qemu),
+                "-machine",
+                "q35,accel=qtest",
+                "-nodefaults",
+                "-no-user-config",
+                "-display",
+                "none",
+                "-bios",
+                str(bios),
+                "-global",
+                "apic-common.vapic=off",
+                "-monitor",
+                "stdio",
+                *args,
             ],
-            input="quit\n", capture_output=True, text=True, timeout=EXIT_TIMEOUT,
-            env={**os.environ, "LC_ALL": "C"}, check=False,
+            input="quit\n",
+            capture_output=True,
+            text=True,
+            timeout=HANG_S,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
         )
     if done.returncode == 0:
         raise AssertionError("QEMU started")

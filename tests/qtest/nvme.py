@@ -79,12 +79,19 @@ class Queue:
         self._cid = 0
         self._done: dict[int, Completion] = {}
 
-    def submit(self, opcode: int, nsid: int = 0, prp: tuple[int, int] = (0, 0),
-               cdw: tuple[int, ...] = (), ring: bool = True) -> int:
+    def submit(
+        self,
+        opcode: int,
+        nsid: int = 0,
+        prp: tuple[int, int] = (0, 0),
+        cdw: tuple[int, ...] = (),
+        ring: bool = True,
+    ) -> int:
         self._cid = (self._cid + 1) & 0xFFFF
         dwords = list(cdw) + [0] * (6 - len(cdw))
         command = struct.pack(
-            "<BBHIQQQQ6I", opcode, 0, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords)
+            "<BBHIQQQQ6I", opcode, 0, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords
+        )
         self.ctrl.machine.write(self.sq_addr + self._tail * 64, command)
         self._tail = (self._tail + 1) % QUEUE_ENTRIES
         if ring:
@@ -179,8 +186,9 @@ class Controller:
             self.machine.step_to_next()
         raise AssertionError("the controller does not shut down")
 
-    def command(self, opcode: int, nsid: int = 0, data: int = 0,
-                cdw: tuple[int, ...] = ()) -> Completion:
+    def command(
+        self, opcode: int, nsid: int = 0, data: int = 0, cdw: tuple[int, ...] = ()
+    ) -> Completion:
         return self.admin.wait(self.admin.submit(opcode, nsid, (data, 0), cdw))
 
     def check(self, opcode: int, nsid: int = 0, data: int = 0, cdw: tuple[int, ...] = ()) -> None:
@@ -232,8 +240,15 @@ class Namespace:
         slba = offset // self.block
         return slba & 0xFFFFFFFF, slba >> 32, (size // self.block - 1) | flags
 
-    def start(self, opcode: int, offset: int, size: int, prp: tuple[int, int] = (0, 0),
-              flags: int = 0, ring: bool = True) -> int:
+    def start(
+        self,
+        opcode: int,
+        offset: int,
+        size: int,
+        prp: tuple[int, int] = (0, 0),
+        flags: int = 0,
+        ring: bool = True,
+    ) -> int:
         return self.queue.submit(opcode, self.nsid, prp, self._cdw(offset, size, flags), ring)
 
     def write(self, offset: int, data: bytes, flags: int = 0) -> Completion:
@@ -262,17 +277,24 @@ class Namespace:
 
     def deallocate(self, ranges: list[tuple[int, int]]) -> int:
         addr = self.machine.alloc(PAGE)
-        self.machine.write(addr, b"".join(
-            struct.pack("<IIQ", 0, size // self.block, offset // self.block)
-            for offset, size in ranges))
+        self.machine.write(
+            addr,
+            b"".join(
+                struct.pack("<IIQ", 0, size // self.block, offset // self.block)
+                for offset, size in ranges
+            ),
+        )
         cid = self.queue.submit(Op.DSM, self.nsid, (addr, 0), (len(ranges) - 1, 4))
         return self.queue.wait(cid).status
 
     def copy(self, source: int, target: int, size: int) -> int:
         addr = self.machine.alloc(PAGE)
-        self.machine.write(addr, struct.pack(
-            "<QQHHIIIHH", 0, source // self.block, size // self.block - 1, 0, 0, 0, 0, 0, 0))
+        self.machine.write(
+            addr,
+            struct.pack(
+                "<QQHHIIIHH", 0, source // self.block, size // self.block - 1, 0, 0, 0, 0, 0, 0
+            ),
+        )
         slba = target // self.block
-        cid = self.queue.submit(
-            Op.COPY, self.nsid, (addr, 0), (slba & 0xFFFFFFFF, slba >> 32, 0))
+        cid = self.queue.submit(Op.COPY, self.nsid, (addr, 0), (slba & 0xFFFFFFFF, slba >> 32, 0))
         return self.queue.wait(cid).status

@@ -40,8 +40,7 @@ class TapResult(unittest.TestResult):
         super().addError(test, err)  # type: ignore[arg-type]
         self._trouble = self.errors[-1][1]
 
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase,
-                   err: object) -> None:
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: object) -> None:
         super().addSubTest(test, subtest, err)  # type: ignore[arg-type]
         if err is not None:
             self._trouble = (self.failures + self.errors)[-1][1]
@@ -70,8 +69,11 @@ def main() -> int:
 
     DriveTest.qemu = args.qemu.resolve()
     found = unittest.defaultTestLoader.discover(str(Path(__file__).resolve().parent))
-    tests = [test for test in flatten(found)
-             if not args.only or any(part in test.id() for part in args.only)]
+    tests = [
+        test
+        for test in flatten(found)
+        if not args.only or any(part in test.id() for part in args.only)
+    ]
     print("TAP version 13")
     print(f"1..{len(tests)}", flush=True)
     result = TapResult()

@@ -12,7 +12,7 @@ from nvme import FUA, Admin, Controller, Namespace, Op, Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib import devlogs
+from scarplib.device_logs import log_page
 
 
 class Commands(DriveTest):
@@ -32,10 +32,11 @@ class Commands(DriveTest):
         image = bytearray(pattern(1, 64 * KIB))
         ns.write(0, bytes(image))
         for index, (offset, size) in enumerate(
-                [(512, 512), (3584, 1024), (20 * KIB + 512, 9 * KIB), (63 * KIB + 512, 512)]):
+            [(512, 512), (3584, 1024), (20 * KIB + 512, 9 * KIB), (63 * KIB + 512, 512)]
+        ):
             data = pattern(100 + index, size)
             self.assertEqual(ns.write(offset, data).status, 0)
-            image[offset:offset + size] = data
+            image[offset : offset + size] = data
         self.assertEqual(ns.read(0, 64 * KIB), bytes(image))
         self.finish(machine)
 
@@ -60,8 +61,8 @@ class Commands(DriveTest):
         self.assertEqual(ns.simple(Op.WRITE_ZEROES, 8 * KIB, 16 * KIB), 0)
         self.assertEqual(ns.simple(Op.WRITE_ZEROES, 40 * KIB + 512, 512), 0)
         image = bytearray(pattern(1, 64 * KIB))
-        image[8 * KIB:24 * KIB] = bytes(16 * KIB)
-        image[40 * KIB + 512:41 * KIB] = bytes(512)
+        image[8 * KIB : 24 * KIB] = bytes(16 * KIB)
+        image[40 * KIB + 512 : 41 * KIB] = bytes(512)
         self.assertEqual(ns.read(0, 64 * KIB), bytes(image))
         self.finish(machine)
 
@@ -70,8 +71,8 @@ class Commands(DriveTest):
         ns.write(0, pattern(1, 128 * KIB))
         self.assertEqual(ns.deallocate([(0, 16 * KIB), (64 * KIB, 32 * KIB)]), 0)
         image = bytearray(pattern(1, 128 * KIB))
-        image[0:16 * KIB] = bytes(16 * KIB)
-        image[64 * KIB:96 * KIB] = bytes(32 * KIB)
+        image[0 : 16 * KIB] = bytes(16 * KIB)
+        image[64 * KIB : 96 * KIB] = bytes(32 * KIB)
         self.assertEqual(ns.read(0, 128 * KIB), bytes(image))
         units = 48 * KIB // (4 * KIB)
         self.assertEqual(machine.stats()["deallocated_units"], units)
@@ -89,7 +90,7 @@ class Commands(DriveTest):
         machine, _, ns = self.drive()
         ns.write(0, pattern(1, 32 * KIB))
         self.assertEqual(ns.copy(4 * KIB, 256 * KIB, 16 * KIB), 0)
-        self.assertEqual(ns.read(256 * KIB, 16 * KIB), pattern(1, 32 * KIB)[4 * KIB:20 * KIB])
+        self.assertEqual(ns.read(256 * KIB, 16 * KIB), pattern(1, 32 * KIB)[4 * KIB : 20 * KIB])
         self.finish(machine)
 
     def test_reading_deallocated_blocks_can_be_an_error(self) -> None:
@@ -121,8 +122,9 @@ class Commands(DriveTest):
         self.finish(machine)
 
     def test_zoned_namespace(self) -> None:
-        machine = self.machine(flash(), controller(), namespace(
-            more=",zoned=on,zoned.zone_size=1M"))
+        machine = self.machine(
+            flash(), controller(), namespace(more=",zoned=on,zoned.zone_size=1M")
+        )
         ns = Namespace(Controller(machine).create_queue())
         for index in range(2):
             addr, prp = ns.buffer(16 * KIB)
@@ -141,7 +143,7 @@ class Statistics(DriveTest):
         machine, ctrl, ns = self.drive()
         for index in range(10):
             ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
-        status, data = ctrl.get_log(0xCA, devlogs.STATS_PAGE_BYTES)
+        status, data = ctrl.get_log(log_page.LOG_ID, log_page.size())
         self.assertEqual(status, 0)
         page = parse_stats_page(data)
         self.assertEqual((page.version, page.scheme), (1, "baseline"))
@@ -157,8 +159,8 @@ class Statistics(DriveTest):
         for index in range(200):
             ns.write(index * 7919 % 2000 * 4 * KIB, pattern(index, 4 * KIB))
             ns.read(index * 31 % 2000 * 4 * KIB, 4 * KIB)
-        names = devlogs.page_fields()
-        status, data = ctrl.get_log(0xCA, devlogs.STATS_PAGE_BYTES)
+        names = log_page.fields()
+        status, data = ctrl.get_log(log_page.LOG_ID, log_page.size())
         self.assertEqual(status, 0)
         fields = dict(zip(names, parse_stats_page(data).fields, strict=True))
         stats = machine.stats()
@@ -174,8 +176,9 @@ class Statistics(DriveTest):
             tail = latency["slowest_1_percent"]
             self.assertEqual(fields[f"{name}_slowest_1_percent_n"], tail["n"])
             self.assertEqual(tail["n"], 2)
-            self.assertAlmostEqual(sum(tail["cause_ns"].values()), sum(ordered[-2:]),
-                                   delta=sum(ordered[-2:]) / 16)
+            self.assertAlmostEqual(
+                sum(tail["cause_ns"].values()), sum(ordered[-2:]), delta=sum(ordered[-2:]) / 16
+            )
             for cause, value in tail["cause_ns"].items():
                 self.assertEqual(fields[f"{name}_slowest_1_percent_{cause}_ns"], value)
 
@@ -196,8 +199,10 @@ class Statistics(DriveTest):
 
     def test_controller_without_flash_is_as_before(self) -> None:
         machine = self.machine(
-            ["-blockdev", "null-co,node-name=n0,size=1048576,read-zeroes=on"], controller(),
-            ["-device", "nvme-ns,bus=nvme0,drive=n0"])
+            ["-blockdev", "null-co,node-name=n0,size=1048576,read-zeroes=on"],
+            controller(),
+            ["-device", "nvme-ns,bus=nvme0,drive=n0"],
+        )
         ctrl = Controller(machine)
         self.assertEqual(ctrl.command(Admin.FLASH, cdw=(2,)).status, Status.INVALID_OPCODE)
         self.assertNotEqual(ctrl.get_log(0xCA, 512)[0], 0)

@@ -92,8 +92,9 @@ class Flushes(DriveTest):
         machine, ctrl, ns = self.buffered()
         addr, prp = ns.buffer(4 * KIB)
         machine.write(addr, pattern(1, 4 * KIB))
-        cids = [ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False)
-                for index in range(32)]
+        cids = [
+            ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False) for index in range(32)
+        ]
         ns.queue.ring()
         machine.step(1)
         ctrl.shutdown()
@@ -105,8 +106,13 @@ class Flushes(DriveTest):
         self.assertGreaterEqual(flush.submit_ns, max(write.complete_ns for write in writes))
 
     def test_shutdown_of_two_namespaces(self) -> None:
-        machine = self.machine(flash(more=BUFFER), flash("f1", more=BUFFER), controller(),
-                               namespace(more=",nsid=1"), namespace("f1", more=",nsid=2"))
+        machine = self.machine(
+            flash(more=BUFFER),
+            flash("f1", more=BUFFER),
+            controller(),
+            namespace(more=",nsid=1"),
+            namespace("f1", more=",nsid=2"),
+        )
         ctrl = Controller(machine)
         queue = ctrl.create_queue()
         for nsid in (1, 2):
@@ -154,10 +160,15 @@ class Recording(DriveTest):
         ns.flush()
         _, prp = ns.buffer(4 * KIB)
         # the write through ends last and was submitted first
-        starts = [(Op.WRITE, 64 * KIB, FUA), (Op.READ, 0, 0), (Op.WRITE, 32 * KIB, 0),
-                  (Op.READ, 128 * KIB, 0)]
-        cids = [ns.start(op, offset, 4 * KIB, prp, flags, ring=False)
-                for op, offset, flags in starts]
+        starts = [
+            (Op.WRITE, 64 * KIB, FUA),
+            (Op.READ, 0, 0),
+            (Op.WRITE, 32 * KIB, 0),
+            (Op.READ, 128 * KIB, 0),
+        ]
+        cids = [
+            ns.start(op, offset, 4 * KIB, prp, flags, ring=False) for op, offset, flags in starts
+        ]
         ns.queue.ring()
         for cid in cids:
             ns.queue.wait(cid)

@@ -30,7 +30,7 @@ class Shadow:
         self.slots = [ns.buffer(128 * KIB) for _ in range(DEPTH)]
         self.written_units = 0
 
-    def _data(self, unit: int) -> bytes:
+    def expected(self, unit: int) -> bytes:
         if not self.version[unit]:
             return bytes(UNIT)
         return struct.pack("<QQ", self.version[unit], unit) * (UNIT // 16)
@@ -57,7 +57,7 @@ class Shadow:
             for unit in units:
                 self.version[unit] = self.next_version
             self.next_version += 1
-            self.machine.write(addr, b"".join(map(self._data, units)))
+            self.machine.write(addr, b"".join(map(self.expected, units)))
             pages = [addr + page * UNIT for page in range(count)]
             if count == 2:
                 prp = (addr, pages[1])
@@ -76,11 +76,12 @@ class Shadow:
             assert self.ns.queue.wait(cid).status == 0
             data = self.machine.read(addr, count * UNIT)
             for index in range(count):
-                if data[index * UNIT:(index + 1) * UNIT] != self._data(first + index):
+                if data[index * UNIT : (index + 1) * UNIT] != self.expected(first + index):
                     found = struct.unpack_from("<QQ", data, index * UNIT)
                     raise AssertionError(
                         f"unit {first + index}: found version {found[0]} of unit {found[1]}, "
-                        f"expected version {self.version[first + index]}")
+                        f"expected version {self.version[first + index]}"
+                    )
 
 
 class GarbageCollection(DriveTest):
@@ -127,7 +128,7 @@ class GarbageCollection(DriveTest):
             shadow.round(trim=False)
         written = [unit for unit in range(shadow.units) if shadow.version[unit]]
         for unit in written[:256]:
-            self.assertEqual(ns.read(unit * UNIT, UNIT), shadow._data(unit))
+            self.assertEqual(ns.read(unit * UNIT, UNIT), shadow.expected(unit))
         self.assertGreater(machine.stats()["gc_runs"], 0)
         self.finish(machine)
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fixture import KIB, DriveTest, pattern
 from machine import Machine
 from nvme import Admin, Controller, Namespace, Op, Status
@@ -52,11 +54,11 @@ class InFlight(DriveTest):
         machine, ctrl, ns = self.drive()
         ns.write(0, pattern(1, 64 * KIB))
         ranges = machine.alloc(4 * KIB)
-        machine.write(ranges, bytes.fromhex("00000000" "08000000" "8000000000000000") * 4)
+        machine.write(ranges, bytes.fromhex("00000000080000008000000000000000") * 4)
         copies = machine.alloc(4 * KIB)
         machine.write(copies, bytes(16) + (7).to_bytes(2, "little") + bytes(14))
         _, prp = ns.buffer(4 * KIB)
-        starts = {
+        starts: dict[str, Callable[[], int]] = {
             "dsm": lambda: ns.queue.submit(Op.DSM, 1, (ranges, 0), (3, 4)),
             "copy": lambda: ns.queue.submit(Op.COPY, 1, (copies, 0), (1024,)),
             "flush": lambda: ns.queue.submit(Op.FLUSH, 1),
@@ -143,8 +145,9 @@ class InFlight(DriveTest):
         machine, _, ns = self.drive()
         addr, prp = ns.buffer(4 * KIB)
         machine.write(addr, pattern(1, 4 * KIB))
-        cids = [ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False)
-                for index in range(255)]
+        cids = [
+            ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False) for index in range(255)
+        ]
         ns.queue.ring()
         for cid in cids:
             self.assertEqual(ns.queue.wait(cid).status, 0)

@@ -12,9 +12,25 @@ from nvme import FUA, Namespace, Op
 
 # The order of ScarpCause in ftl/scarp.h
 CAUSES = (
-    "controller", "link", "host_queue", "buffer_full", "order", "die_host_read",
-    "die_host_program", "die_gc_read", "die_gc_program", "die_erase", "die_gc_held", "no_space",
-    "channel", "array", "transfer", "rmw", "mapping", "suspended", "die_suspend",
+    "controller",
+    "link",
+    "host_queue",
+    "buffer_full",
+    "order",
+    "die_host_read",
+    "die_host_program",
+    "die_gc_read",
+    "die_gc_program",
+    "die_erase",
+    "die_gc_held",
+    "no_space",
+    "channel",
+    "array",
+    "transfer",
+    "rmw",
+    "mapping",
+    "suspended",
+    "die_suspend",
 )
 OWN_WORK = {"controller", "link", "array", "transfer"}
 LONG_NS = 100_000_000
@@ -31,8 +47,12 @@ class Model:
     def __init__(self) -> None:
         file = configparser.ConfigParser()
         file.read(DESCRIPTION)
-        value = {key: int(text) for group in file.values() for key, text in group.items()
-                 if text.isdigit()}
+        value = {
+            key: int(text)
+            for group in file.values()
+            for key, text in group.items()
+            if text.isdigit()
+        }
         self.firmware = value["firmware_ns"]
         self.command = value["command_ns"]
         self.t_r, self.t_prog = value["read_ns"], value["program_ns"]
@@ -47,10 +67,10 @@ class Model:
     def read(self, size: int, pages: int = 1) -> int:
         """Pages of one command lie on different channels."""
         page = size // pages
-        return (self.firmware + self.command + self.t_r + self.channel(page) + self.link(size))
+        return self.firmware + self.command + self.t_r + self.channel(page) + self.link(size)
 
     def write(self, size: int) -> int:
-        return (self.firmware + self.link(size) + self.command + self.channel(size) + self.t_prog)
+        return self.firmware + self.link(size) + self.command + self.channel(size) + self.t_prog
 
 
 Start = Callable[[Namespace, tuple[int, int]], int]
@@ -76,15 +96,20 @@ class Latency(DriveTest):
         page = 4 * KIB
         cases: dict[str, tuple[int, Start]] = {
             "read": (model.read(page), lambda ns, prp: ns.start(Op.READ, 0, page, prp)),
-            "large read": (model.read(2 * page, 2),
-                           lambda ns, prp: ns.start(Op.READ, 0, 2 * page, prp)),
-            "never written": (model.firmware + model.link(page),
-                              lambda ns, prp: ns.start(Op.READ, 1024 * KIB, page, prp)),
+            "large read": (
+                model.read(2 * page, 2),
+                lambda ns, prp: ns.start(Op.READ, 0, 2 * page, prp),
+            ),
+            "never written": (
+                model.firmware + model.link(page),
+                lambda ns, prp: ns.start(Op.READ, 1024 * KIB, page, prp),
+            ),
             "write": (model.write(page), lambda ns, prp: ns.start(Op.WRITE, 0, page, prp)),
-            "write through": (model.write(page),
-                              lambda ns, prp: ns.start(Op.WRITE, 0, page, prp, FUA)),
-            "write zeroes": (model.firmware,
-                             lambda ns, prp: ns.start(Op.WRITE_ZEROES, 0, page)),
+            "write through": (
+                model.write(page),
+                lambda ns, prp: ns.start(Op.WRITE, 0, page, prp, FUA),
+            ),
+            "write zeroes": (model.firmware, lambda ns, prp: ns.start(Op.WRITE_ZEROES, 0, page)),
         }
         for name, (expected_ns, start) in cases.items():
             with self.subTest(name):
@@ -125,8 +150,11 @@ class Latency(DriveTest):
         read = ns.start(Op.READ, 0, 4 * KIB, prp)
         for cid in [write, read]:
             ns.queue.wait(cid)
-        waited = [causes(command).get("die_host_program", 0)
-                  for command in self.finish(ns.machine) if command.op == 0]
+        waited = [
+            causes(command).get("die_host_program", 0)
+            for command in self.finish(ns.machine)
+            if command.op == 0
+        ]
         self.assertGreater(max(waited), 0)
 
     @staticmethod

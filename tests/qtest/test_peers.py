@@ -12,9 +12,12 @@ BLOCK_4K = ",logical_block_size=4096,physical_block_size=4096"
 class PeerDefects(DriveTest):
     def two(self, more: str = "", block: int = 512) -> tuple[Controller, Namespace, Namespace]:
         """Two namespaces on one flash, 4 MiB and the rest."""
-        machine = self.machine(flash(), controller(),
-                               namespace(more=f",nsid=1,size={4 * MIB}{more}"),
-                               namespace(more=f",nsid=2{more}"))
+        machine = self.machine(
+            flash(),
+            controller(),
+            namespace(more=f",nsid=1,size={4 * MIB}{more}"),
+            namespace(more=f",nsid=2{more}"),
+        )
         ctrl = Controller(machine)
         queue = ctrl.create_queue()
         return ctrl, Namespace(queue, 1, block), Namespace(queue, 2, block)
@@ -50,8 +53,10 @@ class PeerDefects(DriveTest):
         for index in range(64):
             self.assertEqual(first.read(index * 4 * KIB, 4 * KIB), pattern(index, 4 * KIB))
             trimmed = 8 <= index < 16
-            self.assertEqual(second.read(index * 4 * KIB, 4 * KIB),
-                             bytes(4 * KIB) if trimmed else pattern(100 + index, 4 * KIB))
+            self.assertEqual(
+                second.read(index * 4 * KIB, 4 * KIB),
+                bytes(4 * KIB) if trimmed else pattern(100 + index, 4 * KIB),
+            )
         commands = self.finish(ctrl.machine)
         # Every block is a unit of its own on the flash.
         writes = [command for command in commands if command.op == 1]

@@ -57,8 +57,9 @@ class Refused(DriveTest):
 
     def test_window_without_a_trace(self) -> None:
         self.refuse(self.flash(",trace-from-ns=5"), "trace-from-ns", "need")
-        self.refuse(self.flash(",trace={dir}/t,trace-for-ns=9223372036854775807"),
-                    "trace-for-ns", "allowed")
+        self.refuse(
+            self.flash(",trace={dir}/t,trace-for-ns=9223372036854775807"), "trace-for-ns", "allowed"
+        )
 
     def test_two_devices_with_one_id(self) -> None:
         self.refuse(self.flash() + self.flash(), "f0")
@@ -74,8 +75,17 @@ class Refused(DriveTest):
         self.refuse([*start, "-device", "nvme-ns,bus=nvme0,size=1M"], "size", "flash")
 
     def test_drive_and_flash(self) -> None:
-        self.refuse(["-blockdev", "null-co,node-name=n0", *self.flash(), *controller(),
-                     *namespace(more=",drive=n0")], "drive", "flash")
+        self.refuse(
+            [
+                "-blockdev",
+                "null-co,node-name=n0",
+                *self.flash(),
+                *controller(),
+                *namespace(more=",drive=n0"),
+            ],
+            "drive",
+            "flash",
+        )
 
     def test_metadata(self) -> None:
         self.refuse(self.flash() + controller() + namespace(more=",ms=8"), "ms")

@@ -16,7 +16,7 @@ from nvme import FUA, Op
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from scarplib import replay
+from scarplib.build import replayer
 
 COMMANDS = 1500
 DEPTH = 16
@@ -52,8 +52,10 @@ class Replay(DriveTest):
 
     def replayed(self, *arguments: str | Path) -> str:
         done = subprocess.run(
-            [replay.ensure_replay(), "--quiet", *arguments],
-            capture_output=True, text=True, check=False,
+            [replayer.ensure_replay(), "--quiet", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
@@ -70,8 +72,10 @@ class Replay(DriveTest):
         # In the order of completion, as both logs are.
         self.assertEqual(
             [(c.submit_ns, c.complete_ns, c.offset, c.length, c.op, c.causes) for c in before],
-            [(c.submit_ns + shift, c.complete_ns + shift, c.offset, c.length, c.op, c.causes)
-             for c in after],
+            [
+                (c.submit_ns + shift, c.complete_ns + shift, c.offset, c.length, c.op, c.causes)
+                for c in after
+            ],
         )
 
     def test_identical_times(self) -> None:
@@ -84,8 +88,22 @@ class Replay(DriveTest):
         with tempfile.TemporaryDirectory() as folder:
             image = Path(folder) / "aged.img"
             planes = [part for key in TWO_PLANES for part in ("-o", key)]
-            self.replayed("-d", DESCRIPTION, *planes, "-s", "cost-benefit", "--age", "900",
-                          "--save", image, "-m", "closed", "-q", "4", "gen:mixed,requests=500")
+            self.replayed(
+                "-d",
+                DESCRIPTION,
+                *planes,
+                "-s",
+                "cost-benefit",
+                "--age",
+                "900",
+                "--save",
+                image,
+                "-m",
+                "closed",
+                "-q",
+                "4",
+                "gen:mixed,requests=500",
+            )
             for scheme in ("baseline", "gc-par"):
                 with self.subTest(scheme):
                     more = f",image={image},overrides={';'.join(TWO_PLANES)}"

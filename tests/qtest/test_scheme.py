@@ -28,10 +28,12 @@ def scheme_page(ctrl: Controller) -> SchemePage:
     status, data = ctrl.get_log(SCHEME_LOG, PAGE_BYTES)
     assert status == 0
     magic, version, accepted, refused, _, switched_ns, scheme, reason = struct.unpack(
-        "<8s4IQ1024s3040s", data)
+        "<8s4IQ1024s3040s", data
+    )
     assert (magic, version) == (b"SCARPSC1", 1)
-    return SchemePage(accepted, refused, switched_ns, scheme.rstrip(b"\0").decode(),
-                      reason.rstrip(b"\0").decode())
+    return SchemePage(
+        accepted, refused, switched_ns, scheme.rstrip(b"\0").decode(), reason.rstrip(b"\0").decode()
+    )
 
 
 def set_scheme(ctrl: Controller, text: bytes | str, dwords: int | None = None) -> int:
@@ -51,7 +53,8 @@ def running(machine: Machine) -> object:
 class Switch(DriveTest):
     def test_switch(self) -> None:
         machine, ctrl, _ = self.drive(
-            scheme="pgc", more=f",params=pgc_floor=2,overrides={';'.join(TWO_PLANES)}")
+            scheme="pgc", more=f",params=pgc_floor=2,overrides={';'.join(TWO_PLANES)}"
+        )
         page = scheme_page(ctrl)
         self.assertEqual((page.accepted, page.refused, page.switched_ns), (0, 0, 0))
         self.assertEqual((page.scheme, page.reason), ("pgc:pgc_floor=2", ""))
@@ -168,7 +171,8 @@ class Switch(DriveTest):
     def test_not_without_a_flash(self) -> None:
         machine = self.machine(
             ["-blockdev", "null-co,node-name=n0,size=1048576"],
-            ["-device", "nvme,id=nvme0,serial=plain,addr=4,drive=n0"])
+            ["-device", "nvme,id=nvme0,serial=plain,addr=4,drive=n0"],
+        )
         ctrl = Controller(machine)
         self.assertEqual(set_scheme(ctrl, "pgc"), Status.INVALID_OPCODE)
         self.assertEqual(ctrl.get_log(SCHEME_LOG, PAGE_BYTES)[0], Status.INVALID_FIELD)

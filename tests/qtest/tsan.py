@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib import qemu_build  # noqa: E402
+from scarplib.build.qemu import ensure_qemu  # noqa: E402
 
 GUEST_LOG = ROOT / "out" / "test-guest" / "realtime" / "qemu.log"
 OPTIONS = f"exitcode=66 history_size=7 suppressions='{HERE / 'tsan.supp'}'"
@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--guest", action="store_true", help="a guest, too")
     parser.add_argument("only", nargs="*", help="qtests whose name contains one of these")
     arguments = parser.parse_args()
-    qemu = qemu_build.ensure_qemu("tsan")
+    qemu = ensure_qemu("tsan")
     command = [str(HERE / "run.py"), "--qemu", str(qemu.binary), *(arguments.only or ["realtime"])]
     good = run(command)
     if arguments.guest:

@@ -1,7 +1,7 @@
 /*
  * All that unit tests know of a drive's inside: small questions, and the few
  * states that they set by hand.  No other test includes a header of the engine
- * but scarp.h and config.h: what moves in the engine is followed here.  Two
+ * but scarp.h: what moves in the engine is followed here.  Two
  * parts that need no drive, the divisor and the queue of events, are tested by
  * their own names (test-parts.c).
  *
@@ -12,9 +12,9 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
-#include "divisor.h"
-#include "drive.h"
-#include "event.h"
+#include "core/divisor.h"
+#include "core/event.h"
+#include "flow/ops.h"
 
 #define INSIDE_NONE UINT32_MAX /* no block, no PPN, any LPN */
 
@@ -22,59 +22,65 @@
 
 static inline uint32_t inside_dies(const ScarpDrive *drive)
 {
-    return drive->n_dies;
+    return drive->geo.n_dies;
 }
 
 static inline uint32_t inside_planes(const ScarpDrive *drive)
 {
-    return drive->n_planes;
+    return drive->geo.n_planes;
 }
 
 static inline uint32_t inside_blocks(const ScarpDrive *drive)
 {
-    return drive->n_blocks;
+    return drive->geo.n_blocks;
 }
 
 static inline uint32_t inside_blocks_per_plane(const ScarpDrive *drive)
 {
-    return drive->d.blocks_per_plane;
+    return drive->desc.blocks_per_plane;
 }
 
 static inline uint32_t inside_pages_per_block(const ScarpDrive *drive)
 {
-    return drive->d.pages_per_block;
+    return drive->desc.pages_per_block;
 }
 
 static inline uint32_t inside_units_per_page(const ScarpDrive *drive)
 {
-    return drive->units_per_page;
+    return drive->geo.units_per_page;
 }
 
 static inline uint32_t inside_units_per_block(const ScarpDrive *drive)
 {
-    return drive->units_per_block;
+    return drive->geo.units_per_block;
 }
 
 static inline uint32_t inside_units_per_plane(const ScarpDrive *drive)
 {
-    return drive->units_per_plane;
+    return drive->geo.units_per_plane;
 }
 
 static inline uint32_t inside_logical_units(const ScarpDrive *drive)
 {
-    return drive->logical_units;
+    return drive->geo.logical_units;
 }
 
 /* The host's, then a parity of each stripe. */
 static inline uint32_t inside_mapped_units(const ScarpDrive *drive)
 {
-    return drive->mapped_units;
+    return drive->geo.mapped_units;
 }
 
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {
-    return scarp_reserved_blocks(&drive->d);
+    return scarp_reserved_blocks(&drive->desc);
+}
+
+/* Sources of events that are not near: test-parts.c. */
+static inline uint32_t inside_far_sources(const ScarpEvents *events)
+{
+    return events->n_far;
 }
 
 /* ---- The mapping --------------------------------------------------------- */
@@ -82,26 +88,27 @@ static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 /* Where a unit is, or INSIDE_NONE. */
 static inline uint32_t inside_l2p(const ScarpDrive *drive, uint32_t lpn)
 {
-    return drive->l2p[lpn];
+    return scarp_map_lookup(drive, lpn);
 }
 
 static inline bool inside_is_valid(const ScarpDrive *drive, uint32_t ppn)
 {
-    return scarp_map_valid(drive, ppn);
+    return scarp_unit_is_valid(drive, ppn);
 }
 
 /* A bit for each of n <= 64 units of a block, the first lowest. */
 static inline uint64_t inside_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                                          uint32_t n)
 {
-    return scarp_map_valid_bits(drive, ppn, n);
+    return scarp_valid_bits(drive, ppn, n);
 }
 
 /* Whether both were programmed with the same data (ftl.recovery). */
 static inline bool inside_same_version(const ScarpDrive *drive, uint32_t ppn,
                                        uint32_t other)
 {
-    return drive->version && drive->version[ppn] == drive->version[other];
+    return scarp_media_has_versions(drive) &&
+           scarp_media_version(drive, ppn) == scarp_media_version(drive, other);
 }
 
 /* The mapping by what the flash holds; l2p[inside_mapped_units()]. */
@@ -125,30 +132,30 @@ static inline uint32_t inside_plane_die(const ScarpDrive *drive,
 
 static inline bool inside_is_full(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->state == BLOCK_FULL;
+    return scarp_block_is_full(drive, block);
 }
 
 static inline bool inside_is_bad(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->state == BLOCK_BAD;
+    return scarp_block_state(drive, block) == BLOCK_BAD;
 }
 
 /* Units. */
 static inline uint32_t inside_valid(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->valid;
+    return scarp_block_valid(drive, block);
 }
 
 static inline uint32_t inside_erases(const ScarpDrive *drive, uint32_t block)
 {
-    return scarp_block(drive, block)->erases;
+    return scarp_media_erases(drive, block);
 }
 
 /* Its last program, or when a unit of it last became invalid. */
 static inline int64_t inside_modified_ns(const ScarpDrive *drive,
                                          uint32_t block)
 {
-    return scarp_block(drive, block)->modified_ns;
+    return scarp_block_modified_ns(drive, block);
 }
 
 /* ---- Planes and dies ----------------------------------------------------- */
@@ -156,45 +163,45 @@ static inline int64_t inside_modified_ns(const ScarpDrive *drive,
 static inline uint32_t inside_free_blocks(const ScarpDrive *drive,
                                           uint32_t plane)
 {
-    return drive->plane[plane].n_free;
+    return scarp_plane_free_blocks(drive, plane);
 }
 
 static inline uint32_t inside_bad_blocks(const ScarpDrive *drive,
                                          uint32_t plane)
 {
-    return drive->plane[plane].n_bad;
+    return scarp_plane_bad_blocks(drive, plane);
 }
 
 /* A block is open for GC's copies. */
 static inline bool inside_gc_has_block(const ScarpDrive *drive, uint32_t plane)
 {
-    return drive->plane[plane].active[ACTIVE_GC] != SCARP_NONE;
+    return scarp_blocks_active(drive, plane, WRITE_GC) != SCARP_NONE;
 }
 
 static inline bool inside_collects(const ScarpDrive *drive, uint32_t plane)
 {
-    return drive->plane[plane].gc.running;
+    return scarp_gc_runs(drive, plane);
 }
 
 /* Planes of the die that collect. */
 static inline uint32_t inside_collections(const ScarpDrive *drive,
                                           uint32_t die)
 {
-    return drive->die[die].gc_jobs;
+    return drive->gc.die[die].jobs;
 }
 
 /* Of the host, queued for the die. */
 static inline uint32_t inside_queued_programs(const ScarpDrive *drive,
                                               uint32_t die)
 {
-    return drive->die[die].n_programs;
+    return scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
 }
 
 /* The full block that was filled longest ago. */
 static inline uint32_t inside_oldest_full(const ScarpDrive *drive,
                                           uint32_t plane)
 {
-    return drive->plane[plane].full_head;
+    return drive->blocks.plane[plane].full.head;
 }
 
 /* ---- States set by hand: to be undone before the drive runs on ------------ */
@@ -202,32 +209,32 @@ static inline uint32_t inside_oldest_full(const ScarpDrive *drive,
 static inline void inside_set_free_blocks(ScarpDrive *drive, uint32_t plane,
                                           uint32_t n)
 {
-    drive->plane[plane].n_free = n;
+    drive->blocks.plane[plane].n_free = n;
 }
 
 static inline void inside_set_erases(ScarpDrive *drive, uint32_t block,
                                      uint32_t erases)
 {
-    scarp_block(drive, block)->erases = erases;
+    drive->media.block[block].erases = erases;
 }
 
 /* Units. */
 static inline void inside_set_valid(ScarpDrive *drive, uint32_t plane,
                                     uint32_t n)
 {
-    drive->plane[plane].valid = n;
+    drive->blocks.plane[plane].valid = n;
 }
 
 static inline uint32_t inside_valid_of_plane(const ScarpDrive *drive,
                                              uint32_t plane)
 {
-    return drive->plane[plane].valid;
+    return drive->blocks.plane[plane].valid;
 }
 
 static inline void inside_set_collects(ScarpDrive *drive, uint32_t plane,
                                        bool collects)
 {
-    drive->plane[plane].gc.running = collects;
+    drive->gc.plane[plane].job.running = collects;
 }
 
 /* What dynamic allocation sees of a die. */
@@ -235,15 +242,15 @@ static inline void inside_set_load(ScarpDrive *drive, uint32_t die,
                                    uint32_t collections, uint32_t reads,
                                    uint32_t programs)
 {
-    drive->die[die].gc_jobs = collections;
-    drive->die[die].n_reads = reads;
-    drive->die[die].n_programs = programs;
+    drive->nand.die[die].collecting = collections;
+    drive->nand.die[die].queued[QUEUE_READS] = reads;
+    drive->nand.die[die].queued[QUEUE_PROGRAMS] = programs;
 }
 
 /* The plane that dynamic allocation looks at first. */
 static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
 {
-    drive->next_plane = plane;
+    drive->map.next_plane = plane;
 }
 
 /*
@@ -253,31 +260,31 @@ static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
  */
 static inline const char *inside_break(ScarpDrive *drive, unsigned law)
 {
-    ScarpPlane *plane = &drive->plane[0];
-    uint32_t lpn = 0, b = plane->full_tail, low = 0, unmapped = 0;
-    ScarpBlock *block, *open;
+    ScarpBlocksPlane *plane = &drive->blocks.plane[0];
+    uint32_t lpn = 0, b = plane->full.tail, low = 0, unmapped = 0;
+    ScarpBlock *block;
 
     while (!plane->bucket_filled[low / 64]) {
         low += 64;
     }
     low += __builtin_ctzll(plane->bucket_filled[low / 64]);
-    while (drive->link[b].prev == SCARP_NONE || !scarp_block(drive, b)->valid) {
-        b = drive->block_rest[b].full_prev;
+    while (drive->blocks.link[b].prev == SCARP_NONE ||
+           !scarp_block_record(drive, b)->valid) {
+        b = drive->blocks.full[b].prev;
     }
-    while (drive->l2p[unmapped] != SCARP_NONE) {
+    while (drive->map.ppn_of[unmapped] != SCARP_NONE) {
         unmapped++;
     }
-    while (drive->l2p[lpn] == SCARP_NONE) {
+    while (drive->map.ppn_of[lpn] == SCARP_NONE) {
         lpn++;
     }
-    block = scarp_block(drive, b);
-    open = scarp_block(drive, plane->active[ACTIVE_HOST]);
+    block = scarp_block_record(drive, b);
     switch (law) {
     case 0: /* forward and reverse map */
-        drive->l2p[lpn] = drive->l2p[lpn + 1];
-        return "valid units of block";
+        drive->map.ppn_of[lpn] = drive->map.ppn_of[lpn + 1];
+        return "mark of unit";
     case 1:
-        drive->l2p[unmapped] = drive->l2p[lpn];
+        drive->map.ppn_of[unmapped] = drive->map.ppn_of[lpn];
         return "reverse map of unit";
     case 2: /* marks and counts of valid units */
         block->is_valid[0] ^= 1;
@@ -289,13 +296,13 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
         plane->valid++;
         return "valid units of plane";
     case 5: /* pages of a block */
-        scarp_block(drive, plane->free.head)->written = 1;
+        scarp_block_record(drive, plane->free.head)->written = 1;
         return "pages in free block";
     case 6:
-        block->written = (block->valid - 1) / drive->units_per_page;
+        block->written = (block->valid - 1) / drive->geo.units_per_page;
         return "valid over written units of block";
     case 7:
-        block->programmed = block->written + 1;
+        drive->media.block[b].programmed = block->written + 1;
         return "programmed pages of block";
     case 8: /* buckets: the candidates by valid units */
         plane->bucket_filled[low / 64] ^= 1ull << (low % 64);
@@ -304,13 +311,13 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
         block->state = BLOCK_VICTIM;
         return "bucket of block";
     case 10:
-        drive->link[b].prev = b;
+        drive->blocks.link[b].prev = b;
         return "block before block";
     case 11:
         plane->bucket[low].tail = plane->free.head;
         return "last block of bucket";
     case 12:
-        plane->bucket[low] = (BlockList) { SCARP_NONE, SCARP_NONE };
+        plane->bucket[low] = (ScarpBlockList) { SCARP_NONE, SCARP_NONE };
         plane->bucket_filled[low / 64] ^= 1ull << (low % 64);
         return "candidates of plane";
     case 13: /* counts of blocks */
@@ -323,17 +330,17 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
         plane->n_full--;
         return "bad blocks of plane";
     case 16: /* write points */
-        plane->active[ACTIVE_HOST] = b;
+        plane->active[WRITE_HOST] = b;
         return "open block";
     case 17:
-        plane->active[ACTIVE_HOST + SCARP_MAX_STREAMS - 1] =
-            plane->active[ACTIVE_HOST];
+        plane->active[WRITE_HOST + SCARP_MAX_STREAMS - 1] =
+            plane->active[WRITE_HOST];
         return "open block";
     case 18:
-        plane->active[ACTIVE_HOST] = SCARP_NONE;
+        plane->active[WRITE_HOST] = SCARP_NONE;
         return "open blocks of plane";
     case 19:
-        open->stream++;
+        drive->media.block[plane->active[WRITE_HOST]].stream++;
         return "stream of block";
     default:
         return NULL;
@@ -347,18 +354,18 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
  */
 static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
 {
-    ScarpPlane *plane = &drive->plane[0];
-    uint32_t b = plane->full_head, units = drive->units_per_block, ppn = 0;
+    ScarpBlocksPlane *plane = &drive->blocks.plane[0];
+    uint32_t b = plane->full.head, units = drive->geo.units_per_block, ppn = 0;
     ScarpBlock *block, *open;
 
-    while (scarp_block(drive, b)->valid < 2) {
-        b = drive->block_rest[b].full_next;
+    while (scarp_block_record(drive, b)->valid < 2) {
+        b = drive->blocks.full[b].next;
     }
-    while (!scarp_map_valid(drive, ppn)) {
+    while (!scarp_unit_is_valid(drive, ppn)) {
         ppn++;
     }
-    block = scarp_block(drive, b);
-    open = scarp_block(drive, plane->active[ACTIVE_HOST]);
+    block = scarp_block_record(drive, b);
+    open = scarp_block_record(drive, plane->active[WRITE_HOST]);
     switch (n) {
     case 0:
         return "";
@@ -369,57 +376,57 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
         block->state = BLOCK_BAD + 1;
         return "a block's state is 5; allowed are 0 to 4";
     case 3:
-        block->origin = SCARP_ORIGIN_PREMIGRATE;
+        drive->media.block[b].origin = SCARP_ORIGIN_PREMIGRATE;
         return "";
     case 4:
-        block->origin = SCARP_ORIGIN_PREMIGRATE + 1;
+        drive->media.block[b].origin = SCARP_ORIGIN_PREMIGRATE + 1;
         return "a block's origin is 4; allowed are 0 to 3";
     case 5:
-        block->stream = SCARP_MAX_STREAMS - 1;
+        drive->media.block[b].stream = SCARP_MAX_STREAMS - 1;
         return "";
     case 6:
-        block->stream = SCARP_MAX_STREAMS;
+        drive->media.block[b].stream = SCARP_MAX_STREAMS;
         return "a block's stream is 8; allowed are 0 to 7";
     case 7:
         block->written = 9;
         return "a block's written pages is 9; allowed are 0 to 8";
     case 8:
-        block->erases = UINT32_MAX - 1;
+        drive->media.block[b].erases = UINT32_MAX - 1;
         return "";
     case 9:
-        block->erases = UINT32_MAX;
+        drive->media.block[b].erases = UINT32_MAX;
         return "a block's erases is 4294967295";
     case 10:
-        block->modified_ns = drive->now_ns;
+        block->modified_ns = drive->core.now_ns;
         return "";
     case 11:
-        block->modified_ns = drive->now_ns + 1;
+        block->modified_ns = drive->core.now_ns + 1;
         return "a block's modified_ns is";
     case 12:
-        drive->block_rest[b].seq = drive->next_block_seq;
+        drive->media.block[b].seq = drive->media.next_block_seq;
         return "";
     case 13:
-        drive->block_rest[b].seq = drive->next_block_seq + 1;
+        drive->media.block[b].seq = drive->media.next_block_seq + 1;
         return "a block's seq is";
     case 14:
-        drive->random = 0;
+        drive->core.random = 0;
         return "random is 0; allowed are 1 to 18446744073709551615";
     case 15:
-        drive->next_plane = 1;
+        drive->map.next_plane = 1;
         return "next_plane is 1; allowed are 0 to 0";
     case 16:
-        drive->next_seq = 1ull << 63;
+        drive->core.next_seq = 1ull << 63;
         return "next_seq is 9223372036854775808; allowed are 0 to "
                "9223372036854775807";
     case 17:
-        drive->next_block_seq = 1ull << 63;
+        drive->media.next_block_seq = 1ull << 63;
         return "next_block_seq is 9223372036854775808";
     case 18:
-        drive->past_ns = INT64_MAX / 2 - drive->now_ns + 1;
+        drive->core.past_ns = INT64_MAX / 2 - drive->core.now_ns + 1;
         return "life_ns is 4611686018427387904; allowed are 0 to "
                "4611686018427387903";
     case 19:
-        scarp_block(drive, plane->free.head)->written = 1;
+        scarp_block_record(drive, plane->free.head)->written = 1;
         return "is in state 0 with 1 pages written";
     case 20:
         block->written = 0;
@@ -431,32 +438,32 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
         open->written = 0;
         return "is in state 1 with 0 pages written";
     case 23:
-        plane->active[ACTIVE_GC] = b;
+        plane->active[WRITE_GC] = b;
         return "is in a list of state 1, or twice";
     case 24:
-        plane->active[ACTIVE_GC] = plane->active[ACTIVE_HOST];
+        plane->active[WRITE_GC] = plane->active[WRITE_HOST];
         return "is in a list of state 1, or twice";
     case 25:
-        plane->active[ACTIVE_GC] = drive->n_blocks;
+        plane->active[WRITE_GC] = drive->geo.n_blocks;
         return "a list's block is 64; allowed are 0 to 63";
     case 26:
         plane->n_full--;
         return "is in no list";
     case 27:
-        open->stream = 1;
+        drive->media.block[plane->active[WRITE_HOST]].stream = 1;
         return "is of another stream";
     case 28:
-        drive->p2l[ppn] = drive->mapped_units;
+        drive->media.lpn_of[ppn] = drive->geo.mapped_units;
         return "holds the logical unit";
     case 29:
-        drive->p2l[b * units] = drive->p2l[b * units + 1];
+        drive->media.lpn_of[b * units] = drive->media.lpn_of[b * units + 1];
         block->is_valid[0] |= 3;
         return "is in ";
     case 30:
-        scarp_block(drive, plane->free.head)->is_valid[0] = 1;
+        scarp_block_record(drive, plane->free.head)->is_valid[0] = 1;
         return "holds the logical unit 4294967295";
     case 31:
-        drive->p2l[(plane->active[ACTIVE_HOST] + 1) * units - 1] = 0;
+        drive->media.lpn_of[(plane->active[WRITE_HOST] + 1) * units - 1] = 0;
         return "has a unit in a page that is not written";
     case 32:
         plane->n_free = 0;
@@ -472,19 +479,19 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
 /* In all planes, as the drive counts them. */
 static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
 {
-    return drive->n_free;
+    return drive->blocks.n_free;
 }
 
 /* One bit of what is stored for a unit is another. */
 static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn,
                                   uint32_t byte)
 {
-    uint8_t *data = scarp_store_get(drive, drive->l2p[lpn]);
+    uint8_t *data = scarp_contents_get(drive, drive->map.ppn_of[lpn]);
 
     if (!data) { /* zeroes are not stored */
-        data = g_malloc0(drive->unit_bytes);
+        data = g_malloc0(drive->geo.unit_bytes);
         data[byte] = 0x10;
-        scarp_store_put(drive, drive->l2p[lpn], data);
+        scarp_contents_put(drive, drive->map.ppn_of[lpn], data);
         return;
     }
     data[byte] ^= 0x10;
@@ -502,8 +509,8 @@ static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
 static inline uint32_t inside_place(ScarpDrive *drive, uint32_t plane,
                                     uint32_t lpn)
 {
-    ScarpGc gc = { .plane = plane,
-                   .victim = plane * (uint32_t)drive->d.blocks_per_plane };
+    ScarpGcJob gc = { .plane = plane,
+                   .victim = plane * (uint32_t)drive->desc.blocks_per_plane };
 
     return drive->scheme.place->plane(drive, &gc, lpn);
 }
@@ -540,7 +547,7 @@ static inline uint64_t inside_random(uint64_t *state)
 /* As it is now; a drive has one. */
 static inline uint64_t inside_random_state(const ScarpDrive *drive)
 {
-    return drive->random;
+    return drive->core.random;
 }
 
 static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,
@@ -606,6 +613,18 @@ static inline uint64_t inside_unwatch_looks(ScarpDrive *drive)
 {
     drive->scheme.pacing = inside.pacing;
     return inside.looks;
+}
+
+/* A host-queue policy of a test's own takes the place of the scheme's. */
+static inline void inside_set_host_policy(ScarpDrive *drive,
+                                          const ScarpHilOps *policy)
+{
+    drive->scheme.hil = policy;
+}
+
+static inline void inside_set_host_timer(ScarpDrive *drive, int64_t time_ns)
+{
+    scarp_timer_set(drive, AXIS_HIL, time_ns);
 }
 
 /* ---- Parity, and rest ---------------------------------------------------- */

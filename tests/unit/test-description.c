@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "config.h"
+#include "inside.h"
 #include "scarp.h"
 
 #include <string.h>

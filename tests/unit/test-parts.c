@@ -111,8 +111,8 @@ static void set(ScarpEvents *events, Pending *pending, uint32_t source,
     uint32_t lane = draw % (SCARP_EVENTS_LANES + 1);
 
     pending[source] = (Pending) { time_ns, order };
-    if (source >= events->n_far) {
-        scarp_events_set_near(events, source - events->n_far, time_ns);
+    if (source >= inside_far_sources(events)) {
+        scarp_events_set_near(events, source - inside_far_sources(events), time_ns);
     } else if (lane < SCARP_EVENTS_LANES && time_ns != SCARP_TIME_NEVER) {
         scarp_events_set_lane(events, lane, source, time_ns);
     } else {
@@ -130,7 +130,7 @@ static uint32_t take(ScarpEvents *events, uint32_t *head)
     if (*head == SCARP_HEAD_TREE) {
         return scarp_events_tree_taken(events);
     }
-    return events->n_far + *head - SCARP_HEAD_NEAR;
+    return inside_far_sources(events) + *head - SCARP_HEAD_NEAR;
 }
 
 /*

@@ -293,47 +293,52 @@ static void test_recording(void)
     g_rmdir(folder);
 }
 
-/* Addresses, lengths and times far beyond the drive; every request lands. */
+/* All n requests land, however far away they are. */
+static void replay_far(Workload *workload, const ReplayOptions *o, uint64_t n)
+{
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *drive = new_drive();
+    ReplayResult result;
+
+    g_assert_nonnull(workload);
+    g_assert_true(replay_run(drive, workload, o, &result, &error));
+    g_assert_no_error(error);
+    g_assert_cmpuint(result.requests, ==, n);
+    workload->free(workload);
+    scarp_drive_free(drive);
+}
+
+/* Addresses, lengths and times far beyond the drive. */
 static void test_far_requests(void)
 {
     static const char text[] =
         "0 0 18014398509481983 1 0\n1 4294967295 18014398509481982 8 1\n"
         "9223372036854775807 7 5 4194303 0\n2 7 0 0 1\n3 1 999999999 9 0\n"
         "9223372036854775807 0 5 8 0\n4 0 5 8 0\n9223372036854775807 0 5 8 0\n";
-    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-far", NULL);
-    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_dir_make_tmp("scarp-replay-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "trace", NULL);
 
     g_assert_true(g_file_set_contents(path, text, -1, NULL));
     for (int i = 0; i < 4; i++) {
-        ScarpDrive *drive = new_drive();
-        Workload *workload = trace_open(path, "mqsim", &error);
         ReplayOptions o = { .mode = i / 2 ? REPLAY_THINK : REPLAY_OPEN,
                             .speed_permille = 1, .scale = i % 2, .depth = 1,
                             .scale_bytes = 1ull << 60, .align_bytes = 4096 };
-        ReplayResult result;
 
-        g_assert_true(replay_run(drive, workload, &o, &result, &error));
-        g_assert_no_error(error);
-        g_assert_cmpuint(result.requests, ==, 8);
-        workload->free(workload);
-        scarp_drive_free(drive);
+        replay_far(trace_open(path, "mqsim", NULL), &o, 8);
     }
     g_unlink(path);
+    g_rmdir(folder);
 }
 
 /* A command log's times are the drive's own, and as far away. */
 static void test_far_recording(void)
 {
-    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-late",
-                                             NULL);
+    g_autofree char *folder = g_dir_make_tmp("scarp-replay-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "commands", NULL);
     int64_t times_ns[] = { 0, INT64_MAX / 2, INT64_MAX };
-    g_autoptr(GError) error = NULL;
-    ScarpDrive *drive = new_drive();
     ReplayOptions o = { .mode = REPLAY_OPEN, .speed_permille = 1000,
                         .align_bytes = 512 };
     FILE *file = fopen(path, "wb");
-    ReplayResult result;
-    Workload *workload;
 
     g_assert_nonnull(file);
     cmdlog_write_header(file);
@@ -344,14 +349,9 @@ static void test_far_recording(void)
         cmdlog_write(file, &cmd, i);
     }
     fclose(file);
-    workload = cmdlog_open(path, &error);
-    g_assert_no_error(error);
-    g_assert_true(replay_run(drive, workload, &o, &result, &error));
-    g_assert_no_error(error);
-    g_assert_cmpuint(result.requests, ==, 3);
-    workload->free(workload);
-    scarp_drive_free(drive);
+    replay_far(cmdlog_open(path, NULL), &o, 3);
     g_unlink(path);
+    g_rmdir(folder);
 }
 
 /* The log may be closed by the time that the drive collects again. */

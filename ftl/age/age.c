@@ -1,0 +1,115 @@
+/*
+ * Ageing: the tables of a drive that was written for long, without the time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "redundancy/ops.h"
+#include "stat/ops.h"
+
+/*
+ * Addresses drawn ahead, so that what a write needs is near by then: first the
+ * table's entry, then the block that it names.
+ */
+#define AHEAD 32
+#define BLOCK_AHEAD 12
+
+/* The pages that units of host data are put into, one a plane. */
+typedef struct {
+    uint32_t next_ppn; /* in the open page; SCARP_NONE: none is open */
+} OpenPage;
+
+static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
+{
+    uint32_t p = drive->scheme.alloc->early
+                     ? drive->scheme.alloc->plane(drive, lpn, 0)
+                     : (lpn >> drive->geo.page_shift) % drive->geo.n_planes;
+    uint32_t *ppn = &open[p].next_ppn;
+
+    if (*ppn == SCARP_NONE) {
+        while (scarp_gc_due(drive, p)) {
+            if (!scarp_gc_collect_now(drive, p)) {
+                break;
+            }
+        }
+        *ppn = scarp_page_take(drive, p, SCARP_ORIGIN_HOST, 0);
+        scarp_media_pages_programmed(drive, *ppn, 1);
+    }
+    if (scarp_media_has_versions(drive)) {
+        scarp_media_set_version(drive, *ppn, scarp_next_seq(drive));
+    }
+    scarp_map_move(drive, lpn, *ppn);
+    *ppn = (*ppn + 1) & (drive->geo.units_per_page - 1) ? *ppn + 1 : SCARP_NONE;
+}
+
+/* The block that lpn will leave; where it is now may change before. */
+static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
+{
+    scarp_block_expect(drive, scarp_map_lookup(drive, lpn));
+}
+
+bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
+{
+    bool random = !g_strcmp0(age->pattern, "random");
+    g_autofree OpenPage *open = g_new(OpenPage, drive->geo.n_planes);
+    ScarpObserver observer = drive->observer;
+    uint64_t state = scarp_random_state(age->seed);
+    uint64_t filled, overwrites;
+
+    if (!random && g_strcmp0(age->pattern, "sequential")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "age-pattern=%s: allowed: random, sequential",
+                    age->pattern ? age->pattern : "");
+        return false;
+    }
+    if (age->utilisation_permille > 1000) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "age=%u: must be a whole number from 0 to 1000",
+                    age->utilisation_permille);
+        return false;
+    }
+    if (scarp_seq_count(drive) || scarp_plane_valid_units(drive, 0)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "age: only a fresh drive can be aged");
+        return false;
+    }
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        open[p].next_ppn = SCARP_NONE;
+    }
+    filled = (uint64_t)drive->geo.logical_units * age->utilisation_permille /
+             1000;
+    for (uint64_t lpn = 0; lpn < filled; lpn++) {
+        write_now(drive, open, lpn);
+        if (scarp_has_parity(drive) &&
+            (lpn + 1 == filled || scarp_parity_lpn(drive, lpn) !=
+                                      scarp_parity_lpn(drive, lpn + 1))) {
+            write_now(drive, open, scarp_parity_lpn(drive, lpn));
+        }
+    }
+    /* Enough for every block to have been collected under this pattern. */
+    overwrites = age->overwrite_permille == UINT32_MAX
+                     ? 2ull * drive->geo.logical_units
+                     : (uint64_t)drive->geo.logical_units *
+                           age->overwrite_permille / 1000;
+    memset(&drive->observer, 0, sizeof(drive->observer));
+    if (random && filled) {
+        uint32_t ahead[AHEAD];
+
+        for (uint32_t i = 0; i < AHEAD; i++) {
+            ahead[i] = scarp_random_below(&state, filled);
+        }
+        for (uint64_t i = 0; i < overwrites; i++) {
+            uint32_t *lpn = &ahead[i % AHEAD];
+
+            write_now(drive, open, *lpn);
+            if (scarp_has_parity(drive)) {
+                write_now(drive, open, scarp_parity_lpn(drive, *lpn));
+            }
+            *lpn = scarp_random_below(&state, filled);
+            scarp_map_expect_write(drive, *lpn);
+            fetch_block(drive, ahead[(i + BLOCK_AHEAD) % AHEAD]);
+        }
+    }
+    drive->observer = observer;
+    scarp_stat_forget(drive);
+    return true;
+}

@@ -1,0 +1,173 @@
+/*
+ * Blocks: free lists, the order of filling, victims and erased blocks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "blocks/internal.h"
+
+/* With the bits of its units: whole lines of the cache, or half of one. */
+static uint32_t record_bytes(const ScarpGeometry *geo)
+{
+    uint32_t bytes = sizeof(ScarpBlock) + scarp_valid_bytes(geo);
+    uint32_t line = bytes <= SCARP_CACHE_LINE / 2 ? SCARP_CACHE_LINE / 2
+                                                  : SCARP_CACHE_LINE;
+
+    return (bytes + line - 1) / line * line;
+}
+
+uint64_t scarp_blocks_bytes(const ScarpGeometry *geo)
+{
+    return (uint64_t)geo->n_blocks *
+           (record_bytes(geo) + 2 * sizeof(ScarpBlockLink));
+}
+
+bool scarp_blocks_init(ScarpDrive *drive,
+                       const ScarpConfig *config G_GNUC_UNUSED,
+                       GError **error G_GNUC_UNUSED)
+{
+    ScarpBlocks *blocks = &drive->blocks;
+    const ScarpGeometry *geo = &drive->geo;
+    uint32_t buckets = geo->units_per_block + 1;
+
+    blocks->record_bytes = record_bytes(geo);
+    blocks->records = scarp_table_zeroed((uint64_t)geo->n_blocks *
+                                         blocks->record_bytes);
+    blocks->link = scarp_table_zeroed((uint64_t)geo->n_blocks *
+                                      sizeof(ScarpBlockLink));
+    blocks->full = scarp_table_zeroed((uint64_t)geo->n_blocks *
+                                      sizeof(ScarpBlockLink));
+    blocks->plane = scarp_table_zeroed(geo->n_planes *
+                                       sizeof(ScarpBlocksPlane));
+    blocks->opened = g_new(bool, geo->n_dies);
+    memset(blocks->opened, true, geo->n_dies);
+    /* Of all planes together: few pages of memory, whichever plane is next. */
+    blocks->buckets = scarp_table_new((uint64_t)geo->n_planes * buckets *
+                                      sizeof(ScarpBlockList));
+    g_assert(blocks->buckets);
+    for (uint32_t p = 0; p < geo->n_planes; p++) {
+        ScarpBlocksPlane *plane = &blocks->plane[p];
+
+        plane->free.head = plane->full.head = plane->full.tail = SCARP_NONE;
+        for (int i = 0; i < WRITE__COUNT; i++) {
+            plane->active[i] = SCARP_NONE;
+        }
+        plane->bucket = &blocks->buckets[(uint64_t)p * buckets];
+        plane->bucket_filled = g_new0(uint64_t, buckets / 64 + 1);
+        for (uint32_t i = 0; i < buckets; i++) {
+            plane->bucket[i] = (ScarpBlockList) { SCARP_NONE, SCARP_NONE };
+        }
+        for (uint32_t b = 0; b < drive->desc.blocks_per_plane; b++) {
+            scarp_free_push(drive, plane, p * drive->desc.blocks_per_plane + b);
+        }
+    }
+    return true;
+}
+
+void scarp_blocks_clear(ScarpDrive *drive)
+{
+    ScarpBlocks *blocks = &drive->blocks;
+
+    for (uint32_t p = 0; blocks->plane && p < drive->geo.n_planes; p++) {
+        g_free(blocks->plane[p].bucket_filled);
+    }
+    g_free(blocks->opened);
+    scarp_table_free(blocks->plane);
+    scarp_table_free(blocks->records);
+    scarp_table_free(blocks->link);
+    scarp_table_free(blocks->full);
+    scarp_table_free(blocks->buckets);
+}
+
+/* ---- Full blocks -------------------------------------------------------- */
+
+void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                       uint32_t index)
+{
+    ScarpBlockLink *link = drive->blocks.full;
+    ScarpBlockList *list = &plane->full;
+
+    link[index] = (ScarpBlockLink) { SCARP_NONE, list->tail };
+    *(list->tail == SCARP_NONE ? &list->head : &link[list->tail].next) = index;
+    list->tail = index;
+    plane->n_full++;
+    scarp_block_record(drive, index)->state = BLOCK_FULL;
+}
+
+void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                       uint32_t index)
+{
+    scarp_full_append(drive, plane, index);
+    scarp_bucket_insert(drive, plane, index);
+}
+
+static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                        uint32_t index)
+{
+    ScarpBlockLink *links = drive->blocks.full, link = links[index];
+    ScarpBlockList *list = &plane->full;
+
+    *(link.prev == SCARP_NONE ? &list->head : &links[link.prev].next) =
+        link.next;
+    *(link.next == SCARP_NONE ? &list->tail : &links[link.next].prev) =
+        link.prev;
+    plane->n_full--;
+    scarp_bucket_remove(drive, plane, index);
+}
+
+/* ---- Free blocks -------------------------------------------------------- */
+
+/* They are used in the order of a queue, which spreads wear. */
+void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                     uint32_t index)
+{
+    ScarpBlockList *list = &plane->free;
+    ScarpBlockLink *link = drive->blocks.link;
+
+    link[index].next = SCARP_NONE;
+    scarp_block_record(drive, index)->state = BLOCK_FREE;
+    plane->n_free++;
+    drive->blocks.n_free++;
+    *(list->head == SCARP_NONE ? &list->head : &link[list->tail].next) = index;
+    list->tail = index;
+}
+
+uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane)
+{
+    uint32_t index = plane->free.head;
+
+    plane->free.head = drive->blocks.link[index].next;
+    plane->n_free--;
+    drive->blocks.n_free--;
+    return index;
+}
+
+/* ---- Victims ------------------------------------------------------------ */
+
+void scarp_block_take(ScarpDrive *drive, uint32_t index)
+{
+    full_remove(drive, scarp_blocks_plane_of(drive, index), index);
+    scarp_block_record(drive, index)->state = BLOCK_VICTIM;
+}
+
+void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
+{
+    scarp_full_insert(drive, scarp_blocks_plane_of(drive, index), index);
+}
+
+void scarp_block_erased(ScarpDrive *drive, uint32_t index)
+{
+    ScarpBlock *block = scarp_block_record(drive, index);
+
+    /* A unit that still lives, or a program on its way, is a lost write. */
+    if (block->valid ||
+        scarp_media_programmed(drive, index) != block->written) {
+        scarp_law_broken(drive);
+    }
+    block->written = 0;
+    scarp_media_erase(drive, index);
+    if (scarp_block_is_worn_out(drive, index)) {
+        scarp_block_set_bad(drive, index);
+    } else {
+        scarp_free_push(drive, scarp_blocks_plane_of(drive, index), index);
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * What the sources of blocks share: its lists.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_BLOCKS_INTERNAL_H
+#define SCARP_BLOCKS_INTERNAL_H
+
+#include "blocks/ops.h"
+
+static inline ScarpBlocksPlane *scarp_blocks_plane_of(const ScarpDrive *drive,
+                                                      uint32_t block)
+{
+    return &drive->blocks.plane[scarp_block_plane(drive, block)];
+}
+
+/* Bytes of ScarpBlock.is_valid[]. */
+static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
+{
+    return (geo->units_per_block + 63) / 64 * sizeof(uint64_t);
+}
+
+/*
+ * New blocks go to a bucket's end: its head is the one that changed longest
+ * ago.  Of the blocks beside it nothing is read, which need not be near, and
+ * what is written is not waited for.
+ */
+static inline void scarp_bucket_insert(ScarpDrive *drive,
+                                       ScarpBlocksPlane *plane, uint32_t index)
+{
+    uint32_t valid = scarp_block_record(drive, index)->valid;
+    ScarpBlockList *list = &plane->bucket[valid];
+    ScarpBlockLink *link = drive->blocks.link;
+
+    link[index] = (ScarpBlockLink) { SCARP_NONE, list->tail };
+    if (list->tail == SCARP_NONE) {
+        list->head = index;
+        plane->bucket_filled[valid / 64] |= 1ull << (valid % 64);
+    } else {
+        link[list->tail].next = index;
+    }
+    list->tail = index;
+}
+
+static inline void scarp_bucket_remove(ScarpDrive *drive,
+                                       ScarpBlocksPlane *plane, uint32_t index)
+{
+    uint32_t valid = scarp_block_record(drive, index)->valid;
+    ScarpBlockList *list = &plane->bucket[valid];
+    ScarpBlockLink *links = drive->blocks.link, link = links[index];
+
+    *(link.next == SCARP_NONE ? &list->tail : &links[link.next].prev) =
+        link.prev;
+    *(link.prev == SCARP_NONE ? &list->head : &links[link.prev].next) =
+        link.next;
+    if (list->head == SCARP_NONE) {
+        plane->bucket_filled[valid / 64] &= ~(1ull << (valid % 64));
+    }
+}
+
+/* blocks/blocks.c: among the full ones; as a candidate, too */
+void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                       uint32_t index);
+void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                       uint32_t index);
+void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                     uint32_t index);
+uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
+/* blocks/bad.c */
+void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
+/* It was erased so often that it goes, and the plane can do without. */
+bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
+
+#endif /* SCARP_BLOCKS_INTERNAL_H */

@@ -1,0 +1,133 @@
+/*
+ * Laws of blocks, checked from scratch.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "blocks/internal.h"
+
+static bool broken(GError **error, const char *what, uint32_t where,
+                   uint64_t is, uint64_t should)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
+                what, where, is, should);
+    return false;
+}
+
+static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
+{
+    uint32_t marks = 0;
+
+    for (uint32_t w = 0; w * 64 < drive->geo.units_per_block; w++) {
+        marks += __builtin_popcountll(
+            scarp_block_record(drive, block)->is_valid[w]);
+    }
+    return marks;
+}
+
+/* Open blocks are those that the plane's write points name, each once. */
+static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    uint32_t first = p * drive->desc.blocks_per_plane, open = 0, named = 0;
+
+    for (uint32_t b = 0; b < drive->desc.blocks_per_plane; b++) {
+        open += scarp_block_record(drive, first + b)->state == BLOCK_ACTIVE;
+    }
+    for (int i = 0; i < WRITE__COUNT; i++) {
+        uint32_t b = plane->active[i];
+
+        if (b == SCARP_NONE) {
+            continue;
+        }
+        named++;
+        if (i >= WRITE_HOST + (int)drive->desc.streams ||
+            scarp_block_plane(drive, b) != p ||
+            scarp_block_record(drive, b)->state != BLOCK_ACTIVE) {
+            return broken(error, "open block", b,
+                          scarp_block_record(drive, b)->state, BLOCK_ACTIVE);
+        }
+        if (i >= WRITE_HOST &&
+            (int)scarp_media_stream(drive, b) != i - WRITE_HOST) {
+            return broken(error, "stream of block", b,
+                          scarp_media_stream(drive, b), i - WRITE_HOST);
+        }
+    }
+    return open == named || broken(error, "open blocks of plane", p, open,
+                                   named);
+}
+
+static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0;
+
+    for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {
+        uint32_t b = p * drive->desc.blocks_per_plane + i;
+        const ScarpBlock *block = scarp_block_record(drive, b);
+        uint32_t found = count_marks(drive, b);
+
+        if (found != block->valid) {
+            return broken(error, "valid units of block", b, block->valid,
+                          found);
+        }
+        if (block->state == BLOCK_FREE && block->written) {
+            return broken(error, "pages in free block", b, block->written, 0);
+        }
+        if (block->valid > block->written * drive->geo.units_per_page) {
+            return broken(error, "valid over written units of block", b,
+                          block->valid,
+                          block->written * drive->geo.units_per_page);
+        }
+        if (scarp_media_programmed(drive, b) > block->written) {
+            return broken(error, "programmed pages of block", b,
+                          scarp_media_programmed(drive, b), block->written);
+        }
+        bad += block->state == BLOCK_BAD;
+        free += block->state == BLOCK_FREE;
+        full += block->state == BLOCK_FULL;
+        valid += found;
+    }
+    for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {
+        bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
+        uint32_t last = SCARP_NONE;
+
+        if (filled != (plane->bucket[v].head != SCARP_NONE)) {
+            return broken(error, "mark of bucket", v, filled, !filled);
+        }
+        for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
+             b = drive->blocks.link[b].next) {
+            if (scarp_block_record(drive, b)->valid != v ||
+                scarp_block_record(drive, b)->state != BLOCK_FULL) {
+                return broken(error, "bucket of block", b, v,
+                              scarp_block_record(drive, b)->valid);
+            }
+            if (drive->blocks.link[b].prev != last) {
+                return broken(error, "block before block", b,
+                              drive->blocks.link[b].prev, last);
+            }
+            last = b;
+            listed++;
+        }
+        if (plane->bucket[v].tail != last) {
+            return broken(error, "last block of bucket", v,
+                          plane->bucket[v].tail, last);
+        }
+    }
+    if (free != plane->n_free) {
+        return broken(error, "free blocks of plane", p, plane->n_free, free);
+    }
+    if (listed != full) {
+        return broken(error, "candidates of plane", p, listed, full);
+    }
+    if (bad != plane->n_bad || full != plane->n_full) {
+        return broken(error, "bad blocks of plane", p, plane->n_bad, bad);
+    }
+    return valid == plane->valid ||
+           broken(error, "valid units of plane", p, plane->valid, valid);
+}
+
+bool scarp_blocks_check(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    return check_lists(drive, p, error) && check_active(drive, p, error);
+}

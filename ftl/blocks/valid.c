@@ -1,0 +1,58 @@
+/*
+ * Valid units: their marks, their number in each block, and the bucket that a
+ * full block is in for it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "blocks/internal.h"
+
+/* The block has so many valid units more, and a full one another bucket. */
+static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
+{
+    ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);
+    ScarpBlock *block = scarp_block_record(drive, index);
+
+    if (block->state == BLOCK_FULL) {
+        scarp_bucket_remove(drive, plane, index);
+        block->valid += change;
+        scarp_bucket_insert(drive, plane, index);
+    } else {
+        block->valid += change;
+    }
+    block->modified_ns = scarp_time_ns(drive);
+    plane->valid += change;
+}
+
+void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
+{
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    uint32_t unit = ppn - scarp_block_ppn(drive, index);
+
+    change_valid(drive, index, change);
+    scarp_block_record(drive, index)->is_valid[unit / 64] ^=
+        1ull << (unit % 64);
+}
+
+void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n)
+{
+    uint32_t index = scarp_ppn_block(drive, ppn);
+    uint32_t unit = ppn - scarp_block_ppn(drive, index);
+    ScarpBlock *block = scarp_block_record(drive, index);
+
+    change_valid(drive, index, (int)n);
+    while (n) {
+        uint32_t bit = unit % 64, bits = MIN(n, 64 - bit);
+
+        block->is_valid[unit / 64] |= UINT64_MAX >> (64 - bits) << bit;
+        unit += bits;
+        n -= bits;
+    }
+}
+
+void scarp_block_emptied(ScarpDrive *drive, uint32_t index)
+{
+    ScarpBlock *block = scarp_block_record(drive, index);
+
+    change_valid(drive, index, -(int)block->valid);
+    memset(block->is_valid, 0, scarp_valid_bytes(&drive->geo));
+}

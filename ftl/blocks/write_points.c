@@ -1,0 +1,141 @@
+/*
+ * Write points: the open blocks of a plane, and the next page of each.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "blocks/internal.h"
+
+static uint32_t next_of(const ScarpDrive *drive, uint32_t p, int point)
+{
+    uint32_t block = drive->blocks.plane[p].active[point];
+
+    return block == SCARP_NONE ? 0 : scarp_block_record(drive, block)->written;
+}
+
+uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t p)
+{
+    return next_of(drive, p, WRITE_ALIGNED);
+}
+
+bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
+{
+    /* Both the host and GC must find a free block after it is opened. */
+    return scarp_aligned_open(drive, p) || drive->blocks.plane[p].n_free >= 3;
+}
+
+/*
+ * Whether the plane's aligned block is behind a sibling's, in the shorter way
+ * round, and single programs shall fill it up.  One that no scheme uses any
+ * longer always is.
+ */
+static bool lags(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n = drive->desc.planes_per_die;
+    uint32_t pages = drive->desc.pages_per_block;
+    uint32_t own = scarp_aligned_offset(drive, p);
+
+    if (!drive->scheme.merge->aligned) {
+        return scarp_aligned_open(drive, p);
+    }
+    for (uint32_t q = p / n * n; q < p / n * n + n; q++) {
+        uint32_t ahead = (scarp_aligned_offset(drive, q) + pages - own) % pages;
+
+        if (ahead && ahead <= pages / 2) {
+            return scarp_aligned_possible(drive, p);
+        }
+    }
+    return false;
+}
+
+static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                     uint16_t stream)
+{
+    if (origin != SCARP_ORIGIN_HOST && drive->desc.separate_active_block) {
+        return WRITE_GC;
+    }
+    return !stream && lags(drive, p) ? WRITE_ALIGNED : WRITE_HOST + stream;
+}
+
+bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
+                         ScarpOrigin origin, uint16_t stream)
+{
+    const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    bool room = plane->active[point_for(drive, p, origin, stream)] !=
+                SCARP_NONE;
+
+    if (origin != SCARP_ORIGIN_HOST) {
+        return room || plane->n_free > 0;
+    }
+    /* The last free block is GC's: without it no victim can be emptied. */
+    if (room) {
+        return drive->desc.separate_active_block || plane->n_free >= 1;
+    }
+    return plane->n_free > 1;
+}
+
+uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
+                           ScarpOrigin origin, uint16_t stream)
+{
+    return next_of(drive, p, point_for(drive, p, origin, stream));
+}
+
+/* At most *pages, which lie one after the other; *pages becomes how many. */
+static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
+                            ScarpOrigin origin, uint16_t stream,
+                            uint32_t *pages)
+{
+    ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    uint32_t *active = &plane->active[point];
+    ScarpBlock *block;
+    uint32_t ppn;
+
+    if (*active == SCARP_NONE || point == WRITE_ALIGNED) {
+        drive->blocks.opened[scarp_plane_die(drive, p)] = true;
+    }
+    if (*active == SCARP_NONE) {
+        *active = scarp_free_pop(drive, plane);
+        scarp_block_record(drive, *active)->state = BLOCK_ACTIVE;
+        scarp_media_open(drive, *active, origin, stream);
+    }
+    block = scarp_block_record(drive, *active);
+    ppn = scarp_block_ppn(drive, *active) +
+          block->written * drive->geo.units_per_page;
+    *pages = MIN(*pages,
+                 (uint32_t)drive->desc.pages_per_block - block->written);
+    block->written += *pages;
+    block->modified_ns = scarp_time_ns(drive);
+    if (block->written == drive->desc.pages_per_block) {
+        scarp_full_insert(drive, plane, *active);
+        *active = SCARP_NONE;
+    }
+    return ppn;
+}
+
+uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint32_t *pages)
+{
+    ScarpOrigin origin = SCARP_ORIGIN_GC;
+    uint32_t ppn;
+
+    if (drive->scheme.merge->aligned) {
+        *pages = 1; /* each may change which block is behind */
+    }
+    ppn = take(drive, p, point_for(drive, p, origin, 0), origin, 0, pages);
+    scarp_media_pages_programmed(drive, ppn, *pages);
+    return ppn;
+}
+
+uint32_t scarp_page_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
+                         uint16_t stream)
+{
+    uint32_t one = 1;
+
+    return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
+                &one);
+}
+
+uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+{
+    uint32_t one = 1;
+
+    return take(drive, p, WRITE_ALIGNED, origin, 0, &one);
+}

@@ -1,0 +1,154 @@
+/*
+ * The host's units that are not on flash yet: their order, and their way into
+ * a page.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+bool scarp_buffer_init(ScarpDrive *drive,
+                       const ScarpConfig *config G_GNUC_UNUSED,
+                       GError **error G_GNUC_UNUSED)
+{
+    ScarpBuffer *buffer = &drive->buffer;
+
+    buffer->room_units = drive->desc.buffer_bytes / drive->geo.unit_bytes;
+    buffer->packer = g_new0(ScarpPacker, (drive->geo.n_planes + 1) *
+                                             (uint32_t)drive->desc.streams);
+    scarp_pool_init(&buffer->pool, sizeof(ScarpDirty));
+    return true;
+}
+
+void scarp_buffer_clear(ScarpDrive *drive)
+{
+    for (ScarpDirty *d = drive->buffer.oldest; d; d = d->newer) {
+        g_free(scarp_unit_data(&d->unit));
+    }
+    g_free(drive->buffer.packer);
+    scarp_pool_clear(&drive->buffer.pool);
+}
+
+/* ---- The order of arrival ----------------------------------------------- */
+
+ScarpDirty *scarp_dirty_new(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpBuffer *buffer = &drive->buffer;
+    ScarpDirty *dirty = scarp_pool_take(&buffer->pool);
+
+    scarp_clear(dirty, sizeof(*dirty));
+    scarp_unit_init(&dirty->unit, lpn);
+    scarp_unit_set_seq(&dirty->unit, scarp_next_seq(drive));
+    dirty->created_ns = scarp_time_ns(drive);
+    dirty->older = buffer->newest;
+    *(dirty->older ? &dirty->older->newer : &buffer->oldest) = dirty;
+    buffer->newest = dirty;
+    buffer->used++;
+    return dirty;
+}
+
+void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    ScarpBuffer *buffer = &drive->buffer;
+    uint32_t plane = scarp_unit_plane(&dirty->unit);
+
+    *(dirty->older ? &dirty->older->newer : &buffer->oldest) = dirty->newer;
+    *(dirty->newer ? &dirty->newer->older : &buffer->newest) = dirty->older;
+    buffer->used--;
+    if (plane != SCARP_NONE) {
+        scarp_pack_host_units(drive, plane, -1);
+    }
+    scarp_pool_give(&buffer->pool, dirty);
+}
+
+bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty)
+{
+    const ScarpCmdQueue *flushes = &drive->buffer.flushes;
+
+    return dirty->cmd ||
+           (scarp_cmd_first(flushes) &&
+            scarp_cmd_last(flushes)->order > scarp_unit_seq(&dirty->unit));
+}
+
+uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit)
+{
+    return ((const ScarpDirty *)unit)->cmd_seq;
+}
+
+/* ---- Packing ------------------------------------------------------------ */
+
+static ScarpPacker *packer_of(ScarpDrive *drive, const ScarpUnit *unit)
+{
+    uint32_t p = drive->scheme.alloc->early ? scarp_unit_plane(unit)
+                                            : drive->geo.n_planes;
+
+    return &drive->buffer.packer[p * (uint32_t)drive->desc.streams +
+                                 scarp_unit_stream(unit)];
+}
+
+static void emit(ScarpDrive *drive, ScarpPacker *packer)
+{
+    uint32_t n = scarp_packer_count(packer);
+    ScarpUnit *first = scarp_packer_first(packer);
+    ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_BUFFER,
+                                           SCARP_ORIGIN_HOST);
+    uint32_t plane = scarp_unit_plane(first);
+
+    drive->buffer.packing -= n;
+    if (plane == SCARP_NONE) {
+        plane = drive->scheme.alloc->plane(drive, SCARP_NONE,
+                                           scarp_unit_stream(first));
+        for (ScarpUnit *unit = first; unit; unit = scarp_unit_next(unit)) {
+            scarp_unit_set_plane(unit, plane);
+        }
+        scarp_pack_host_units(drive, plane, (int)n);
+    }
+    scarp_flash_set_target(cmd, plane, 0, drive->desc.page_bytes);
+    scarp_nand_enqueue(drive, cmd);
+}
+
+void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    emit(drive, packer_of(drive, &dirty->unit));
+}
+
+void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    ScarpPacker *packer = packer_of(drive, &dirty->unit);
+
+    drive->buffer.packing++;
+    if (scarp_packer_add(drive, packer, &dirty->unit)) {
+        emit(drive, packer);
+    }
+}
+
+void scarp_dirty_unpack(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    scarp_packer_remove(packer_of(drive, &dirty->unit), &dirty->unit);
+    drive->buffer.packing--;
+}
+
+void scarp_dirty_drain(ScarpDrive *drive, uint64_t seq)
+{
+    for (ScarpDirty *dirty = drive->buffer.oldest;
+         dirty && scarp_unit_seq(&dirty->unit) < seq; dirty = dirty->newer) {
+        if (scarp_unit_is_packing(&dirty->unit)) {
+            scarp_dirty_emit(drive, dirty);
+        }
+    }
+}
+
+void scarp_dirty_drain_half(ScarpDrive *drive)
+{
+    for (ScarpDirty *dirty = drive->buffer.oldest;
+         dirty && drive->buffer.packing * 2 > drive->buffer.room_units;
+         dirty = dirty->newer) {
+        if (scarp_unit_is_packing(&dirty->unit)) {
+            scarp_dirty_emit(drive, dirty);
+        }
+    }
+}
+
+void scarp_buffer_drain(ScarpDrive *drive)
+{
+    scarp_dirty_drain(drive, UINT64_MAX);
+}

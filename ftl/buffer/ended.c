@@ -1,0 +1,44 @@
+/*
+ * The host's units are on flash: mapping and data switch together.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+void scarp_buffer_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    drive->stats.host_page_programs++;
+    scarp_media_pages_programmed(drive, scarp_flash_ppn(program), 1);
+}
+
+bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
+                              ScarpCmd **cmd)
+{
+    ScarpUnit *unit = scarp_flash_units(program);
+    uint32_t ppn = scarp_flash_ppn(program);
+    ScarpDirty *dirty = scarp_dirty_of(unit);
+
+    if (!unit) {
+        return false;
+    }
+    scarp_flash_set_units(program, scarp_unit_next(unit),
+                          scarp_flash_n_units(program) - 1);
+    scarp_flash_set_ppn(program, ppn + 1);
+    scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
+    if (dirty->superseded) {
+        scarp_media_set_lpn(drive, ppn, scarp_unit_lpn(unit));
+        scarp_contents_release(drive, scarp_unit_data(unit));
+    } else {
+        scarp_pack_unindex(drive, unit);
+        scarp_map_commit(drive, scarp_unit_lpn(unit), ppn);
+        scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+    }
+    *cmd = dirty->cmd;
+    if (*cmd && (*cmd)->units_left == 1) {
+        /* The explanation of a command is that of the unit that ended last. */
+        scarp_cause_program(drive, *cmd, dirty->created_ns, dirty->rmw_ns,
+                            scarp_flash_account(program));
+    }
+    scarp_dirty_release(drive, dirty);
+    return true;
+}

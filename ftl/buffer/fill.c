@@ -1,0 +1,87 @@
+/*
+ * Writes of a part of a unit: the rest of its bytes is read, or is known, and
+ * put beside what the host wrote.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+void scarp_dirty_merge(const ScarpDrive *drive, ScarpDirty *dirty,
+                       const void *base)
+{
+    uint32_t end = dirty->first_byte + dirty->bytes;
+    uint32_t rest = drive->geo.unit_bytes - end;
+    char *data = scarp_unit_data(&dirty->unit);
+
+    if (base) {
+        memcpy(data, base, dirty->first_byte);
+        memcpy(data + end, (const char *)base + end, rest);
+    } else {
+        memset(data, 0, dirty->first_byte);
+        memset(data + end, 0, rest);
+    }
+}
+
+/* Buffered: a write of a part of a unit ends when the buffer has all of it. */
+static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    ScarpCmd *cmd = dirty->cmd;
+
+    if (!dirty->until_ready) {
+        return NULL;
+    }
+    dirty->cmd = NULL;
+    if (cmd->units_left == 1) {
+        scarp_cause_rmw(drive, cmd, dirty->created_ns, dirty->rmw_ns);
+    }
+    return cmd;
+}
+
+ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
+                            const void *base, ScarpUnit **dependent)
+{
+    ScarpDirty *dirty = scarp_dirty_of(unit);
+
+    if (scarp_unit_data(unit)) {
+        scarp_dirty_merge(drive, dirty, base);
+    }
+    scarp_unit_set_partial(unit, false);
+    *dependent = dirty->dependent ? &dirty->dependent->unit : NULL;
+    dirty->dependent = NULL;
+    dirty->rmw_ns = scarp_time_ns(drive) - dirty->created_ns;
+    return end_until_ready(drive, dirty);
+}
+
+/* Stale before it was on its way, and nobody waits for it. */
+static void drop(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    drive->stats.buffer_coalesced_units++;
+    scarp_contents_release(drive, scarp_unit_data(&dirty->unit));
+    scarp_dirty_release(drive, dirty);
+}
+
+void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    ScarpUnit *unit = &dirty->unit;
+
+    if (scarp_has_parity(drive) && !dirty->superseded) {
+        scarp_parity_changed(drive, scarp_unit_lpn(unit),
+                             scarp_unit_data(unit));
+    }
+    scarp_dirty_pack(drive, dirty);
+}
+
+void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
+{
+    ScarpDirty *dirty = scarp_dirty_of(unit);
+
+    if (dirty->superseded && !scarp_dirty_is_late(drive, dirty)) {
+        drop(drive, dirty);
+        return;
+    }
+    scarp_dirty_settle(drive, dirty);
+    /* Its command closed its packers long ago. */
+    if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
+        scarp_dirty_emit(drive, dirty);
+    }
+}

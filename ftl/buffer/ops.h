@@ -1,0 +1,64 @@
+/*
+ * What other rooms may ask of buffer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_BUFFER_OPS_H
+#define SCARP_BUFFER_OPS_H
+
+#include "redundancy/ops.h"
+
+bool scarp_buffer_init(ScarpDrive *drive, const ScarpConfig *config,
+                       GError **error);
+void scarp_buffer_clear(ScarpDrive *drive);
+
+/* Nothing that the host wrote is on its way. */
+static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
+{
+    return !drive->buffer.oldest;
+}
+
+/* ---- Commands: buffer/write.c ------------------------------------------- */
+
+/*
+ * A write, or a write of zeroes, whose data has arrived; units_left counts the
+ * units that it waits for.  True: all of it was taken.  False: it waits for
+ * room, and comes back by scarp_buffer_next_admitted().
+ */
+bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
+/* There may be room: a write that waited and was taken now, or NULL. */
+ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
+/* A whole unit; it is unmapped, and what is buffered of it is dropped. */
+void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
+/* Programs what was written before it, filled pages or not. */
+void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
+/* A flush whose writes are all on flash, or NULL. */
+ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
+/* Everything gets on its way. */
+void scarp_buffer_drain(ScarpDrive *drive);
+
+/* ---- Its flash commands: buffer/ended.c --------------------------------- */
+
+/*
+ * A program has ended.  scarp_buffer_commit_next() follows until it is false:
+ * each call commits a unit, and *cmd is what ends with it, or NULL.  Then the
+ * program is the caller's to free.
+ */
+void scarp_buffer_program_ended(ScarpDrive *drive, ScarpFlashCmd *program);
+bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
+                              ScarpCmd **cmd);
+/*
+ * The rest of a unit's bytes is known: base, NULL: zeroes.  Returns the
+ * command that ends with that, or NULL; *dependent is a younger write of the
+ * same unit that waited for this one, or NULL: it is to be filled with this
+ * one's data before this one is settled.
+ */
+ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
+                            const void *base, ScarpUnit **dependent);
+/* A unit that was filled goes on its way to a page. */
+void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
+
+/* ScarpCmd.seq of the command that wrote a unit; for observers. */
+uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);
+
+#endif /* SCARP_BUFFER_OPS_H */

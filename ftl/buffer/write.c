@@ -1,0 +1,271 @@
+/*
+ * Writes, deallocations and flushes come into the buffer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+/* ---- Units -------------------------------------------------------------- */
+
+/* A newer write, or a deallocate, made it stale. */
+static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    ScarpUnit *unit = &dirty->unit;
+
+    dirty->superseded = true;
+    scarp_pack_unindex(drive, unit);
+    if (scarp_unit_is_packing(unit) && !dirty->cmd) {
+        scarp_dirty_unpack(drive, dirty);
+        drive->stats.buffer_coalesced_units++;
+        scarp_contents_release(drive, scarp_unit_data(unit));
+        scarp_dirty_release(drive, dirty);
+    }
+}
+
+void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
+    bool mapped = scarp_map_is_mapped(drive, lpn) || dirty;
+
+    drive->stats.deallocated_units += mapped;
+    if (dirty) {
+        supersede(drive, dirty);
+    }
+    scarp_map_unmap(drive, lpn);
+    if (scarp_has_parity(drive) && mapped) {
+        scarp_parity_changed(drive, lpn, NULL);
+    }
+}
+
+/* from NULL: zeroes. */
+static void copy_in(ScarpUnit *unit, uint32_t first_byte, uint32_t bytes,
+                    const char *from)
+{
+    char *data = scarp_unit_data(unit);
+
+    if (!data) {
+        return;
+    }
+    if (from) {
+        memcpy(data + first_byte, from, bytes);
+    } else {
+        memset(data + first_byte, 0, bytes);
+    }
+}
+
+static void take_cmd(ScarpDirty *dirty, ScarpCmd *cmd)
+{
+    dirty->cmd = cmd;
+    cmd->units_left++;
+}
+
+static void read_rest(ScarpDrive *drive, ScarpUnit *unit)
+{
+    uint32_t lpn = scarp_unit_lpn(unit), ppn = scarp_map_lookup(drive, lpn);
+    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_RMW,
+                                         SCARP_ORIGIN_HOST);
+
+    drive->stats.rmw_reads++;
+    scarp_flash_set_subject(cmd, unit);
+    scarp_flash_set_lpn(cmd, lpn, 1);
+    scarp_flash_set_target(cmd, scarp_ppn_plane(drive, ppn), ppn,
+                           drive->geo.unit_bytes);
+    scarp_redundancy_read(drive, cmd);
+}
+
+/*
+ * Bytes of a unit that is not whole.  older is the newest buffered unit of the
+ * same LPN, or NULL.
+ */
+static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
+                       ScarpDirty *older, bool through)
+{
+    ScarpUnit *unit = &dirty->unit;
+    bool partial = older ? scarp_unit_is_partial(&older->unit)
+                         : scarp_map_is_mapped(drive, scarp_unit_lpn(unit));
+
+    scarp_unit_set_partial(unit, partial);
+    if (partial && !through) {
+        dirty->until_ready = true;
+        take_cmd(dirty, cmd);
+    }
+    if (!older) {
+        scarp_pack_index(drive, unit);
+        if (partial) {
+            read_rest(drive, unit);
+            return;
+        }
+        if (scarp_unit_data(unit)) {
+            scarp_dirty_merge(drive, dirty, NULL);
+        }
+    } else {
+        if (partial) {
+            older->dependent = dirty;
+        } else if (scarp_unit_data(unit)) {
+            scarp_dirty_merge(drive, dirty, scarp_unit_data(&older->unit));
+        }
+        supersede(drive, older);
+        scarp_pack_index(drive, unit);
+    }
+    if (!partial) {
+        scarp_dirty_settle(drive, dirty);
+    }
+}
+
+static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
+                       uint32_t first_byte, uint32_t bytes, const char *from)
+{
+    ScarpDirty *older = scarp_buffer_find(drive, lpn), *dirty;
+    bool through = !drive->buffer.room_units || cmd->fua;
+    /* What has no blocks of its own goes with what names no stream. */
+    uint16_t stream = cmd->stream < drive->desc.streams ? cmd->stream : 0;
+    ScarpUnit *unit;
+
+    drive->stats.host_written_units++;
+    if (drive->scheme.place->host_write) {
+        drive->scheme.place->host_write(drive, lpn);
+    }
+    if (older && scarp_unit_is_packing(&older->unit) && !older->cmd &&
+        !through && scarp_unit_stream(&older->unit) == stream) {
+        drive->stats.buffer_coalesced_units++;
+        copy_in(&older->unit, first_byte, bytes, from);
+        return;
+    }
+    dirty = scarp_dirty_new(drive, lpn);
+    unit = &dirty->unit;
+    /* What is mapped will be superseded. */
+    scarp_block_expect(drive, scarp_map_lookup(drive, lpn));
+    dirty->cmd_seq = cmd->seq;
+    scarp_unit_set_stream(unit, stream);
+    dirty->first_byte = first_byte;
+    dirty->bytes = bytes;
+    if (through) {
+        take_cmd(dirty, cmd);
+    }
+    if (drive->scheme.alloc->early) {
+        scarp_unit_set_plane(unit,
+                             drive->scheme.alloc->plane(drive, lpn, stream));
+        scarp_pack_host_units(drive, scarp_unit_plane(unit), 1);
+    }
+    if (drive->store_data) {
+        scarp_unit_set_data(unit, scarp_contents_new(drive));
+        copy_in(unit, first_byte, bytes, from);
+    }
+    if (bytes < drive->geo.unit_bytes) {
+        write_part(drive, cmd, dirty, older, through);
+        return;
+    }
+    if (older) {
+        supersede(drive, older);
+    }
+    scarp_pack_index(drive, unit);
+    scarp_dirty_settle(drive, dirty);
+}
+
+/* ---- Writes ------------------------------------------------------------- */
+
+/* Units of cmd that still wait for company go now. */
+static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
+{
+    uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);
+    uint32_t last = scarp_bytes_lpn(drive, cmd->offset_bytes +
+                                               cmd->length_bytes - 1);
+
+    for (uint32_t lpn = first; lpn <= last; lpn++) {
+        ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
+
+        if (dirty && scarp_unit_is_packing(&dirty->unit) && dirty->cmd) {
+            scarp_dirty_emit(drive, dirty);
+        }
+    }
+}
+
+/* False: no room for the next unit. */
+static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    const char *data = cmd->op == SCARP_OP_WRITE ? cmd->data : NULL;
+    const ScarpBuffer *buffer = &drive->buffer;
+    uint32_t unit_bytes = drive->geo.unit_bytes;
+
+    while (cmd->next_byte < cmd->length_bytes) {
+        uint64_t at = cmd->offset_bytes + cmd->next_byte;
+        uint32_t lpn = scarp_bytes_lpn(drive, at);
+        uint32_t first_byte = at & (unit_bytes - 1);
+        uint32_t bytes = MIN(unit_bytes - first_byte,
+                             cmd->length_bytes - cmd->next_byte);
+
+        if (cmd->op == SCARP_OP_WRITE_ZEROES && bytes == unit_bytes) {
+            scarp_buffer_deallocate(drive, lpn);
+        } else if (buffer->room_units && buffer->used >= buffer->room_units) {
+            return false;
+        } else if (scarp_has_parity(drive) && scarp_parity_full(drive, lpn)) {
+            return false;
+        } else {
+            write_unit(drive, cmd, lpn, first_byte, bytes,
+                       data ? data + cmd->next_byte : NULL);
+        }
+        cmd->next_byte += bytes;
+    }
+    if (cmd->length_bytes && (!buffer->room_units || cmd->fua) &&
+        drive->geo.units_per_page > 1) {
+        close_packers(drive, cmd);
+    }
+    return true;
+}
+
+static void account(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    if (cmd->units_left == 1) {
+        scarp_cause_until_now(drive, cmd, SCARP_CAUSE_BUFFER_FULL);
+    }
+}
+
+bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    cmd->next_byte = 0;
+    if (!scarp_cmd_first(&drive->buffer.waiting) && write_units(drive, cmd)) {
+        account(drive, cmd);
+        return true;
+    }
+    scarp_cmd_push(&drive->buffer.waiting, cmd);
+    scarp_dirty_drain_half(drive);
+    return false;
+}
+
+ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive)
+{
+    ScarpCmd *cmd = scarp_cmd_first(&drive->buffer.waiting);
+
+    if (!cmd) {
+        return NULL;
+    }
+    if (!write_units(drive, cmd)) {
+        scarp_dirty_drain_half(drive);
+        return NULL;
+    }
+    scarp_cmd_pop(&drive->buffer.waiting);
+    account(drive, cmd);
+    return cmd;
+}
+
+/* ---- Flushes ------------------------------------------------------------ */
+
+void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    cmd->order = scarp_next_seq(drive);
+    scarp_cmd_push(&drive->buffer.flushes, cmd);
+    scarp_dirty_drain(drive, cmd->order);
+}
+
+ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive)
+{
+    const ScarpDirty *oldest = drive->buffer.oldest;
+    ScarpCmd *flush = scarp_cmd_first(&drive->buffer.flushes);
+
+    if (!flush || (oldest && scarp_unit_seq(&oldest->unit) < flush->order)) {
+        return NULL;
+    }
+    scarp_cmd_pop(&drive->buffer.flushes);
+    scarp_cause_until_now(drive, flush, SCARP_CAUSE_ORDER);
+    return flush;
+}

@@ -1,0 +1,65 @@
+/*
+ * How the account of a flash command becomes the causes of a command.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "causes/ops.h"
+
+G_STATIC_ASSERT(SCARP_CAUSE_DIE_HOST_READ + DIE_IDLE == SCARP_CAUSE_NO_SPACE);
+G_STATIC_ASSERT(SCARP_CAUSE_CHANNEL + OWN_TRANSFER == SCARP_CAUSE_TRANSFER);
+
+void scarp_account_add(ScarpAccount *account, const ScarpAccount *other)
+{
+    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+        account->waited_ns[i] += other->waited_ns[i];
+    }
+    for (int i = 0; i < OWN__COUNT; i++) {
+        account->own_ns[i] += other->own_ns[i];
+    }
+}
+
+/* Adds what the flash command spent its life on, and returns the sum. */
+static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account)
+{
+    int64_t *waited_ns = &cmd->cause_ns[SCARP_CAUSE_DIE_HOST_READ];
+    int64_t *own_ns = &cmd->cause_ns[SCARP_CAUSE_CHANNEL];
+    int64_t sum = account->waited_ns[DIE_SUSPEND] +
+                  account->own_ns[OWN_SUSPENDED];
+
+    cmd->cause_ns[SCARP_CAUSE_DIE_SUSPEND] += account->waited_ns[DIE_SUSPEND];
+    cmd->cause_ns[SCARP_CAUSE_SUSPENDED] += account->own_ns[OWN_SUSPENDED];
+    for (int i = 0; i < DIE_SUSPEND; i++) {
+        waited_ns[i] += account->waited_ns[i];
+        sum += account->waited_ns[i];
+    }
+    for (int i = 0; i < OWN_SUSPENDED; i++) {
+        own_ns[i] += account->own_ns[i];
+        sum += account->own_ns[i];
+    }
+    return sum;
+}
+
+void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
+                      const ScarpAccount *account)
+{
+    add(cmd, account);
+    cmd->mark_ns = scarp_time_ns(drive);
+}
+
+void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
+                     int64_t rmw_ns)
+{
+    cmd->cause_ns[SCARP_CAUSE_BUFFER_FULL] += created_ns - cmd->mark_ns;
+    cmd->cause_ns[SCARP_CAUSE_RMW] += rmw_ns;
+    cmd->mark_ns = scarp_time_ns(drive);
+}
+
+void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
+                         int64_t rmw_ns, const ScarpAccount *account)
+{
+    int64_t sum = rmw_ns + add(cmd, account);
+
+    /* Between: it waited for other units to fill its page. */
+    cmd->cause_ns[SCARP_CAUSE_ORDER] += scarp_time_ns(drive) - created_ns - sum;
+    scarp_cause_rmw(drive, cmd, created_ns, rmw_ns);
+}

@@ -1,0 +1,131 @@
+/*
+ * What other rooms may ask of causes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CAUSES_OPS_H
+#define SCARP_CAUSES_OPS_H
+
+#include "core/ops.h"
+
+/* ---- A die's clock ------------------------------------------------------ */
+
+static inline void scarp_clock_init(ScarpDieClock *clock)
+{
+    clock->activity = DIE_IDLE;
+}
+
+static inline ScarpDieActivity scarp_clock_activity(const ScarpDieClock *clock)
+{
+    return clock->activity;
+}
+
+/* From now on the die does this. */
+static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
+                                    ScarpDieActivity activity)
+{
+    clock->spent_ns[clock->activity] += now_ns - clock->since_ns;
+    clock->since_ns = now_ns;
+    clock->activity = activity;
+}
+
+/* ---- A flash command's account ----------------------------------------- */
+
+/* waits: somebody will ask what it waited for. */
+static inline void scarp_account_init(ScarpAccount *account, bool waits)
+{
+    scarp_clear(account, offsetof(ScarpAccount, waited_ns));
+    if (waits) {
+        scarp_clear(account->waited_ns, sizeof(account->waited_ns));
+    }
+}
+
+/* Up to when the command's life is accounted for. */
+static inline int64_t scarp_account_until_ns(const ScarpAccount *account)
+{
+    return account->mark_ns;
+}
+
+static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
+{
+    account->mark_ns = now_ns;
+}
+
+/* It is queued: what the die does from now on is what it waits for. */
+static inline void scarp_account_wait(ScarpAccount *account,
+                                      const ScarpDieClock *clock,
+                                      int64_t now_ns)
+{
+    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+        account->waited_ns[i] -= clock->spent_ns[i];
+    }
+    account->waited_ns[clock->activity] -= now_ns - clock->since_ns;
+}
+
+/*
+ * It was taken from its queue.  What the die has done since since_ns is added
+ * to the account alone: several numbers that are loaded at once, right after
+ * one of them was stored, wait for that store.
+ */
+static inline void scarp_account_waited(ScarpAccount *account,
+                                        const ScarpDieClock *clock,
+                                        int64_t now_ns)
+{
+    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+        account->waited_ns[i] += clock->spent_ns[i];
+    }
+    account->waited_ns[clock->activity] += now_ns - clock->since_ns;
+    account->mark_ns = now_ns;
+}
+
+/* Until now it waited, begun but behind what the die did. */
+static inline void scarp_account_behind(ScarpAccount *account,
+                                        ScarpDieActivity activity,
+                                        int64_t now_ns)
+{
+    account->waited_ns[activity] += now_ns - account->mark_ns;
+    account->mark_ns = now_ns;
+}
+
+/* Its own time, until until_ns. */
+static inline void scarp_account_own(ScarpAccount *account,
+                                     ScarpOwnCause cause, int64_t until_ns)
+{
+    account->own_ns[cause] += until_ns - account->mark_ns;
+    account->mark_ns = until_ns;
+}
+
+/* What another spent goes on top: it was done for this one, and ended last. */
+void scarp_account_add(ScarpAccount *account, const ScarpAccount *other);
+
+/* ---- A command's causes ------------------------------------------------- */
+
+/* It was submitted, now. */
+static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    scarp_clear(cmd->cause_ns, sizeof(cmd->cause_ns));
+    cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
+}
+
+/* Since the last call it waited for, or spent its time on, this. */
+static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
+                                         ScarpCause cause)
+{
+    cmd->cause_ns[cause] += scarp_time_ns(drive) - cmd->mark_ns;
+    cmd->mark_ns = scarp_time_ns(drive);
+}
+
+/* It ends with a flash read: the part that ended last explains it. */
+void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
+                      const ScarpAccount *account);
+/*
+ * It ends with the program of a unit that came into the buffer at created_ns
+ * and then waited rmw_ns for the rest of its bytes.
+ */
+void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
+                         int64_t rmw_ns, const ScarpAccount *account);
+/* It ends as the rest of such a unit's bytes is known. */
+void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
+                     int64_t rmw_ns);
+
+#endif /* SCARP_CAUSES_OPS_H */

@@ -1,0 +1,53 @@
+/*
+ * causes: where time goes.  Owns the clock of each die (what it did, and for
+ * how long) and the account of each flash command (what it waited for, and
+ * what it spent its own time on).
+ *
+ * This is the one place where a command's life is split into its causes
+ * (docs/model.md).  Others say "from now on the die does this", "until then
+ * it waits for the channel", "this command ends with that flash command"; the
+ * sums are made here.  It asks core for the time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CAUSES_STATE_H
+#define SCARP_CAUSES_STATE_H
+
+#include "core/state.h"
+
+/*
+ * What a die does, as a command that waits for it sees it; in the order of the
+ * causes from SCARP_CAUSE_DIE_HOST_READ, but for the last.
+ */
+typedef enum {
+    DIE_HOST_READ,
+    DIE_HOST_PROGRAM,
+    DIE_GC_READ,
+    DIE_GC_PROGRAM,
+    DIE_ERASE,
+    DIE_GC_HELD,
+    DIE_IDLE, /* a command that waits for an idle die waits for space */
+    DIE_SUSPEND,
+    DIE_ACTIVITY__COUNT
+} ScarpDieActivity;
+
+/* What a flash command itself spends its time on. */
+typedef enum {
+    OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT
+} ScarpOwnCause;
+
+typedef struct {
+    ScarpDieActivity activity;
+    int64_t since_ns; /* of activity */
+    int64_t spent_ns[DIE_ACTIVITY__COUNT]; /* all of the past */
+} ScarpDieClock;
+
+enum { SCARP_CLOCK_SPENT_AT = offsetof(ScarpDieClock, spent_ns) };
+
+typedef struct {
+    int64_t mark_ns; /* end of what is accounted */
+    int64_t own_ns[OWN__COUNT];
+    int64_t waited_ns[DIE_ACTIVITY__COUNT]; /* queued: less the die's spent */
+} ScarpAccount;
+
+#endif /* SCARP_CAUSES_STATE_H */

@@ -1,0 +1,21 @@
+/*
+ * The laws of the tables, checked from scratch: each room has its own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "redundancy/ops.h"
+
+bool scarp_check(const ScarpDrive *drive, GError **error)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (!scarp_blocks_check(drive, p, error)) {
+            return false;
+        }
+    }
+    if (!scarp_map_check(drive, error)) {
+        return false;
+    }
+    /* What is in flight changes little, and contents take long. */
+    return !scarp_has_parity(drive) ||
+           scarp_parity_check(drive, !scarp_in_device(drive), error);
+}

@@ -1,0 +1,64 @@
+/*
+ * Lists of NVMe commands, linked by ScarpCmd.next: a command is in one at most.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_COMMAND_QUEUE_H
+#define SCARP_COMMAND_QUEUE_H
+
+#include "forward.h"
+#include "scarp.h"
+
+struct ScarpCmdQueue {
+    ScarpCmd *head, *tail;
+};
+
+/* The oldest, or NULL; the others by ScarpCmd.next. */
+static inline ScarpCmd *scarp_cmd_first(const ScarpCmdQueue *queue)
+{
+    return queue->head;
+}
+
+/* The newest; there must be one. */
+static inline ScarpCmd *scarp_cmd_last(const ScarpCmdQueue *queue)
+{
+    return queue->tail;
+}
+
+static inline void scarp_cmd_push(ScarpCmdQueue *queue, ScarpCmd *cmd)
+{
+    cmd->next = NULL;
+    if (queue->head) {
+        queue->tail->next = cmd;
+    } else {
+        queue->head = cmd;
+    }
+    queue->tail = cmd;
+}
+
+static inline ScarpCmd *scarp_cmd_pop(ScarpCmdQueue *queue)
+{
+    ScarpCmd *cmd = queue->head;
+
+    if (cmd) {
+        queue->head = cmd->next;
+    }
+    return cmd;
+}
+
+/* Removes one of queue, wherever it stands. */
+static inline ScarpCmd *scarp_cmd_take(ScarpCmdQueue *queue, ScarpCmd *cmd)
+{
+    ScarpCmd *before = NULL;
+
+    for (ScarpCmd *at = queue->head; at != cmd; at = at->next) {
+        before = at;
+    }
+    *(before ? &before->next : &queue->head) = cmd->next;
+    if (queue->tail == cmd) {
+        queue->tail = before;
+    }
+    return cmd;
+}
+
+#endif /* SCARP_COMMAND_QUEUE_H */

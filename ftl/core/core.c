@@ -1,0 +1,71 @@
+/*
+ * The start and the end of core, and what an image keeps of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/ops.h"
+
+G_DEFINE_QUARK(scarp-error-quark, scarp_error)
+
+/* What a drive is never changes: written once, const for everyone else. */
+ScarpDrive *scarp_core_new(const ScarpDescription *desc,
+                           const ScarpConfig *config)
+{
+    ScarpDrive *drive = g_new0(ScarpDrive, 1);
+    ScarpGeometry geo = scarp_geometry(desc);
+
+    memcpy((void *)&drive->desc, desc, sizeof(*desc));
+    memcpy((void *)&drive->geo, &geo, sizeof(geo));
+    memcpy((void *)&drive->store_data, &config->store_data, sizeof(bool));
+    return drive;
+}
+
+bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
+                     GError **error G_GNUC_UNUSED)
+{
+    drive->core.seed = config->seed;
+    drive->core.random = scarp_random_state(config->seed);
+    scarp_events_init(&drive->core.events,
+                      scarp_hold_source(drive) + 1);
+    return true;
+}
+
+void scarp_core_clear(ScarpDrive *drive)
+{
+    scarp_events_clear(&drive->core.events);
+}
+
+void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
+                     uint64_t seed, uint64_t random)
+{
+    drive->core.past_ns = life_ns;
+    drive->core.next_seq = next_seq;
+    if (seed == drive->core.seed) {
+        drive->core.random = random;
+    }
+}
+
+uint64_t scarp_policy_random_state(const ScarpDrive *drive)
+{
+    return drive->core.random;
+}
+
+int64_t scarp_now_ns(const ScarpDrive *drive)
+{
+    return drive->core.now_ns;
+}
+
+int64_t scarp_next_event_ns(const ScarpDrive *drive)
+{
+    return scarp_event_next_ns(drive);
+}
+
+uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive)
+{
+    return (uint64_t)drive->geo.logical_units * drive->geo.unit_bytes;
+}
+
+uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive)
+{
+    return drive->geo.unit_bytes;
+}

@@ -1,0 +1,468 @@
+/*
+ * A drive's description: geometry, timing, controller, FTL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/description.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *group;
+    const char *name;
+    size_t offset;
+    uint64_t min;
+    uint64_t max;
+    const char *fallback; /* NULL: the key must be given */
+    bool list;            /* up to SCARP_LIST_VALUES, separated by ';' */
+} Key;
+
+#define KEY(group, name, min, max, fallback) \
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
+      false }
+#define LIST(group, name, min, max, fallback) \
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, true }
+
+static const Key keys[] = {
+    KEY("geometry", channels, 1, 256, NULL),
+    KEY("geometry", chips_per_channel, 1, 256, NULL),
+    KEY("geometry", dies_per_chip, 1, 64, NULL),
+    KEY("geometry", planes_per_die, 1, 16, NULL),
+    KEY("geometry", blocks_per_plane, 4, 1u << 20, NULL),
+    KEY("geometry", pages_per_block, 2, 4096, NULL),
+    KEY("geometry", page_bytes, 512, 32768, NULL),
+    LIST("timing", read_ns, 0, 1000000000, NULL),
+    LIST("timing", program_ns, 0, 1000000000, NULL),
+    KEY("timing", erase_ns, 0, 10000000000, NULL),
+    KEY("timing", command_ns, 0, 1000000, "200"),
+    KEY("timing", channel_mts, 1, 100000, NULL),
+    KEY("nand", cell_bits, 1, 4, "1"),
+    KEY("nand", layers, 1, 4096, "1"),
+    KEY("nand", layer_fastest_permille, 1, 10000, "1000"),
+    KEY("nand", layer_slowest_permille, 1, 10000, "1000"),
+    KEY("nand", multiplane, 0, 1, "0"),
+    KEY("nand", cache, 0, 1, "0"),
+    KEY("nand", copyback, 0, 1, "0"),
+    KEY("nand", suspend_program, 0, 1, "0"),
+    KEY("nand", suspend_erase, 0, 1, "0"),
+    KEY("nand", suspend_limit, 1, 1000, "8"),
+    KEY("nand", suspend_min_ns, 0, 1000000000, "100000"),
+    KEY("nand", suspend_ns, 0, 10000000, "20000"),
+    KEY("nand", resume_ns, 0, 10000000, "10000"),
+    KEY("nand", bad_blocks_permille, 0, 500, "0"),
+    KEY("nand", endurance_erases, 0, 1u << 30, "0"),
+    KEY("controller", firmware_ns, 0, 100000000, NULL),
+    KEY("controller", link_mbs, 0, 1000000, "0"),
+    KEY("controller", pcie_generation, 0, 5, "0"),
+    KEY("controller", pcie_lanes, 0, 32, "0"),
+    KEY("controller", slots, 1, 65536, "1024"),
+    KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
+    KEY("ftl", unit_bytes, 0, 32768, "0"),
+    KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
+    KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
+    KEY("ftl", recovery, 0, 1, "0"),
+    KEY("ftl", parity_width, 0, 32, "0"),
+    KEY("ftl", parity_stripes, 2, 65536, "64"),
+    KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
+    KEY("gc", separate_active_block, 0, 1, "1"),
+    KEY("gc", victim_candidates, 1, 64, "8"),
+    KEY("gc", background_free_blocks, 0, 1u << 20, "0"),
+    KEY("gc", wear_spread_erases, 0, 1u << 30, "0"),
+};
+
+static bool parse_number(const Key *key, const char *text, uint64_t *value,
+                         GError **error)
+{
+    g_autofree char *trimmed = g_strstrip(g_strdup(text));
+    guint64 number;
+
+    if (!g_ascii_string_to_unsigned(trimmed, 10, key->min, key->max, &number,
+                                    NULL)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "%s.%s=%s: must be a whole number from %" G_GUINT64_FORMAT
+                    " to %" G_GUINT64_FORMAT,
+                    key->group, key->name, trimmed, key->min, key->max);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+static bool parse_list(const Key *key, const char *text, uint64_t *values,
+                       GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(text, ";", -1);
+    guint n = g_strv_length(items);
+
+    /* GKeyFile allows a separator at the end of a list. */
+    if (n > 1 && !*g_strstrip(items[n - 1])) {
+        n--;
+    }
+    if (n < 1 || n > SCARP_LIST_VALUES) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "%s.%s=%s: must be one value, or nand.cell_bits values "
+                    "separated by ';'", key->group, key->name, text);
+        return false;
+    }
+    for (guint i = 0; i < n; i++) {
+        if (!parse_number(key, items[i], &values[i], error)) {
+            return false;
+        }
+    }
+    values[SCARP_LIST_COUNT] = n;
+    return true;
+}
+
+static bool parse_allocation(ScarpDescription *desc, const char *text,
+                             GError **error)
+{
+    g_autofree char *order = g_strstrip(g_strdup(text));
+
+    if (!strcmp(order, "dynamic")) {
+        g_strlcpy(desc->allocation, order, sizeof(desc->allocation));
+        return true;
+    }
+    if (strlen(order) == 4 && strchr(order, 'c') && strchr(order, 'w') &&
+        strchr(order, 'd') && strchr(order, 'p')) {
+        g_strlcpy(desc->allocation, order, sizeof(desc->allocation));
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "ftl.allocation=%s: must be an order of the letters c, w, d, p "
+                "(channel, way, die, plane), such as cwdp, or dynamic", order);
+    return false;
+}
+
+static const Key *find_key(const char *group, const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (!strcmp(keys[i].group, group) && !strcmp(keys[i].name, name)) {
+            return &keys[i];
+        }
+    }
+    return NULL;
+}
+
+static bool unknown_key(const char *where, const char *group, const char *name,
+                        GError **error)
+{
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (!strcmp(keys[i].group, group)) {
+            g_string_append_printf(allowed, " %s.%s", group, keys[i].name);
+        }
+    }
+    if (!strcmp(group, "ftl")) {
+        g_string_append(allowed, " ftl.allocation");
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "%s: unknown key %s.%s; allowed are%s", where, group, name,
+                allowed->len ? allowed->str
+                             : " the groups geometry timing nand controller "
+                               "ftl gc");
+    return false;
+}
+
+static bool set_key(ScarpDescription *desc, const char *where,
+                    const char *group, const char *name, const char *text,
+                    GError **error)
+{
+    const Key *key = find_key(group, name);
+    uint64_t *value;
+
+    if (!strcmp(group, "ftl") && !strcmp(name, "allocation")) {
+        return parse_allocation(desc, text, error);
+    }
+    if (!key) {
+        return unknown_key(where, group, name, error);
+    }
+    value = (uint64_t *)((char *)desc + key->offset);
+    return key->list ? parse_list(key, text, value, error)
+                     : parse_number(key, text, value, error);
+}
+
+static bool load_file(ScarpDescription *desc, GKeyFile *file, const char *path,
+                      GError **error)
+{
+    g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
+
+    for (char **group = groups; *group; group++) {
+        g_auto(GStrv) names = g_key_file_get_keys(file, *group, NULL, NULL);
+
+        for (char **name = names; name && *name; name++) {
+            g_autofree char *text =
+                g_key_file_get_value(file, *group, *name, NULL);
+
+            if (!set_key(desc, path, *group, *name, text, error)) {
+                g_prefix_error(error, "%s: ", path);
+                return false;
+            }
+        }
+        if (!names || !*names) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "%s: group [%s] is empty", path, *group);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (g_key_file_has_key(file, keys[i].group, keys[i].name, NULL)) {
+            continue;
+        }
+        if (!keys[i].fallback) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "%s: key %s.%s is missing; a whole number from %"
+                        G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                        " is needed", path, keys[i].group, keys[i].name,
+                        keys[i].min, keys[i].max);
+            return false;
+        }
+        set_key(desc, path, keys[i].group, keys[i].name, keys[i].fallback,
+                NULL);
+    }
+    return true;
+}
+
+static bool apply_overrides(ScarpDescription *desc, const char *overrides,
+                            GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(overrides, ",", -1);
+
+    for (char **item = items; *item; item++) {
+        char *equals = strchr(*item, '=');
+        char *dot = strchr(*item, '.');
+
+        if (!equals || !dot || dot > equals) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "overrides: '%s' must be group.key=value", *item);
+            return false;
+        }
+        *dot = *equals = '\0';
+        if (!set_key(desc, "overrides", *item, dot + 1, equals + 1, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_list(const char *name, const uint64_t *values,
+                       const ScarpDescription *d, GError **error)
+{
+    uint64_t n = values[SCARP_LIST_COUNT];
+
+    if (n == 1 || n == d->cell_bits) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s: has %" G_GUINT64_FORMAT " values; one, or nand.cell_bits=%"
+                G_GUINT64_FORMAT " are needed", name, n, d->cell_bits);
+    return false;
+}
+
+/*
+ * The link's rate, given as such or as PCIe generation and lanes (PCI Express
+ * base specification: a lane's transfers, and what its line code leaves).
+ */
+static bool set_link(ScarpDescription *d, GError **error)
+{
+    static const struct {
+        uint64_t mts, data_bits, line_bits;
+    } lane[] = {
+        { 2500, 8, 10 }, { 5000, 8, 10 }, { 8000, 128, 130 },
+        { 16000, 128, 130 }, { 32000, 128, 130 },
+    };
+    bool pcie = d->pcie_generation && d->pcie_lanes;
+
+    if (d->link_mbs ? d->pcie_generation || d->pcie_lanes : !pcie) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.link_mbs=%" G_GUINT64_FORMAT
+                    ", pcie_generation=%" G_GUINT64_FORMAT ", pcie_lanes=%"
+                    G_GUINT64_FORMAT ": either link_mbs, or pcie_generation "
+                    "and pcie_lanes must be given, and the others be 0",
+                    d->link_mbs, d->pcie_generation, d->pcie_lanes);
+        return false;
+    }
+    if (pcie) {
+        size_t i = d->pcie_generation - 1;
+
+        d->link_mbs = d->pcie_lanes * lane[i].mts * lane[i].data_bits /
+                      (lane[i].line_bits * 8);
+    }
+    return true;
+}
+
+/* Stripes are of whole pages, each with its die. */
+static bool check_parity(const ScarpDescription *d, GError **error)
+{
+    if (!d->parity_width) {
+        return true;
+    }
+    if (d->parity_width < 2) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.parity_width=%" G_GUINT64_FORMAT ": must be 0, or "
+                    "from 2 to 32", d->parity_width);
+        return false;
+    }
+    if (d->unit_bytes && d->unit_bytes != d->page_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.unit_bytes=%" G_GUINT64_FORMAT ": with "
+                    "ftl.parity_width it must be 0, or geometry.page_bytes=%"
+                    G_GUINT64_FORMAT, d->unit_bytes, d->page_bytes);
+        return false;
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.parity_width it must be "
+                    "an order of the letters c, w, d, p");
+        return false;
+    }
+    return true;
+}
+
+static bool check(const ScarpDescription *d, GError **error)
+{
+    uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
+                      d->planes_per_die;
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t logical = plane_pages * 1000 /
+                       (1000 + d->over_provisioning_permille);
+    uint64_t needed = scarp_reserved_blocks(d);
+    uint64_t unusable, least_buffer = 2 * d->page_bytes;
+    uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
+
+    if (d->page_bytes & (d->page_bytes - 1)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "geometry.page_bytes=%" G_GUINT64_FORMAT
+                    ": must be a power of two from 512 to 32768",
+                    d->page_bytes);
+        return false;
+    }
+    if (d->unit_bytes & (d->unit_bytes - 1) || d->unit_bytes > d->page_bytes ||
+        (d->unit_bytes && (d->unit_bytes < 512 ||
+                           d->page_bytes / d->unit_bytes > SCARP_MAX_UNITS))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.unit_bytes=%" G_GUINT64_FORMAT ": must be a power of "
+                    "two from 512 to geometry.page_bytes, at most %d in a page",
+                    d->unit_bytes, SCARP_MAX_UNITS);
+        return false;
+    }
+    if (!check_list("timing.read_ns", d->read_ns, d, error) ||
+        !check_list("timing.program_ns", d->program_ns, d, error) ||
+        !check_parity(d, error)) {
+        return false;
+    }
+    if (d->buffer_bytes && d->buffer_bytes < least_buffer) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.buffer_bytes=%" G_GUINT64_FORMAT ": must be 0, "
+                    "or at least %" G_GUINT64_FORMAT ", two pages",
+                    d->buffer_bytes, least_buffer);
+        return false;
+    }
+    if (d->background_free_blocks &&
+        d->background_free_blocks <= d->trigger_free_blocks) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gc.background_free_blocks=%" G_GUINT64_FORMAT ": must be "
+                    "0, or more than gc.trigger_free_blocks=%" G_GUINT64_FORMAT,
+                    d->background_free_blocks, d->trigger_free_blocks);
+        return false;
+    }
+    if (planes > 65536) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "geometry.channels x chips_per_channel x dies_per_chip x "
+                    "planes_per_die = %" G_GUINT64_FORMAT
+                    ": at most 65536 planes are allowed", planes);
+        return false;
+    }
+    if (planes * plane_pages * units >= UINT32_MAX) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "geometry.blocks_per_plane: %" G_GUINT64_FORMAT
+                    " mapping units in all do not fit a 4-byte entry; at most "
+                    "4294967294 are allowed", planes * plane_pages * units);
+        return false;
+    }
+    /* A block with less than a page of invalid units is not collected. */
+    unusable = d->blocks_per_plane * (units - 1) / units;
+    if (needed >= d->blocks_per_plane ||
+        logical + needed * d->pages_per_block + unusable > plane_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
+                    ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
+                    "gc.trigger_free_blocks + ftl.streams + 2, and room for "
+                    "units that share a page, = %" G_GUINT64_FORMAT
+                    " are needed",
+                    d->over_provisioning_permille,
+                    (plane_pages - logical) / d->pages_per_block,
+                    (needed * d->pages_per_block + unusable +
+                     d->pages_per_block - 1) / d->pages_per_block);
+        return false;
+    }
+    return true;
+}
+
+static bool load(ScarpDescription *desc, GKeyFile *file, const char *name,
+                 const char *overrides, GError **error)
+{
+    memset(desc, 0, sizeof(*desc));
+    g_strlcpy(desc->allocation, "cwdp", sizeof(desc->allocation));
+    return load_file(desc, file, name, error) &&
+           (!overrides || !*overrides ||
+            apply_overrides(desc, overrides, error)) &&
+           set_link(desc, error) && check(desc, error);
+}
+
+bool scarp_description_load(ScarpDescription *desc, const char *path,
+                            const char *overrides, GError **error)
+{
+    g_autoptr(GKeyFile) file = g_key_file_new();
+    g_autoptr(GError) cause = NULL;
+
+    if (!g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, &cause)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "description=%s: %s", path, cause->message);
+        return false;
+    }
+    return load(desc, file, path, overrides, error);
+}
+
+bool scarp_description_parse(ScarpDescription *desc, const char *text,
+                             const char *name, const char *overrides,
+                             GError **error)
+{
+    g_autoptr(GKeyFile) file = g_key_file_new();
+    g_autoptr(GError) cause = NULL;
+
+    if (!g_key_file_load_from_data(file, text, strlen(text), G_KEY_FILE_NONE,
+                                   &cause)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "%s: its description: %s", name, cause->message);
+        return false;
+    }
+    return load(desc, file, name, overrides, error);
+}
+
+char *scarp_description_text(const ScarpDescription *desc)
+{
+    GString *text = g_string_new(NULL);
+    ScarpDescription d = *desc;
+
+    if (d.pcie_lanes) {
+        d.link_mbs = 0; /* it follows from them */
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        const uint64_t *value =
+            (const uint64_t *)((const char *)&d + keys[i].offset);
+        uint64_t n = keys[i].list ? value[SCARP_LIST_COUNT] : 1;
+
+        if (!i || strcmp(keys[i].group, keys[i - 1].group)) {
+            g_string_append_printf(text, "[%s]\n", keys[i].group);
+        }
+        g_string_append_printf(text, "%s=", keys[i].name);
+        for (uint64_t j = 0; j < n; j++) {
+            g_string_append_printf(text, "%s%" G_GUINT64_FORMAT, j ? ";" : "",
+                                   value[j]);
+        }
+        g_string_append_c(text, '\n');
+    }
+    g_string_append_printf(text, "[ftl]\nallocation=%s\n", d.allocation);
+    return g_string_free(text, false);
+}

@@ -1,0 +1,95 @@
+/*
+ * A drive's description: geometry, timing, controller, FTL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_DESCRIPTION_H
+#define SCARP_DESCRIPTION_H
+
+#include "scarp.h"
+
+#define SCARP_MAX_UNITS 64 /* in a page */
+#define SCARP_MAX_STREAMS 8
+
+enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
+
+typedef struct {
+    /* [geometry] */
+    uint64_t channels;
+    uint64_t chips_per_channel;
+    uint64_t dies_per_chip;
+    uint64_t planes_per_die;
+    uint64_t blocks_per_plane;
+    uint64_t pages_per_block;
+    uint64_t page_bytes;
+    /*
+     * [timing]  tR and tPROG have one value, or one per page type (LSB; CSB;
+     * MSB; …), nand.cell_bits of them; SCARP_LIST_COUNT names how many.
+     */
+    uint64_t read_ns[SCARP_LIST];
+    uint64_t program_ns[SCARP_LIST];
+    uint64_t erase_ns;     /* tBERS */
+    uint64_t command_ns;   /* command and address cycles on the channel */
+    uint64_t channel_mts;  /* 8-bit bus: mega-transfers = 10^6 bytes a second */
+    /* [nand]; switches are 0 or 1 */
+    uint64_t cell_bits;         /* page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
+    uint64_t layers;            /* of a block; speed changes linearly */
+    uint64_t layer_fastest_permille; /* of tR and tPROG, first layer */
+    uint64_t layer_slowest_permille; /* ditto, last layer */
+    uint64_t multiplane;        /* host commands of a die run together */
+    uint64_t cache;             /* cache read and cache program */
+    uint64_t copyback;          /* GC inside a plane moves no data out */
+    uint64_t suspend_program;   /* a host read suspends a program */
+    uint64_t suspend_erase;     /* ditto an erase */
+    uint64_t suspend_limit;     /* times that one operation is suspended */
+    uint64_t suspend_min_ns;    /* less left than this: not worth it */
+    uint64_t suspend_ns;        /* from the command to a usable array */
+    uint64_t resume_ns;         /* from the command to progress again */
+    uint64_t bad_blocks_permille; /* set aside from the start, by the seed */
+    uint64_t endurance_erases;  /* a block goes bad after so many; 0: never */
+    /* [controller] */
+    uint64_t firmware_ns;  /* per command, pipelined */
+    uint64_t link_mbs;     /* host link, 10^6 bytes a second, each direction */
+    uint64_t pcie_generation; /* link_mbs follows from these, where given */
+    uint64_t pcie_lanes;
+    uint64_t slots;        /* commands in the device at once */
+    uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
+    /* [ftl] */
+    uint64_t unit_bytes;   /* mapping unit; 0: a page */
+    uint64_t over_provisioning_permille; /* (raw - logical) / logical */
+    uint64_t streams;   /* of the host, each with blocks of its own */
+    uint64_t recovery;  /* spare areas tell when a unit was written */
+    uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
+    uint64_t parity_stripes; /* whose parity is in RAM, at most */
+    char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
+    /* [gc] */
+    uint64_t trigger_free_blocks; /* per plane: collect at or below it */
+    uint64_t separate_active_block;
+    uint64_t victim_candidates;   /* exact ties shown to the victim policy */
+    uint64_t background_free_blocks; /* collect when idle below it; 0: off */
+    uint64_t wear_spread_erases;  /* static levelling above it; 0: off */
+} ScarpDescription;
+
+/*
+ * Blocks of a plane that need not hold data: free ones, and the open ones of
+ * GC, of each stream, and of a policy that puts one aside.
+ */
+static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
+{
+    return d->trigger_free_blocks + 2 + d->streams;
+}
+
+/*
+ * Read path, then apply overrides ("group.key=value,…" or NULL), then check
+ * that the values can work together.
+ */
+bool scarp_description_load(ScarpDescription *desc, const char *path,
+                            const char *overrides, GError **error);
+/* The same for a text; name is what errors call it. */
+bool scarp_description_parse(ScarpDescription *desc, const char *text,
+                             const char *name, const char *overrides,
+                             GError **error);
+/* Every key with its value, as a description; g_free() it. */
+char *scarp_description_text(const ScarpDescription *desc);
+
+#endif /* SCARP_DESCRIPTION_H */

@@ -1,0 +1,252 @@
+/*
+ * Lanes, and a winner tree for what comes out of order.
+ *
+ * Comparisons are written as choices, or masks, not as branches: which source
+ * is earlier cannot be predicted.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/event.h"
+
+#define NONE UINT32_MAX
+#define NOWHERE SCARP_HEAD__COUNT
+
+static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
+{
+    return (ScarpEventKey)time_ns << 64 | seq;
+}
+
+static inline void set_head(ScarpEvents *events, uint32_t head,
+                            int64_t time_ns, uint64_t seq)
+{
+    uint64_t value = (uint64_t)time_ns * SCARP_HEAD__COUNT + head;
+
+    events->head[head] = value;
+    events->head_seq[head] = seq;
+    events->least = MIN(events->least, value);
+}
+
+static inline uint64_t least_of(const uint64_t *head)
+{
+    return MIN(MIN(MIN(head[0], head[1]), MIN(head[2], head[3])),
+               MIN(MIN(head[4], head[5]), MIN(head[6], head[7])));
+}
+
+static inline void clear_head(ScarpEvents *events, uint32_t head)
+{
+    events->head[head] = UINT64_MAX;
+    events->least = least_of(events->head);
+}
+
+/*
+ * Of those at the time of value the one that was set first.  Not rare: a die's
+ * transfer ends when its channel is free for another's.
+ */
+static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
+{
+    uint64_t first_seq = UINT64_MAX;
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
+        uint64_t seq = (events->head[i] ^ value) < SCARP_HEAD__COUNT
+                           ? events->head_seq[i] : UINT64_MAX;
+
+        first = seq < first_seq ? i : first;
+        first_seq = MIN(seq, first_seq);
+    }
+    return first;
+}
+
+uint32_t scarp_events_take(ScarpEvents *events)
+{
+    uint64_t value = events->least;
+    uint32_t head = value % SCARP_HEAD__COUNT;
+
+    clear_head(events, head);
+    if ((events->least ^ value) < SCARP_HEAD__COUNT) {
+        events->head[head] = value;
+        head = first_set(events, value);
+        clear_head(events, head);
+    }
+    return head;
+}
+
+void scarp_events_init(ScarpEvents *events, uint32_t n_far)
+{
+    uint32_t n = 2;
+
+    while (n < n_far) {
+        n *= 2;
+    }
+    *events = (ScarpEvents) { .n_far = n_far, .n_leaves = n };
+    events->event = g_new0(ScarpEvent, n_far);
+    events->leaf = g_new(ScarpEventKey, n);
+    events->winner = g_new(uint32_t, n);
+    for (uint32_t i = 0; i < n_far; i++) {
+        events->event[i].place = NOWHERE;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        events->leaf[i] = key_of(SCARP_TIME_NEVER, 0);
+    }
+    for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
+        clear_head(events, i);
+    }
+    for (uint32_t i = 0; i < SCARP_EVENTS_LANES; i++) {
+        events->lane_first[i] = events->lane_last[i] = NONE;
+    }
+    for (uint32_t i = n - 1; i >= 1; i--) {
+        /* All keys are equal now, and the left child is as good as any. */
+        events->winner[i] = i >= n / 2 ? (i - n / 2) * 2
+                                       : events->winner[2 * i];
+    }
+}
+
+void scarp_events_clear(ScarpEvents *events)
+{
+    g_clear_pointer(&events->event, g_free);
+    g_clear_pointer(&events->leaf, g_free);
+    g_clear_pointer(&events->winner, g_free);
+}
+
+void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
+{
+    if (time_ns == SCARP_TIME_NEVER) {
+        clear_head(events, SCARP_HEAD_NEAR + near);
+        return;
+    }
+    if (events->head[SCARP_HEAD_NEAR + near] == events->least) {
+        clear_head(events, SCARP_HEAD_NEAR + near); /* it may become later */
+    }
+    set_head(events, SCARP_HEAD_NEAR + near, time_ns, events->next_seq++);
+}
+
+static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
+{
+    uint32_t *winner = events->winner;
+    uint32_t best = source, rival = source ^ 1;
+    uint32_t node = (events->n_leaves + source) / 2;
+
+    events->leaf[source] = key;
+    for (;;) {
+        ScarpEventKey rival_key = events->leaf[rival];
+        bool earlier = rival_key < key;
+        uint32_t before = winner[node];
+
+        best = earlier ? rival : best;
+        key = earlier ? rival_key : key;
+        winner[node] = best;
+        if (before != source && before == best) {
+            return; /* and so it is further up */
+        }
+        if (node == 1) {
+            break;
+        }
+        rival = winner[node ^ 1];
+        node /= 2;
+    }
+    clear_head(events, SCARP_HEAD_TREE);
+    if (key >> 64 != SCARP_TIME_NEVER) {
+        set_head(events, SCARP_HEAD_TREE, key >> 64, key);
+    }
+}
+
+/* What comes after a lane's first one is its first one; its head is clear. */
+static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
+{
+    events->lane_first[lane] = next;
+    if (next == NONE) {
+        events->lane_last[lane] = NONE;
+    } else {
+        ScarpEvent *event = &events->event[next];
+
+        event->prev = NONE;
+        set_head(events, lane, event->time_ns, event->seq);
+    }
+}
+
+uint32_t scarp_events_lane_taken(ScarpEvents *events, uint32_t lane)
+{
+    uint32_t source = events->lane_first[lane];
+    ScarpEvent *event = &events->event[source];
+
+    event->place = NOWHERE;
+    behead(events, lane, event->next);
+    return source;
+}
+
+static void unlink_lane(ScarpEvents *events, uint32_t source)
+{
+    ScarpEvent *event = &events->event[source];
+    uint32_t lane = event->place;
+
+    event->place = NOWHERE;
+    if (event->prev == NONE) {
+        clear_head(events, lane);
+        behead(events, lane, event->next);
+        return;
+    }
+    events->event[event->prev].next = event->next;
+    *(event->next == NONE ? &events->lane_last[lane]
+                          : &events->event[event->next].prev) = event->prev;
+}
+
+static void forget(ScarpEvents *events, uint32_t source)
+{
+    if (events->event[source].place == SCARP_HEAD_TREE) {
+        events->event[source].place = NOWHERE;
+        set_leaf(events, source, key_of(SCARP_TIME_NEVER, 0));
+    } else if (events->event[source].place != NOWHERE) {
+        unlink_lane(events, source);
+    }
+}
+
+uint32_t scarp_events_tree_taken(ScarpEvents *events)
+{
+    uint32_t source = events->winner[1];
+
+    forget(events, source);
+    return source;
+}
+
+void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns)
+{
+    ScarpEvent *event = &events->event[source];
+
+    if (time_ns == SCARP_TIME_NEVER) {
+        forget(events, source);
+        return;
+    }
+    if (event->place < SCARP_EVENTS_LANES) {
+        unlink_lane(events, source);
+    }
+    event->place = SCARP_HEAD_TREE;
+    set_leaf(events, source, key_of(time_ns, events->next_seq++));
+}
+
+void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
+                           int64_t time_ns)
+{
+    ScarpEvent *event = &events->event[source];
+    uint32_t last;
+
+    if (event->place != NOWHERE) {
+        forget(events, source);
+    }
+    last = events->lane_last[lane];
+    if (last != NONE && time_ns < events->event[last].time_ns) {
+        scarp_events_set(events, source, time_ns);
+        return;
+    }
+    event->time_ns = time_ns;
+    event->seq = events->next_seq++;
+    event->place = lane;
+    event->prev = last;
+    event->next = NONE;
+    events->lane_last[lane] = source;
+    if (last == NONE) {
+        events->lane_first[lane] = source;
+        set_head(events, lane, time_ns, event->seq);
+    } else {
+        events->event[last].next = source;
+    }
+}

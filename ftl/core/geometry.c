@@ -1,0 +1,37 @@
+/*
+ * Sizes of a drive that follow from its description.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/geometry.h"
+
+ScarpGeometry scarp_geometry(const ScarpDescription *d)
+{
+    ScarpGeometry geo = { 0 };
+
+    geo.unit_bytes = d->unit_bytes ? d->unit_bytes : d->page_bytes;
+    geo.units_per_page = d->page_bytes / geo.unit_bytes;
+    geo.units_per_block = geo.units_per_page * d->pages_per_block;
+    geo.units_per_plane = geo.units_per_block * d->blocks_per_plane;
+    geo.n_dies = d->channels * d->chips_per_channel * d->dies_per_chip;
+    geo.n_planes = geo.n_dies * d->planes_per_die;
+    geo.n_blocks = geo.n_planes * d->blocks_per_plane;
+    geo.unit_shift = __builtin_ctz(geo.unit_bytes);
+    geo.page_shift = __builtin_ctz(geo.units_per_page);
+    geo.by_units_per_block = scarp_divisor(geo.units_per_block);
+    geo.by_units_per_plane = scarp_divisor(geo.units_per_plane);
+    geo.by_blocks_per_plane = scarp_divisor(d->blocks_per_plane);
+    geo.by_planes_per_die = scarp_divisor(d->planes_per_die);
+    geo.by_dies_per_channel = scarp_divisor(d->chips_per_channel *
+                                            d->dies_per_chip);
+    geo.by_planes = scarp_divisor(geo.n_planes);
+    /* The same number for each plane, so that striping fills them evenly. */
+    geo.mapped_units = d->blocks_per_plane * d->pages_per_block * 1000 /
+                       (1000 + d->over_provisioning_permille) * geo.n_planes *
+                       geo.units_per_page;
+    geo.logical_units = geo.mapped_units;
+    if (d->parity_width) {
+        geo.logical_units -= geo.mapped_units / d->parity_width;
+    }
+    return geo;
+}

@@ -1,0 +1,38 @@
+/*
+ * Sizes of a drive that follow from its description, fixed when it is made.
+ *
+ * Addresses: an LPN names a logical mapping unit, a PPN a physical one.  A
+ * flash page holds units_per_page of them, next to each other.  Planes, dies
+ * and blocks are numbered through the whole drive: channel, then chip, die,
+ * plane, block.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_GEOMETRY_H
+#define SCARP_GEOMETRY_H
+
+#include "core/description.h"
+#include "core/divisor.h"
+
+#define SCARP_NONE UINT32_MAX /* no unit, no block, no plane */
+#define SCARP_CACHE_LINE 64
+
+typedef struct {
+    uint32_t n_dies, n_planes, n_blocks;
+    uint32_t units_per_page, units_per_block, units_per_plane, unit_bytes;
+    uint32_t logical_units; /* that the host may address */
+    uint32_t mapped_units;  /* those, then a parity of each stripe */
+    uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
+    ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
+        by_planes_per_die, by_dies_per_channel, by_planes;
+} ScarpGeometry;
+
+ScarpGeometry scarp_geometry(const ScarpDescription *desc);
+
+/* Physical units of the whole drive. */
+static inline uint64_t scarp_geometry_units(const ScarpGeometry *geo)
+{
+    return (uint64_t)geo->units_per_plane * geo->n_planes;
+}
+
+#endif /* SCARP_GEOMETRY_H */

@@ -1,0 +1,245 @@
+/*
+ * What other rooms may ask of core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CORE_OPS_H
+#define SCARP_CORE_OPS_H
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/visit.h"
+#include "drive.h"
+
+/* ---- Time and order ---------------------------------------------------- */
+
+static inline int64_t scarp_time_ns(const ScarpDrive *drive)
+{
+    return drive->core.now_ns;
+}
+
+/* The caller's clock has moved on; no event lies before time_ns. */
+static inline void scarp_time_set(ScarpDrive *drive, int64_t time_ns)
+{
+    drive->core.now_ns = time_ns;
+}
+
+/* Lived before its clock began; not 0 when it started from an image. */
+static inline int64_t scarp_past_ns(const ScarpDrive *drive)
+{
+    return drive->core.past_ns;
+}
+
+/* Since it was new. */
+static inline int64_t scarp_life_ns(const ScarpDrive *drive)
+{
+    return drive->core.past_ns + drive->core.now_ns;
+}
+
+/* The next number of one order: commands, flash commands, units. */
+static inline uint64_t scarp_next_seq(ScarpDrive *drive)
+{
+    return drive->core.next_seq++;
+}
+
+/* How many of them there were. */
+static inline uint64_t scarp_seq_count(const ScarpDrive *drive)
+{
+    return drive->core.next_seq;
+}
+
+static inline uint64_t scarp_seed(const ScarpDrive *drive)
+{
+    return drive->core.seed;
+}
+
+/* The policies' generator. */
+static inline uint64_t scarp_policy_random(ScarpDrive *drive)
+{
+    return scarp_random(&drive->core.random);
+}
+
+static inline uint32_t scarp_policy_random_below(ScarpDrive *drive, uint64_t n)
+{
+    return scarp_random_below(&drive->core.random, n);
+}
+
+/* A law was broken: no command succeeds from now on. */
+static inline void scarp_law_broken(ScarpDrive *drive)
+{
+    drive->core.broken = true;
+}
+
+static inline bool scarp_is_broken(const ScarpDrive *drive)
+{
+    return drive->core.broken;
+}
+
+/* NVMe commands that were dispatched and have not ended; hil counts them. */
+static inline uint32_t scarp_in_device(const ScarpDrive *drive)
+{
+    return drive->core.in_device;
+}
+
+static inline void scarp_in_device_change(ScarpDrive *drive, int change)
+{
+    drive->core.in_device += change;
+}
+
+/* A drive, of which nothing but what it is has been set; g_free() it. */
+ScarpDrive *scarp_core_new(const ScarpDescription *desc,
+                           const ScarpConfig *config);
+bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
+                     GError **error);
+void scarp_core_clear(ScarpDrive *drive);
+/*
+ * From an image.  Another seed than its own asks for another course: random is
+ * then left as it is.
+ */
+void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
+                     uint64_t seed, uint64_t random);
+/* The state of the policies' generator, for an image. */
+uint64_t scarp_policy_random_state(const ScarpDrive *drive);
+
+/* ---- Addresses ---------------------------------------------------------- */
+
+static inline uint32_t scarp_bytes_lpn(const ScarpDrive *drive,
+                                       uint64_t offset_bytes)
+{
+    return offset_bytes >> drive->geo.unit_shift;
+}
+
+static inline uint32_t scarp_ppn_block(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_divide(ppn, drive->geo.by_units_per_block);
+}
+
+static inline uint32_t scarp_block_ppn(const ScarpDrive *drive, uint32_t block)
+{
+    return block * drive->geo.units_per_block;
+}
+
+static inline uint32_t scarp_ppn_plane(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_divide(ppn, drive->geo.by_units_per_plane);
+}
+
+static inline uint32_t scarp_block_plane(const ScarpDrive *drive,
+                                         uint32_t block)
+{
+    return scarp_divide(block, drive->geo.by_blocks_per_plane);
+}
+
+static inline uint32_t scarp_plane_die(const ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_divide(plane, drive->geo.by_planes_per_die);
+}
+
+static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_divide(die, drive->geo.by_dies_per_channel);
+}
+
+/* Page offset in its block: what the planes of a die must have in common. */
+static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
+{
+    return (ppn - scarp_block_ppn(drive, scarp_ppn_block(drive, ppn))) >>
+           drive->geo.page_shift;
+}
+
+/* The planes of a die: first to first + desc.planes_per_die - 1. */
+static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
+{
+    return die * (uint32_t)drive->desc.planes_per_die;
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+/*
+ * Who is woken: channels, dies, the timers of the axes of a scheme, each with
+ * at most one event; and, near, the stages of the host path.
+ */
+static inline uint32_t scarp_channel_source(uint32_t channel)
+{
+    return channel;
+}
+
+static inline uint32_t scarp_die_source(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->desc.channels + die;
+}
+
+static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
+                                          ScarpAxis axis)
+{
+    return drive->desc.channels + drive->geo.n_dies + axis;
+}
+
+/* The end of a hold on collections. */
+static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
+{
+    return scarp_timer_source(drive, AXIS__COUNT);
+}
+
+/* Sets the only event of source; SCARP_TIME_NEVER: it has none. */
+static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
+                                   int64_t time_ns)
+{
+    scarp_events_set(&drive->core.events, source, time_ns);
+}
+
+/* The same, of a kind whose events mostly come in the order of being set. */
+static inline void scarp_event_set_lane(ScarpDrive *drive, uint32_t lane,
+                                        uint32_t source, int64_t time_ns)
+{
+    scarp_events_set_lane(&drive->core.events, lane, source, time_ns);
+}
+
+static inline void scarp_event_set_near(ScarpDrive *drive, uint32_t near,
+                                        int64_t time_ns)
+{
+    scarp_events_set_near(&drive->core.events, near, time_ns);
+}
+
+static inline int64_t scarp_event_next_ns(const ScarpDrive *drive)
+{
+    return scarp_events_next_ns(&drive->core.events);
+}
+
+/* Whether there is one until time_ns, which is not later than the last. */
+static inline bool scarp_event_until(const ScarpDrive *drive, int64_t time_ns)
+{
+    return scarp_events_until(&drive->core.events, time_ns);
+}
+
+/*
+ * Takes the next event, which there must be, and moves the time on to it.
+ * True: *source is near; else one of the others.
+ */
+static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
+{
+    ScarpEvents *events = &drive->core.events;
+    uint32_t head;
+
+    drive->core.now_ns = scarp_events_next_ns(events);
+    head = scarp_events_take(events);
+    if (head < SCARP_EVENTS_LANES) {
+        *source = scarp_events_lane_taken(events, head);
+        return false;
+    }
+    if (head < SCARP_HEAD_TREE) {
+        *source = head - SCARP_HEAD_NEAR;
+        return true;
+    }
+    *source = scarp_events_tree_taken(events);
+    return false;
+}
+
+/* An axis of the scheme wants to be called back at time_ns, once. */
+static inline void scarp_timer_set(ScarpDrive *drive, ScarpAxis axis,
+                                   int64_t time_ns)
+{
+    scarp_event_set(drive, scarp_timer_source(drive, axis), time_ns);
+}
+
+#endif /* SCARP_CORE_OPS_H */

@@ -1,0 +1,33 @@
+/*
+ * core, the lowest room.  Owns: the time and the events that are to come, the
+ * numbers that put things in order, the policies' random numbers, and whether
+ * a law was broken.  Facts about a drive that are fixed when it is made
+ * (description.h, geometry.h) may be read by every room.
+ *
+ * Others ask it for the time, to be woken at a time, for the next number, for
+ * memory and pools.  It asks nobody.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CORE_STATE_H
+#define SCARP_CORE_STATE_H
+
+#include "core/command_queue.h"
+#include "core/description.h"
+#include "core/event.h"
+#include "core/geometry.h"
+#include "core/pool.h"
+#include "forward.h"
+
+typedef struct {
+    ScarpEvents events;
+    int64_t now_ns;    /* of the last event or call */
+    int64_t past_ns;   /* lived before this clock began: an image's */
+    uint64_t next_seq; /* of commands, flash commands and units */
+    uint64_t random;   /* state of the policies' generator */
+    uint64_t seed;
+    uint32_t in_device; /* commands dispatched and not ended */
+    bool broken;
+} ScarpCore;
+
+#endif /* SCARP_CORE_STATE_H */

@@ -1,0 +1,146 @@
+/*
+ * A command's way through the device, from the host's link to the flash and
+ * back.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+void scarp_flow_flushed(ScarpDrive *drive)
+{
+    ScarpCmd *flush;
+
+    while ((flush = scarp_buffer_next_flushed(drive))) {
+        scarp_hil_complete(drive, flush);
+        scarp_flow_dispatch(drive);
+    }
+}
+
+void scarp_flow_admit(ScarpDrive *drive)
+{
+    ScarpCmd *cmd;
+
+    while ((cmd = scarp_buffer_next_admitted(drive))) {
+        scarp_flow_put(drive, cmd);
+    }
+}
+
+static void deallocate(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    uint64_t end = cmd->offset_bytes + cmd->length_bytes;
+    uint32_t lpn = scarp_bytes_lpn(drive, cmd->offset_bytes +
+                                              drive->geo.unit_bytes - 1);
+
+    /* Only whole units: the rest keeps its data, as NVMe allows. */
+    for (; (uint64_t)(lpn + 1) * drive->geo.unit_bytes <= end; lpn++) {
+        scarp_buffer_deallocate(drive, lpn);
+    }
+    scarp_flow_put(drive, cmd);
+    scarp_flow_flushed(drive);
+    scarp_flow_admit(drive);
+}
+
+/* The command is in the device, and the data of a write has arrived. */
+static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    cmd->units_left = 1;
+    switch (cmd->op) {
+    case SCARP_OP_READ:
+        scarp_flow_read(drive, cmd);
+        scarp_flow_put(drive, cmd);
+        break;
+    case SCARP_OP_WRITE:
+    case SCARP_OP_WRITE_ZEROES:
+        if (scarp_buffer_write(drive, cmd)) {
+            scarp_flow_put(drive, cmd);
+        }
+        break;
+    case SCARP_OP_DEALLOCATE:
+        deallocate(drive, cmd);
+        break;
+    default:
+        scarp_buffer_flush(drive, cmd);
+        scarp_flow_flushed(drive);
+        break;
+    }
+    scarp_flow_take_served(drive);
+}
+
+void scarp_flow_dispatch(ScarpDrive *drive)
+{
+    ScarpCmd *cmd;
+
+    if (!scarp_hil_dispatch_begin(drive)) {
+        return;
+    }
+    while ((cmd = scarp_hil_dispatch_next(drive))) {
+        carry_out(drive, cmd);
+    }
+    scarp_hil_dispatch_end(drive);
+}
+
+void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    if (scarp_hil_put(drive, cmd)) {
+        scarp_flow_dispatch(drive);
+    }
+}
+
+void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage)
+{
+    ScarpCmd *cmd;
+
+    if (scarp_hil_stage_event(drive, stage, &cmd) == HIL_DATA_IN) {
+        carry_out(drive, cmd);
+    } else {
+        scarp_flow_dispatch(drive);
+    }
+}
+
+/* ---- For users of the library ------------------------------------------- */
+
+void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes)
+{
+    uint32_t lpn = scarp_bytes_lpn(drive, offset_bytes);
+
+    if (lpn < drive->geo.logical_units) {
+        scarp_map_expect(drive, lpn);
+        scarp_pack_expect(drive, lpn);
+    }
+}
+
+void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
+{
+    g_assert(now_ns >= scarp_time_ns(drive));
+    g_assert(cmd->op == SCARP_OP_FLUSH ||
+             cmd->offset_bytes + cmd->length_bytes <=
+                 scarp_drive_logical_bytes(drive));
+    if (cmd->op <= SCARP_OP_WRITE) {
+        /* Looked up when the firmware, or the link, is done with it. */
+        scarp_expect(drive, cmd->offset_bytes);
+    }
+    if (scarp_event_until(drive, now_ns)) {
+        scarp_run(drive, now_ns);
+    }
+    scarp_time_set(drive, now_ns);
+    scarp_hil_submit(drive, cmd);
+}
+
+ScarpCmd *scarp_reap(ScarpDrive *drive)
+{
+    return scarp_hil_reap(drive);
+}
+
+bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
+                     uint64_t length_bytes)
+{
+    uint64_t end = offset_bytes + length_bytes;
+
+    for (uint64_t lpn = offset_bytes / drive->geo.unit_bytes;
+         lpn * drive->geo.unit_bytes < end; lpn++) {
+        if (!scarp_map_is_mapped(drive, lpn) && !scarp_pack_find(drive, lpn)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,117 @@
+/*
+ * A die's events, and what it does next.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+/* It was chosen: with its mates, it begins. */
+static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
+{
+    if (scarp_flash_is_gc(lead)) {
+        scarp_flash_set_aligned(
+            lead, scarp_flash_kind(lead) == SCARP_FLASH_PROGRAM &&
+                      drive->scheme.merge->aligned &&
+                      drive->scheme.merge->aligned(drive, lead));
+        scarp_gc_cmd_started(drive, lead);
+    }
+    if (drive->scheme.merge->may) {
+        scarp_flow_merge(drive, die, lead);
+    }
+    scarp_nand_begin(drive, lead);
+}
+
+/* nand.cache: one of the same kind is loaded or sensed behind what runs. */
+static void try_behind(ScarpDrive *drive, uint32_t die)
+{
+    ScarpFlashCmd *cmd;
+    ScarpPick pick;
+
+    if (!scarp_nand_wants_behind(drive, die)) {
+        return;
+    }
+    switch (scarp_nand_current_kind(drive, die)) {
+    case SCARP_FLASH_READ:
+        pick = PICK_READ;
+        break;
+    case SCARP_FLASH_PROGRAM:
+        pick = PICK_PROGRAM;
+        break;
+    default:
+        return;
+    }
+    cmd = scarp_flow_pick(drive, die, pick);
+    if (cmd) {
+        begin(drive, die, cmd);
+        scarp_nand_run_behind(drive, die, cmd);
+    }
+}
+
+void scarp_flow_die_work(ScarpDrive *drive, uint32_t die)
+{
+    ScarpLook look = scarp_nand_look(drive, die);
+    ScarpFlashCmd *cmd;
+
+    if (look == LOOK_BEHIND) {
+        try_behind(drive, die);
+    }
+    if (look != LOOK_NEXT) {
+        scarp_flow_tell_phases(drive);
+        return;
+    }
+    cmd = scarp_flow_pick(drive, die, PICK_ANY);
+    if (cmd) {
+        begin(drive, die, cmd);
+        if (scarp_nand_run(drive, die, cmd)) {
+            scarp_flow_tell_phases(drive);
+            try_behind(drive, die);
+        }
+    } else if (scarp_nand_is_suspended(drive, die)) {
+        scarp_nand_resume(drive, die);
+    } else {
+        scarp_nand_rest(drive, die, scarp_gc_holds(drive, die));
+    }
+    scarp_flow_tell_phases(drive);
+}
+
+static void step(ScarpDrive *drive, uint32_t die, ScarpNandStep what)
+{
+    scarp_flow_tell_phases(drive);
+    if (what == NAND_BEHIND || what == NAND_SENSED) {
+        try_behind(drive, die);
+    }
+    if (what == NAND_SENSED) {
+        scarp_nand_output(drive, die);
+    }
+    scarp_flow_tell_phases(drive);
+}
+
+void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
+{
+    ScarpFlashCmd *ended = NULL, *mate;
+    ScarpNandStep what = scarp_nand_event(drive, die, &ended);
+
+    if (what != NAND_ONE_ENDED && what != NAND_ALL_ENDED) {
+        step(drive, die, what);
+        return;
+    }
+    scarp_flow_tell_phases(drive);
+    for (; ended; ended = mate) {
+        mate = scarp_flash_unlink_mate(ended);
+        scarp_flow_ended(drive, ended);
+    }
+    if (what == NAND_ALL_ENDED) {
+        step(drive, die, scarp_nand_after(drive, die));
+    }
+}
+
+void scarp_flow_channel_event(ScarpDrive *drive, uint32_t channel)
+{
+    uint32_t die;
+
+    if (scarp_channel_event(drive, channel, &die)) {
+        scarp_flow_tell_phases(drive);
+        try_behind(drive, die);
+    }
+    scarp_flow_tell_phases(drive);
+}

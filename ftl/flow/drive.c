@@ -1,0 +1,162 @@
+/*
+ * A drive is made and freed: rooms one after the other, as a list of steps
+ * with their undo.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+#include "image/ops.h"
+
+#include <unistd.h>
+
+typedef struct {
+    const char *name;
+    bool (*init)(ScarpDrive *drive, const ScarpConfig *config, GError **error);
+    void (*clear)(ScarpDrive *drive); /* may be NULL; failed init: too */
+} Step;
+
+/* From the lowest room to the highest; cleared in the other order. */
+static const Step steps[] = {
+    { "core", scarp_core_init, scarp_core_clear },
+    { "stat", scarp_stat_init, scarp_stat_clear },
+    { "media", scarp_media_init, scarp_media_clear },
+    { "nand", scarp_nand_init, scarp_nand_clear },
+    { "blocks", scarp_blocks_init, scarp_blocks_clear },
+    { "pack", scarp_pack_init, scarp_pack_clear },
+    { "map", scarp_map_init, scarp_map_clear },
+    { "gc", scarp_gc_init, scarp_gc_clear },
+    { "redundancy", scarp_parity_init, scarp_parity_clear },
+    { "buffer", scarp_buffer_init, scarp_buffer_clear },
+    { "hil", scarp_hil_init, NULL },
+};
+
+static void clear_steps(ScarpDrive *drive, size_t n)
+{
+    while (n--) {
+        if (steps[n].clear) {
+            steps[n].clear(drive);
+        }
+    }
+}
+
+void scarp_drive_free(ScarpDrive *drive)
+{
+    scarp_scheme_clear(&drive->scheme, drive);
+    clear_steps(drive, G_N_ELEMENTS(steps));
+    g_free(drive);
+}
+
+/*
+ * A host that overcommits gives any address space, and kills who fills it: ask
+ * how much there is before.
+ */
+static bool memory_suffices(const ScarpDrive *drive, GError **error)
+{
+    uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+                        (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t needed = scarp_media_bytes(&drive->geo, &drive->desc) +
+                      scarp_blocks_bytes(&drive->geo) +
+                      scarp_map_bytes(&drive->geo);
+
+    if (needed < physical) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                "geometry.blocks_per_plane=%" G_GUINT64_FORMAT
+                ": the mapping of %" G_GUINT64_FORMAT " units needs %"
+                G_GUINT64_FORMAT " MiB; this host has %" G_GUINT64_FORMAT
+                " MiB, so fewer blocks, or larger units, are allowed",
+                drive->desc.blocks_per_plane, scarp_geometry_units(&drive->geo),
+                needed >> 20, physical >> 20);
+    return false;
+}
+
+static bool describe(ScarpDescription *d, const ScarpConfig *config,
+                     ScarpImage *image, GError **error)
+{
+    g_autofree char *text = NULL;
+
+    if (image) {
+        /* Read even when it is not asked for: the whole file must be whole. */
+        text = scarp_image_description(image, error);
+        if (!text) {
+            return false;
+        }
+    }
+    return config->description_path || !image
+               ? scarp_description_load(d, config->description_path,
+                                        config->overrides, error)
+               : scarp_description_parse(d, text, config->image_path,
+                                         config->overrides, error);
+}
+
+static bool init_rooms(ScarpDrive *drive, const ScarpConfig *config,
+                       GError **error)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
+        if (!steps[i].init(drive, config, error)) {
+            clear_steps(drive, i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The tables of a new drive, or the image's; then the scheme. */
+static bool fill(ScarpDrive *drive, const ScarpConfig *config,
+                 ScarpImage *image, GError **error)
+{
+    return (image ? scarp_image_load(image, drive, error)
+                  : scarp_blocks_set_bad(drive, error)) &&
+           scarp_scheme_init(&drive->scheme, drive, config->scheme,
+                             config->params, error) &&
+           (!image || scarp_image_load_scheme(image, drive, error));
+}
+
+static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
+                             GError **error)
+{
+    ScarpDescription desc;
+    ScarpDrive *drive;
+
+    if (!describe(&desc, config, image, error)) {
+        return NULL;
+    }
+    drive = scarp_core_new(&desc, config);
+    if ((image && !scarp_image_fits(image, drive, error)) ||
+        !memory_suffices(drive, error) || !init_rooms(drive, config, error)) {
+        g_free(drive);
+        return NULL;
+    }
+    if (!fill(drive, config, image, error)) {
+        scarp_drive_free(drive);
+        return NULL;
+    }
+    return drive;
+}
+
+ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
+{
+    ScarpImage *image = NULL;
+    ScarpDrive *drive;
+
+    if (config->image_path) {
+        image = scarp_image_open(config->image_path, error);
+        if (!image) {
+            return NULL;
+        }
+    }
+    drive = drive_new(config, image, error);
+    scarp_image_close(image);
+    return drive;
+}
+
+bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
+{
+    return scarp_at_rest(drive, error) && scarp_image_save(drive, path, error);
+}
+
+const char *scarp_drive_scheme(const ScarpDrive *drive)
+{
+    return drive->scheme.name;
+}

@@ -1,0 +1,62 @@
+/*
+ * A flash command has ended: its owner is told, and the rest that is to know.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
+{
+    ScarpUnit *dependent;
+    ScarpCmd *cmd = scarp_buffer_fill(drive, unit, base, &dependent);
+
+    if (cmd) {
+        scarp_flow_put(drive, cmd);
+    }
+    if (dependent) {
+        scarp_flow_fill(drive, dependent, scarp_unit_data(unit));
+    }
+    scarp_buffer_settle(drive, unit);
+}
+
+static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    ScarpCmd *cmd;
+
+    scarp_buffer_program_ended(drive, program);
+    while (scarp_buffer_commit_next(drive, program, &cmd)) {
+        if (cmd) {
+            scarp_flow_put(drive, cmd);
+        }
+    }
+    scarp_flash_free(drive, program);
+    scarp_flow_flushed(drive);
+    scarp_flow_admit(drive);
+}
+
+void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    if (drive->scheme.place->flash_done) {
+        drive->scheme.place->flash_done(drive, cmd);
+    }
+    if (!scarp_flash_is_gc(cmd)) {
+        scarp_gc_host_ended(drive, cmd);
+    }
+    switch (scarp_flash_owner(cmd)) {
+    case OWNER_READ:
+    case OWNER_RMW:
+    case OWNER_STRIPE:
+        scarp_flow_read_ended(drive, cmd);
+        break;
+    case OWNER_BUFFER:
+        host_program_ended(drive, cmd);
+        break;
+    case OWNER_PARITY:
+        scarp_parity_program_ended(drive, cmd);
+        scarp_flow_admit(drive);
+        break;
+    default:
+        scarp_gc_cmd_ended(drive, cmd);
+        break;
+    }
+}

@@ -1,0 +1,95 @@
+/*
+ * flow: above all of the rooms, it owns nothing.  It takes the events one by
+ * one, asks a room for the next step, and tells the others what has ended.
+ * No room calls up: what one has for another goes through here.
+ *
+ *     run.c      the events of a drive, in order
+ *     command.c  a command's way: what is done when it enters the device
+ *     read.c     host reads: split, retried when a unit has moved, ended
+ *     ended.c    whose a flash command is that has ended
+ *     die.c      a die's events, and what it does next
+ *     pick.c     which of the flash commands that wait runs next
+ *     merge.c    which others run with it, in a multi-plane command
+ *     observe.c  what observers of flash commands are told
+ *     scheme.c   names of schemes become a choice on each axis
+ *     drive.c    how a drive is made and freed, as lists of steps
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLOW_INTERNAL_H
+#define SCARP_FLOW_INTERNAL_H
+
+#include "flow/ops.h"
+
+/* ---- run.c -------------------------------------------------------------- */
+
+/* Dies that something happened to look for work, in the order it happened. */
+void scarp_flow_work(ScarpDrive *drive);
+
+/* ---- command.c ---------------------------------------------------------- */
+
+/* Commands enter the device, as slots are free and the policy says. */
+void scarp_flow_dispatch(ScarpDrive *drive);
+void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
+/* One of the parts that the command waits for has ended. */
+void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);
+/* Units have left the buffer: flushes may be done, and writes get room. */
+void scarp_flow_flushed(ScarpDrive *drive);
+void scarp_flow_admit(ScarpDrive *drive);
+
+/* ---- read.c ------------------------------------------------------------- */
+
+/* Splits the command into flash reads; what is buffered is served at once. */
+void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd);
+/*
+ * A read that was taken from its queue starts.  False: a unit of it has moved
+ * since, and it was put elsewhere, or has ended.
+ */
+bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *cmd);
+void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
+/* Reads that redundancy has served end; those that it could not are retried. */
+void scarp_flow_take_served(ScarpDrive *drive);
+
+/* ---- ended.c ------------------------------------------------------------ */
+
+void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
+/* A partial write's unit has its bytes: base, NULL: zeroes. */
+void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base);
+
+/* ---- die.c -------------------------------------------------------------- */
+
+void scarp_flow_die_event(ScarpDrive *drive, uint32_t die);
+void scarp_flow_channel_event(ScarpDrive *drive, uint32_t channel);
+void scarp_flow_die_work(ScarpDrive *drive, uint32_t die);
+
+/* ---- pick.c, merge.c ---------------------------------------------------- */
+
+typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
+/* NULL: nothing can run.  It is out of its queue; a program has its page. */
+ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
+/* Mates from the die's other planes join lead. */
+void scarp_flow_merge(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead);
+/* A host's program that was taken from its queue gets its page. */
+void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
+
+/* The stream of what a program carries. */
+static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)
+{
+    const ScarpUnit *units = scarp_flash_units(cmd);
+
+    return units ? scarp_unit_stream(units) : 0;
+}
+
+/* ---- observe.c ---------------------------------------------------------- */
+
+/* Observers are told of the phases that nand has remembered. */
+void scarp_flow_tell(ScarpDrive *drive);
+
+static inline void scarp_flow_tell_phases(ScarpDrive *drive)
+{
+    if (scarp_nand_seen(drive)) {
+        scarp_flow_tell(drive);
+    }
+}
+
+#endif /* SCARP_FLOW_INTERNAL_H */

@@ -1,0 +1,156 @@
+/*
+ * Multi-plane commands: commands of one kind and one page offset on different
+ * planes of a die run together (ONFI 4.2, multi-plane operations).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+/* How far into a queue a mate is looked for. */
+#define LOOK_AHEAD 32
+
+static bool fits(const ScarpDrive *drive, const ScarpFlashCmd *lead,
+                 const ScarpFlashCmd *mate)
+{
+    return scarp_flash_kind(mate) == scarp_flash_kind(lead) &&
+           drive->scheme.merge->may(drive, lead, mate);
+}
+
+static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
+                                ScarpQueueKind kind, const ScarpFlashCmd *lead)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, p, kind);
+    ScarpFlashCmd **link = scarp_nand_first_link(queue);
+    uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(lead));
+
+    for (int i = 0; *link && i < LOOK_AHEAD; i++) {
+        ScarpFlashCmd *cmd = *link;
+
+        if (!fits(drive, lead, cmd) ||
+            scarp_ppn_page(drive, scarp_flash_ppn(cmd)) != page) {
+            link = scarp_flash_next_link(cmd);
+            continue;
+        }
+        scarp_nand_dequeue(drive, queue, link);
+        if (scarp_flash_is_gc(cmd)) {
+            scarp_gc_cmd_started(drive, cmd);
+            return cmd;
+        }
+        scarp_flash_waited(drive, cmd);
+        if (scarp_flow_read_start(drive, cmd)) {
+            return cmd;
+        }
+        /* It was put elsewhere, perhaps here. */
+        link = scarp_nand_first_link(queue);
+    }
+    return NULL;
+}
+
+/* Whether mate's plane can program the same page offset as lead. */
+static bool same_offset(const ScarpDrive *drive, uint32_t p,
+                        const ScarpFlashCmd *lead, const ScarpFlashCmd *mate)
+{
+    uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(lead));
+    ScarpOrigin origin = scarp_flash_is_gc(mate) ? SCARP_ORIGIN_GC
+                                                 : SCARP_ORIGIN_HOST;
+    uint16_t stream = scarp_flash_stream(mate);
+
+    if (scarp_flash_aligned(lead)) {
+        return !stream && scarp_aligned_possible(drive, p) &&
+               scarp_aligned_offset(drive, p) == page;
+    }
+    return scarp_page_possible(drive, p, origin, stream) &&
+           scarp_page_offset(drive, p, origin, stream) == page;
+}
+
+static ScarpFlashCmd *take_program(ScarpDrive *drive, uint32_t p,
+                                   ScarpQueueKind kind,
+                                   const ScarpFlashCmd *lead)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, p, kind);
+    ScarpFlashCmd *cmd = *scarp_nand_first_link(queue);
+
+    if (!cmd || !fits(drive, lead, cmd) || !same_offset(drive, p, lead, cmd)) {
+        return NULL;
+    }
+    scarp_flash_set_aligned(cmd, scarp_flash_aligned(lead));
+    scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));
+    if (scarp_flash_is_gc(cmd)) {
+        scarp_gc_cmd_started(drive, cmd);
+    } else {
+        scarp_flash_waited(drive, cmd);
+        scarp_flow_place_program(drive, cmd);
+    }
+    return cmd;
+}
+
+static ScarpFlashCmd *take_erase(ScarpDrive *drive, uint32_t p,
+                                 const ScarpFlashCmd *lead)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, p, QUEUE_GC);
+    ScarpFlashCmd *cmd = *scarp_nand_first_link(queue);
+
+    if (!cmd || !fits(drive, lead, cmd)) {
+        return NULL;
+    }
+    scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));
+    scarp_gc_cmd_started(drive, cmd);
+    return cmd;
+}
+
+void scarp_flow_merge(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        ScarpFlashCmd *mate = NULL;
+
+        if (p == scarp_flash_plane(lead)) {
+            continue;
+        }
+        switch (scarp_flash_kind(lead)) {
+        case SCARP_FLASH_READ:
+            mate = take_read(drive, p, QUEUE_GC, lead);
+            mate = mate ? mate : take_read(drive, p, QUEUE_READS, lead);
+            break;
+        case SCARP_FLASH_PROGRAM:
+            mate = take_program(drive, p, QUEUE_GC, lead);
+            mate = mate ? mate : take_program(drive, p, QUEUE_PROGRAMS, lead);
+            break;
+        case SCARP_FLASH_ERASE:
+            mate = take_erase(drive, p, lead);
+            break;
+        case SCARP_FLASH_COPYBACK:
+            break;
+        }
+        if (mate) {
+            scarp_flash_join(lead, mate);
+        }
+    }
+}
+
+static bool same_side(const ScarpDrive *drive G_GNUC_UNUSED,
+                      const ScarpFlashCmd *lead, const ScarpFlashCmd *mate)
+{
+    return scarp_flash_is_gc(lead) == scarp_flash_is_gc(mate);
+}
+
+const ScarpMergeOps scarp_merge_none = {
+    .policy = {
+        .axis = AXIS_MERGE,
+        .name = "single-plane",
+        .help = "every flash command is of one plane",
+        .source = "hpdc18 section 2",
+    },
+};
+
+const ScarpMergeOps scarp_merge_host = {
+    .policy = {
+        .axis = AXIS_MERGE,
+        .name = "multi-plane",
+        .needs = NEEDS_PLANES,
+        .help = "host commands run together, and so do GC's, not both",
+        .source = "ONFI 4.2, multi-plane operations",
+    },
+    .may = same_side,
+};

@@ -1,0 +1,73 @@
+/*
+ * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a GC read takes along a host read
+ * of the same page offset, a GC program a host program, from the planes of the
+ * die that do not collect.
+ *
+ * Algorithm 2 as printed never resets "moved"; here every page starts anew, as
+ * each is a flash command of its own.
+ *
+ * The second active block (§4.2) keeps every GC program aligned with the
+ * host's: planes of a die have one block each whose write points go on
+ * together.  A GC program with a mate goes there, one without goes to the
+ * ordinary active block: put where mates go, it would be the last that had any,
+ * as the sibling's write point would stay behind for good (the paper's figure
+ * 6c).  What lags, single host programs fill up.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+static bool may(const ScarpDrive *drive G_GNUC_UNUSED,
+                const ScarpFlashCmd *lead G_GNUC_UNUSED,
+                const ScarpFlashCmd *mate G_GNUC_UNUSED)
+{
+    return true; /* kind and page offset have been compared */
+}
+
+static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
+{
+    uint32_t n = drive->desc.planes_per_die, own = scarp_flash_plane(lead);
+    uint32_t first = own / n * n;
+    bool host = !scarp_flash_is_gc(lead);
+
+    if (!drive->scheme.param[AXIS_MERGE][0] ||
+        !scarp_aligned_possible(drive, own)) {
+        return false;
+    }
+    for (uint32_t p = first; p < first + n; p++) {
+        const ScarpFlashCmd *mate =
+            scarp_nand_head(drive, p, host ? QUEUE_GC : QUEUE_PROGRAMS);
+
+        /* Other streams keep to blocks of their own. */
+        if (p != own && mate && scarp_flash_kind(mate) == SCARP_FLASH_PROGRAM &&
+            scarp_flash_stream(host ? lead : mate) == 0 &&
+            scarp_aligned_possible(drive, p) &&
+            scarp_aligned_offset(drive, p) ==
+                scarp_aligned_offset(drive, own)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const ScarpParam params[] = {
+    { "second_active_block", "switch",
+      "a block in each plane that keeps write points aligned "
+      "(hpdc18 section 4.2)",
+      0, 1, 1 },
+};
+
+const ScarpMergeOps scarp_merge_gc_par = {
+    .policy = {
+        .axis = AXIS_MERGE,
+        .name = "gc-par",
+        .needs = NEEDS_PLANES | NEEDS_TIME,
+        .help = "host commands join GC's in multi-plane commands",
+        .source = "hpdc18 section 4.1, Algorithm 2; section 4.2",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+    },
+    .joins_gc = true,
+    .may = may,
+    .aligned = aligned,
+};

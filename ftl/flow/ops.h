@@ -1,0 +1,15 @@
+/*
+ * What programs and the rooms beside may ask of flow, besides scarp.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLOW_OPS_H
+#define SCARP_FLOW_OPS_H
+
+#include "buffer/ops.h"
+#include "hil/ops.h"
+
+/* Quiescent, and nothing is buffered or still to happen. */
+bool scarp_at_rest(const ScarpDrive *drive, GError **error);
+
+#endif /* SCARP_FLOW_OPS_H */

@@ -1,0 +1,173 @@
+/*
+ * Which of the flash commands that wait at a die runs next: reads before
+ * programs, oldest first in a class; where GC stands is the pacing policy's
+ * choice.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+typedef struct {
+    uint32_t first, last; /* planes of the die */
+} Planes;
+
+static Planes planes_of(const ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    return (Planes) { first, first + drive->desc.planes_per_die };
+}
+
+static bool is_older(const ScarpFlashCmd *cmd, const ScarpFlashCmd *best)
+{
+    return cmd && (!best || scarp_flash_seq(cmd) < scarp_flash_seq(best));
+}
+
+/* The first of a queue leaves it. */
+static ScarpFlashCmd *take_head(ScarpDrive *drive, uint32_t plane,
+                                ScarpQueueKind kind)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, plane, kind);
+
+    return scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));
+}
+
+static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+
+    while (scarp_nand_queued(drive, die, QUEUE_READS)) {
+        const ScarpFlashCmd *best = NULL;
+        ScarpFlashCmd *cmd;
+
+        for (uint32_t p = planes.first; p < planes.last; p++) {
+            const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_READS);
+
+            best = is_older(head, best) ? head : best;
+        }
+        cmd = take_head(drive, scarp_flash_plane(best), QUEUE_READS);
+        scarp_flash_waited(drive, cmd);
+        /* False: its page moved or vanished while it waited. */
+        if (scarp_flow_read_start(drive, cmd)) {
+            return cmd;
+        }
+    }
+    return NULL;
+}
+
+void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    uint32_t plane = scarp_flash_plane(cmd);
+
+    scarp_flash_set_ppn(cmd, scarp_flash_aligned(cmd)
+        ? scarp_aligned_take(drive, plane, SCARP_ORIGIN_HOST)
+        : scarp_page_take(drive, plane, SCARP_ORIGIN_HOST,
+                          scarp_flash_stream(cmd)));
+}
+
+static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+    const ScarpFlashCmd *best = NULL;
+    ScarpFlashCmd *cmd;
+
+    for (uint32_t p = planes.first; p < planes.last; p++) {
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
+
+        if (is_older(head, best) &&
+            scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                scarp_flash_stream(head))) {
+            best = head;
+        }
+    }
+    if (!best) {
+        return NULL;
+    }
+    cmd = take_head(drive, scarp_flash_plane(best), QUEUE_PROGRAMS);
+    scarp_flash_waited(drive, cmd);
+    scarp_flash_set_aligned(cmd, drive->scheme.merge->aligned &&
+                                     drive->scheme.merge->aligned(drive, cmd));
+    scarp_flow_place_program(drive, cmd);
+    return cmd;
+}
+
+static bool needs_page(const ScarpFlashCmd *cmd)
+{
+    ScarpFlashKind kind = scarp_flash_kind(cmd);
+
+    return kind == SCARP_FLASH_PROGRAM || kind == SCARP_FLASH_COPYBACK;
+}
+
+static bool is_of(ScarpPick pick, const ScarpFlashCmd *cmd)
+{
+    return pick == PICK_ANY ||
+           scarp_flash_kind(cmd) == (pick == PICK_READ ? SCARP_FLASH_READ
+                                                       : SCARP_FLASH_PROGRAM);
+}
+
+static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
+{
+    Planes planes = planes_of(drive, die);
+    const ScarpFlashCmd *best = NULL;
+
+    for (uint32_t p = planes.first; p < planes.last; p++) {
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
+
+        if (is_older(head, best) &&
+            (!needs_page(head) ||
+             scarp_page_possible(drive, p, SCARP_ORIGIN_GC, 0))) {
+            best = head;
+        }
+    }
+    if (!best || !is_of(pick, best)) {
+        return NULL;
+    }
+    return take_head(drive, scarp_flash_plane(best), QUEUE_GC);
+}
+
+ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
+{
+    ScarpFlashCmd *cmd;
+    ScarpTurn turn;
+
+    if (scarp_nand_is_suspended(drive, die)) {
+        return pick_read(drive, die);
+    }
+    if (pick == PICK_ANY) {
+        scarp_gc_check(drive, die);
+        scarp_flow_take_served(drive);
+    }
+    turn = scarp_gc_turn(drive, die);
+    if (turn != TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
+        cmd = pick_gc(drive, die, pick);
+        if (cmd || pick != PICK_ANY) {
+            return cmd;
+        }
+    }
+    if (turn == TURN_HELD) {
+        return NULL;
+    }
+    if (scarp_nand_queued(drive, die, QUEUE_READS)) {
+        if (pick == PICK_PROGRAM) {
+            return NULL; /* its turn comes first */
+        }
+        cmd = pick_read(drive, die);
+        if (cmd) {
+            return cmd;
+        }
+    }
+    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) && pick != PICK_READ) {
+        cmd = pick_program(drive, die);
+        if (cmd) {
+            return cmd;
+        }
+    }
+    if (scarp_nand_queued(drive, die, QUEUE_GC) && turn == TURN_HOST) {
+        return pick_gc(drive, die, pick);
+    }
+    if (pick == PICK_ANY && !scarp_nand_collecting(drive, die)) {
+        scarp_gc_idle(drive, die);
+        scarp_flow_take_served(drive);
+    }
+    return NULL;
+}

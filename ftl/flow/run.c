@@ -1,0 +1,180 @@
+/*
+ * The events of a drive, in order; bringing it to rest.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+void scarp_flow_work(ScarpDrive *drive)
+{
+    while (scarp_nand_any_kicked(drive)) {
+        scarp_flow_die_work(drive, scarp_nand_next_kicked(drive));
+    }
+}
+
+/* An axis of the scheme had set a time, or a hold on collections ends. */
+static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
+                                                  ScarpAxis axis)
+{
+    const ScarpPolicy *policy[AXIS__COUNT];
+
+    if (axis == AXIS__COUNT) {
+        scarp_gc_hold_ended(drive);
+        return;
+    }
+    scarp_scheme_policies(&drive->scheme, policy);
+    if (policy[axis]->timer) {
+        policy[axis]->timer(drive);
+    }
+    if (axis == AXIS_HIL) {
+        scarp_flow_dispatch(drive); /* it may no longer decline */
+    }
+}
+
+static inline void run_source(ScarpDrive *drive, uint32_t source)
+{
+    uint32_t first_die = scarp_die_source(drive, 0);
+    uint32_t first_timer = scarp_timer_source(drive, 0);
+
+    if (source < first_die) {
+        scarp_flow_channel_event(drive, source);
+    } else if (source < first_timer) {
+        scarp_flow_die_event(drive, source - first_die);
+    } else {
+        timer_event(drive, source - first_timer);
+    }
+}
+
+static inline void run_next(ScarpDrive *drive)
+{
+    uint32_t source;
+
+    if (scarp_event_take(drive, &source)) {
+        scarp_flow_stage_event(drive, source);
+    } else {
+        run_source(drive, source);
+    }
+    if (scarp_nand_any_kicked(drive)) {
+        scarp_flow_work(drive);
+    }
+#ifdef SCARP_CHECKED
+    {
+        g_autoptr(GError) error = NULL;
+
+        if (!scarp_check(drive, &error)) {
+            g_error("at %" G_GINT64_FORMAT " ns: %s", scarp_time_ns(drive),
+                    error->message);
+        }
+    }
+#endif
+}
+
+void scarp_run(ScarpDrive *drive, int64_t now_ns)
+{
+    g_assert(now_ns <= SCARP_TIME_LAST);
+    while (scarp_event_until(drive, now_ns)) {
+        run_next(drive);
+    }
+    scarp_time_set(drive, MAX(scarp_time_ns(drive), now_ns));
+}
+
+bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
+{
+    limit_ns = MIN(limit_ns, SCARP_TIME_LAST);
+    while (!scarp_hil_any_done(drive) && scarp_event_until(drive, limit_ns)) {
+        run_next(drive);
+        /* All of one time, as scarp_run() would. */
+        while (scarp_hil_any_done(drive) &&
+               scarp_event_until(drive, scarp_time_ns(drive))) {
+            run_next(drive);
+        }
+    }
+    return scarp_hil_any_done(drive);
+}
+
+/* ---- Collections by request ---------------------------------------------- */
+
+uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks)
+{
+    uint32_t began = scarp_gc_request(drive, free_blocks);
+
+    scarp_flow_work(drive);
+    return began;
+}
+
+void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns)
+{
+    scarp_gc_hold(drive, until_ns);
+    scarp_flow_work(drive);
+}
+
+/* ---- Rest --------------------------------------------------------------- */
+
+bool scarp_quiescent(const ScarpDrive *drive, GError **error)
+{
+    const ScarpStats *stats = &drive->stats;
+    uint32_t busy = 0;
+
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        busy += !scarp_nand_at_rest(drive, die);
+    }
+    if (stats->cmds_accepted == stats->cmds_completed && !busy) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "accepted %" G_GUINT64_FORMAT " commands, completed %"
+                G_GUINT64_FORMAT ", %u dies busy", stats->cmds_accepted,
+                stats->cmds_completed, busy);
+    return false;
+}
+
+static void run_all(ScarpDrive *drive)
+{
+    scarp_flow_work(drive); /* the caller changed something between events */
+    while (scarp_event_next_ns(drive) != SCARP_TIME_NEVER) {
+        scarp_run(drive, scarp_event_next_ns(drive));
+    }
+}
+
+static bool parity_rests(const ScarpDrive *drive)
+{
+    return !scarp_has_parity(drive) || scarp_parity_at_rest(drive);
+}
+
+bool scarp_drain(ScarpDrive *drive, GError **error)
+{
+    run_all(drive);
+    /*
+     * Twice: the first may leave a page open that the second fills, and what
+     * it writes changes parities.
+     */
+    for (int i = 0; i < 2 && (!scarp_buffer_is_empty(drive) ||
+                              !scarp_gc_at_rest(drive) ||
+                              !parity_rests(drive)); i++) {
+        scarp_buffer_drain(drive);
+        if (scarp_has_parity(drive)) {
+            scarp_parity_drain(drive);
+        }
+        scarp_gc_release_all(drive);
+        run_all(drive);
+    }
+    return scarp_at_rest(drive, error);
+}
+
+bool scarp_at_rest(const ScarpDrive *drive, GError **error)
+{
+    if (!scarp_quiescent(drive, error)) {
+        return false;
+    }
+    if (scarp_buffer_is_empty(drive) && scarp_gc_at_rest(drive) &&
+        !scarp_nand_any_kicked(drive) && parity_rests(drive) &&
+        scarp_event_next_ns(drive) == SCARP_TIME_NEVER) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "the drive is not at rest: %s", !scarp_buffer_is_empty(drive)
+                    ? "its write buffer is not empty"
+                    : !parity_rests(drive) ? "parity is not written"
+                    : "it collects, or has work to do");
+    return false;
+}

@@ -1,0 +1,404 @@
+/*
+ * Schemes: a choice on each axis, by name; names joined by '+' combine.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+#include <string.h>
+
+/* Every policy.  A new one is added here, and nowhere else in the core. */
+static const ScarpPolicy *const policies[] = {
+    &scarp_hil_noop.policy,
+    &scarp_hil_deadline.policy,
+    &scarp_alloc_static.policy,
+    &scarp_alloc_dynamic.policy,
+    &scarp_alloc_striped.policy,
+    &scarp_victim_greedy.policy,
+    &scarp_victim_fifo.policy,
+    &scarp_victim_random.policy,
+    &scarp_victim_d_choices.policy,
+    &scarp_victim_cost_benefit.policy,
+    &scarp_victim_read_match.policy,
+    &scarp_pacing_blocking.policy,
+    &scarp_pacing_ideal.policy,
+    &scarp_pacing_preemptive.policy,
+    &scarp_pacing_gftl.policy,
+    &scarp_pacing_pagc.policy,
+    &scarp_pacing_rotating.policy,
+    &scarp_merge_none.policy,
+    &scarp_merge_host.policy,
+    &scarp_merge_gc_par.policy,
+    &scarp_place_in_plane.policy,
+    &scarp_place_copyback.policy,
+    &scarp_place_global.policy,
+    &scarp_place_gc_z.policy,
+    &scarp_place_paragc.policy,
+    &scarp_ahead_none.policy,
+    &scarp_ahead_background.policy,
+    &scarp_ahead_pregc.policy,
+    &scarp_redundancy_direct.policy,
+    &scarp_redundancy_reconstruct.policy,
+};
+
+/* Names for several choices at once. */
+static const struct {
+    const char *name;
+    const char *help;
+    const ScarpPolicy *policy[AXIS__COUNT];
+} presets[] = {
+    { "baseline", "greedy, blocking, in-plane garbage collection", { NULL } },
+    { "gc-vic", "GC-PAR, and victims that match the reads that wait",
+      { [AXIS_MERGE] = &scarp_merge_gc_par.policy,
+        [AXIS_VICTIM] = &scarp_victim_read_match.policy } },
+    { "ttflash", "rotating collections by copyback, reads served by parity",
+      { [AXIS_PACING] = &scarp_pacing_rotating.policy,
+        [AXIS_PLACEMENT] = &scarp_place_copyback.policy,
+        [AXIS_REDUNDANCY] = &scarp_redundancy_reconstruct.policy } },
+};
+
+static const char *const axis_names[AXIS__COUNT] = {
+    "host queue", "write allocation", "victim", "pacing", "merging",
+    "relocation placement", "ahead of GC", "redundancy",
+};
+
+static bool choose(const ScarpPolicy **chosen, const ScarpPolicy *policy,
+                   const char *name, GError **error)
+{
+    const ScarpPolicy *before = chosen[policy->axis];
+
+    if (before && before != policy) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "scheme=%s: '%s' and '%s' are both choices of one axis, "
+                    "%s; only one is allowed", name, before->name,
+                    policy->name, axis_names[policy->axis]);
+        return false;
+    }
+    chosen[policy->axis] = policy;
+    return true;
+}
+
+static void unknown_scheme(const char *term, GError **error)
+{
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(presets); i++) {
+        g_string_append_printf(allowed, "%s, ", presets[i].name);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
+        g_string_append_printf(allowed, "%s%s", i ? ", " : "",
+                               policies[i]->name);
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "scheme=%s: unknown; allowed, joined by '+': %s", term,
+                allowed->str);
+}
+
+static bool choose_term(const ScarpPolicy **chosen, const char *term,
+                        const char *name, GError **error)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(presets); i++) {
+        if (!strcmp(presets[i].name, term)) {
+            for (int axis = 0; axis < AXIS__COUNT; axis++) {
+                if (presets[i].policy[axis] &&
+                    !choose(chosen, presets[i].policy[axis], name, error)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
+        if (!strcmp(policies[i]->name, term)) {
+            return choose(chosen, policies[i], name, error);
+        }
+    }
+    unknown_scheme(term, error);
+    return false;
+}
+
+static bool set_param(ScarpScheme *scheme, const ScarpPolicy **chosen,
+                      char *text, GError **error)
+{
+    g_autoptr(GString) allowed = g_string_new(NULL);
+    char *equals = strchr(text, '=');
+
+    if (!equals) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "params: '%s' must be key=value", text);
+        return false;
+    }
+    *equals = '\0';
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        for (unsigned i = 0; i < chosen[axis]->n_params; i++) {
+            const ScarpParam *param = &chosen[axis]->params[i];
+            guint64 value;
+
+            g_string_append_printf(allowed, " %s", param->name);
+            if (strcmp(param->name, text)) {
+                continue;
+            }
+            if (!g_ascii_string_to_unsigned(equals + 1, 10, param->min,
+                                            param->max, &value, NULL)) {
+                g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                            "params: %s=%s: must be a whole number from %"
+                            G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " (%s)",
+                            text, equals + 1, param->min, param->max,
+                            param->unit);
+                return false;
+            }
+            scheme->param[axis][i] = value;
+            return true;
+        }
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "params: the scheme %s has no parameter '%s'; allowed are%s",
+                scheme->name, text, allowed->len ? allowed->str : ": none");
+    return false;
+}
+
+static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
+{
+    switch (axis) {
+    case AXIS_HIL:
+        return &scarp_hil_noop.policy;
+    case AXIS_ALLOCATION:
+        if (scarp_has_parity(drive)) {
+            return &scarp_alloc_striped.policy;
+        }
+        return strcmp(drive->desc.allocation, "dynamic")
+                   ? &scarp_alloc_static.policy : &scarp_alloc_dynamic.policy;
+    case AXIS_VICTIM:
+        return &scarp_victim_greedy.policy;
+    case AXIS_PACING:
+        return &scarp_pacing_blocking.policy;
+    case AXIS_MERGE:
+        return drive->desc.multiplane ? &scarp_merge_host.policy
+                                   : &scarp_merge_none.policy;
+    case AXIS_PLACEMENT:
+        return drive->desc.copyback ? &scarp_place_copyback.policy
+                                 : &scarp_place_in_plane.policy;
+    case AXIS_REDUNDANCY:
+        return &scarp_redundancy_direct.policy;
+    default:
+        return drive->desc.background_free_blocks
+                   ? &scarp_ahead_background.policy : &scarp_ahead_none.policy;
+    }
+}
+
+/* ---- What policies cannot do without ----------------------------------- */
+
+static bool has_planes(const ScarpDrive *drive,
+                       const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return drive->desc.planes_per_die > 1;
+}
+
+static bool has_channels(const ScarpDrive *drive,
+                         const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return drive->desc.channels > 1;
+}
+
+static bool has_order(const ScarpDrive *drive,
+                      const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return strcmp(drive->desc.allocation, "dynamic");
+}
+
+static bool takes_time(const ScarpDrive *drive G_GNUC_UNUSED,
+                       const ScarpScheme *scheme)
+{
+    return !scheme->pacing->instant;
+}
+
+static bool joins_gc(const ScarpDrive *drive G_GNUC_UNUSED,
+                     const ScarpScheme *scheme)
+{
+    return scheme->merge->joins_gc;
+}
+
+static bool has_parity(const ScarpDrive *drive,
+                       const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return scarp_has_parity(drive);
+}
+
+static bool has_no_parity(const ScarpDrive *drive,
+                          const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return !scarp_has_parity(drive);
+}
+
+static const struct {
+    ScarpNeeds bit;
+    const char *what;
+    bool (*met)(const ScarpDrive *drive, const ScarpScheme *scheme);
+} needs[] = {
+    { NEEDS_PLANES, "dies of two or more planes (geometry.planes_per_die)",
+      has_planes },
+    { NEEDS_CHANNELS, "two or more channels (geometry.channels)",
+      has_channels },
+    { NEEDS_ORDER, "an order of c, w, d, p in ftl.allocation, not dynamic",
+      has_order },
+    { NEEDS_TIME, "collections that take time, and those of this pacing take "
+      "none", takes_time },
+    { NEEDS_JOINED, "merging that lets host commands join GC's (gc-par)",
+      joins_gc },
+    { NEEDS_PARITY, "a drive with parity (ftl.parity_width)", has_parity },
+    { NEEDS_NO_PARITY, "a drive without parity, whose pages may change their "
+      "dies (ftl.parity_width=0)", has_no_parity },
+};
+
+/* Defaults are the description's business; what was asked for must work. */
+static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
+                      const ScarpPolicy *asked, GError **error)
+{
+    for (size_t i = 0; asked && i < G_N_ELEMENTS(needs); i++) {
+        if (asked->needs & needs[i].bit && !needs[i].met(drive, scheme)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                        "scheme=%s: '%s' needs %s", scheme->name, asked->name,
+                        needs[i].what);
+            return false;
+        }
+    }
+    return true;
+}
+
+#define POLICY_OPS(type, chosen_policy) \
+    ((const type *)(const void *)((const char *)(chosen_policy) - \
+                                  offsetof(type, policy)))
+
+bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
+                       const char *name, const char *params, GError **error)
+{
+    const ScarpPolicy *chosen[AXIS__COUNT] = { NULL }, *asked[AXIS__COUNT];
+    g_auto(GStrv) terms = g_strsplit(name ? name : "", "+", -1);
+    g_auto(GStrv) items = g_strsplit(params ? params : "", ",", -1);
+    bool ok = true;
+
+    memset(scheme, 0, sizeof(*scheme));
+    if (!*terms) {
+        unknown_scheme("", error);
+        return false;
+    }
+    for (char **term = terms; *term; term++) {
+        if (!choose_term(chosen, *term, name, error)) {
+            return false;
+        }
+    }
+    scheme->name = g_strdup(name);
+    memcpy(asked, chosen, sizeof(asked));
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        if (!chosen[axis]) {
+            chosen[axis] = fallback(drive, axis);
+        }
+        scheme->param[axis] = g_new0(uint64_t, chosen[axis]->n_params + 1);
+        for (unsigned i = 0; i < chosen[axis]->n_params; i++) {
+            scheme->param[axis][i] = chosen[axis]->params[i].fallback;
+        }
+        scheme->state[axis] = g_malloc0(chosen[axis]->state_size + 1);
+    }
+    scheme->hil = POLICY_OPS(ScarpHilOps, chosen[AXIS_HIL]);
+    scheme->alloc = POLICY_OPS(ScarpAllocOps, chosen[AXIS_ALLOCATION]);
+    scheme->victim = POLICY_OPS(ScarpVictimOps, chosen[AXIS_VICTIM]);
+    scheme->pacing = POLICY_OPS(ScarpPacingOps, chosen[AXIS_PACING]);
+    scheme->merge = POLICY_OPS(ScarpMergeOps, chosen[AXIS_MERGE]);
+    scheme->place = POLICY_OPS(ScarpPlaceOps, chosen[AXIS_PLACEMENT]);
+    scheme->ahead = POLICY_OPS(ScarpAheadOps, chosen[AXIS_AHEAD]);
+    scheme->redundancy = POLICY_OPS(ScarpRedundancyOps,
+                                    chosen[AXIS_REDUNDANCY]);
+    for (char **item = items; ok && *item; item++) {
+        ok = set_param(scheme, chosen, *item, error);
+    }
+    for (int axis = 0; ok && axis < AXIS__COUNT; axis++) {
+        ok = needs_met(drive, scheme, asked[axis], error) &&
+             (!chosen[axis]->init ||
+              chosen[axis]->init(drive, scheme, error));
+    }
+    if (!ok) {
+        scarp_scheme_clear(scheme, drive);
+    }
+    return ok;
+}
+
+void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)
+{
+    const ScarpPolicy *chosen[AXIS__COUNT];
+
+    if (!scheme->name) {
+        return;
+    }
+    scarp_scheme_policies(scheme, chosen);
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        if (chosen[axis]->clear) {
+            chosen[axis]->clear(drive, scheme->state[axis]);
+        }
+        g_free(scheme->state[axis]);
+        g_free(scheme->param[axis]);
+    }
+    g_free(scheme->name);
+    memset(scheme, 0, sizeof(*scheme));
+}
+
+bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
+                            const char *params, GError **error)
+{
+    ScarpScheme scheme;
+
+    if (!scarp_scheme_init(&scheme, drive, name, params, error)) {
+        return false;
+    }
+    if (scheme.alloc->early != drive->scheme.alloc->early) {
+        /* Units wait for a plane, or for a page: they cannot change over. */
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "scheme=%s: a running drive keeps its kind of write "
+                    "allocation (%s)", name, drive->scheme.alloc->policy.name);
+        scarp_scheme_clear(&scheme, drive);
+        return false;
+    }
+    scarp_scheme_clear(&drive->scheme, drive);
+    drive->scheme = scheme;
+    /* Who left a collection alone will not come back to it. */
+    scarp_gc_release_due(drive);
+    /* The next event may be far: let the new scheme have a first look. */
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        scarp_nand_kick(drive, die);
+    }
+    scarp_flow_work(drive);
+    return true;
+}
+
+char *scarp_schemes_text(void)
+{
+    GString *text = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(presets); i++) {
+        g_string_append_printf(text, "%s: %s", presets[i].name,
+                               presets[i].help);
+        for (int axis = 0; axis < AXIS__COUNT; axis++) {
+            if (presets[i].policy[axis]) {
+                g_string_append_printf(text, " [%s=%s]", axis_names[axis],
+                                       presets[i].policy[axis]->name);
+            }
+        }
+        g_string_append_c(text, '\n');
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
+        const ScarpPolicy *policy = policies[i];
+
+        g_string_append_printf(text, "%s: %s: %s (%s)\n", policy->name,
+                               axis_names[policy->axis], policy->help,
+                               policy->source);
+        for (unsigned j = 0; j < policy->n_params; j++) {
+            const ScarpParam *param = &policy->params[j];
+
+            g_string_append_printf(text, "    %s=%" G_GUINT64_FORMAT
+                                   " (%" G_GUINT64_FORMAT " to %"
+                                   G_GUINT64_FORMAT " %s): %s\n", param->name,
+                                   param->fallback, param->min, param->max,
+                                   param->unit, param->help);
+        }
+    }
+    return g_string_free(text, false);
+}

@@ -1,0 +1,15 @@
+/*
+ * Records that rooms hand to each other by pointer; what is in them is known
+ * in their own room alone.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FORWARD_H
+#define SCARP_FORWARD_H
+
+typedef struct ScarpCmdQueue ScarpCmdQueue; /* core: of NVMe commands */
+typedef struct ScarpFlashCmd ScarpFlashCmd; /* nand */
+typedef struct ScarpUnit ScarpUnit;         /* pack */
+typedef struct ScarpGcJob ScarpGcJob;       /* gc */
+
+#endif /* SCARP_FORWARD_H */

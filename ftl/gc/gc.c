@@ -1,0 +1,63 @@
+/*
+ * The start and the end of gc, and what concerns all of its jobs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/internal.h"
+
+bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
+                   GError **error G_GNUC_UNUSED)
+{
+    ScarpGc *gc = &drive->gc;
+
+    scarp_pool_init(&gc->copies, sizeof(ScarpCopy));
+    gc->plane = scarp_table_zeroed(drive->geo.n_planes * sizeof(ScarpGcPlane));
+    gc->die = scarp_table_zeroed(drive->geo.n_dies * sizeof(ScarpGcDie));
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        gc->plane[p].job.plane = p;
+    }
+    return true;
+}
+
+void scarp_gc_clear(ScarpDrive *drive)
+{
+    scarp_table_free(drive->gc.plane);
+    scarp_table_free(drive->gc.die);
+    scarp_pool_clear(&drive->gc.copies);
+}
+
+void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages)
+{
+    job->moves_left = pages;
+    scarp_gc_advance(drive, job);
+}
+
+void scarp_gc_release_all(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (scarp_gc_runs(drive, p)) {
+            scarp_gc_allow(drive, scarp_gc_job(drive, p), UINT32_MAX);
+        }
+    }
+}
+
+void scarp_gc_release_due(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        ScarpGcJob *job = scarp_gc_job(drive, p);
+
+        if (job->running && job->origin == SCARP_ORIGIN_GC) {
+            scarp_gc_allow(drive, job, UINT32_MAX);
+        }
+    }
+}
+
+bool scarp_gc_at_rest(const ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (scarp_gc_runs(drive, p)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,83 @@
+/*
+ * Packing relocated units: each goes to the packer of the plane that the
+ * placement policy names, and a full one becomes a program there.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/internal.h"
+
+static void emit(ScarpDrive *drive, uint32_t p)
+{
+    ScarpPacker *packer = &drive->gc.plane[p].packer;
+    uint32_t n = scarp_packer_count(packer);
+    ScarpUnit *first = scarp_packer_first(packer);
+    ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
+                                           SCARP_ORIGIN_GC);
+
+    scarp_flash_set_subject(cmd, scarp_copy_of(first)->job);
+    scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
+    for (ScarpUnit *unit = first; unit; unit = scarp_unit_next(unit)) {
+        /* A page may carry units of several victims: each counts it. */
+        scarp_copy_of(unit)->job->pages_out++;
+    }
+    scarp_pack_gc_units(drive, p, (int)n);
+    scarp_nand_enqueue(drive, cmd);
+}
+
+static void add(ScarpDrive *drive, ScarpCopy *copy, uint32_t p)
+{
+    scarp_unit_set_plane(&copy->unit, p);
+    if (scarp_packer_add(drive, &drive->gc.plane[p].packer, &copy->unit)) {
+        emit(drive, p);
+    }
+}
+
+void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
+{
+    add(drive, copy,
+        drive->scheme.place->plane
+            ? drive->scheme.place->plane(drive, job,
+                                         scarp_unit_lpn(&copy->unit))
+            : job->plane);
+}
+
+/* Units of job that wait elsewhere for company come back to its plane. */
+static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
+{
+    ScarpPacker *packer = &drive->gc.plane[p].packer;
+    ScarpUnit *unit = scarp_packer_first(packer);
+
+    while (unit) {
+        ScarpUnit *next = scarp_unit_next(unit);
+
+        if (scarp_copy_of(unit)->job == job) {
+            scarp_packer_remove(packer, unit);
+            drive->stats.gc_fallback_units++;
+            add(drive, scarp_copy_of(unit), job->plane);
+        }
+        unit = next;
+    }
+}
+
+/*
+ * What of job waits for company goes now: together, in its own plane.  A page
+ * in every plane, most of it empty, could cost more than the victim yields.
+ */
+void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
+{
+    ScarpPacker *own = &drive->gc.plane[job->plane].packer;
+
+    for (uint32_t p = 0; drive->scheme.place->plane && p < drive->geo.n_planes;
+         p++) {
+        if (p != job->plane) {
+            call_back(drive, job, p);
+        }
+    }
+    for (ScarpUnit *unit = scarp_packer_first(own); unit;
+         unit = scarp_unit_next(unit)) {
+        if (scarp_copy_of(unit)->job == job) {
+            emit(drive, job->plane);
+            break;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/*
+ * gc: garbage collection.  Owns the jobs, one a plane at most, the packers of
+ * relocated units, and which planes and dies collect.
+ *
+ * Its policies say when (pacing_*.c, ahead_*.c), which block (victim_*.c) and
+ * where to (place_*.c).  Others ask what a collection costs, whether a die is
+ * held by one, and to collect now or not yet.  It asks map, pack, blocks,
+ * media and nand, and tells nand which dies collect.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_GC_STATE_H
+#define SCARP_GC_STATE_H
+
+#include "map/state.h"
+
+#define SCARP_GC_LINE (SCARP_CACHE_LINE / sizeof(uint32_t)) /* units */
+
+/* A unit that a job moves. */
+typedef struct {
+    ScarpUnit unit; /* first: it is what pack and nand know */
+    ScarpGcJob *job;
+    uint32_t source_ppn;
+} ScarpCopy;
+
+/*
+ * Collection of one victim; at most one a plane.  It reads page after page, at
+ * most window pages at once between the start of a read and the end of their
+ * program, and erases the block when nothing of it is on its way.
+ */
+struct ScarpGcJob {
+    ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
+    bool running;
+    bool begun;     /* its first flash command has started */
+    bool erasing;
+    bool levelling; /* chosen for wear */
+    uint32_t plane;
+    uint32_t victim;    /* drive-wide block */
+    uint32_t next_page; /* of the victim, to look at */
+    uint32_t pages_out; /* reads and programs on their way */
+    uint32_t units_out; /* read, not yet committed or dropped */
+    uint32_t moves_left;
+    uint32_t moved;     /* units */
+    int64_t begin_ns;
+    /* The victim's reverse map in the units before line_end: gc/job.c */
+    uint32_t line[SCARP_GC_LINE];
+    uint32_t line_end;
+    uint32_t fetched_end; /* units up to it are in the processor's cache */
+};
+
+typedef struct {
+    ScarpGcJob job;
+    ScarpPacker packer; /* relocated units for this plane */
+} __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
+
+typedef struct {
+    uint32_t jobs;     /* collections that run in its planes */
+    uint32_t begun;    /* of them, begun */
+    int64_t window_ns; /* since when begun > 0 */
+} ScarpGcDie;
+
+typedef struct {
+    ScarpGcPlane *plane;
+    ScarpGcDie *die;
+    ScarpPool copies;
+    int64_t hold_until_ns; /* no collection begins by itself before */
+} ScarpGc;
+
+#endif /* SCARP_GC_STATE_H */

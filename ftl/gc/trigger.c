@@ -1,0 +1,92 @@
+/*
+ * When a plane must collect: it is short of free blocks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/internal.h"
+
+bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n_free = scarp_plane_free_blocks(drive, p);
+    uint32_t n = drive->desc.planes_per_die;
+    bool room = scarp_aligned_open(drive, p) &&
+                scarp_aligned_offset(drive, p) * n <
+                    drive->desc.pages_per_block * (p % n + 1);
+
+    /*
+     * An aligned block is room too: without it being counted, a plane that
+     * opens one would be due at once.  The planes of a die fill theirs in
+     * step; each stops counting at another point, or they would be due in step
+     * too, and the die would collect twice in a row.
+     */
+    if (n_free <= 1) {
+        return true;
+    }
+    return n_free + room <= drive->desc.trigger_free_blocks &&
+           scarp_time_ns(drive) >= drive->gc.hold_until_ns;
+}
+
+static void __attribute__((noinline)) start_one(ScarpDrive *drive,
+                                                uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    uint32_t n = drive->desc.planes_per_die;
+    bool due = false;
+
+    for (uint32_t p = first; p < first + n; p++) {
+        if (scarp_gc_due(drive, p)) {
+            if (scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+                return;
+            }
+            due = true;
+        }
+    }
+    if (!due) {
+        scarp_blocks_clear_opened(drive, die);
+    }
+}
+
+void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
+{
+    if (!scarp_nand_collecting(drive, die) && scarp_blocks_opened(drive, die)) {
+        start_one(drive, die);
+    }
+}
+
+/* ---- By request --------------------------------------------------------- */
+
+void scarp_gc_hold_ended(ScarpDrive *drive)
+{
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        scarp_blocks_set_opened(drive, die);
+        scarp_nand_kick(drive, die);
+    }
+}
+
+void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns)
+{
+    drive->gc.hold_until_ns = until_ns;
+    if (until_ns > scarp_time_ns(drive)) {
+        scarp_event_set(drive, scarp_hold_source(drive), until_ns);
+    } else {
+        scarp_event_set(drive, scarp_hold_source(drive), SCARP_TIME_NEVER);
+        scarp_gc_hold_ended(drive);
+    }
+}
+
+uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
+{
+    uint32_t began = 0;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (scarp_plane_free_blocks(drive, p) >= free_blocks) {
+            continue;
+        }
+        began += drive->scheme.pacing->instant
+                     ? scarp_gc_collect_now(drive, p)
+                     : scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
+        /* Its pacing may want to be asked for the first step. */
+        scarp_nand_kick(drive, scarp_plane_die(drive, p));
+    }
+    return began;
+}

@@ -1,0 +1,32 @@
+/*
+ * hil: the host's side.  Owns the stages of the host path (firmware, the host
+ * link in each direction), the host queue, and the commands that are done.
+ *
+ *     submit → firmware → host queue → policy's choice, when a slot is free
+ *     → link in (writes) → flow → link out (reads) → done
+ *
+ * Its policies choose from the queue (policy_*.c).  Flow drives it, and does
+ * what lies between the two links.  It asks gc for costs, stat and core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_HIL_STATE_H
+#define SCARP_HIL_STATE_H
+
+#include "core/state.h"
+
+/* Near sources of events. */
+typedef enum {
+    STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE__COUNT
+} ScarpStage;
+
+typedef struct {
+    ScarpCmdQueue stage[STAGE__COUNT];
+    int64_t link_free_ns[2]; /* in, out */
+    int64_t unit_link_ns;    /* of a unit on the host's link */
+    ScarpCmdQueue waiting;   /* the host queue: for a device slot */
+    bool dispatching;
+    ScarpCmdQueue done;
+} ScarpHil;
+
+#endif /* SCARP_HIL_STATE_H */

@@ -1,0 +1,77 @@
+/*
+ * What other rooms may ask of map.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_MAP_OPS_H
+#define SCARP_MAP_OPS_H
+
+#include "blocks/ops.h"
+#include "pack/ops.h"
+
+/* Bytes of its tables. */
+uint64_t scarp_map_bytes(const ScarpGeometry *geo);
+bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
+                    GError **error);
+void scarp_map_clear(ScarpDrive *drive);
+
+/* Where lpn lies, SCARP_NONE: it is unmapped.  What is buffered is pack's. */
+static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)
+{
+    return drive->map.ppn_of[lpn];
+}
+
+static inline bool scarp_map_is_mapped(const ScarpDrive *drive, uint32_t lpn)
+{
+    return drive->map.ppn_of[lpn] != SCARP_NONE;
+}
+
+/* Hints: lpn will be looked up, or written, soon. */
+static inline void scarp_map_expect(const ScarpDrive *drive, uint32_t lpn)
+{
+    __builtin_prefetch(&drive->map.ppn_of[lpn]);
+}
+
+static inline void scarp_map_expect_write(const ScarpDrive *drive, uint32_t lpn)
+{
+    __builtin_prefetch(&drive->map.ppn_of[lpn], 1);
+}
+
+/* What the host wrote is on flash at ppn. */
+void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+/* The same of what is not the host's own: a parity, ageing. */
+void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+/* It was deallocated: its contents are gone, too. */
+void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
+/*
+ * A copy of the unit at from is on flash at to.  True: it is the valid one
+ * now; mapping and data switch together.  False: the host wrote meanwhile.
+ */
+bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
+                        uint32_t to);
+/*
+ * The n valid units from[], of one block, have moved to those from to on, of
+ * another.  The first block counts them until scarp_block_emptied().
+ */
+void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
+                            uint32_t n, uint32_t to);
+
+/* From an image: lpn, which is unmapped, lies at ppn. */
+void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+/* Dynamic allocation's turn, for an image. */
+uint32_t scarp_map_turn(const ScarpDrive *drive);
+void scarp_map_load_turn(ScarpDrive *drive, uint32_t next_plane);
+
+/*
+ * map/rebuild.c: the mapping by what the flash holds, as after a loss of all
+ * else; docs/images.md says what it finds.  ppn_of[mapped_units] is filled.
+ */
+void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
+
+/* map/alloc_static.c: the i-th plane in the order of ftl.allocation */
+uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
+
+/* map/laws.c: forward map, spare areas and marks agree. */
+bool scarp_map_check(const ScarpDrive *drive, GError **error);
+
+#endif /* SCARP_MAP_OPS_H */

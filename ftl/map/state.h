@@ -1,0 +1,22 @@
+/*
+ * map: where a logical unit lies.  Owns the forward map; which units are valid
+ * follows from it, and is marked in blocks.  Write allocation, which decides
+ * the plane that data goes to, is here too.
+ *
+ * Others look up, commit what was programmed, relocate and unmap.  It asks
+ * blocks, media, nand and pack.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_MAP_STATE_H
+#define SCARP_MAP_STATE_H
+
+#include "blocks/state.h"
+#include "pack/state.h"
+
+typedef struct {
+    uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
+    uint32_t next_plane; /* dynamic allocation's turn; images have it */
+} ScarpMap;
+
+#endif /* SCARP_MAP_STATE_H */

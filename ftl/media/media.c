@@ -1,0 +1,79 @@
+/*
+ * The cells' tables: made, erased, taken from an image.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "media/ops.h"
+
+uint64_t scarp_media_bytes(const ScarpGeometry *geo,
+                           const ScarpDescription *desc)
+{
+    return scarp_geometry_units(geo) * (desc->recovery ? 12 : 4) +
+           (uint64_t)geo->n_blocks * sizeof(ScarpMediaBlock);
+}
+
+bool scarp_media_init(ScarpDrive *drive,
+                      const ScarpConfig *config G_GNUC_UNUSED, GError **error)
+{
+    ScarpMedia *media = &drive->media;
+    uint64_t units = scarp_geometry_units(&drive->geo);
+
+    media->spare = g_ptr_array_new_with_free_func(g_free);
+    media->block = scarp_table_zeroed((uint64_t)drive->geo.n_blocks *
+                                      sizeof(ScarpMediaBlock));
+    media->version_of = drive->desc.recovery ? g_new0(uint64_t, units) : NULL;
+    media->lpn_of = scarp_table_none(units, error);
+    return media->lpn_of;
+}
+
+void scarp_media_clear(ScarpDrive *drive)
+{
+    ScarpMedia *media = &drive->media;
+
+    for (uint32_t b = 0; media->block && b < drive->geo.n_blocks; b++) {
+        if (media->block[b].contents) {
+            for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
+                g_free(media->block[b].contents[i]);
+            }
+            g_free(media->block[b].contents);
+        }
+    }
+    scarp_table_free(media->block);
+    scarp_table_free(media->lpn_of);
+    g_free(media->version_of);
+    if (media->spare) {
+        g_ptr_array_free(media->spare, true);
+    }
+}
+
+void scarp_media_erase(ScarpDrive *drive, uint32_t index)
+{
+    ScarpMediaBlock *block = &drive->media.block[index];
+    uint32_t *lpn_of = &drive->media.lpn_of[scarp_block_ppn(drive, index)];
+
+    for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
+        lpn_of[i] = SCARP_NONE;
+    }
+    g_clear_pointer(&block->contents, g_free);
+    block->programmed = 0;
+    block->erases++;
+    drive->stats.erases++;
+}
+
+void scarp_media_load_block(ScarpDrive *drive, uint32_t index, uint8_t origin,
+                            uint8_t stream, uint32_t erases, uint64_t seq,
+                            uint16_t programmed)
+{
+    ScarpMediaBlock *block = &drive->media.block[index];
+
+    block->origin = origin;
+    block->stream = stream;
+    block->erases = erases;
+    block->seq = seq;
+    block->programmed = programmed;
+}
+
+void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq)
+{
+    drive->media.next_block_seq = next_block_seq;
+}

@@ -1,0 +1,156 @@
+/*
+ * What other rooms may ask of media.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_MEDIA_OPS_H
+#define SCARP_MEDIA_OPS_H
+
+#include "core/ops.h"
+
+/* Bytes of the tables that a drive needs; the contents come on top. */
+uint64_t scarp_media_bytes(const ScarpGeometry *geo,
+                           const ScarpDescription *desc);
+bool scarp_media_init(ScarpDrive *drive, const ScarpConfig *config,
+                      GError **error);
+void scarp_media_clear(ScarpDrive *drive);
+
+/* ---- Spare areas -------------------------------------------------------- */
+
+/* The LPN that was programmed with a unit; SCARP_NONE: it is erased. */
+static inline uint32_t scarp_media_lpn(const ScarpDrive *drive, uint32_t ppn)
+{
+    return drive->media.lpn_of[ppn];
+}
+
+static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
+                                       uint32_t lpn)
+{
+    drive->media.lpn_of[ppn] = lpn;
+}
+
+/* n spare areas from ppn on, for who looks at many; valid until an erase. */
+static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
+                                               uint32_t ppn)
+{
+    return &drive->media.lpn_of[ppn];
+}
+
+/* Whether units carry versions (ftl.recovery). */
+static inline bool scarp_media_has_versions(const ScarpDrive *drive)
+{
+    return drive->media.version_of;
+}
+
+/* In the order in which the host wrote; a relocated copy keeps it. */
+static inline uint64_t scarp_media_version(const ScarpDrive *drive,
+                                           uint32_t ppn)
+{
+    return drive->media.version_of[ppn];
+}
+
+static inline void scarp_media_set_version(ScarpDrive *drive, uint32_t ppn,
+                                           uint64_t version)
+{
+    if (drive->media.version_of) {
+        drive->media.version_of[ppn] = version;
+    }
+}
+
+static inline void scarp_media_copy_version(ScarpDrive *drive, uint32_t from,
+                                            uint32_t to)
+{
+    if (drive->media.version_of) {
+        drive->media.version_of[to] = drive->media.version_of[from];
+    }
+}
+
+/* A unit was read as lpn: counts it, and breaks a law when it is another. */
+static inline void scarp_media_check_lpn(ScarpDrive *drive, uint32_t ppn,
+                                         uint32_t lpn)
+{
+    drive->stats.oob_checks++;
+    if (drive->media.lpn_of[ppn] != lpn) {
+        drive->stats.oob_mismatches++;
+        scarp_law_broken(drive);
+    }
+}
+
+/* ---- Blocks ------------------------------------------------------------- */
+
+static inline uint32_t scarp_media_erases(const ScarpDrive *drive,
+                                          uint32_t block)
+{
+    return drive->media.block[block].erases;
+}
+
+static inline uint32_t scarp_media_programmed(const ScarpDrive *drive,
+                                              uint32_t block)
+{
+    return drive->media.block[block].programmed;
+}
+
+static inline ScarpOrigin scarp_media_origin(const ScarpDrive *drive,
+                                             uint32_t block)
+{
+    return drive->media.block[block].origin;
+}
+
+static inline uint32_t scarp_media_stream(const ScarpDrive *drive,
+                                          uint32_t block)
+{
+    return drive->media.block[block].stream;
+}
+
+static inline uint64_t scarp_media_seq(const ScarpDrive *drive, uint32_t block)
+{
+    return drive->media.block[block].seq;
+}
+
+static inline uint64_t scarp_media_next_seq(const ScarpDrive *drive)
+{
+    return drive->media.next_block_seq;
+}
+
+/* An erased block gets its first page. */
+static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
+                                    ScarpOrigin origin, uint16_t stream)
+{
+    ScarpMediaBlock *block = &drive->media.block[index];
+
+    block->origin = origin;
+    block->stream = stream;
+    block->seq = drive->media.next_block_seq++;
+}
+
+/* Programs of so many pages of the block that ppn lies in have ended. */
+static inline void scarp_media_pages_programmed(ScarpDrive *drive,
+                                                uint32_t ppn, uint32_t pages)
+{
+    drive->media.block[scarp_ppn_block(drive, ppn)].programmed += pages;
+}
+
+/* Spare areas and contents are gone, and the wear is counted. */
+void scarp_media_erase(ScarpDrive *drive, uint32_t block);
+
+/* From an image: nothing of the block is on its way. */
+void scarp_media_load_block(ScarpDrive *drive, uint32_t block, uint8_t origin,
+                            uint8_t stream, uint32_t erases, uint64_t seq,
+                            uint16_t programmed);
+void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
+
+/* ---- Contents: media/contents.c ---------------------------------------- */
+
+/* A unit's bytes, undefined; the caller's until released or stored. */
+void *scarp_contents_new(ScarpDrive *drive);
+void scarp_contents_release(ScarpDrive *drive, void *data);
+/* What is stored at ppn, not to be changed; NULL: zeroes. */
+void *scarp_contents_get(const ScarpDrive *drive, uint32_t ppn);
+/* Takes data over; an all-zero unit is released and costs nothing. */
+void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data);
+/* The caller owns it then. */
+void *scarp_contents_take(ScarpDrive *drive, uint32_t ppn);
+/* Whether anything was ever stored in the block since its last erase. */
+bool scarp_contents_any(const ScarpDrive *drive, uint32_t block);
+
+#endif /* SCARP_MEDIA_OPS_H */

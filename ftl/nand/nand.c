@@ -1,0 +1,179 @@
+/*
+ * Dies and their queues: made, filled, asked.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "nand/internal.h"
+
+bool scarp_nand_init(ScarpDrive *drive,
+                     const ScarpConfig *config G_GNUC_UNUSED,
+                     GError **error G_GNUC_UNUSED)
+{
+    ScarpNand *nand = &drive->nand;
+    uint32_t n = drive->geo.n_dies;
+
+    scarp_timing_init(drive);
+    scarp_pool_init(&nand->pool, sizeof(ScarpFlashCmd));
+    nand->channel = g_new0(ScarpChannel, drive->desc.channels);
+    for (uint32_t c = 0; c < drive->desc.channels; c++) {
+        nand->channel[c].wait_head = SCARP_NONE;
+    }
+    nand->die = scarp_table_zeroed(n * sizeof(ScarpDie));
+    nand->kicked = g_new(uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        scarp_clock_init(&nand->die[i].clock);
+    }
+    nand->plane = scarp_table_zeroed(drive->geo.n_planes *
+                                     sizeof(ScarpNandPlane));
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        for (int q = 0; q < QUEUE__COUNT; q++) {
+            ScarpFlashQueue *queue = &nand->plane[p].queue[q];
+
+            queue->tail = &queue->head;
+        }
+    }
+    return true;
+}
+
+void scarp_nand_clear(ScarpDrive *drive)
+{
+    ScarpNand *nand = &drive->nand;
+
+    scarp_nand_observe(drive, false);
+    scarp_table_free(nand->plane);
+    g_free(nand->kicked);
+    scarp_table_free(nand->die);
+    g_free(nand->channel);
+    scarp_pool_clear(&nand->pool);
+    scarp_timing_clear(drive);
+}
+
+ScarpFlashCmd *scarp_flash_copy(ScarpDrive *drive, const ScarpFlashCmd *cmd)
+{
+    ScarpFlashCmd *copy = scarp_flash_new(drive, cmd->kind, cmd->owner,
+                                          cmd->origin);
+    uint64_t seq = copy->seq;
+
+    *copy = *cmd;
+    copy->seq = seq;
+    copy->next = copy->mate = NULL;
+    return copy;
+}
+
+static ScarpQueueKind queue_kind(const ScarpFlashCmd *cmd)
+{
+    if (scarp_flash_is_gc(cmd)) {
+        return QUEUE_GC;
+    }
+    return cmd->kind == SCARP_FLASH_READ ? QUEUE_READS : QUEUE_PROGRAMS;
+}
+
+void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    uint32_t index = scarp_plane_die(drive, cmd->plane);
+    ScarpDie *die = &drive->nand.die[index];
+    ScarpQueueKind kind = queue_kind(cmd);
+    ScarpFlashQueue *queue = &drive->nand.plane[cmd->plane].queue[kind];
+
+    die->queued[kind]++;
+    if (kind != QUEUE_GC) {
+        scarp_account_wait(&cmd->account, &die->clock, scarp_time_ns(drive));
+    }
+    scarp_account_begin(&cmd->account, scarp_time_ns(drive));
+    cmd->next = NULL;
+    *queue->tail = cmd;
+    queue->tail = &cmd->next;
+    scarp_nand_kick(drive, index);
+}
+
+ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
+                                  ScarpFlashCmd **link)
+{
+    ScarpFlashCmd *cmd = *link;
+
+    *link = cmd->next;
+    if (!*link) {
+        queue->tail = link;
+    }
+    drive->nand.die[scarp_plane_die(drive, cmd->plane)]
+        .queued[queue_kind(cmd)]--;
+    cmd->next = NULL;
+    return cmd;
+}
+
+int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t index,
+                           int64_t one_ns)
+{
+    const ScarpDie *die = &drive->nand.die[index];
+
+    if (!die->current) {
+        return 0;
+    }
+    return die->phase == PHASE_ARRAY ? die->array_end_ns - scarp_time_ns(drive)
+                                     : one_ns;
+}
+
+bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t index,
+                        int64_t *left_ns)
+{
+    const ScarpDie *die = &drive->nand.die[index];
+
+    if (!die->current || die->current->kind != SCARP_FLASH_ERASE ||
+        die->phase != PHASE_ARRAY) {
+        return false;
+    }
+    *left_ns = die->array_end_ns - scarp_time_ns(drive);
+    return true;
+}
+
+/* ---- What observers are told -------------------------------------------- */
+
+void scarp_nand_observe(ScarpDrive *drive, bool on)
+{
+    if (on && !drive->nand.seen) {
+        drive->nand.seen = g_array_new(false, false, sizeof(ScarpSeenPhase));
+    } else if (!on) {
+        g_clear_pointer(&drive->nand.seen, g_array_unref);
+    }
+}
+
+void scarp_see_phase(ScarpDrive *drive, const ScarpFlashCmd *group,
+                     const ScarpFlashCmd *cmd, ScarpFlashPhase phase,
+                     int64_t begin_ns, int64_t end_ns)
+{
+    ScarpSeenPhase seen = {
+        .cmd = cmd, .begin_ns = begin_ns, .end_ns = end_ns, .phase = phase,
+        .multiplane = group->mate != NULL,
+    };
+
+    g_array_append_val(drive->nand.seen, seen);
+}
+
+const ScarpFlashCmd *scarp_nand_phase(const ScarpDrive *drive, unsigned i,
+                                      ScarpFlashOp *op)
+{
+    const ScarpSeenPhase *seen;
+    const ScarpFlashCmd *cmd;
+    uint32_t die;
+
+    if (i >= drive->nand.seen->len) {
+        return NULL;
+    }
+    seen = &g_array_index(drive->nand.seen, ScarpSeenPhase, i);
+    cmd = seen->cmd;
+    die = scarp_plane_die(drive, cmd->plane);
+    *op = (ScarpFlashOp) {
+        .begin_ns = seen->begin_ns, .end_ns = seen->end_ns, .die = die,
+        .plane = cmd->plane, .channel = scarp_die_channel(drive, die),
+        .block = scarp_ppn_block(drive, cmd->ppn),
+        .page = scarp_ppn_page(drive, cmd->ppn),
+        .kind = cmd->kind, .phase = seen->phase, .origin = cmd->origin,
+        .multiplane = seen->multiplane,
+    };
+    return cmd;
+}
+
+void scarp_nand_forget_phases(ScarpDrive *drive)
+{
+    g_array_set_size(drive->nand.seen, 0);
+}

@@ -1,0 +1,492 @@
+/*
+ * What other rooms may ask of nand.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_NAND_OPS_H
+#define SCARP_NAND_OPS_H
+
+#include "causes/ops.h"
+
+bool scarp_nand_init(ScarpDrive *drive, const ScarpConfig *config,
+                     GError **error);
+void scarp_nand_clear(ScarpDrive *drive);
+
+/* ---- Flash commands ----------------------------------------------------- */
+
+/*
+ * Made and filled in by its owner, who queues it.  It comes back to the owner
+ * when it has ended, and is the owner's to free.
+ */
+static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
+                                             ScarpFlashKind kind,
+                                             ScarpOwner owner,
+                                             ScarpOrigin origin)
+{
+    ScarpFlashCmd *cmd = scarp_pool_take(&drive->nand.pool);
+
+    scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
+    /* Nobody asks what GC's commands waited for. */
+    scarp_account_init(&cmd->account, owner != OWNER_GC);
+    cmd->kind = kind;
+    cmd->owner = owner;
+    cmd->origin = origin;
+    cmd->seq = scarp_next_seq(drive);
+    return cmd;
+}
+
+static inline void scarp_flash_free(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    scarp_pool_give(&drive->nand.pool, cmd);
+}
+
+/* Where it works and how much of it crosses the channel. */
+static inline void scarp_flash_set_target(ScarpFlashCmd *cmd, uint32_t plane,
+                                          uint32_t ppn, uint32_t bytes)
+{
+    cmd->plane = plane;
+    cmd->ppn = ppn;
+    cmd->bytes = bytes;
+}
+
+/* What its owner does it for; OWNER_READ: the command. */
+static inline void scarp_flash_set_subject(ScarpFlashCmd *cmd, void *subject)
+{
+    cmd->subject = subject;
+}
+
+static inline void scarp_flash_set_units(ScarpFlashCmd *cmd, ScarpUnit *units,
+                                         uint32_t n)
+{
+    cmd->units = units;
+    cmd->n_units = n;
+}
+
+/* A read: of n units from lpn on, as the mapping says. */
+static inline void scarp_flash_set_lpn(ScarpFlashCmd *cmd, uint32_t lpn,
+                                       uint32_t n)
+{
+    cmd->lpn = lpn;
+    cmd->n_units = n;
+}
+
+/* A read: one unit more, which lies behind the others. */
+static inline void scarp_flash_extend(ScarpFlashCmd *cmd, uint32_t bytes)
+{
+    cmd->n_units++;
+    cmd->bytes += bytes;
+}
+
+static inline void scarp_flash_set_data(ScarpFlashCmd *cmd, void *data)
+{
+    cmd->data = data;
+}
+
+static inline void scarp_flash_set_direct(ScarpFlashCmd *cmd)
+{
+    cmd->direct = true;
+}
+
+/* A copyback: the page that it reads; it programs where ppn will say. */
+static inline void scarp_flash_set_source(ScarpFlashCmd *cmd, uint32_t ppn)
+{
+    cmd->source_ppn = ppn;
+}
+
+static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
+{
+    cmd->aligned = aligned;
+}
+
+/* A program or copyback that starts: the page that it was given. */
+static inline void scarp_flash_set_ppn(ScarpFlashCmd *cmd, uint32_t ppn)
+{
+    cmd->ppn = ppn;
+}
+
+/* The same command once more, for a part of a read; in no queue. */
+ScarpFlashCmd *scarp_flash_copy(ScarpDrive *drive, const ScarpFlashCmd *cmd);
+
+static inline ScarpFlashKind scarp_flash_kind(const ScarpFlashCmd *cmd)
+{
+    return cmd->kind;
+}
+
+static inline ScarpOwner scarp_flash_owner(const ScarpFlashCmd *cmd)
+{
+    return cmd->owner;
+}
+
+static inline ScarpOrigin scarp_flash_origin(const ScarpFlashCmd *cmd)
+{
+    return cmd->origin;
+}
+
+static inline bool scarp_flash_is_gc(const ScarpFlashCmd *cmd)
+{
+    return cmd->owner == OWNER_GC;
+}
+
+static inline void *scarp_flash_subject(const ScarpFlashCmd *cmd)
+{
+    return cmd->subject;
+}
+
+static inline ScarpUnit *scarp_flash_units(const ScarpFlashCmd *cmd)
+{
+    return cmd->units;
+}
+
+static inline void *scarp_flash_data(const ScarpFlashCmd *cmd)
+{
+    return cmd->data;
+}
+
+static inline uint64_t scarp_flash_seq(const ScarpFlashCmd *cmd)
+{
+    return cmd->seq;
+}
+
+static inline uint32_t scarp_flash_plane(const ScarpFlashCmd *cmd)
+{
+    return cmd->plane;
+}
+
+static inline uint32_t scarp_flash_ppn(const ScarpFlashCmd *cmd)
+{
+    return cmd->ppn;
+}
+
+static inline uint32_t scarp_flash_lpn(const ScarpFlashCmd *cmd)
+{
+    return cmd->lpn;
+}
+
+static inline uint32_t scarp_flash_n_units(const ScarpFlashCmd *cmd)
+{
+    return cmd->n_units;
+}
+
+static inline uint32_t scarp_flash_bytes(const ScarpFlashCmd *cmd)
+{
+    return cmd->bytes;
+}
+
+static inline bool scarp_flash_aligned(const ScarpFlashCmd *cmd)
+{
+    return cmd->aligned;
+}
+
+static inline bool scarp_flash_direct(const ScarpFlashCmd *cmd)
+{
+    return cmd->direct;
+}
+
+static inline int64_t scarp_flash_begin_ns(const ScarpFlashCmd *cmd)
+{
+    return cmd->begin_ns;
+}
+
+/* What it waited for and spent its time on. */
+static inline ScarpAccount *scarp_flash_account(ScarpFlashCmd *cmd)
+{
+    return &cmd->account;
+}
+
+/* A list of flash commands that are in no queue. */
+static inline void scarp_flash_queue_init(ScarpFlashQueue *queue)
+{
+    *queue = (ScarpFlashQueue) { .tail = &queue->head };
+}
+
+static inline void scarp_flash_push(ScarpFlashQueue *queue, ScarpFlashCmd *cmd)
+{
+    cmd->next = NULL;
+    *queue->tail = cmd;
+    queue->tail = &cmd->next;
+}
+
+/* NULL: it is empty. */
+static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
+{
+    ScarpFlashCmd *cmd = queue->head;
+
+    if (cmd) {
+        queue->head = cmd->next;
+        queue->tail = queue->head ? queue->tail : &queue->head;
+    }
+    return cmd;
+}
+
+/* ---- What waits at a die ------------------------------------------------ */
+
+/* The die looks for work when the event that runs now has been handled. */
+static inline void scarp_nand_kick(ScarpDrive *drive, uint32_t die)
+{
+    ScarpNand *nand = &drive->nand;
+
+    if (!nand->die[die].kicked) {
+        uint32_t at = nand->first_kicked + nand->n_kicked++;
+
+        nand->die[die].kicked = true;
+        nand->kicked[at < drive->geo.n_dies ? at : at - drive->geo.n_dies] =
+            die;
+    }
+}
+
+static inline bool scarp_nand_any_kicked(const ScarpDrive *drive)
+{
+    return drive->nand.n_kicked;
+}
+
+/* The die that was kicked first; there must be one. */
+static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
+{
+    ScarpNand *nand = &drive->nand;
+    uint32_t die = nand->kicked[nand->first_kicked];
+
+    nand->first_kicked = nand->first_kicked + 1 == drive->geo.n_dies
+                             ? 0 : nand->first_kicked + 1;
+    nand->n_kicked--;
+    nand->die[die].kicked = false;
+    return die;
+}
+
+/* Puts it into its plane's queue and kicks the die. */
+void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
+
+static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
+                                                uint32_t plane,
+                                                ScarpQueueKind kind)
+{
+    return &drive->nand.plane[plane].queue[kind];
+}
+
+/* The oldest that waits at a plane, or NULL. */
+static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
+                                                   uint32_t plane,
+                                                   ScarpQueueKind kind)
+{
+    return drive->nand.plane[plane].queue[kind].head;
+}
+
+/* The next younger one that waits at the plane, or NULL. */
+static inline const ScarpFlashCmd *scarp_flash_next(const ScarpFlashCmd *cmd)
+{
+    return cmd->next;
+}
+
+/* To walk a queue and take from it: where its first is named, or the next. */
+static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
+{
+    return &queue->head;
+}
+
+static inline ScarpFlashCmd **scarp_flash_next_link(ScarpFlashCmd *cmd)
+{
+    return &cmd->next;
+}
+
+/* Takes what *link names out of queue; the caller starts or requeues it. */
+ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
+                                  ScarpFlashCmd **link);
+
+/* How many wait, in all planes of the die. */
+static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
+                                         ScarpQueueKind kind)
+{
+    return drive->nand.die[die].queued[kind];
+}
+
+/* How many wait and run. */
+static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
+{
+    const ScarpDie *die = &drive->nand.die[index];
+
+    return die->queued[QUEUE_READS] + die->queued[QUEUE_PROGRAMS] +
+           die->queued[QUEUE_GC] + !!die->current;
+}
+
+/* Nothing runs, stands still, or waits. */
+static inline bool scarp_nand_at_rest(const ScarpDrive *drive, uint32_t die)
+{
+    return !scarp_nand_load(drive, die) && !drive->nand.die[die].suspended;
+}
+
+/* gc: collections of its planes run, or do no longer. */
+static inline void scarp_nand_set_collecting(ScarpDrive *drive, uint32_t die,
+                                             bool collecting)
+{
+    drive->nand.die[die].collecting = collecting;
+}
+
+static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->nand.die[die].collecting;
+}
+
+/* Until what runs is done with the array; one_ns where that is not known. */
+int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t die,
+                           int64_t one_ns);
+/* An erase is in its array time: *left_ns of it are to come. */
+bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t die,
+                        int64_t *left_ns);
+
+/* ---- Times: nand/timing.c ----------------------------------------------- */
+
+bool scarp_timing_init(ScarpDrive *drive);
+void scarp_timing_clear(ScarpDrive *drive);
+
+static inline int64_t scarp_nand_read_ns(const ScarpDrive *drive,
+                                         uint32_t page)
+{
+    return drive->nand.read_ns_of[page];
+}
+
+static inline int64_t scarp_nand_program_ns(const ScarpDrive *drive,
+                                            uint32_t page)
+{
+    return drive->nand.program_ns_of[page];
+}
+
+static inline int64_t scarp_nand_page_transfer_ns(const ScarpDrive *drive)
+{
+    return drive->nand.page_transfer_ns;
+}
+
+/* On the channel. */
+static inline int64_t scarp_nand_transfer_ns(const ScarpDrive *drive,
+                                             uint64_t bytes)
+{
+    if (bytes == drive->desc.page_bytes) {
+        return drive->nand.page_transfer_ns;
+    }
+    return (bytes * 1000 + drive->desc.channel_mts - 1) /
+           drive->desc.channel_mts;
+}
+
+/* A page is read and programmed elsewhere in the plane, on an idle die. */
+static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
+                                         bool copyback)
+{
+    int64_t ns = drive->nand.read_ns_of[0] + drive->nand.program_ns_of[0] +
+                 2 * (int64_t)drive->desc.command_ns;
+
+    return copyback ? ns : ns + 2 * drive->nand.page_transfer_ns;
+}
+
+/* ---- For flow: a die's life --------------------------------------------- */
+
+/* What a die that was kicked can do. */
+typedef enum {
+    LOOK_BUSY,   /* nothing now */
+    LOOK_BEHIND, /* a command may be loaded behind the one that runs */
+    LOOK_NEXT,   /* it is free: for any, or, suspended, for a read */
+} ScarpLook;
+
+/* Suspends what runs, if a read that waits may have it so. */
+ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t die);
+/* Something stands still, so that reads go first. */
+static inline bool scarp_nand_is_suspended(const ScarpDrive *drive,
+                                           uint32_t die)
+{
+    return drive->nand.die[die].suspended;
+}
+/* A command may be loaded behind the one that runs (nand.cache). */
+static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
+                                           uint32_t index)
+{
+    const ScarpDie *die = &drive->nand.die[index];
+
+    return drive->desc.cache && !die->ahead && !die->suspended &&
+           die->queued[QUEUE_READS] + die->queued[QUEUE_PROGRAMS] +
+               die->queued[QUEUE_GC];
+}
+/* What runs: it is there. */
+static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,
+                                                     uint32_t die)
+{
+    return drive->nand.die[die].current->kind;
+}
+
+/* mate joins group, which has been chosen and not begun. */
+static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
+{
+    while (group->mate) {
+        group = group->mate;
+    }
+    group->mate = mate;
+}
+
+/* It was taken from its queue to be begun or served otherwise: waits end. */
+static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    scarp_account_waited(
+        &cmd->account,
+        &drive->nand.die[scarp_plane_die(drive, cmd->plane)].clock,
+        scarp_time_ns(drive));
+}
+
+/* From now on group shares its times. */
+void scarp_nand_begin(ScarpDrive *drive, ScarpFlashCmd *group);
+/*
+ * group, begun, is what the die runs next.  True: it has the channel and is a
+ * program, so that one may be loaded behind it.
+ */
+bool scarp_nand_run(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *group);
+/* group, begun, is loaded or sensed behind what runs. */
+void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
+                           ScarpFlashCmd *group);
+/* Nothing else is to be done: what was suspended goes on. */
+void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
+/* There is nothing to do; held: as a collection wants the die to itself. */
+void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
+
+typedef enum {
+    NAND_NOTHING,
+    NAND_BEHIND,    /* a command may be loaded behind the one that runs */
+    NAND_SENSED,    /* ditto; scarp_nand_output() must follow */
+    NAND_ONE_ENDED, /* the first of a group; the others follow */
+    NAND_ALL_ENDED, /* scarp_nand_after() must follow */
+} ScarpNandStep;
+
+/* The die's event.  *ended: linked by scarp_flash_mate(). */
+ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t die,
+                               ScarpFlashCmd **ended);
+/* The next of what ended; the link is cut. */
+static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
+{
+    ScarpFlashCmd *mate = cmd->mate;
+
+    cmd->mate = NULL;
+    return mate;
+}
+/* What ended has been handled: the command behind becomes the current one. */
+ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
+/* What was sensed waits for the channel, or has it. */
+void scarp_nand_output(ScarpDrive *drive, uint32_t die);
+/*
+ * The channel is free: who waited longest has it.  True: *die runs a program,
+ * and one may be loaded behind it.
+ */
+bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
+
+/* ---- For flow: what observers are told ---------------------------------- */
+
+/* Phases are remembered from now on, or not. */
+void scarp_nand_observe(ScarpDrive *drive, bool on);
+
+static inline bool scarp_nand_seen(const ScarpDrive *drive)
+{
+    return drive->nand.seen && drive->nand.seen->len;
+}
+
+/*
+ * Phase i of those remembered, or NULL when there is none: the flash command,
+ * and in *op all that nand knows of it.
+ */
+const ScarpFlashCmd *scarp_nand_phase(const ScarpDrive *drive, unsigned i,
+                                      ScarpFlashOp *op);
+void scarp_nand_forget_phases(ScarpDrive *drive);
+
+#endif /* SCARP_NAND_OPS_H */

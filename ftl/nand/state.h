@@ -1,0 +1,120 @@
+/*
+ * nand: channels and dies.  Owns the phases and times of flash commands, what
+ * waits at each die, and which dies shall look for work.
+ *
+ * Others make flash commands, queue them and ask how busy a die is; flow
+ * starts them and takes those that ended.  gc says which dies collect.  It asks
+ * causes and core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_NAND_STATE_H
+#define SCARP_NAND_STATE_H
+
+#include "causes/state.h"
+#include "core/state.h"
+
+/* Whose a flash command is: who made it, and who is told of its end. */
+typedef enum {
+    OWNER_READ,    /* flow: for a command, the subject */
+    OWNER_RMW,     /* buffer: the rest of a partial write's unit */
+    OWNER_STRIPE,  /* redundancy: a page that a stripe needs */
+    OWNER_BUFFER,  /* buffer: a program of the host's units */
+    OWNER_PARITY,  /* redundancy: a program of a parity */
+    OWNER_GC,      /* gc: read, program, copyback or erase of a job */
+    OWNER__COUNT
+} ScarpOwner;
+
+/* What waits at a plane, each first come first. */
+typedef enum {
+    QUEUE_READS, QUEUE_PROGRAMS, QUEUE_GC, QUEUE__COUNT
+} ScarpQueueKind;
+
+/* A flash command: one operation of one plane. */
+struct ScarpFlashCmd {
+    ScarpFlashCmd *next; /* in its plane's queue, or in the pool */
+    ScarpFlashCmd *mate; /* next of a multi-plane command */
+    void *subject;       /* what its owner does it for */
+    ScarpUnit *units;    /* that it programs or, for GC, reads */
+    void *data;          /* what the cells held when it read them; owner's */
+    uint64_t seq;
+    uint32_t plane;
+    uint32_t ppn;        /* first unit; program: known once started */
+    uint32_t source_ppn; /* copyback: where it reads */
+    uint32_t lpn;        /* host read: first of n_units */
+    uint32_t n_units;
+    uint32_t bytes;      /* that cross the channel */
+    uint8_t kind;        /* ScarpFlashKind */
+    uint8_t owner;       /* ScarpOwner */
+    uint8_t origin;      /* ScarpOrigin: what observers are told */
+    bool aligned;        /* program: goes to its plane's aligned block */
+    bool direct;         /* read: waits for its die, whatever that does */
+    int64_t begin_ns;    /* on the die */
+    ScarpAccount account;
+} __attribute__((aligned(SCARP_CACHE_LINE)));
+
+typedef struct {
+    ScarpFlashCmd *head, **tail;
+} ScarpFlashQueue;
+
+typedef struct {
+    ScarpFlashQueue queue[QUEUE__COUNT];
+} __attribute__((aligned(SCARP_CACHE_LINE))) ScarpNandPlane;
+
+typedef enum {
+    PHASE_IDLE,
+    PHASE_COMMAND,  /* waits for the channel: command, program's data */
+    PHASE_ARRAY,    /* channel granted; the event is the array's end */
+    PHASE_OUT_WAIT, /* waits for the channel: read's data */
+    PHASE_OUT,
+    PHASE_SUSPEND,
+} ScarpDiePhase;
+
+/* In lines of the processor's cache: what each event looks at first. */
+typedef struct {
+    ScarpFlashCmd *current; /* and its mates */
+    ScarpFlashCmd *suspended;
+    ScarpFlashCmd *ahead;   /* nand.cache: loads or senses behind current */
+    uint32_t queued[QUEUE__COUNT]; /* in all planes */
+    uint32_t suspends;      /* of the operation */
+    uint8_t phase;          /* ScarpDiePhase */
+    bool kicked;            /* in the list of dies to look for work */
+    bool collecting;        /* what gc says */
+    ScarpDieClock clock;
+    int64_t array_begin_ns, array_end_ns; /* of current */
+    uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
+    int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
+    int64_t suspended_left_ns;
+} __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
+
+G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
+                SCARP_CACHE_LINE);
+
+typedef struct {
+    int64_t free_ns;
+    uint32_t wait_head, wait_tail; /* die * 2 + (ahead), or SCARP_NONE */
+} ScarpChannel;
+
+/* A phase that an observer is to be told of. */
+typedef struct {
+    const ScarpFlashCmd *cmd;
+    int64_t begin_ns, end_ns;
+    ScarpFlashPhase phase;
+    bool multiplane;
+} ScarpSeenPhase;
+
+typedef struct {
+    ScarpChannel *channel;
+    ScarpDie *die;
+    ScarpNandPlane *plane;
+    uint32_t *kicked; /* [n_dies] ring: dies to look for work afterwards */
+    uint32_t first_kicked, n_kicked;
+    ScarpPool pool;   /* of flash commands */
+    /* Times of each page of a block: nand/timing.c */
+    int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
+    bool pages_alike; /* each page of a block takes as long as the first */
+    int64_t page_transfer_ns;
+    GArray *seen; /* ScarpSeenPhase, while there is an observer of them */
+} ScarpNand;
+
+#endif /* SCARP_NAND_STATE_H */

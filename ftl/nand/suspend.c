@@ -1,0 +1,58 @@
+/*
+ * Program and erase suspend: a read that waits stops the array, and what stood
+ * still goes on when no read waits any longer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "nand/internal.h"
+
+bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die)
+{
+    const ScarpDescription *d = &drive->desc;
+    ScarpFlashKind kind = die->current->kind;
+    int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
+
+    return ((kind == SCARP_FLASH_PROGRAM && d->suspend_program) ||
+            (kind == SCARP_FLASH_ERASE && d->suspend_erase)) &&
+           die->phase == PHASE_ARRAY && die->queued[QUEUE_READS] &&
+           !die->ahead &&
+           die->array_end_ns - at_ns >= (int64_t)MAX(d->suspend_min_ns, 1) &&
+           die->suspends < d->suspend_limit;
+}
+
+void scarp_suspend(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->nand.die[index];
+    /* Not before the array has begun to work. */
+    int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
+
+    scarp_see_array(drive, die, at_ns);
+    die->suspended = die->current;
+    die->suspended_left_ns = die->array_end_ns - at_ns;
+    die->current = NULL;
+    die->suspends++;
+    drive->stats.suspends++;
+    scarp_group_own(die->suspended, OWN_ARRAY, at_ns);
+    scarp_clock_turn(&die->clock, scarp_time_ns(drive), DIE_SUSPEND);
+    die->phase = PHASE_SUSPEND;
+    scarp_event_set(drive, scarp_die_source(drive, index),
+                    at_ns + drive->desc.suspend_ns);
+}
+
+void scarp_nand_resume(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->nand.die[index];
+    int64_t now_ns = scarp_time_ns(drive);
+
+    die->current = die->suspended;
+    die->suspended = NULL;
+    die->array_begin_ns = now_ns + drive->desc.resume_ns;
+    scarp_clock_turn(&die->clock, now_ns, scarp_activity_of(die->current));
+    for (ScarpFlashCmd *cmd = die->current; cmd; cmd = cmd->mate) {
+        scarp_account_own(&cmd->account, OWN_SUSPENDED, die->array_begin_ns);
+        scarp_account_own(&cmd->account, OWN_ARRAY,
+                          die->array_begin_ns + die->suspended_left_ns);
+    }
+    scarp_array_until(drive, index,
+                      die->array_begin_ns + die->suspended_left_ns);
+}

@@ -1,0 +1,196 @@
+/*
+ * What other rooms may ask of pack.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_PACK_OPS_H
+#define SCARP_PACK_OPS_H
+
+#include "nand/ops.h"
+
+bool scarp_pack_init(ScarpDrive *drive, const ScarpConfig *config,
+                     GError **error);
+void scarp_pack_clear(ScarpDrive *drive);
+
+/* ---- Units -------------------------------------------------------------- */
+
+/* Zeroed but for lpn and, by the caller, what is behind it in its record. */
+static inline void scarp_unit_init(ScarpUnit *unit, uint32_t lpn)
+{
+    *unit = (ScarpUnit) { .lpn = lpn, .plane = SCARP_NONE };
+}
+
+static inline uint32_t scarp_unit_lpn(const ScarpUnit *unit)
+{
+    return unit->lpn;
+}
+
+static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
+{
+    return unit->next;
+}
+
+/* Puts unit in front of what *first names. */
+static inline void scarp_unit_link(ScarpUnit **first, ScarpUnit *unit)
+{
+    unit->next = *first;
+    *first = unit;
+}
+
+/* *tail: where the end of a list is named. */
+static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
+{
+    unit->next = NULL;
+    **tail = unit;
+    *tail = &unit->next;
+}
+
+static inline uint32_t scarp_unit_plane(const ScarpUnit *unit)
+{
+    return unit->plane;
+}
+
+static inline void scarp_unit_set_plane(ScarpUnit *unit, uint32_t plane)
+{
+    unit->plane = plane;
+}
+
+static inline uint16_t scarp_unit_stream(const ScarpUnit *unit)
+{
+    return unit->stream;
+}
+
+static inline void scarp_unit_set_stream(ScarpUnit *unit, uint16_t stream)
+{
+    unit->stream = stream;
+}
+
+static inline uint64_t scarp_unit_seq(const ScarpUnit *unit)
+{
+    return unit->seq;
+}
+
+static inline void scarp_unit_set_seq(ScarpUnit *unit, uint64_t seq)
+{
+    unit->seq = seq;
+}
+
+/* The unit's; NULL: zeroes. */
+static inline void *scarp_unit_data(const ScarpUnit *unit)
+{
+    return unit->data;
+}
+
+static inline void scarp_unit_set_data(ScarpUnit *unit, void *data)
+{
+    unit->data = data;
+}
+
+static inline bool scarp_unit_is_packing(const ScarpUnit *unit)
+{
+    return unit->packing;
+}
+
+static inline bool scarp_unit_is_partial(const ScarpUnit *unit)
+{
+    return unit->partial;
+}
+
+static inline void scarp_unit_set_partial(ScarpUnit *unit, bool partial)
+{
+    unit->partial = partial;
+}
+
+/* ---- The index of the host's units -------------------------------------- */
+
+/* The newest unit of lpn that is not on flash yet, or NULL. */
+static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpUnit *unit;
+
+    if (!drive->pack.n_indexed) {
+        return NULL; /* what is only read spares the cache the table */
+    }
+    unit = drive->pack.hash[lpn & drive->pack.hash_mask];
+    while (unit && unit->lpn != lpn) {
+        unit = unit->hash_next;
+    }
+    return unit;
+}
+
+/* A hint: lpn will soon be looked for. */
+static inline void scarp_pack_expect(const ScarpDrive *drive, uint32_t lpn)
+{
+    if (drive->pack.n_indexed) {
+        __builtin_prefetch(&drive->pack.hash[lpn & drive->pack.hash_mask], 1);
+    }
+}
+
+void scarp_pack_index(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_pack_unindex(ScarpDrive *drive, ScarpUnit *unit);
+
+/* ---- Packers ------------------------------------------------------------ */
+
+static inline uint32_t scarp_packer_count(const ScarpPacker *packer)
+{
+    return packer->n;
+}
+
+/* The first of packer, or NULL. */
+static inline ScarpUnit *scarp_packer_first(const ScarpPacker *packer)
+{
+    return packer->n ? packer->head : NULL;
+}
+
+/* True: it is full, and is to be emitted. */
+static inline bool scarp_packer_add(const ScarpDrive *drive,
+                                    ScarpPacker *packer, ScarpUnit *unit)
+{
+    unit->packing = true;
+    unit->next = NULL;
+    if (!packer->n++) {
+        packer->tail = &packer->head;
+    }
+    *packer->tail = unit;
+    packer->tail = &unit->next;
+    return packer->n == drive->geo.units_per_page;
+}
+
+void scarp_packer_remove(ScarpPacker *packer, ScarpUnit *unit);
+
+/*
+ * The packer's units become a program that its owner sends to a plane; units
+ * that are missing are padded, and counted.
+ */
+ScarpFlashCmd *scarp_packer_emit(ScarpDrive *drive, ScarpPacker *packer,
+                                 ScarpOwner owner, ScarpOrigin origin);
+
+/* ---- Units on their way to a plane -------------------------------------- */
+
+static inline void scarp_pack_host_units(ScarpDrive *drive, uint32_t plane,
+                                         int change)
+{
+    drive->pack.plane[plane].host_units += change;
+}
+
+static inline void scarp_pack_gc_units(ScarpDrive *drive, uint32_t plane,
+                                       int change)
+{
+    drive->pack.plane[plane].gc_units += change;
+}
+
+/* Of the host, assigned to the plane and not yet on flash. */
+static inline uint32_t scarp_pack_host_coming(const ScarpDrive *drive,
+                                              uint32_t plane)
+{
+    return drive->pack.plane[plane].host_units;
+}
+
+/* Relocated, in programs that have not ended. */
+static inline uint32_t scarp_pack_gc_coming(const ScarpDrive *drive,
+                                            uint32_t plane)
+{
+    return drive->pack.plane[plane].gc_units;
+}
+
+#endif /* SCARP_PACK_OPS_H */

@@ -1,0 +1,25 @@
+/*
+ * Allocation on a drive with parity: each page of a stripe has its die, as
+ * static allocation's, with the parity in turn on each (redundancy/parity.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "redundancy/ops.h"
+
+static uint32_t plane(ScarpDrive *drive, uint32_t lpn,
+                      uint16_t stream G_GNUC_UNUSED)
+{
+    return scarp_parity_plane(drive, lpn);
+}
+
+const ScarpAllocOps scarp_alloc_striped = {
+    .policy = {
+        .axis = AXIS_ALLOCATION,
+        .name = "striped",
+        .needs = NEEDS_PARITY,
+        .help = "by logical address, a stripe's pages and parity on other dies",
+        .source = "TTFlash (FAST 2017), RAIN",
+    },
+    .early = true,
+    .plane = plane,
+};

@@ -1,0 +1,63 @@
+/*
+ * What the sources of redundancy share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_REDUNDANCY_INTERNAL_H
+#define SCARP_REDUNDANCY_INTERNAL_H
+
+#include "redundancy/ops.h"
+
+/* The stripe of a unit, and its place there. */
+static inline uint32_t scarp_stripe_of(const ScarpDrive *drive, uint32_t lpn,
+                                       uint32_t *place)
+{
+    uint32_t data = drive->parity.width - 1;
+
+    if (lpn >= drive->geo.logical_units) {
+        *place = data;
+        return lpn - drive->geo.logical_units;
+    }
+    *place = lpn % data;
+    return lpn / data;
+}
+
+static inline uint32_t scarp_stripe_lpn(const ScarpDrive *drive,
+                                        uint32_t stripe, uint32_t place)
+{
+    uint32_t data = drive->parity.width - 1;
+
+    return place == data ? drive->geo.logical_units + stripe
+                         : stripe * data + place;
+}
+
+/* redundancy/layout.c: false and *error when the planes do not suit */
+bool scarp_parity_layout_init(ScarpDrive *drive, GError **error);
+void scarp_parity_layout_clear(ScarpDrive *drive);
+
+/* redundancy/stripe.c */
+ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
+void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
+void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
+void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe);
+/* The stripe whose parity on flash is not the present one, or NULL. */
+ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index);
+/* Exclusive or of a page of data (NULL: zeroes) into sum. */
+void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data);
+/*
+ * The newest contents of a unit are in RAM, or known to be zeroes, without a
+ * read; *data is them, or NULL.
+ */
+bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
+                        const void **data);
+/* Nothing of it is mapped or being written: it needs no parity. */
+bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
+/* Reads bytes of lpn's page for the stripe. */
+void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
+                       uint32_t bytes);
+
+/* redundancy/reconstruct.c: a page of a rebuild was read; one was written */
+void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
+void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);
+
+#endif /* SCARP_REDUNDANCY_INTERNAL_H */

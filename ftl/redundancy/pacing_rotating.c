@@ -1,0 +1,77 @@
+/*
+ * Rotating pacing (TTFlash, FAST 2017): of the dies of a stripe at most
+ * one collects at a time, so that its pages can be had from the others; then
+ * comes the next one's turn.  A plane at its floor of free blocks waits no
+ * longer (counted in gc_forced_runs).  Otherwise as blocking.
+ *
+ * TTFlash blocks the collecting plane only; here commands of a die follow each
+ * other, so its other planes wait too, and their reads can be reconstructed as
+ * well.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "redundancy/ops.h"
+
+static void check(ScarpDrive *drive, uint32_t die)
+{
+    uint64_t floor = drive->scheme.param[AXIS_PACING][0];
+    uint32_t n = drive->desc.planes_per_die;
+    bool wait;
+
+    if (scarp_nand_collecting(drive, die)) {
+        return;
+    }
+    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
+        if (!scarp_gc_due(drive, p)) {
+            continue;
+        }
+        wait = scarp_parity_sibling_collects(drive, die);
+        if ((!wait || scarp_plane_free_blocks(drive, p) <= floor) &&
+            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            drive->stats.gc_forced_runs += wait;
+            return;
+        }
+    }
+}
+
+static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
+                      uint32_t die G_GNUC_UNUSED)
+{
+    return TURN_HELD;
+}
+
+static bool may_collect(const ScarpDrive *drive, uint32_t die)
+{
+    return !scarp_parity_sibling_collects(drive, die);
+}
+
+static void gc_done(ScarpDrive *drive, ScarpGcJob *gc)
+{
+    uint32_t n = drive->desc.planes_per_die;
+    uint32_t first = scarp_plane_die(drive, scarp_gc_job_plane(gc)) * n;
+
+    for (uint32_t p = first; p < first + n; p++) {
+        scarp_parity_kick_siblings(drive, p);
+    }
+}
+
+static const ScarpParam params[] = {
+    { "rotating_floor", "free blocks", "a plane at or below it waits no longer",
+      1, 1u << 20, 1 },
+};
+
+const ScarpPacingOps scarp_pacing_rotating = {
+    .policy = {
+        .axis = AXIS_PACING,
+        .name = "rotating",
+        .needs = NEEDS_PARITY,
+        .help = "of the dies of a stripe one collects at a time, blocking",
+        .source = "TTFlash (FAST 2017), rotating GC",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+    },
+    .check = check,
+    .turn = turn,
+    .may_collect = may_collect,
+    .gc_done = gc_done,
+};

@@ -1,0 +1,20 @@
+/*
+ * What other rooms may ask of stat.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_STAT_OPS_H
+#define SCARP_STAT_OPS_H
+
+#include "core/ops.h"
+
+bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,
+                     GError **error);
+void scarp_stat_clear(ScarpDrive *drive);
+
+/* The command has completed: counts it, its latency and its causes. */
+void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
+/* What ageing did is not the drive's: zero but for what is there, now. */
+void scarp_stat_forget(ScarpDrive *drive);
+
+#endif /* SCARP_STAT_OPS_H */

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian trixie's packages on whatever Debian or Ubuntu this is, without changing it.
+
+A private apt state reads trixie's signed index from the mirror that the
+machine itself uses; the machine's own sources and lists stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from scarplib.build.cache import cache_dir, locked, step
+from scarplib.errors import UserError
+
+RELEASE = "trixie"
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def _mirror() -> str:
+    """The machine's own Debian mirror; elsewhere SCARP_DEBIAN_MIRROR names one."""
+    if given := os.environ.get("SCARP_DEBIAN_MIRROR"):
+        return given.rstrip("/")
+    files = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
+    for path in files:
+        if path.suffix not in (".list", ".sources") or not path.is_file():
+            continue
+        for line in path.read_text(errors="replace").splitlines():
+            match = re.match(r"(?:URIs:|deb)\s+(?:\[[^]]*\]\s+)?(\S+://\S+)", line.strip())
+            if match and re.search(r"/debian/?$", match.group(1)):
+                return match.group(1).rstrip("/")
+    raise UserError(
+        "no Debian mirror in apt's sources: set SCARP_DEBIAN_MIRROR to one (…://…/debian)"
+    )
+
+
+class Apt:
+    """apt-get and apt-cache with a state of their own."""
+
+    _updated = False
+
+    def __init__(self) -> None:
+        self.state = cache_dir() / f"apt-{RELEASE}"
+        self.archives = cache_dir() / "packages"
+        for folder in (
+            self.state / "lists" / "partial",
+            self.state / "cache" / "archives" / "partial",
+            self.archives,
+        ):
+            folder.mkdir(parents=True, exist_ok=True)
+        (self.state / "status").touch()
+
+    def _options(self) -> list[str]:
+        values = {
+            "Dir::Etc::sourcelist": self.state / "scarp.sources",
+            "Dir::Etc::sourceparts": "-",
+            "Dir::State::Lists": self.state / "lists",
+            "Dir::State::status": self.state / "status",
+            "Dir::Cache": self.state / "cache",
+            "APT::Architecture": "amd64",
+            "APT::Architectures": "amd64",
+            "APT::Install-Recommends": "false",
+            "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none",
+            "Debug::NoLocking": "true",
+        }
+        return [part for key, value in values.items() for part in ("-o", f"{key}={value}")]
+
+    def _run(self, *command: str, cwd: Path | None = None) -> str:
+        full = [command[0], *self._options(), *command[1:]]
+        done = subprocess.run(full, capture_output=True, text=True, cwd=cwd, check=False)
+        if done.returncode:
+            lines = [x for x in done.stderr.splitlines() if x.startswith("E:")]
+            raise UserError(f"{' '.join(command[:3])}: {lines[0] if lines else done.stderr[-300:]}")
+        return done.stdout
+
+    def update(self) -> None:
+        """Fetch the signed index, once in a process."""
+        if not _KEYRING.is_file():
+            raise UserError(f"{_KEYRING} is missing: apt-get install debian-archive-keyring")
+        (self.state / "scarp.sources").write_text(
+            f"Types: deb deb-src\nURIs: {_mirror()}\nSuites: {RELEASE}\n"
+            f"Components: main\nSigned-By: {_KEYRING}\n"
+        )
+        # Several builders may want it at the same time; once in a process is enough.
+        with locked("apt"):
+            if Apt._updated:
+                return
+            with step(f"Debian {RELEASE}'s package index"):
+                self._run("apt-get", "update")
+            Apt._updated = True
+
+    def closure(self, names: list[str]) -> list[str]:
+        """name=version of packages and all that they depend on, as apt resolves it."""
+        # Not while another process fetches a new index: apt's own locks are off.
+        with locked("apt"):
+            text = self._run("apt-get", "install", "--simulate", "--quiet", *names)
+        return sorted(
+            f"{name}={version}"
+            for name, version in re.findall(r"^Inst (\S+) \((\S+) ", text, re.MULTILINE)
+        )
+
+    def fetch(self, packages: list[str]) -> dict[str, Path]:
+        """The .deb of each name=version; apt verifies them against the signed index."""
+        found: dict[str, Path] = {}
+        missing = []
+        for package in packages:
+            name, version = package.split("=")
+            path = self._path(name, version)
+            if path:
+                found[package] = path
+            else:
+                missing.append(package)
+        if missing:
+            with locked("packages"), step(f"{len(missing)} Debian packages"):
+                self._run("apt-get", "download", "--quiet", *missing, cwd=self.archives)
+            for package in missing:
+                path = self._path(*package.split("="))
+                if not path:
+                    raise UserError(f"apt-get download: no file for {package}")
+                found[package] = path
+        return found
+
+    def _path(self, name: str, version: str) -> Path | None:
+        escaped = version.replace(":", "%3a")
+        for architecture in ("amd64", "all"):
+            path = self.archives / f"{name.split(':')[0]}_{escaped}_{architecture}.deb"
+            if path.is_file():
+                return path
+        return None
+
+    def source(self, name: str, folder: Path) -> None:
+        """Download a source package's files (verified), unpacked by the caller."""
+        with step(f"source of {name}"):
+            self._run("apt-get", "source", "--download-only", "--quiet", name, cwd=folder)

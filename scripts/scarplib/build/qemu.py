@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""QEMU 10.0.x: fetched and verified, patched, our device built in, cached by what it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
+from scarplib.build.debian_packages import Apt
+from scarplib.build.host_packages import ensure_packages
+from scarplib.build.venv import ensure_venv
+from scarplib.errors import UserError
+from scarplib.paths import ROOT
+
+PATCHES = ROOT / "qemu-patches"
+# Changes here rebuild everything, as a patch does.
+CONFIGURE = (
+    "--python=/usr/bin/python3",
+    "--disable-download",
+    "--target-list=x86_64-softmmu",
+    "--without-default-features",
+    "--enable-system",
+    "--enable-tcg",
+    "--enable-kvm",
+    "--enable-linux-aio",
+    "--enable-linux-io-uring",
+    "--enable-attr",
+    "--enable-tools",
+    "--disable-docs",
+    "--disable-install-blobs",
+)
+# Wheels that the tarball lacks; QEMU's configure wants these versions.
+WHEELS = ("meson==1.5.0", "pycotap==1.3.1")
+VARIANTS: dict[str, list[str]] = {
+    "": [],
+    "broken-mapping": ["--extra-cflags=-DSCARP_FAULT_MAPPING"],
+    # GCC's thread sanitizer does not know the fortified longjmp: its copy of the vCPU thread's
+    # stack would grow with each of TCG's jumps, past its end.
+    "tsan": ["--enable-tsan", "--extra-cflags=-D_FORTIFY_SOURCE=0"],
+}
+_FIRMWARE = (
+    "bios-256k.bin",
+    "kvmvapic.bin",
+    "linuxboot_dma.bin",
+    "linuxboot.bin",
+    "vgabios-stdvga.bin",
+    "efi-e1000.rom",
+)
+
+
+@dataclass(frozen=True)
+class QemuBuild:
+    """A QEMU with the device in it; the hashes say what it was made of."""
+
+    binary: Path
+    firmware_dir: Path
+    version: str
+    series_hash: str
+    engine_hash: str
+    build_dir: Path
+
+
+def _run(command: list[str], cwd: Path, log: Path) -> None:
+    with log.open("ab") as stream:
+        done = subprocess.run(command, cwd=cwd, stdout=stream, stderr=stream, check=False)
+    if done.returncode:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+        raise UserError(f"'{Path(command[0]).name}' failed; {log} ends with:\n{tail}")
+
+
+def series() -> list[Path]:
+    """The patches, in the order of the file that lists them."""
+    names = (PATCHES / "series").read_text().split()
+    listed = [PATCHES / name for name in names]
+    if set(listed) != set(PATCHES.glob("*.patch")):
+        raise UserError(f"{PATCHES / 'series'} does not list exactly the patches beside it")
+    return listed
+
+
+def _tarball() -> Path:
+    """Named by the user, or Debian trixie's, which apt has verified."""
+    if named := os.environ.get("SCARP_QEMU_TARBALL"):
+        path = Path(named)
+        if not path.is_file():
+            raise UserError(f"SCARP_QEMU_TARBALL: {path}: no such file")
+        return path
+    folder = cache_dir() / "qemu-tarball"
+    folder.mkdir(exist_ok=True)
+    found = sorted(folder.glob("qemu_10.0.*.orig.tar.*"))
+    if not found:
+        apt = Apt()
+        apt.update()
+        apt.source("qemu", folder)
+        found = sorted(folder.glob("qemu_10.0.*.orig.tar.*"))
+    if not found:
+        raise UserError("Debian's QEMU source is no 10.0.x; name one in SCARP_QEMU_TARBALL")
+    return found[-1]
+
+
+def _version(source: Path) -> str:
+    version = (source / "VERSION").read_text().strip()
+    if not version.startswith("10.0."):
+        raise UserError(f"QEMU {version}: the patches are for 10.0.x")
+    return version
+
+
+def ensure_source() -> Path:
+    """The patched tree, made once for each tarball and series."""
+    tarball = _tarball()
+    identity = f"{tarball.name} {tarball.stat().st_size} {tree_hash(series())} {WHEELS}"
+    folder = cache_dir() / f"qemu-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+    source = folder / "src"
+    if source.is_dir():
+        return source
+    with locked("qemu-source"):
+        if source.is_dir():
+            return source
+        fresh = folder / "src.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        log = folder / "setup.log"
+        with step(f"unpacking {tarball.name}"):
+            unpack_tar(tarball, fresh)
+        inner = [path for path in fresh.iterdir() if path.is_dir()]
+        if len(inner) != 1:
+            raise UserError(f"{tarball}: not QEMU's source")
+        tree = inner[0]
+        _version(tree)
+        with step(f"QEMU: {len(series())} patches"):
+            for patch in series():
+                _run(["patch", "-p1", "--forward", "--batch", "-i", str(patch)], tree, log)
+        blobs = tree / "pc-bios" / "meson.build"
+        # No guest of ours boots through EDK II, and Debian's tarball lacks it.
+        blobs.write_text(blobs.read_text().replace("if unpack_edk2_blobs", "if false"))
+        pip = [str(ensure_venv()), "-m", "pip", "download", "--quiet", "--no-deps"]
+        _run([*pip, "--dest", str(tree / "python" / "wheels"), *WHEELS], tree, log)
+        tree.rename(source)
+        shutil.rmtree(fresh, ignore_errors=True)
+    return source
+
+
+def _ours() -> list[tuple[Path, Path]]:
+    """(file of the checkout, its place under hw/nvme/scarp) of all that makes the device."""
+    hw = ROOT / "hw"
+    files = [*hw.glob("*.[ch]"), hw / "meson.build", *hw.glob("*.py")]
+    files += (ROOT / "ftl").rglob("*.[ch]")
+    return [(path, path.relative_to(ROOT)) for path in sorted(files)]
+
+
+def synchronise(source: Path) -> None:
+    """Copy only what differs, so that ninja rebuilds only that."""
+    target = source / "hw" / "nvme" / "scarp"
+    wanted = {target / relative: path for path, relative in _ours()}
+    present = {path for path in target.rglob("*") if path.is_file() and path.suffix in (".c", ".h")}
+    gone = present - wanted.keys()
+    if gone or any(not place.is_file() for place in wanted):
+        # Meson lists the files when it configures.  First, so that no interruption loses it.
+        listing = target / "hw" / "meson.build"
+        listing.parent.mkdir(parents=True, exist_ok=True)
+        listing.touch()
+    for path in gone:
+        path.unlink()
+    for place, path in wanted.items():
+        data = path.read_bytes()
+        if not place.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+        elif place.read_bytes() == data:
+            continue
+        place.write_bytes(data)
+
+
+def _firmware() -> Path:
+    """SeaBIOS and the boot ROMs of trixie: the guest's boot code is part of the result."""
+    folder = cache_dir() / "firmware"
+    # The last that is copied.
+    whole = folder / _FIRMWARE[0]
+    if whole.is_file():
+        return folder
+    with locked("firmware"):
+        if not whole.is_file():
+            _fetch_firmware(folder)
+    return folder
+
+
+def _fetch_firmware(folder: Path) -> None:
+    apt = Apt()
+    apt.update()
+    names = [
+        x
+        for x in apt.closure(["seabios", "qemu-system-data", "ipxe-qemu"])
+        if x.startswith(("seabios=", "qemu-system-data=", "ipxe-qemu="))
+    ]
+    unpacked = cache_dir() / "firmware.new"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    for path in apt.fetch(names).values():
+        subprocess.run(["dpkg-deb", "-x", str(path), str(unpacked)], check=True)
+    folder.mkdir(exist_ok=True)
+    for name in reversed(_FIRMWARE):
+        found = [path for path in unpacked.rglob(name) if path.is_file()]
+        if found:
+            shutil.copyfile(found[0], folder / name)
+    shutil.rmtree(unpacked)
+
+
+def _configured(build: Path, flags: list[str]) -> bool:
+    """Whether it was, with these flags: its own script for doing it again ends with them."""
+    try:
+        last = (build / "config.status").read_text().splitlines()[-1]
+    except (OSError, IndexError):
+        return False
+    return (build / "build.ninja").is_file() and shlex.split(last)[2:-1] == [*CONFIGURE, *flags]
+
+
+def _configure(source: Path, build: Path, flags: list[str]) -> None:
+    if _configured(build, flags):
+        return
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    with step("QEMU: configure"):
+        _run([str(source / "configure"), *CONFIGURE, *flags], build, build / "scarp.log")
+
+
+def _ninja(build: Path, *targets: str) -> None:
+    """Compile with ninja's own progress on the terminal's last line."""
+    log = build / "scarp.log"
+    log.write_bytes(b"")
+    process = subprocess.Popen(
+        ["ninja", *targets], cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout
+    shown = -1
+    with log.open("w") as stream:
+        for line in process.stdout:
+            stream.write(line)
+            if match := re.match(r"\[(\d+)/(\d+)\]", line):
+                tenth = int(match.group(1)) * 10 // int(match.group(2))
+                if tenth != shown and int(match.group(2)) > 50:
+                    shown = tenth
+                    print(f"  QEMU: {match.group(1)} of {match.group(2)} steps", flush=True)
+    if process.wait():
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-25:])
+        raise UserError(f"QEMU does not build; {log} ends with:\n{tail}")
+
+
+def compile_targets(build: Path, *targets: str) -> None:
+    """More of QEMU's own targets, in the build folder of a `QemuBuild`."""
+    source = build.parent / "src"
+    with locked(source.parent.name):
+        synchronise(source)
+        _ninja(build, *targets)
+
+
+def ensure_configured() -> tuple[Path, Path]:
+    """Source and build folder with how each file is compiled; nothing is compiled."""
+    ensure_packages()
+    source = ensure_source()
+    build = source.parent / "build"
+    with locked(source.parent.name):
+        synchronise(source)
+        _configure(source, build, VARIANTS[""])
+        _ninja(build, "build.ninja")
+    return source, build
+
+
+def ensure_qemu(variant: str = "") -> QemuBuild:
+    """The patched QEMU with this checkout's device, from the cache or built into it."""
+    if variant not in VARIANTS:
+        raise UserError(
+            f"variant: '{variant}' unknown; allowed: {', '.join(filter(None, VARIANTS))}"
+        )
+    ensure_packages()
+    source = ensure_source()
+    version, series_hash = _version(source), tree_hash(series())
+    engine_hash = tree_hash(path for path, _ in _ours())
+    everything = (
+        f"{source} {series_hash} {engine_hash} {variant} {(*CONFIGURE, *VARIANTS[variant])}"
+    )
+    key = hashlib.sha256(everything.encode()).hexdigest()[:20]
+    binary = cache_dir() / "binaries" / key / "qemu-system-x86_64"
+    build = source.parent / f"build{'-' + variant if variant else ''}"
+    firmware = _firmware()
+    if not binary.is_file():
+        with locked(source.parent.name):
+            synchronise(source)
+            _configure(source, build, VARIANTS[variant])
+            with step(
+                f"QEMU {version} with the flash device{' (' + variant + ')' if variant else ''}"
+            ):
+                _ninja(build, "qemu-system-x86_64")
+            binary.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(build / "qemu-system-x86_64", binary.with_suffix(".new"))
+            binary.with_suffix(".new").chmod(0o755)
+            binary.with_suffix(".new").rename(binary)
+    return QemuBuild(binary, firmware, version, series_hash, engine_hash, build)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scarp-replay: the engine alone, built once for each state of its sources."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from scarplib.build.cache import cache_dir, locked, step, tree_hash
+from scarplib.build.compile import RECIPE, compile_program
+from scarplib.build.host_packages import ensure_packages
+from scarplib.paths import ENGINE
+
+PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
+LIBRARIES = ("glib-2.0", "zlib", "libzstd")
+
+
+def sources() -> list[Path]:
+    """Every file that decides what the program does, but how it is compiled."""
+    return sorted(path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
+
+
+def ensure_replay() -> Path:
+    """The program, from the cache or built into it."""
+    files = sources()
+    binary = cache_dir() / "replay" / tree_hash([*files, RECIPE])[:20] / "scarp-replay"
+    if binary.is_file():
+        return binary
+    ensure_packages(PACKAGES)
+    with locked("replay"), step("building scarp-replay"):
+        if not binary.is_file():
+            compile_program(binary, ENGINE, files, LIBRARIES)
+    return binary
+
+
+def scheme_names() -> list[str]:
+    """Every scheme and choice that the engine knows, in its own order."""
+    done = subprocess.run([ensure_replay(), "--list"], capture_output=True, text=True, check=True)
+    listed = done.stdout.split("\n\n")[0]
+    return re.findall(r"^(\S+): ", listed, re.MULTILINE)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`make test` and its parts: which suites there are, and how they share the machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scarplib.build.host_packages import ensure_packages
+from scarplib.build.qemu import QemuBuild, ensure_qemu
+from scarplib.build.venv import ensure_venv
+from scarplib.dev import lint, tap, upstream_tests
+from scarplib.guest.image import ensure_image
+from scarplib.paths import ROOT
+
+# A suite that has said nothing for so long hangs: on a busy host it is slow, but it goes on.
+SILENT_S = 2700
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests that one command runs."""
+
+    name: str
+    command: list[str]
+    # Cores that it keeps busy; suites whose sum fits the machine run together.
+    cores: int
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
+    scarp = str(ROOT / "scripts" / "scarp")
+    return [
+        # The longest first, so that the short ones fill what it leaves.
+        Suite("determinism", [scarp, "determinism"], 4),
+        # It builds a second QEMU, whose mapping is broken on purpose.
+        Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
+        Suite("unit", ["sh", "tests/unit/run.sh"], 2),
+        Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
+        Suite("upstream", [scarp, "test-upstream"], 2),
+        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
+        Suite("laws", [str(python), "tests/laws/run.py"], 2),
+        Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
+        # What README.md and docs/ tell a reader to type.
+        Suite("docs", [sys.executable, "tests/docs/run.py"], 2),
+        # The lint of the engine's rooms, and that it sees each kind of violation.
+        Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
+        Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
+    ]
+
+
+def setup() -> tuple[QemuBuild, Path]:
+    """All that the suites need; the guest's packages arrive while QEMU is compiled."""
+    # First and alone: both of what follows need them.
+    ensure_packages()
+    errors: list[BaseException] = []
+
+    def image() -> None:
+        try:
+            ensure_image()
+        except BaseException as error:
+            errors.append(error)
+
+    other = threading.Thread(target=image)
+    other.start()
+    try:
+        qemu = ensure_qemu()
+    finally:
+        other.join()
+    if errors:
+        raise errors[0]
+    return qemu, ensure_venv()
+
+
+def ended(process: subprocess.Popen[bytes], log: Path) -> tuple[int, str]:
+    """A suite's exit status, and why it was stopped, if it was."""
+    size, grew = 0, time.monotonic()
+    while (status := process.poll()) is None:
+        if log.stat().st_size != size:
+            size, grew = log.stat().st_size, time.monotonic()
+        elif time.monotonic() - grew > SILENT_S:
+            process.kill()
+            process.wait()
+            return 1, f" (stopped: silent for {SILENT_S // 60} minutes)"
+        time.sleep(0.2)
+    return status, ""
+
+
+class _Runner:
+    def __init__(self, folder: Path, cores: int) -> None:
+        self.folder = folder
+        self.cores = cores
+        self.free = cores
+        self.changed = threading.Condition()
+        self.counts: dict[str, tap.Count] = {}
+
+    def _say(self, text: str) -> None:
+        print(text, flush=True)
+
+    def _run(self, suite: Suite, cores: int) -> None:
+        log = self.folder / f"{suite.name}.log"
+        began = time.monotonic()
+        try:
+            with log.open("wb") as stream:
+                process = subprocess.Popen(
+                    suite.command,
+                    cwd=ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, **suite.environment},
+                )
+            status, reason = ended(process, log)
+        except OSError as error:
+            status, reason = 1, f" ({error})"
+        count = tap.count(log.read_text(errors="replace"), status, suite.name)
+        with self.changed:
+            self.counts[suite.name] = count
+            self._say(
+                f"# {suite.name}: {count.passed} passed, {count.failed} failed"
+                f"{f', {count.skipped} skipped' if count.skipped else ''}, "
+                f"{time.monotonic() - began:.0f} s{reason}"
+            )
+            if count.failed:
+                for failure in count.failures:
+                    self._say(f"#   FAILED {failure}")
+                for line in log.read_text(errors="replace").splitlines()[-30:]:
+                    self._say(f"#   | {line}")
+            self.free += cores
+            self.changed.notify_all()
+
+    def run(self, suites: list[Suite]) -> None:
+        waiting = list(suites)
+        threads: list[threading.Thread] = []
+        with self.changed:
+            while waiting:
+                # Ask for no more than there is, or a small machine would wait for ever.
+                fitting = next((s for s in waiting if min(s.cores, self.cores) <= self.free), None)
+                if not fitting:
+                    self.changed.wait()
+                    continue
+                waiting.remove(fitting)
+                cores = min(fitting.cores, self.cores)
+                self.free -= cores
+                self._say(f"# {fitting.name}: started")
+                thread = threading.Thread(target=self._run, args=(fitting, cores))
+                thread.start()
+                threads.append(thread)
+        for thread in threads:
+            thread.join()
+
+
+def test() -> int:
+    """`make test`: 0 if every suite passed."""
+    began = time.monotonic()
+    qemu, python = setup()
+    print(f"# set-up: {time.monotonic() - began:.0f} s", flush=True)
+    folder = ROOT / "out" / "test"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    runner = _Runner(folder, os.cpu_count() or 1)
+    runner.run(_suites(qemu, python))
+    passed = sum(count.passed for count in runner.counts.values())
+    failed = sum(count.failed for count in runner.counts.values())
+    print(f"# {time.monotonic() - began:.0f} s in all; each suite's output is in {folder.name}/")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def main(command: str) -> int:
+    """One command: all suites, one of them, only the set-up, or lint."""
+    if command == "test":
+        return test()
+    if command == "setup":
+        setup()
+        return 0
+    if command == "lint":
+        return lint.main()
+    if command == "test-upstream":
+        return upstream_tests.main()
+    qemu, python = setup()
+    suite = next(s for s in _suites(qemu, python) if f"test-{s.name}" == command)
+    return subprocess.run(suite.command, cwd=ROOT, check=False).returncode

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counting of TAP and KTAP: leaves count once, and silence is a failure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_RESULT = re.compile(r"^(\s*)(not )?ok\b\s*(\d+)?\s*(.*)$")
+_PLAN = re.compile(r"^(\s*)1\.\.(\d+)")
+
+
+@dataclass
+class Count:
+    """Results of one suite."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def fail(self, what: str) -> None:
+        """One more failure, and its name."""
+        self.failed += 1
+        self.failures.append(what)
+
+
+@dataclass
+class _Level:
+    """What was seen at one indentation since the last result of a lower one."""
+
+    results: int = 0
+    failed: int = 0
+    plan: int | None = None
+
+
+def _close(levels: dict[int, _Level], deeper_than: int, count: Count, name: str) -> bool | None:
+    """Judge finished subtests: None when there were none, else whether one had failed."""
+    closed = [levels.pop(indent) for indent in sorted(levels) if indent > deeper_than]
+    if not any(level.results for level in closed):
+        return None
+    failed = False
+    for level in closed:
+        if level.plan is not None and level.plan != level.results:
+            count.fail(f"{name}: planned {level.plan} tests, {level.results} reported")
+            failed = True
+        failed = failed or level.failed > 0
+    return failed
+
+
+def count(text: str, status: int, suite: str) -> Count:
+    """Results of one suite's output and exit status."""
+    out = Count()
+    levels: dict[int, _Level] = {}
+    for line in text.splitlines():
+        if match := _PLAN.match(line):
+            indent = len(match.group(1))
+            levels.setdefault(indent, _Level()).plan = int(match.group(2))
+            continue
+        if line.startswith("Bail out!"):
+            out.fail(f"{suite}: {line}")
+            continue
+        match = _RESULT.match(line)
+        if not match or (match.group(3) is None and match.group(1)):
+            continue
+        indent, bad = len(match.group(1)), bool(match.group(2))
+        name = match.group(4).lstrip("- ") or f"test {match.group(3)}"
+        children = _close(levels, indent, out, name)
+        level = levels.setdefault(indent, _Level())
+        level.results += 1
+        directive = re.search(r"#\s*(SKIP|TODO)\b", name, re.IGNORECASE)
+        if directive and directive.group(1).upper() == "TODO":
+            bad = False
+        level.failed += bad
+        if children is not None:
+            # A parent repeats its children; it counts only when it failed for itself.
+            if bad and not children:
+                out.fail(f"{suite}: {name}")
+        elif bad:
+            out.fail(f"{suite}: {name}")
+        elif directive:
+            out.skipped += 1
+        else:
+            out.passed += 1
+    _close(levels, -1, out, suite)
+    if status and not out.failed:
+        out.fail(f"{suite}: exit status {status} without a failed test")
+    if not (out.passed or out.failed or out.skipped):
+        out.fail(f"{suite}: no test results")
+    return out

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp rows`: a command log or a GC log as comma-separated values."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from scarplib.device_logs import command_log, gc_log, log_file
+from scarplib.errors import UserError
+
+COMMAND_COLUMNS = (
+    "submit_ns",
+    "complete_ns",
+    "latency_ns",
+    "op",
+    "offset_bytes",
+    "length_bytes",
+    "status",
+    "unseen",
+    "stream",
+    "nsid",
+    "fua",
+    "order",
+    *(f"{name}_ns" for name in command_log.CAUSES),
+)
+GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
+
+
+def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
+    for row in command_log.command_rows(path):
+        submit, complete, offset, length, op, status, stream, nsid, order = row[: command_log.FIXED]
+        yield (
+            submit,
+            complete,
+            complete - submit,
+            command_log.OPS[op] if op < len(command_log.OPS) else op,
+            offset,
+            length,
+            status & ~command_log.UNSEEN,
+            int(bool(status & command_log.UNSEEN)),
+            stream,
+            nsid,
+            int(bool(order & command_log.ORDER_FUA)),
+            order & command_log.ORDER_SEQ,
+            *row[command_log.FIXED :],
+        )
+
+
+def write(path: Path, out: TextIO) -> None:
+    """A head of column names, then a line for each row."""
+    kind = log_file.magic_of(path)
+    if kind == gc_log.LAYOUT.magic:
+        columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
+    elif kind == command_log.LAYOUT.magic:
+        columns, rows = COMMAND_COLUMNS, _commands(path)
+    else:
+        raise UserError(f"{path}: neither a command log nor a GC log (begins with {kind!r})")
+    # A log of another layout is found out before anything is written.
+    first = list(itertools.islice(rows, 1))
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(itertools.chain(first, rows))
+
+
+def main(path: Path, out: Path | None) -> int:
+    """Write to the file `out`, or to standard output."""
+    try:
+        if not out:
+            with contextlib.suppress(BrokenPipeError):
+                write(path, sys.stdout)
+                sys.stdout.flush()
+                return 0
+            # Whoever reads has had enough; nothing may be said at the interpreter's end either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        try:
+            with out.open("w", newline="") as stream:
+                write(path, stream)
+        except OSError as error:
+            raise UserError(f"-o {out}: {error.strerror}") from error
+    except log_file.LogError as error:
+        raise UserError(str(error)) from error
+    return 0

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp age`: an aged drive in a file that runs and replays start from."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from pathlib import Path
+
+from scarplib.errors import UserError
+
+
+def command(
+    description: Path,
+    output: Path,
+    fill: int,
+    seed: int,
+    overwrite: int | None = None,
+    pattern: str = "random",
+    scheme: str = "baseline",
+    overrides: str | None = None,
+) -> list[str]:
+    """The replayer's command line that ages a drive and saves it."""
+    from scarplib.build import replayer
+
+    words = [str(replayer.ensure_replay()), "--description", str(description)]
+    words += ["--scheme", scheme, "--seed", str(seed)]
+    words += ["--age", str(fill), "--age-seed", str(seed), "--age-pattern", pattern]
+    if overwrite is not None:
+        words += ["--age-overwrite", str(overwrite)]
+    for override in filter(None, (overrides or "").split(",")):
+        words += ["--override", override]
+    return [*words, "--save", str(output)]
+
+
+def make(words: list[str]) -> None:
+    """Age as `command` says, in silence; what the engine refuses is the user's to read."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = lines[-1] if lines else f"exit status {done.returncode}"
+        raise UserError(f"ageing the drive: {reason.removeprefix('scarp-replay: ')}")
+
+
+def age(arguments: argparse.Namespace) -> int:
+    """Age as the command line says, and print the image's size."""
+    description: Path = arguments.description
+    if not description.is_file():
+        raise UserError(f"{description}: no such drive description")
+    if not arguments.output.parent.is_dir():
+        raise UserError(f"-o {arguments.output}: there is no folder {arguments.output.parent}")
+    words = command(
+        description,
+        arguments.output,
+        arguments.fill,
+        arguments.seed,
+        arguments.overwrite,
+        arguments.pattern,
+        arguments.scheme,
+        arguments.set,
+    )
+    done = subprocess.run(words, check=False)
+    if done.returncode:
+        return done.returncode
+    print(f"{arguments.output}: {arguments.output.stat().st_size / 2**20:.1f} MiB")
+    return 0

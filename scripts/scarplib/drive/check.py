@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Is this a drive?  Asked of the engine itself, before a guest boots."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from scarplib.build.qemu import QemuBuild
+from scarplib.errors import UserError
+
+
+def check_drive(
+    qemu: QemuBuild,
+    device: Path | None,
+    scheme: str,
+    age: int = 0,
+    overrides: str | None = None,
+    seed: int = 1,
+    image: Path | None = None,
+) -> None:
+    """Let the engine itself judge description, image, scheme and overrides, without a machine."""
+    if device and not device.is_file():
+        raise UserError(f"--device: {device}: no such file")
+    options = {"id": "f0", "scheme": scheme.replace(",", ",,"), "seed": str(seed)}
+    if device:
+        options["description"] = str(device.resolve()).replace(",", ",,")
+    if image:
+        options["image"] = str(image.resolve()).replace(",", ",,")
+    else:
+        options["age"] = str(age)
+    if overrides:
+        options["overrides"] = overrides.replace(",", ";")
+    command = [str(qemu.binary), "-L", str(qemu.firmware_dir), "-machine", "none", "-nodefaults"]
+    command += ["-display", "none", "-monitor", "stdio", "-S", "-device"]
+    command.append("nvme-flash," + ",".join(f"{k}={v}" for k, v in options.items()))
+    done = subprocess.run(command, input="quit\n", capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        text = lines[0] if lines else f"exit status {done.returncode}"
+        # "qemu-system-x86_64: -device nvme-flash,…: reason": the reason is for the user.
+        text = text.split(command[-1] + ": ", 1)[-1].removeprefix(f"{qemu.binary.name}: ")
+        raise UserError(text)

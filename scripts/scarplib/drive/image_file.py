@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the scripts need to know of a drive image (docs/images.md) without starting a drive.
+
+Only the engine judges whether an image is sound; here it is enough to read one that it took.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+from scarplib.errors import UserError
+
+_HEAD = struct.Struct("<8sIIQ16s")
+_SECTION = struct.Struct("<8sQ16s")
+_VERSION = 1
+_UNMAPPED = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class DriveImage:
+    """unit_bytes: of the mapping; used_bytes: up to the end of the last unit ever written."""
+
+    unit_bytes: int
+    used_bytes: int
+
+
+def read(path: Path) -> DriveImage:
+    """What is needed of an image; what is none is a UserError that names --image."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_HEAD.size)
+            if len(data) < _HEAD.size or not data.startswith(b"SCARPIMG"):
+                raise UserError(f"--image: {path}: not a drive image; `scarp age` makes one")
+            _, version, count, _, _ = _HEAD.unpack(data)
+            if version != _VERSION:
+                raise UserError(f"--image: {path}: version {version}; this one reads {_VERSION}")
+            table = [_SECTION.unpack(stream.read(_SECTION.size)) for _ in range(count)]
+            wanted: dict[bytes, bytes] = {}
+            for name, length, _ in table:
+                key = name.rstrip(b"\0")
+                if key in (b"layout", b"p2l"):
+                    wanted[key] = stream.read(length)
+                else:
+                    stream.seek(length, 1)
+    except (OSError, struct.error, OverflowError, MemoryError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "damaged"
+        raise UserError(f"--image: {path}: {reason}") from error
+    try:
+        lines = wanted[b"layout"].decode().split()
+        unit_bytes = int(dict(line.split("=", 1) for line in lines)["ftl.unit_bytes"])
+        units = array("I", wanted[b"p2l"])
+    except (KeyError, ValueError) as error:
+        raise UserError(f"--image: {path}: damaged") from error
+    if sys.byteorder == "big":
+        units.byteswap()
+    last = max((unit for unit in units if unit != _UNMAPPED), default=-1)
+    return DriveImage(unit_bytes, (last + 1) * unit_bytes)

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp run`: one guest for each scheme from the same aged state, table, picture, page."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scarplib.build.qemu import QemuBuild, ensure_qemu
+from scarplib.build.venv import ensure_venv
+from scarplib.device_logs.log_file import LogError
+from scarplib.drive import age, image_file
+from scarplib.drive.check import check_drive
+from scarplib.errors import UserError
+from scarplib.experiments import manifest
+from scarplib.guest import vm
+from scarplib.guest.image import GuestImage, ensure_image
+from scarplib.guest.job import Job, check_job_file, progress_file, run_job
+from scarplib.guest.progress import Watcher, expected_commands
+from scarplib.paths import ROOT
+from scarplib.results import summary
+from scarplib.results.table import table_text
+
+OUT = ROOT / "out"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to compare; with an `image`, `age` does nothing and `device` may be None."""
+
+    job: Path
+    device: Path | None
+    schemes: Sequence[str]
+    age: int
+    seed: int
+    smp: int
+    cpu_shift: int
+    overrides: str | None = None
+    image: Path | None = None
+    overwrite: int | None = None
+    # Guests at once; 0: as many as there are cores.
+    parallel: int = 0
+    out: Path | None = None
+    cpu_limit: float = 240
+    kind: str = "run"
+
+
+@dataclass
+class Outcome:
+    """Schemes that finished, in the order asked for, and what became of the others."""
+
+    folder: Path
+    schemes: dict[str, dict[str, Any]]
+    failures: dict[str, str]
+    interrupted: bool
+    # Empty when none finished.
+    manifest: dict[str, Any]
+
+
+def new_folder(kind: str, wanted: Path | None) -> Path:
+    """A fresh folder for results; out/latest points to the newest unnamed one."""
+    if wanted:
+        if wanted.exists() and any(wanted.iterdir()):
+            raise UserError(f"--out: {wanted} is not empty")
+        wanted.mkdir(parents=True, exist_ok=True)
+        return wanted.resolve()
+    OUT.mkdir(exist_ok=True)
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    for suffix in ("", *(f"-{n}" for n in range(2, 100))):
+        folder = OUT / f"{stamp}-{kind}{suffix}"
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise UserError(f"--out: too many folders named {stamp}-{kind} in {OUT}")
+
+
+def point_latest(folder: Path) -> None:
+    """Make out/latest lead to this folder, if it is one of out/."""
+    if folder.parent != OUT:
+        return
+    # Renamed into place: two runs at once must not see a missing link.
+    temporary = OUT / f".latest-{os.getpid()}"
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(folder.name)
+    temporary.replace(OUT / "latest")
+
+
+def prepare() -> tuple[QemuBuild, GuestImage]:
+    """Everything that a guest needs; built at most once."""
+    qemu = ensure_qemu()
+    return qemu, ensure_image()
+
+
+def guest_failure(name: str, result: vm.GuestResult) -> str | None:
+    """Why a guest did not end well, with its console's end; None if it did."""
+    if result.reason == "ok":
+        return None
+    tail = "\n".join(f"    {line}" for line in result.console_tail.splitlines()[-25:])
+    return f"guest '{name}': {result.reason}; its console ended with:\n{tail}"
+
+
+def _aged(settings: Settings, folder: Path) -> Path:
+    """The state that every scheme starts from, in the folder of the results."""
+    assert settings.device
+    path = folder / "drive.img"
+    words = age.command(
+        settings.device,
+        path,
+        settings.age,
+        settings.seed,
+        settings.overwrite,
+        overrides=settings.overrides,
+    )
+    age.make(words)
+    return path
+
+
+def _note_end(watcher: Watcher, name: str, _: Future[vm.GuestResult]) -> None:
+    watcher.ended.add(name)
+
+
+def _run_jobs(
+    qemu: QemuBuild,
+    image: GuestImage,
+    jobs: dict[str, Job],
+    parallel: int,
+    expected: int | None,
+) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
+    """Run the guests, at most so many at once: their results, what failed, and whether Ctrl-C
+    ended them before all were done."""
+    stop = threading.Event()
+    interrupted = False
+    results: dict[str, vm.GuestResult] = {}
+    failures: dict[str, str] = {}
+    workers = min(len(jobs), parallel or os.cpu_count() or 1)
+    files = {name: progress_file(job) for name, job in jobs.items()}
+    with Watcher(files, expected) as watcher, ThreadPoolExecutor(workers) as pool:
+        futures: dict[Future[vm.GuestResult], str] = {}
+        try:
+            for name, job in jobs.items():
+                future = pool.submit(run_job, qemu, image, job, stop)
+                futures[future] = name
+                future.add_done_callback(partial(_note_end, watcher, name))
+            # The signal may have come to another thread, which wakes nobody.
+            while wait(futures, 0.5).not_done:
+                pass
+        except KeyboardInterrupt:
+            interrupted = True
+            # Guests that have not begun never will; only then are the others killed, which
+            # would make room for them.
+            for future in futures:
+                future.cancel()
+            stop.set()
+    for future, name in futures.items():
+        if future.cancelled():
+            failures[name] = f"guest '{name}': not begun"
+        elif error := future.exception():
+            failures[name] = f"guest '{name}': {error}"
+        elif future.result().reason == "stopped":
+            failures[name] = f"guest '{name}': stopped"
+        elif text := guest_failure(name, future.result()):
+            failures[name] = text
+        else:
+            results[name] = future.result()
+    return results, failures, interrupted
+
+
+def compare(settings: Settings) -> Outcome:
+    """A guest for each scheme from one state of the drive; summary.json of those that finished."""
+    job_text = check_job_file(settings.job)
+    for option, path in (("--device", settings.device), ("--image", settings.image)):
+        if path and not path.is_file():
+            raise UserError(f"{option}: {path}: no such file")
+    start = image_file.read(settings.image) if settings.image else None
+    qemu, image = prepare()
+    drive = (settings.device, settings.overrides, settings.image)
+    for scheme in settings.schemes:
+        check_drive(qemu, drive[0], scheme, settings.age, drive[1], settings.seed, drive[2])
+    folder = new_folder(settings.kind, settings.out)
+    label = (settings.device or settings.image or Path()).name
+    full = f"{settings.age / 10:g} % full"
+    if start:
+        assert settings.image
+        full = f"from {settings.image.name}"
+    print(f"Running {settings.job.name} on {label}, {full}:")
+    state = settings.image or _aged(settings, folder)
+    jobs = {
+        scheme: Job(
+            fio_job=settings.job,
+            device=settings.device,
+            scheme=scheme,
+            out=folder / scheme,
+            image=state,
+            seed=settings.seed,
+            overrides=settings.overrides,
+            smp=settings.smp,
+            cpu_shift=settings.cpu_shift,
+            cpu_limit=settings.cpu_limit,
+        )
+        for scheme in settings.schemes
+    }
+    results, failures, interrupted = _run_jobs(
+        qemu, image, jobs, settings.parallel, expected_commands(job_text)
+    )
+    schemes: dict[str, dict[str, Any]] = {}
+    for name, result in results.items():
+        try:
+            schemes[name] = summary.load_scheme(folder / name, name).summary
+        except LogError as error:
+            failures[name] = f"results of '{name}': {error}"
+            continue
+        schemes[name]["wall_s"] = round(result.wall_seconds, 3)
+        schemes[name]["boot_s"] = round(result.boot_seconds, 3)
+        progress_file(jobs[name]).unlink(missing_ok=True)
+    point_latest(folder)
+    if not schemes:
+        return Outcome(folder, schemes, failures, interrupted, {})
+    files = {"job": settings.job, "image": state}
+    if settings.device:
+        files["device"] = settings.device
+    inputs = manifest.Inputs(
+        files,
+        {
+            "schemes": list(schemes),
+            "age": settings.age,
+            "overwrite": settings.overwrite,
+            "seed": settings.seed,
+            "smp": settings.smp,
+            "cpu_shift": settings.cpu_shift,
+            "overrides": settings.overrides,
+        },
+    )
+    made = manifest.manifest(qemu, image, inputs)
+    written = {
+        "schema": summary.SCHEMA,
+        "job": settings.job.name,
+        "device": label,
+        "schemes": schemes,
+        "failed": sorted(failures),
+        "manifest": made,
+    }
+    (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
+    return Outcome(folder, schemes, failures, interrupted, made)
+
+
+def run(settings: Settings) -> int:
+    """`scarp run` and `compare`: the guests, the table, the report; the exit status."""
+    started = time.monotonic()
+    outcome = compare(settings)
+    if outcome.schemes:
+        print(table_text(outcome.schemes))
+        if cliff := summary.cliff(outcome.schemes):
+            print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
+        draw(outcome.folder)
+    report_end(outcome, time.monotonic() - started)
+    return 130 if outcome.interrupted else 0
+
+
+def report_end(outcome: Outcome, seconds: float) -> None:
+    """Say where the results are; raise if some are missing for another reason than Ctrl-C."""
+    folder = outcome.folder
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    if outcome.schemes:
+        print(f"\nResults: {shown}/  (report.html, summary.json, a folder per scheme)")
+        print(f"Took {seconds:.0f} s in all.")
+    if outcome.interrupted:
+        kept = f"finished: {', '.join(outcome.schemes) or 'none'}"
+        print(f"scarp: interrupted; {kept}", file=sys.stderr)
+    elif outcome.failures:
+        raise UserError("\n".join([*outcome.failures.values(), f"What was written is in {folder}"]))
+
+
+def draw(folder: Path) -> None:
+    """The report, by the venv's Python, which has matplotlib."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    done = subprocess.run(
+        [ensure_venv(), "-m", "scarplib.results.report", folder],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+        raise UserError(
+            f"the report could not be drawn (above); the numbers are in {folder / 'summary.json'}"
+        )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One fio job in one guest on one drive: the task that the guest runs, and its files."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scarplib.build.qemu import QemuBuild
+from scarplib.device_logs import log_page
+from scarplib.drive import image_file
+from scarplib.errors import UserError
+from scarplib.guest import vm
+from scarplib.guest.image import GuestImage
+
+# Marks around fio on the console, which the benchmark times on the host.
+MARK_BEGIN = "scarp-mark: job begins"
+MARK_END = "scarp-mark: job ends"
+
+# Vendor admin opcode 0xC0 and log page 0xCA are the flash device's (ftl/scarp.h).
+_SET_SPEED = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=1 --cdw11={shift:#x} >/dev/null"
+_RESET_STATS = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=2 >/dev/null"
+_GET_STATS = (
+    "nvme get-log $SCARP_CTRL --log-id={id:#x} --log-len={size} --raw-binary >/results/{name}.bin"
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run on which drive; everything but `out` and `cpu_limit` decides the bytes."""
+
+    fio_job: Path
+    device: Path | None
+    scheme: str
+    out: Path
+    # The drive begins from the image, or else as the device ages it.
+    image: Path | None = None
+    age: int = 900
+    seed: int = 1
+    overrides: str | None = None
+    smp: int = 1
+    cpu_shift: int = -2
+    virtual_queues: bool = True
+    cpu_limit: float = 240
+    extra_args: Sequence[str] = field(default_factory=tuple)
+
+
+def set_speed(cpu_shift: int) -> str:
+    """The guest's command that switches its CPU's speed."""
+    return _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF)
+
+
+def task_text(
+    cpu_shift: int,
+    age: int = 0,
+    flash: bool = True,
+    start: image_file.DriveImage | None = None,
+) -> str:
+    """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
+
+    `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
+    """
+    stats = {"id": log_page.LOG_ID, "size": log_page.size()}
+    lines = [
+        "set -e",
+        "export SCARP_RESULTS=/results",
+    ]
+    if start:
+        lines.append(f"export SCARP_UNIT={start.unit_bytes}")
+    if start and start.used_bytes:
+        lines.append(f"export SCARP_AGED={start.used_bytes}")
+    else:
+        # Whole 4 KiB blocks of what ageing wrote; of a fresh drive, everything.
+        lines.append(
+            "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
+            f" / 8 * {(not start and age) or 1000} / 1000 * 4096 ))"
+        )
+    if flash:
+        lines += [
+            set_speed(cpu_shift),
+            _RESET_STATS,
+            _GET_STATS.format(name="stats-begin", **stats),
+        ]
+    lines += [
+        f"echo '{MARK_BEGIN}'",
+        "fio --output-format=json+ --output=/results/fio.json --eta=never /scarp/job.fio",
+        f"echo '{MARK_END}'",
+    ]
+    if flash:
+        lines.append(_GET_STATS.format(name="stats-end", **stats))
+    return "\n".join(lines) + "\n"
+
+
+def check_job_file(path: Path) -> str:
+    """The job's text; what the guest could only find out after booting is said here."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise UserError(f"--job: {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"--job: {path}: not a text file") from error
+    if "${SCARP_DEV}" not in text:
+        raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
+    return text
+
+
+def progress_file(job: Job) -> Path:
+    """What the drive keeps mapped while the guest runs: see progress.py."""
+    return job.out / "progress.bin"
+
+
+def run_job(
+    qemu: QemuBuild, image: GuestImage, job: Job, stop: threading.Event | None = None
+) -> vm.GuestResult:
+    """Boot, run, collect: fio's files, cmd.bin, gc.bin and console.log end in job.out."""
+    start = image_file.read(job.image) if job.image else None
+    job.out.mkdir(parents=True, exist_ok=True)
+    drive = vm.FlashDrive(
+        description=job.device,
+        scheme=job.scheme,
+        overrides=job.overrides,
+        age=job.age,
+        image=job.image,
+        seed=job.seed,
+        cmd_log=job.out / "cmd.bin",
+        gc_log=job.out / "gc.bin",
+        progress=progress_file(job),
+        virtual_queues=job.virtual_queues,
+    )
+    result = vm.run_guest(
+        vm.GuestRun(
+            qemu=qemu,
+            image=image,
+            drives=[drive],
+            task=task_text(job.cpu_shift, job.age, start=start),
+            files={"job.fio": job.fio_job},
+            smp=job.smp,
+            cpu_limit=job.cpu_limit,
+            out=job.out,
+            extra_args=list(job.extra_args),
+            stop=stop,
+        )
+    )
+    if result.reason == "ok" and result.results:
+        for path in sorted(result.results.iterdir()):
+            if path.is_file():
+                shutil.move(path, job.out / path.name)
+        if result.results != job.out and not any(result.results.iterdir()):
+            result.results.rmdir()
+    return result

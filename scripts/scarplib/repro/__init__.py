@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-"""`make reproduce`: experiments/*.toml run by the replayer, judged and written down."""

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`make reproduce PAPER=…`: runs what is missing of a paper's experiments, and writes its page.
+
+Snakemake runs the cells, on all cores or on a cluster; what was run before is kept below out/.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from scarplib.errors import UserError
+from scarplib.paths import ROOT
+from scarplib.reproduce import page, replays, spec
+
+
+def _bar(cells: list[Path], ended: threading.Event) -> None:
+    """One line on a terminal; elsewhere a line a minute."""
+    begun, last = time.monotonic(), 0.0
+    before = sum(path.exists() for path in cells)
+    while not ended.wait(0.5):
+        done = sum(path.exists() for path in cells)
+        spent = time.monotonic() - begun
+        left = spent / (done - before) * (len(cells) - done) if done > before else 0
+        text = (
+            f"[{'=' * (20 * done // len(cells)):20}] {done} of {len(cells)} cells"
+            f"{f', {left:.0f} s left' if left else ''}"
+        )
+        if sys.stderr.isatty():
+            print(f"\r{text}   ", end="", file=sys.stderr, flush=True)
+        elif spent - last >= 60:
+            last = spent
+            print(text, file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+
+
+def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
+    """Run what is missing of the papers' cells; `part`: full or small."""
+    program = replays.program()
+    paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
+    ended = threading.Event()
+    bar = threading.Thread(target=_bar, args=(paths, ended))
+    bar.start()
+    log = ROOT / "out" / "reproduce" / "snakemake.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with log.open("wb") as stream:
+            status = subprocess.run(
+                [sys.executable, "-m", "snakemake", "-s", str(ROOT / "experiments" / "Snakefile"),
+                 "--cores", str(cores), "--quiet", "progress", "--keep-going", "--nolock",
+                 "--rerun-triggers", "mtime",
+                 "--config", f"papers={','.join(p.name for p in papers)}", f"set={part}"],
+                stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=log.parent,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            ).returncode  # fmt: skip
+    finally:
+        ended.set()
+        bar.join()
+    missing = [path for path in paths if not path.exists()]
+    if status or missing:
+        lines = log.read_text(errors="replace").splitlines()
+        reason = [line for line in lines if "error" in line.lower()][:3] or lines[-3:]
+        raise UserError(f"{len(missing)} cells failed ({log}):\n  " + "\n  ".join(reason))
+
+
+def _use_traces(folder: str) -> None:
+    path = Path(folder).resolve()
+    if not path.is_dir():
+        raise UserError(f"--traces={folder}: must be a folder with NAME.csv or NAME.csv.gz in it")
+    os.environ[spec.TRACES] = str(path)
+
+
+def main(name: str, cores: int = 0) -> int:
+    """Run, judge and write the page of a paper or of all."""
+    names = [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
+    papers = [spec.load(n) for n in names]
+    points = [p for paper in papers for e in paper.experiments.values() for p in e.points]
+    if os.environ.get(spec.TRACES) and not any(p.trace for p in points):
+        wanted = ", ".join(f"{n}.csv" for n in sorted({p.stands_for for p in points}))
+        raise UserError(f"--traces: none of its files is one of {wanted}, plain, .gz or .zst")
+    begun = time.monotonic()
+    run_cells(papers, "full", cores or os.cpu_count() or 1)
+    print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
+    for paper in papers:
+        print(page.write(paper))
+    replays.drop_images(papers)
+    return 0
+
+
+def command(name: str, cores: int, traces: str = "") -> int:
+    """What `scarp reproduce` calls, in a Python that has the packages."""
+    try:
+        os.environ.pop(spec.TRACES, None)
+        if name == "small":
+            from scarplib.reproduce import small_set as small
+
+            return small.main(cores)
+        if traces:
+            _use_traces(traces)
+        return main(name, cores)
+    except UserError as error:
+        print(f"scarp: error: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The papers' figures, redrawn: bars by workload, cumulative response times, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+
+from scarplib.reproduce.cell import QUANTILES
+from scarplib.reproduce.intervals import mean
+from scarplib.reproduce.results import Results
+
+matplotlib.use("Agg")
+# The same bytes every time.
+matplotlib.rcParams["svg.hashsalt"] = "scarp"
+matplotlib.rcParams["svg.fonttype"] = "none"
+
+
+def _save(figure: Any, path: Path) -> None:
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+
+
+def bars(
+    path: Path, names: Sequence[str], label: str, groups: Mapping[str, Sequence[float]]
+) -> None:
+    """A group of bars for each of `names`, a bar in it for each of `groups`."""
+    figure, axes = plt.subplots(figsize=(9, 2.8))
+    width = 0.8 / len(groups)
+    for number, (group, values) in enumerate(groups.items()):
+        at = [i + (number - (len(groups) - 1) / 2) * width for i in range(len(names))]
+        axes.bar(at, values, width, label=group)
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+    axes.set_ylabel(label, fontsize=8)
+    axes.grid(axis="y", linewidth=0.3)
+    axes.legend(fontsize=7, ncols=len(groups))
+    _save(figure, path)
+
+
+def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequence[str]) -> None:
+    """Mean of the seeds' quantiles, up to 95 %."""
+    figure, axes = plt.subplots(1, 2 * len(points), figsize=(9, 2.6), sharey=True)
+    upto = sum(q <= 0.951 for q in QUANTILES)
+    for column, (point, kind) in enumerate((p, k) for p in points for k in ("write", "read")):
+        for scheme in schemes:
+            quantiles = [
+                mean([data.entry(point, s, scheme)[f"{kind}_q"][i] / 1e6 for s in data.seeds()])
+                for i in range(upto)
+            ]
+            axes[column].plot(quantiles, QUANTILES[:upto], label=scheme, linewidth=1)
+        axes[column].set_xscale("log")
+        axes[column].set_title(f"{point}, {kind}s", fontsize=8)
+        axes[column].set_xlabel("ms", fontsize=8)
+        axes[column].grid(linewidth=0.3)
+    axes[0].legend(fontsize=6)
+    _save(figure, path)
+
+
+def curves(
+    path: Path, x: Sequence[float], x_label: str, y_label: str, lines: Mapping[str, Sequence[float]]
+) -> None:
+    """A line for each of `lines`, over the same x."""
+    figure, axes = plt.subplots(figsize=(5, 2.8))
+    for label, values in lines.items():
+        axes.plot(x, values, marker="o", markersize=3, linewidth=1, label=label)
+    axes.set_xlabel(x_label, fontsize=8)
+    axes.set_ylabel(y_label, fontsize=8)
+    axes.grid(linewidth=0.3)
+    axes.legend(fontsize=7)
+    _save(figure, path)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One file for each paper: how each row of its table is computed, and when it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from scarplib.reproduce import spec
+from scarplib.reproduce.judge import hpdc18, paragc, pregc
+from scarplib.reproduce.results import Results, Row
+
+
+class Judge(Protocol):
+    """What each of the files has; `data`: the results by the experiment's name."""
+
+    def rows(self, paper: spec.Paper, data: dict[str, Results], /) -> list[Row]:
+        """The paper's claims, each with what was seen and whether it holds."""
+
+    def details(self, paper: spec.Paper, data: dict[str, Results], /) -> list[str]:
+        """The rest of the page, as lines of Markdown."""
+
+    def figures(self, paper: spec.Paper, data: dict[str, Results], folder: Path, /) -> None:
+        """The paper's figures, redrawn into the folder."""
+
+    def directions(self, data: dict[str, Results], /) -> list[tuple[str, bool]]:
+        """(claim, whether it holds) of what few workloads and seeds can say."""
+
+
+JUDGES: dict[str, Judge] = {"hpdc18": hpdc18, "paragc": paragc, "pregc": pregc}

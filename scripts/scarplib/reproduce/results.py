@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results of a paper's cells, and the comparisons that its rows are judged by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scarplib.reproduce import replays, spec
+from scarplib.reproduce.intervals import Interval, interval, mean
+
+Entry = dict[str, Any]
+Value = Callable[[Entry], float]
+
+
+@dataclass(frozen=True)
+class Results:
+    """One experiment's cells: [point][seed - 1]["schemes"][label]."""
+
+    experiment: spec.Experiment
+    cells: dict[str, list[dict[str, Any]]]
+
+    @property
+    def points(self) -> list[str]:
+        """Names of the points."""
+        return list(self.cells)
+
+    def seeds(self) -> range:
+        """Numbers of the seeds from 0: a cell's seed is one more."""
+        return range(self.experiment.seeds)
+
+    def entry(self, point: str, seed: int, scheme: str) -> Entry:
+        """What a scheme's run gave."""
+        found: Entry = self.cells[point][seed]["schemes"][scheme]
+        return found
+
+    def change(
+        self, scheme: str, against: str, value: Value, points: Sequence[str] | None = None
+    ) -> Interval:
+        """Percent, paired: in each seed the mean over the points of the ratio of the two."""
+        return interval(
+            [
+                mean([self._ratio(p, seed, scheme, against, value) for p in points or self.points])
+                for seed in self.seeds()
+            ]
+        )
+
+    def _ratio(self, point: str, seed: int, scheme: str, against: str, value: Value) -> float:
+        base = value(self.entry(point, seed, against))
+        return 100 * (value(self.entry(point, seed, scheme)) / base - 1)
+
+    def level(self, scheme: str, value: Value, points: Sequence[str] | None = None) -> Interval:
+        """The value itself, mean over the points, over the seeds."""
+        return interval(
+            [
+                mean([value(self.entry(p, seed, scheme)) for p in points or self.points])
+                for seed in self.seeds()
+            ]
+        )
+
+    def paired(self, per_seed: Callable[[int], float]) -> Interval:
+        """Of what is computed for each seed by itself."""
+        return interval([per_seed(seed) for seed in self.seeds()])
+
+
+def load(paper: spec.Paper) -> dict[str, Results]:
+    """Results of every experiment of the paper, by its name."""
+    out = {}
+    program = replays.program()
+    for experiment in paper.experiments.values():
+        cells = {
+            point.name: [
+                json.loads(spec.cell_path(experiment, point.name, seed, program).read_text())
+                for seed in range(1, experiment.seeds + 1)
+            ]
+            for point in experiment.points
+        }
+        out[experiment.name] = Results(experiment, cells)
+    return out
+
+
+def key(name: str) -> Value:
+    """The number of that name in an entry."""
+    return lambda entry: entry[name]
+
+
+def quantile(name: str, share: float) -> Value:
+    """The quantile nearest to `share` (0 to 1) of the latencies of that name, ns."""
+    from scarplib.reproduce.cell import QUANTILES
+
+    index = min(range(len(QUANTILES)), key=lambda i: abs(QUANTILES[i] - share))
+    return lambda entry: entry[f"{name}_q"][index]
+
+
+def utilisation(entry: Entry) -> float:
+    """Percent of planes in use while their die collects."""
+    stats = entry["stats"]
+    busy = stats["gc_busy_ns"] + stats["gc_shared_ns"]
+    return float(100 * busy / max(1, stats["gc_window_ns"]))
+
+
+def amplification(entry: Entry) -> float:
+    """Pages programmed for each page that the host wrote."""
+    stats = entry["stats"]
+    host = stats["host_page_programs"]
+    own = stats["gc_page_programs"] + stats.get("parity_page_programs", 0)
+    return float((host + own) / host)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of targets: what the paper says, what was seen, and whether it holds."""
+
+    number: str
+    metric: str
+    paper: str
+    ours: str
+    holds: bool
+    wanted: str
+    why: str = ""

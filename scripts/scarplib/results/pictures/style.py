@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the pictures share: colours, axes of latencies, matplotlib's style (in the cache's venv)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+# Okabe and Ito's palette: told apart by every kind of colour vision.
+SCHEME_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Families: garbage collection warm, other host I/O blue, the command's own work grey.
+CAUSE_COLOURS = {
+    "die_gc_program": "#D55E00",
+    "die_erase": "#8C2D04",
+    "die_gc_held": "#E69F00",
+    "die_gc_read": "#F5C27A",
+    "no_space": "#F0E442",
+    "die_host_program": "#0072B2",
+    "die_host_read": "#56B4E9",
+    "channel": "#009E73",
+    "host_queue": "#CC79A7",
+    "buffer_full": "#AA4499",
+    "order": "#882255",
+    "link": "#B8D8C0",
+    "rmw": "#5E5E5E",
+    "mapping": "#44AA99",
+    "suspended": "#999933",
+    "die_suspend": "#DDCC77",
+    "array": "#8A8A8A",
+    "transfer": "#B5B5B5",
+    "controller": "#D9D9D9",
+}
+
+
+def scheme_colour(row: int) -> str:
+    """Of the scheme in that row, the same in every picture."""
+    return SCHEME_COLOURS[row % len(SCHEME_COLOURS)]
+
+
+def style() -> None:
+    """Set matplotlib's defaults."""
+    plt.rcParams.update(
+        {
+            "font.family": "DejaVu Sans",
+            "font.size": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": 11,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "axes.grid": True,
+            "grid.color": "#E4E4E4",
+            "grid.linewidth": 0.6,
+            "axes.axisbelow": True,
+            "legend.frameon": False,
+            "savefig.dpi": 130,
+            "figure.dpi": 130,
+        }
+    )
+
+
+def _latency_label(value: float, _: Any = None) -> str:
+    if not value:
+        return "0"
+    for limit, divisor, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
+        if value < limit:
+            return f"{value / divisor:g} {unit}"
+    return ""
+
+
+def latency_axis(axis: Any) -> None:
+    """Label an axis of nanoseconds in µs, ms and s."""
+    axis.set_major_formatter(FuncFormatter(_latency_label))
+    axis.set_minor_formatter(NullFormatter())

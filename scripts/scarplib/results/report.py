@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a run, report.html, which opens without a network (needs matplotlib).
+
+`python -m scarplib.results.report FOLDER` reads FOLDER/summary.json and one folder for each scheme,
+and writes the page and the pictures in it as PNGs.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from scarplib.results import summary
+from scarplib.results.causes import CAUSE_LABELS, CAUSE_SENTENCES, tail_shares, tail_text
+from scarplib.results.pictures.cause_shares import figure_cause_shares
+from scarplib.results.pictures.distribution import figure_distribution
+from scarplib.results.pictures.latency_over_time import figure_over_time
+from scarplib.results.pictures.style import style
+from scarplib.results.pictures.tail import figure_tail
+from scarplib.results.table import table_rows
+from scarplib.results.units import human_ns
+
+TAIL_HEADING = "Each scheme's tail, and what makes it"
+_PAGE_STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}
+h1{font-size:1.6em;margin-bottom:0}h2{font-size:1.2em;margin-top:2em}
+img{max-width:100%;height:auto}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+td,th{padding:.15em 1em;text-align:right}td:first-child,th:first-child{text-align:left}
+tr.head td{font-weight:600;padding-top:.7em;border-bottom:1px solid #ccc}
+pre{background:#f6f6f6;padding:1em;overflow:auto;font-size:.8em}
+dt{float:left;clear:left;width:15em;font-weight:600}dd{margin:0 0 .2em 15.5em}
+.lead{color:#555;margin-top:.2em}
+"""
+
+
+def _html_table(schemes: dict[str, dict[str, Any]]) -> str:
+    lines = ["<table><tr><th></th>"]
+    lines += [f"<th>{html.escape(name)}</th>" for name in schemes]
+    lines.append("</tr>")
+    for label, cells in table_rows(schemes):
+        if cells:
+            body = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+            lines.append(f"<tr><td>{html.escape(label.strip())}</td>{body}</tr>")
+        else:
+            lines.append(
+                f'<tr class="head"><td colspan="{len(schemes) + 1}">{html.escape(label)}</td></tr>'
+            )
+    lines.append("</table>")
+    return "".join(lines)
+
+
+def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
+    """The picture of the tails in sentences, and what its causes mean."""
+    lines = ["<ul>"]
+    met: set[str] = set()
+    for name, scheme in schemes.items():
+        for direction in ("read", "write"):
+            tail = scheme["tail_causes"][direction]
+            if not tail:
+                continue
+            met.update(c for c, share in tail_shares(tail).items() if share >= 5)
+            lines.append(
+                f"<li><b>{html.escape(name)}</b>: its slowest 0.1 % of {direction}s "
+                f"({tail['count']:,}) took {human_ns(tail['mean_ns'])} on average: "
+                f"{html.escape(tail_text(tail))}.</li>"
+            )
+    lines.append("</ul><dl>")
+    for cause, label in CAUSE_LABELS.items():
+        if cause in met:
+            said = html.escape(CAUSE_SENTENCES[cause])
+            lines.append(f"<dt>{html.escape(label)}</dt><dd>{said}</dd>")
+    lines.append("</dl>")
+    return "".join(lines)
+
+
+def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
+    """The report in one file: the tails, the table, the other pictures, the manifest.
+
+    `pictures`: heading, explanation and PNG of each.
+    """
+    schemes = result["schemes"]
+    title = f"Scarp: {', '.join(schemes)}"
+    cliff = summary.cliff(schemes)
+    lead = ""
+    if cliff:
+        worst, best, ratio = cliff
+        lead = f"99.9th percentile of reads: {worst} is {ratio:.1f} times {best}."
+    lead += f" Job {result['job']} on {result['device']}, every scheme from the same state."
+    if result.get("failed"):
+        lead += f" Without {', '.join(result['failed'])}, which did not finish."
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8>",
+        "<meta name=viewport content='width=device-width'>",
+        f"<title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style>",
+        f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
+    ]
+    numbers = (
+        "<h2>In numbers</h2><p>Latencies are what fio saw in the guest, in virtual time; "
+        "pages moved and write amplification are the drive's own counts.</p>" + _html_table(schemes)
+    )
+    for heading, text, png in pictures:
+        data = base64.b64encode(png).decode()
+        parts.append(
+            f"<h2>{html.escape(heading)}</h2><p>{html.escape(text)}</p>"
+            f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
+        )
+        if heading == TAIL_HEADING:
+            parts += [_tail_words(schemes), numbers]
+    manifest = json.dumps(result.get("manifest"), indent=2)
+    parts.append(
+        "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"
+        f"<pre>{html.escape(manifest)}</pre></html>"
+    )
+    return "\n".join(parts)
+
+
+def write_report(folder: Path) -> None:
+    """Draw the pictures, and write the page around them, into the run's folder."""
+    result = json.loads((folder / "summary.json").read_text())
+    schemes = [summary.load_scheme(folder / name, name) for name in result["schemes"]]
+    style()
+    if any(data.summary["tail_causes"]["read"] for data in schemes):
+        # For a page of results: the reads alone, small.
+        small = figure_tail(schemes, ("read",))
+        small.savefig(folder / "tail-read.png", dpi=75)
+        plt.close(small)
+    pictures = []
+    for name, heading, text, figure in (
+        (
+            "tail.png",
+            TAIL_HEADING,
+            "On the left, how slow the slow commands are: each step to the right is ten times "
+            "rarer, and up is slower. The shaded part is the slowest thousandth. On the right, "
+            "where exactly those commands' time went: what takes the most room is what makes the "
+            "tail. Warm colours are garbage collection, blue is the host's other I/O, grey the "
+            "command's own work.",
+            figure_tail(schemes),
+        ),
+        (
+            "latency.png",
+            "Latency over time",
+            "Every command of the measured job at the device. The shaded periods are those in "
+            "which at least one plane collected garbage; the strip below counts them.",
+            figure_over_time(schemes),
+        ),
+        (
+            "cdf.png",
+            "Distribution",
+            "Left all commands, right the slow ones on a logarithmic axis.",
+            figure_distribution(schemes),
+        ),
+        (
+            "causes.png",
+            "The same causes as shares",
+            "Every bar is as long, so that short tails can be read too. Each command's latency is "
+            "divided among causes that add up to it exactly.",
+            figure_cause_shares(schemes),
+        ),
+    ):
+        if figure is None:
+            continue
+        figure.savefig(folder / name)
+        plt.close(figure)
+        pictures.append((heading, text, (folder / name).read_bytes()))
+    (folder / "report.html").write_text(page(result, pictures))
+
+
+def main() -> int:
+    """As `scarp run` calls it: FOLDER."""
+    if len(sys.argv) != 2:
+        print("usage: python -m scarplib.results.report FOLDER", file=sys.stderr)
+        return 2
+    write_report(Path(sys.argv[1]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run in numbers: what fio saw, what the device logged, and what they were caused by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scarplib.device_logs import log_page
+from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
+from scarplib.device_logs.gc_log import GcRun, read_gc_runs
+from scarplib.device_logs.log_file import LogError
+from scarplib.results.causes import TAIL_PERMILLE, tail_causes
+from scarplib.results.fio import fio_direction, load_fio
+from scarplib.results.percentiles import PERCENTILES, percentile
+
+SCHEMA = "scarp-summary-1"
+
+
+@dataclass
+class SchemeData:
+    """Everything that the report draws for one scheme."""
+
+    name: str
+    folder: Path
+    begin_ns: int
+    end_ns: int
+    commands: Commands
+    gc_runs: list[GcRun]
+    stats: dict[str, int]
+    summary: dict[str, Any]
+
+
+def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
+    """Count and latencies (ns) of one kind of command as the device logged them."""
+    ordered = sorted(commands.latencies(op))
+    if not ordered:
+        return None
+    return {
+        "count": len(ordered),
+        "mean_ns": sum(ordered) // len(ordered),
+        "max_ns": ordered[-1],
+        **{f"p{percent}_ns": percentile(ordered, percent) for percent in PERCENTILES},
+    }
+
+
+def write_amplification(stats: dict[str, int]) -> float | None:
+    """Units programmed (moved, padding, parity) for each unit that the host wrote."""
+    written = stats["host_written_units"]
+    if not written:
+        return None
+    moved = stats["gc_moved_units"] + stats["premigrated_units"]
+    # With parity a unit is a page.
+    own = moved + stats["padded_units"] + stats.get("parity_page_programs", 0)
+    return (written + own) / written
+
+
+def load_scheme(folder: Path, name: str) -> SchemeData:
+    """Read one guest's folder; raises LogError when the run cannot be trusted."""
+    first = log_page.read(folder / "stats-begin.bin")
+    last = log_page.read(folder / "stats-end.bin")
+    if first.scheme != last.scheme:
+        raise LogError(f"{folder}: the scheme changed from {first.scheme} to {last.scheme}")
+    commands = read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
+    runs = read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)
+    fio = load_fio(folder / "fio.json")
+    stats = last.values
+    if stats["oob_mismatches"]:
+        raise LogError(f"{folder}: {stats['oob_mismatches']} reads met a foreign logical address")
+    outstanding = stats["cmds_accepted"] - stats["cmds_completed"]
+    if outstanding:
+        raise LogError(f"{folder}: {outstanding} commands were accepted but not completed")
+    if any(commands.status):
+        raise LogError(f"{folder}: {sum(map(bool, commands.status))} commands failed")
+    # From the first command to the last: fio's own start and end are not the job.
+    begin = min(commands.submit, default=first.now_ns)
+    end = max(commands.complete, default=last.now_ns)
+    device = {
+        "read": device_direction(commands, READ),
+        "write": device_direction(commands, WRITE),
+    }
+    seen = {direction: fio_direction(fio, direction) for direction in ("read", "write")}
+    summary = {
+        "scheme": last.scheme,
+        "virtual_ns": end - begin,
+        "begin_ns": begin,
+        "end_ns": end,
+        "fio": seen,
+        "device": device,
+        "tail_causes": {
+            "permille": TAIL_PERMILLE,
+            "read": tail_causes(commands, READ),
+            "write": tail_causes(commands, WRITE),
+        },
+        "gc_runs": stats["gc_runs"],
+        "gc_pages_moved": stats["gc_page_programs"],
+        "gc_units_moved": stats["gc_moved_units"],
+        "write_amplification": write_amplification(stats),
+        "stats": stats,
+    }
+    return SchemeData(name, folder, begin, end, commands, runs, stats, summary)
+
+
+def cliff(schemes: dict[str, dict[str, Any]]) -> tuple[str, str, float] | None:
+    """How many times the reads' p99.9 of the worst scheme is that of the best."""
+    values = {
+        name: s["fio"]["read"]["p99.9_ns"]
+        for name, s in schemes.items()
+        if s["fio"]["read"] and "p99.9_ns" in s["fio"]["read"]
+    }
+    if len(values) < 2:
+        return None
+    worst, best = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    if worst == best or not values[best]:
+        return None
+    return worst, best, values[worst] / values[best]

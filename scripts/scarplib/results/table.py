@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table that a run prints: a column for each scheme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scarplib.results.causes import CAUSE_LABELS, SMALL_SHARE, TAIL_PERMILLE, tail_shares
+from scarplib.results.percentiles import PERCENTILES
+from scarplib.results.units import human_ns
+
+
+def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
+    values = summary["fio"][direction]
+    if not values:
+        return "–"
+    if key == "iops":
+        return f"{values['iops']:,.0f}"
+    return human_ns(values.get(key))
+
+
+def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
+    tails = [s["tail_causes"][direction] for s in schemes.values()]
+    shares = [tail_shares(tail) for tail in tails]
+    named = [name for name in CAUSE_LABELS if any(s.get(name, 0) >= SMALL_SHARE for s in shares)]
+    rows: list[tuple[str, list[str]]] = []
+    rows.append((f"slowest {TAIL_PERMILLE / 10:g} % of {direction}s: their time", []))
+    rows.append(("  mean of them", [human_ns(tail["mean_ns"]) if tail else "–" for tail in tails]))
+    for name in named:
+        cells = [f"{s.get(name, 0):.0f} %" if s else "–" for s in shares]
+        rows.append((f"  {CAUSE_LABELS[name]}", cells))
+    rest = [100 - sum(s.get(name, 0) for name in named) if s else None for s in shares]
+    rows.append(("  anything else", ["–" if r is None else f"{abs(r):.0f} %" for r in rest]))
+    return rows
+
+
+def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Rows of (label, one cell for each scheme); a row without cells is a heading."""
+    rows: list[tuple[str, list[str]]] = []
+    latencies = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
+    for direction in ("read", "write"):
+        if not any(s["fio"][direction] for s in schemes.values()):
+            continue
+        rows.append((f"{direction}s", []))
+        for label, key in [("IOPS", "iops"), *latencies, ("max", "max_ns")]:
+            rows.append((f"  {label}", [_cell(s, direction, key) for s in schemes.values()]))
+        rows += _tail_rows(schemes, direction)
+    rows.append(("drive", []))
+    rows.append(("  GC runs", [f"{s['gc_runs']:,}" for s in schemes.values()]))
+    rows.append(("  pages moved", [f"{s['gc_pages_moved']:,}" for s in schemes.values()]))
+    amplification = [s["write_amplification"] for s in schemes.values()]
+    rows.append(
+        ("  write amplification", ["–" if a is None else f"{a:.3f}" for a in amplification])
+    )
+    rows.append(("time", []))
+    rows.append(("  virtual", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
+    rows.append(
+        (
+            "  wall (boot included)",
+            [f"{s['wall_s']:.1f} s" if "wall_s" in s else "–" for s in schemes.values()],
+        )
+    )
+    return rows
+
+
+def table_text(schemes: dict[str, dict[str, Any]]) -> str:
+    """The rows in columns."""
+    rows = table_rows(schemes)
+    label_width = max(len(label) for label, _ in rows)
+    widths = [
+        max(len(name), *(len(cells[i]) for _, cells in rows if cells))
+        for i, name in enumerate(schemes)
+    ]
+    head = " ".join(f"{name:>{w + 2}}" for name, w in zip(schemes, widths, strict=True))
+    lines = [" " * label_width + head]
+    for label, cells in rows:
+        line = f"{label:<{label_width}}"
+        line += " ".join(f"{cell:>{w + 2}}" for cell, w in zip(cells, widths, strict=False))
+        lines.append(line.rstrip())
+    return "\n".join(lines)

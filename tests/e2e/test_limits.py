@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A busy host fails no test: what ends a guest or a suite, and how long a limit is at least."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+import time
+import types
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from scarplib.dev import suites
+from scarplib.guest import vm
+
+ROOT = Path(__file__).resolve().parents[2]
+# Limits on wall time are for hangs alone, and so of minutes.  Less than a second is how often
+# somebody looks.
+LEAST_S = 300
+_NUMBER = r"(\d[\d_.]*(?:\s*\*\s*[\d_.]+)*)"
+_LIMITS = [
+    re.compile(pattern)
+    for pattern in (
+        rf"timeout\s*=\s*{_NUMBER}",
+        rf"settimeout\(\s*{_NUMBER}",
+        rf"\.(?:wait|join|communicate|result)\(\s*{_NUMBER}",
+        rf"(?:monotonic|perf_counter|time)\(\)\s*\+\s*{_NUMBER}",
+        rf"(?:monotonic|perf_counter|time)\(\)\s*-\s*\w+\s*[<>]=?\s*{_NUMBER}",
+        rf"wall_seconds\s*[<>]=?\s*{_NUMBER}",
+        rf"(?:^|[;&|(\"'])\s*timeout\s+(?:-\S+\s+)*{_NUMBER}",
+        rf"^\s*\w*(?:HANG|SILENT|TIMEOUT|WALL)\w*\s*=\s*{_NUMBER}",
+    )
+]
+
+
+def too_short(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        for limit in _LIMITS:
+            for match in limit.finditer(line):
+                if 1 <= math.prod(float(n) for n in match[1].split("*")) < LEAST_S:
+                    yield line.strip()
+
+
+class Limits(unittest.TestCase):
+    def test_are_of_minutes(self) -> None:
+        found = [
+            f"{path.relative_to(ROOT)}: {line}"
+            for folder in ("tests", "scripts")
+            for path in sorted((ROOT / folder).rglob("*"))
+            if path.suffix in (".py", ".sh") and path.name != Path(__file__).name
+            for line in too_short(path.read_text())
+        ]
+        self.assertEqual(found, [])
+
+    def test_short_ones_are_seen(self) -> None:
+        for line in (
+            "subprocess.run(command, timeout=60)",
+            "process.communicate(timeout=2.5)",
+            "HANG_S = 60.0",
+            "SOCKET_TIMEOUT = 4 * 60",
+            "process.wait(5)",
+            "deadline = time.monotonic() + 60",
+            "while time.monotonic() - began < 30:",
+            "good = result.wall_seconds < 60",
+            '    timeout 100 "$0" --tap',
+            "stream.settimeout(10)",
+        ):
+            with self.subTest(line):
+                self.assertEqual(list(too_short(line)), [line.strip()])
+
+    def test_others_are_not(self) -> None:
+        for line in (
+            "subprocess.run(command, timeout=HANG_S)",
+            "HANG_S = 20 * 60",
+            "while not ended.wait(0.5):",
+            "self._listener.settimeout(0.1)",
+            "print(f'{time.monotonic() - began:.0f} s')",
+        ):
+            with self.subTest(line):
+                self.assertEqual(list(too_short(line)), [])
+
+
+class Clock:
+    """A host's clock that goes on by so much whenever somebody sleeps."""
+
+    def __init__(self, step_s: float) -> None:
+        self.step_s = step_s
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, _: float) -> None:
+        self.now_s += self.step_s
+
+
+class Guest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.console = Path(folder.name) / "console.log"
+        self.console.write_bytes(b"")
+
+    def watched(
+        self, share: float, after_s: float = math.inf, then: Callable[[], int | None] = int
+    ) -> tuple[str, float]:
+        """A guest that gets this share of a core, on the limit of 600 s; why and when it ends."""
+        clock = Clock(10)
+
+        def poll() -> int | None:
+            return None if clock.now_s < after_s else then()
+
+        with (
+            mock.patch.object(vm, "time", clock),
+            mock.patch.object(vm, "cpu_seconds", lambda _: clock.now_s * share),
+        ):
+            process: Any = types.SimpleNamespace(pid=1, poll=poll)
+            guest: Any = types.SimpleNamespace(cpu_limit=600, console_limit=100, stop=None)
+            return vm.watch(process, vm.Console(self.console), guest)[0], clock.now_s
+
+    def test_spins(self) -> None:
+        self.assertEqual(self.watched(1), ("spins", 610))
+
+    def test_spins_on_a_busy_host(self) -> None:
+        self.assertEqual(self.watched(0.1), ("spins", 6010))
+
+    def test_ends_on_a_busy_host(self) -> None:
+        self.assertEqual(self.watched(0.1, after_s=5500), ("", 5500))
+
+    def test_waits(self) -> None:
+        for share in (0, 0.01):
+            why, when_s = self.watched(share)
+            self.assertEqual(why, "waits")
+            self.assertGreaterEqual(when_s, LEAST_S)
+            self.assertLess(when_s, suites.SILENT_S)
+
+    def test_panics(self) -> None:
+        def panic() -> int | None:
+            self.console.write_bytes(b"Kernel panic - not syncing: sysrq\n")
+            return None
+
+        why, when_s = self.watched(1, after_s=100, then=panic)
+        self.assertEqual(why, "panic")
+        self.assertLess(when_s, 200)
+
+    def test_processor_time(self) -> None:
+        before = time.process_time()
+        while time.process_time() < before + 0.1:
+            pass
+        low = time.process_time()
+        used = vm.cpu_seconds(os.getpid())
+        high = time.process_time()
+        # The kernel counts it in ticks.
+        self.assertGreater(used, low - 0.05)
+        self.assertLess(used, high + 0.05)
+
+
+class Suite(unittest.TestCase):
+    def ended(self, polls: int, speaks: bool) -> tuple[int, str, bool]:
+        """A suite that ends with 3 when looked at so often, each time after twenty minutes."""
+        left, killed = polls, False
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            log.write_bytes(b"")
+
+            def poll() -> int | None:
+                nonlocal left
+                left -= 1
+                if speaks:
+                    log.write_bytes(log.read_bytes() + b"ok\n")
+                return None if left else 3
+
+            def kill() -> None:
+                nonlocal killed
+                killed = True
+
+            process: Any = types.SimpleNamespace(poll=poll, kill=kill, wait=lambda: 0)
+            with mock.patch.object(suites, "time", Clock(1200)):
+                status, reason = suites.ended(process, log)
+        return status, reason, killed
+
+    def test_slow(self) -> None:
+        self.assertEqual(self.ended(20, speaks=True), (3, "", False))
+
+    def test_silent(self) -> None:
+        status, reason, killed = self.ended(20, speaks=False)
+        self.assertTrue(status == 1 and killed)
+        self.assertIn("silent for 45 minutes", reason)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+/*
+ * Collections by request: collect now, and hold until a time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "helpers.h"
+#include "inside.h"
+
+static const char *const schemes[] = { "baseline", "pgc", "gftl", "ideal",
+                                       "background" };
+
+/*
+ * Overwrites page after page until a collection has run, at most n; no further
+ * in time than it takes, as a hold's end is an event, too.
+ */
+static unsigned overwrite(Rig *rig, unsigned n)
+{
+    uint64_t runs = rig_stats(rig)->gc_runs;
+    unsigned i = 0;
+
+    while (i < n && rig_stats(rig)->gc_runs == runs) {
+        ScarpCmd cmd = write_page(i++ * 7 % 64);
+
+        scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive) + 1);
+        g_assert_true(scarp_run_until_done(rig->drive, SCARP_TIME_LAST));
+        g_assert_true(scarp_reap(rig->drive) == &cmd);
+    }
+    return i;
+}
+
+static uint32_t least_free(const Rig *rig)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t p = 0; p < inside_planes(rig->drive); p++) {
+        least = MIN(least, inside_free_blocks(rig->drive, p));
+    }
+    return least;
+}
+
+static void collect_now(gconstpointer scheme)
+{
+    Rig *rig = rig_new(scheme, NULL, NULL);
+    uint32_t planes = inside_planes(rig->drive), began;
+
+    rig_age(rig, 900);
+    began = scarp_collect_now(rig->drive, 0);
+    g_assert_cmpuint(began, ==, 0);
+    began = scarp_collect_now(rig->drive, UINT32_MAX);
+    g_assert_cmpuint(began, ==, planes);
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->gc_runs, >=, planes);
+    rig_free(rig);
+}
+
+static void hold(gconstpointer scheme)
+{
+    Rig *rig = rig_new(scheme, NULL, NULL);
+    const int64_t until_ns = 3600 * (int64_t)1000000000;
+    unsigned usual, held;
+    uint32_t least;
+
+    rig_age(rig, 900);
+    usual = overwrite(rig, 100000);
+    rig_drain(rig);
+    rig_free(rig);
+    rig = rig_new(scheme, NULL, NULL);
+    rig_age(rig, 900);
+    scarp_hold_collections(rig->drive, until_ns);
+    /* It is the last free block, not the threshold, that makes one begin. */
+    held = overwrite(rig, 100000);
+    g_assert_cmpuint(held, >, usual);
+    g_assert_cmpuint(held, <, 100000);
+    g_assert_cmpint(scarp_now_ns(rig->drive), <, until_ns);
+    least = least_free(rig);
+    g_assert_cmpuint(least, <=, 2);
+    scarp_run(rig->drive, until_ns - 1);
+    g_assert_cmpuint(least_free(rig), ==, least);
+    /* Then every plane comes back to its threshold by itself. */
+    rig_drain(rig);
+    rig_write(rig, 0);
+    rig_drain(rig);
+    g_assert_cmpuint(least_free(rig), >, least);
+    rig_free(rig);
+}
+
+/* A hold that ends early, and one that is lifted. */
+static void lifted(void)
+{
+    Rig *rig = rig_new("baseline", NULL, NULL);
+    unsigned usual;
+
+    rig_age(rig, 900);
+    usual = overwrite(rig, 100000);
+    scarp_hold_collections(rig->drive, SCARP_TIME_LAST / 2);
+    scarp_hold_collections(rig->drive, 0);
+    g_assert_cmpint(scarp_next_event_ns(rig->drive), ==, SCARP_TIME_NEVER);
+    g_assert_cmpuint(overwrite(rig, 100000), <=, usual + 600);
+    rig_free(rig);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        g_autofree char *now = g_strconcat("/gc-request/now/", schemes[i],
+                                           NULL);
+        g_autofree char *held = g_strconcat("/gc-request/hold/", schemes[i],
+                                            NULL);
+
+        g_test_add_data_func(now, schemes[i], collect_now);
+        g_test_add_data_func(held, schemes[i], hold);
+    }
+    g_test_add_func("/gc-request/lifted", lifted);
+    return g_test_run();
+}
