@@ -19,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,6 +59,7 @@ TREE = ("ftl", "tests/unit", "tests/qtest/*.ini", "devices")
 CPU_FACTOR, CPU_LEAST_S = 10, 1
 FILE_BYTES = 1 << 30
 TOO_LONG = "takes too long"
+KEPT_S = 3 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -391,13 +393,16 @@ def attempt(mutant: Mutant) -> Verdict:
     return first
 
 
-def forget_others(cache: Path, bases: list[Base]) -> None:
-    """Builds of another state of the tree, and trees of workers that have ended."""
+def forget_old(cache: Path, bases: list[Base]) -> None:
+    """Trees of workers that have ended, and builds that nobody has asked for of late."""
+    for base in bases:
+        os.utime(base.folder)
+        for folder in base.folder.glob("worker-*"):
+            shutil.rmtree(folder, ignore_errors=True)
     objects = bases[0].objects
-    kept = {objects, *(base.folder for base in bases)}
-    for folder in (path for path in cache.iterdir() if path.is_dir()):
-        for old in folder.glob("worker-*") if folder in kept else [folder]:
-            shutil.rmtree(old, ignore_errors=True)
+    for folder in (path for path in cache.iterdir() if path.is_dir() and path != objects):
+        if time.time() - folder.stat().st_mtime > KEPT_S:
+            shutil.rmtree(folder, ignore_errors=True)
     for path in objects.glob("*.o"):
         if path.stat().st_nlink == 1:  # no build that is kept has it
             path.unlink()
