@@ -19,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,6 +59,7 @@ TREE = ("ftl", "tests/unit", "tests/qtest/*.ini", "devices")
 CPU_FACTOR, CPU_LEAST_S = 10, 1
 FILE_BYTES = 1 << 30
 TOO_LONG = "takes too long"
+KEPT_S = 3 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,7 @@ class Base:
         own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:4]
         self.key = f"{files_hash(tree_files(root), root)}-{own}"
         self.folder = cache / f"{self.key}-{build.name}"
+        self.objects = cache / "objects"
         self.tree = self.folder / "tree"
         self.library = self.folder / "libengine.so"
         mark = self.folder / "includes.json"
@@ -213,13 +216,26 @@ class Base:
         builder = Builder(self.tree, self.build)
         for name in ("obj", "bin"):
             (self.folder / name).mkdir()
+        self.objects.mkdir(exist_ok=True)
+        headers = {
+            part: files_hash([*self.tree.glob(f"{part}/**/*.h")], self.tree)
+            for part in ("ftl", "tests")
+        }
 
         def make(source: str) -> tuple[str, list[str]]:
-            to = self.object_of(source)
-            failed = builder.compile(source, to, "-MMD", "-MF", f"{to}.d")
-            if failed:
-                raise SystemExit(f"{source} does not compile: {failed}")
-            parts = Path(f"{to}.d").read_text().replace("\\\n", " ").split()[1:]
+            """An object that was made before of the same text is taken again."""
+            text = (self.tree / source).read_text()
+            used = headers["ftl"] + (headers["tests"] if source.startswith("tests") else "")
+            key = hashlib.sha256(f"{builder.cflags} {source} {used} {text}".encode()).hexdigest()
+            kept = self.objects / f"{key}.o"
+            if not kept.is_file():
+                new = self.object_of(source)
+                failed = builder.compile(source, new, "-MMD", "-MF", f"{kept}.d")
+                if failed:
+                    raise SystemExit(f"{source} does not compile: {failed}")
+                new.rename(kept)
+            self.object_of(source).hardlink_to(kept)
+            parts = Path(f"{kept}.d").read_text().replace("\\\n", " ").split()[1:]
             return source, [os.path.normpath(part) for part in parts]
 
         tests = self.sources("tests/unit/**/*.c")
@@ -243,11 +259,12 @@ class Base:
         Of a program and an engine that were timed before, only those are tried that took more.
         """
         times: dict[str, dict[str, float]] = {}
+        used: dict[str, dict[str, float]] = {}
         old = json.loads(known.read_text()) if known.is_file() else {}
         library = self.library.read_bytes()
         for source in self.sources("tests/unit/**/*.c"):
             code = hashlib.sha256(library + self.object_of(source).read_bytes()).hexdigest()
-            times[source] = old.setdefault(code, {})
+            times[source] = used[code] = old.get(code, {})
             listing = subprocess.run(
                 [self.program_of(source), "-l"],
                 env=_environment(self.library, self.tree),
@@ -272,7 +289,7 @@ class Base:
             if what:
                 wrong += f"; {name} {what}"
                 del times[source][name]
-        known.write_text(json.dumps(old))
+        known.write_text(json.dumps(used))
         if wrong:
             raise SystemExit(f"before anything is changed{wrong}")
         tests = [
@@ -376,9 +393,17 @@ def attempt(mutant: Mutant) -> Verdict:
     return first
 
 
-def forget_others(cache: Path, bases: list[Base]) -> None:
-    """Builds of another state of the tree, and trees of workers that have ended."""
-    kept = {base.folder for base in bases}
-    for folder in (path for path in cache.iterdir() if path.is_dir()):
-        for old in folder.glob("worker-*") if folder in kept else [folder]:
-            shutil.rmtree(old, ignore_errors=True)
+def forget_old(cache: Path, bases: list[Base]) -> None:
+    """Trees of workers that have ended, and builds that nobody has asked for of late."""
+    for base in bases:
+        os.utime(base.folder)
+        for folder in base.folder.glob("worker-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+    objects = bases[0].objects
+    for folder in (path for path in cache.iterdir() if path.is_dir() and path != objects):
+        if time.time() - folder.stat().st_mtime > KEPT_S:
+            shutil.rmtree(folder, ignore_errors=True)
+    for path in objects.glob("*.o"):
+        if path.stat().st_nlink == 1:  # no build that is kept has it
+            path.unlink()
+            Path(f"{path}.d").unlink()

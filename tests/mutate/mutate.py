@@ -122,7 +122,7 @@ def mutate(arguments: argparse.Namespace) -> int:
     base = engine.Base(ROOT, folder, engine.QUICK, arguments.quick)
     # Of the same state, whatever has been edited meanwhile.
     bases = [base, engine.Base(base.tree, folder, engine.SANITIZED, arguments.quick)]
-    engine.forget_others(folder, bases)
+    engine.forget_old(folder, bases)
 
     def name_of(mutant: candidates.Mutant) -> str:
         text = f"{mutant.path}:{mutant.line}:{mutant.text}"
@@ -179,7 +179,7 @@ def mutate(arguments: argparse.Namespace) -> int:
                         f"{entry['verdict']}{by}: {mutant.path}:{mutant.line}",
                         flush=True,
                     )
-    engine.forget_others(folder, bases)
+    engine.forget_old(folder, bases)
     verdicts = {mutant: found.of[name_of(mutant)]["verdict"] for mutant in sample}
     return report(arguments, base.tree, verdicts)
 
