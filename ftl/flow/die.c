@@ -40,6 +40,8 @@ static void try_behind(ScarpDrive *drive, uint32_t die)
     default:
         return;
     }
+    /* A read that is picked may end at once: what was seen comes first. */
+    scarp_flow_tell_phases(drive);
     cmd = scarp_flow_pick(drive, die, pick);
     if (cmd) {
         begin(drive, die, cmd);
@@ -56,14 +58,12 @@ void scarp_flow_die_work(ScarpDrive *drive, uint32_t die)
         try_behind(drive, die);
     }
     if (look != LOOK_NEXT) {
-        scarp_flow_tell_phases(drive);
         return;
     }
     cmd = scarp_flow_pick(drive, die, PICK_ANY);
     if (cmd) {
         begin(drive, die, cmd);
         if (scarp_nand_run(drive, die, cmd)) {
-            scarp_flow_tell_phases(drive);
             try_behind(drive, die);
         }
     } else if (scarp_nand_is_suspended(drive, die)) {
@@ -71,19 +71,16 @@ void scarp_flow_die_work(ScarpDrive *drive, uint32_t die)
     } else {
         scarp_nand_rest(drive, die, scarp_gc_holds(drive, die));
     }
-    scarp_flow_tell_phases(drive);
 }
 
 static void step(ScarpDrive *drive, uint32_t die, ScarpNandStep what)
 {
-    scarp_flow_tell_phases(drive);
     if (what == NAND_BEHIND || what == NAND_SENSED) {
         try_behind(drive, die);
     }
     if (what == NAND_SENSED) {
         scarp_nand_output(drive, die);
     }
-    scarp_flow_tell_phases(drive);
 }
 
 void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
@@ -95,7 +92,7 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
         step(drive, die, what);
         return;
     }
-    scarp_flow_tell_phases(drive);
+    scarp_flow_tell_phases(drive); /* while they still are */
     for (; ended; ended = mate) {
         mate = scarp_flash_unlink_mate(ended);
         scarp_flow_ended(drive, ended);
@@ -110,8 +107,6 @@ void scarp_flow_channel_event(ScarpDrive *drive, uint32_t channel)
     uint32_t die;
 
     if (scarp_channel_event(drive, channel, &die)) {
-        scarp_flow_tell_phases(drive);
         try_behind(drive, die);
     }
-    scarp_flow_tell_phases(drive);
 }

@@ -10,6 +10,7 @@ void scarp_flow_work(ScarpDrive *drive)
     while (scarp_nand_any_kicked(drive)) {
         scarp_flow_die_work(drive, scarp_nand_next_kicked(drive));
     }
+    scarp_flow_tell_phases(drive);
 }
 
 /* An axis of the scheme had set a time, or a hold on collections ends. */
@@ -56,6 +57,8 @@ static inline void run_next(ScarpDrive *drive)
     }
     if (scarp_nand_any_kicked(drive)) {
         scarp_flow_work(drive);
+    } else {
+        scarp_flow_tell_phases(drive);
     }
 #ifdef SCARP_CHECKED
     {
