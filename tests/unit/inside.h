@@ -497,6 +497,24 @@ static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn,
     data[byte] ^= 0x10;
 }
 
+/* A page for the host is taken, and no program follows it. */
+static inline void inside_take_page(ScarpDrive *drive, uint32_t plane,
+                                    bool aligned)
+{
+    if (aligned) {
+        scarp_aligned_take(drive, plane, SCARP_ORIGIN_HOST);
+    } else {
+        scarp_page_take(drive, plane, SCARP_ORIGIN_HOST, 0);
+    }
+}
+
+/* Where in its block the host's next page of the plane would be. */
+static inline uint32_t inside_next_page(const ScarpDrive *drive,
+                                        uint32_t plane)
+{
+    return scarp_page_offset(drive, plane, SCARP_ORIGIN_HOST, 0);
+}
+
 /* ---- Policies, asked by hand --------------------------------------------- */
 
 static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,

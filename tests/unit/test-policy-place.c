@@ -275,6 +275,36 @@ static void test_dynamic_turns(void)
     rig_free(rig);
 }
 
+/* ---- Aligned blocks ---------------------------------------------------------- */
+
+/*
+ * Two planes, blocks of eight pages: the first plane's ordinary block is at
+ * page 3, the second's at 5, and the second's aligned block goes on alone.  The
+ * aligned block that is behind, in the shorter way round, is filled by single
+ * programs; at half way either is.
+ */
+static void test_aligned_lags(void)
+{
+    static const uint32_t next[][2] = { /* of planes 0 and 1 */
+        { 3, 5 }, { 0, 5 }, { 0, 5 }, { 0, 5 }, { 0, 4 },
+        { 3, 5 }, { 3, 6 }, { 3, 7 }, { 3, 5 },
+    };
+    Rig *rig = rig_new("gc-par", NULL, "geometry.planes_per_die=2,"
+                       "geometry.pages_per_block=8");
+
+    for (int i = 0; i < 8; i++) {
+        inside_take_page(rig->drive, i >= 3, false);
+    }
+    for (size_t ahead = 0; ahead < G_N_ELEMENTS(next); ahead++) {
+        g_test_message("%zu ahead", ahead);
+        g_assert_cmpuint(inside_next_page(rig->drive, 0), ==, next[ahead][0]);
+        g_assert_cmpuint(inside_next_page(rig->drive, 1), ==, next[ahead][1]);
+        inside_take_page(rig->drive, 1, true);
+    }
+    scarp_drive_free(rig->drive);
+    g_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -285,5 +315,6 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/place/paragc-rings", test_paragc_rings);
     g_test_add_func("/policy/allocate/dynamic", test_dynamic);
     g_test_add_func("/policy/allocate/turns", test_dynamic_turns);
+    g_test_add_func("/policy/allocate/aligned", test_aligned_lags);
     return g_test_run();
 }
