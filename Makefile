@@ -10,7 +10,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: fuzz help setup run compare shell test test-unit test-qtest test-guest test-upstream test-laws test-e2e test-reproduce \
-	test-tsan test-determinism determinism bench against bench-guest reproduce lint clean
+	test-tsan test-array test-determinism determinism bench against bench-guest reproduce lint clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='options of scripts/scarp']"
@@ -34,6 +34,9 @@ test: ## every suite; ends with one line: N passed, N failed
 
 test-unit: ## the engine's unit tests, with sanitizers
 	@sh tests/unit/run.sh
+
+test-array: ## the SSD array's core: its rules, barriers and faults, with sanitizers
+	@sh tests/array/run.sh
 
 test-qtest: ## the device without a guest: exact latencies, data, aborts
 	@$(SCARP) test-qtest
