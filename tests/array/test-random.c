@@ -26,12 +26,17 @@ typedef struct {
     uint64_t *kept;       /* flush: what must be on the drives after it */
 } Op;
 
+/* Which writes may be there: more than one after a write that failed. */
+typedef struct {
+    uint64_t writes[8];
+    uint32_t n;
+} State;
+
 typedef struct {
     Rig rig;
     GRand *rand;
     uint64_t n_grains;
-    uint64_t *now;    /* [n_grains] write that is there; all are known */
-    uint64_t *maybe;  /* of a write that failed: this, or now */
+    State *states;    /* [n_grains] */
     uint64_t *kept;   /* at least this one survives a power cut */
     bool *busy;       /* an outstanding request is on it */
     uint64_t writes;  /* numbers given */
@@ -106,15 +111,33 @@ static void end_one(World *w, ArrayIo *io, bool may_fail)
 
 static void assert_grain(const World *w, const Grain *grain, uint64_t at)
 {
-    if (!grain->write) {
-        g_assert_cmpuint(grain->address, ==, 0);
-    } else {
-        g_assert_cmpuint(grain->address, ==, at + 1);
+    const State *state = &w->states[at];
+
+    g_assert_cmpuint(grain->address, ==, grain->write ? at + 1 : 0);
+    for (uint32_t i = 0; i < state->n; i++) {
+        if (grain->write == state->writes[i]) {
+            return;
+        }
     }
-    if (grain->write != w->now[at] && grain->write != w->maybe[at]) {
-        g_error("grain %" G_GUINT64_FORMAT ": write %" G_GUINT64_FORMAT
-                ", not %" G_GUINT64_FORMAT, at, grain->write, w->now[at]);
+    g_error("grain %" G_GUINT64_FORMAT ": write %" G_GUINT64_FORMAT
+            ", not %" G_GUINT64_FORMAT, at, grain->write, state->writes[0]);
+}
+
+static void known(State *state, uint64_t write)
+{
+    state->writes[0] = write;
+    state->n = 1;
+}
+
+/* The oldest that may be there. */
+static uint64_t least(const State *state)
+{
+    uint64_t write = state->writes[0];
+
+    for (uint32_t i = 1; i < state->n; i++) {
+        write = MIN(write, state->writes[i]);
     }
+    return write;
 }
 
 static void op_free(Op *op)
@@ -127,7 +150,6 @@ static void op_free(Op *op)
 static void op_ended(World *w, Op *op)
 {
     const ArrayRequest *r = &op->request;
-    bool may_be_both = r->error && r->op == ARRAY_OP_WRITE;
 
     for (uint64_t i = 0; i < op->n; i++) {
         uint64_t at = op->first + i;
@@ -135,11 +157,14 @@ static void op_ended(World *w, Op *op)
         w->busy[at] = false;
         if (r->op == ARRAY_OP_READ && !r->error) {
             assert_grain(w, &op->grains[i], at);
-            w->now[at] = op->grains[i].write;
-            w->maybe[at] = w->now[at];
+            known(&w->states[at], op->grains[i].write);
+        } else if (r->op == ARRAY_OP_WRITE && !r->error) {
+            known(&w->states[at], op->grains[i].write);
         } else if (r->op == ARRAY_OP_WRITE) {
-            w->maybe[at] = may_be_both ? w->now[at] : op->grains[i].write;
-            w->now[at] = op->grains[i].write;
+            State *state = &w->states[at];
+
+            g_assert_cmpuint(state->n, <, G_N_ELEMENTS(state->writes));
+            state->writes[state->n++] = op->grains[i].write;
         }
     }
     if (op->kept && !r->error) {
@@ -195,7 +220,7 @@ static void submit(World *w, ArrayOp kind, uint64_t first, uint64_t n,
          */
         op->kept = g_new0(uint64_t, w->n_grains);
         for (uint64_t i = 0; i < w->n_grains; i++) {
-            op->kept[i] = MIN(w->now[i], w->maybe[i]);
+            op->kept[i] = least(&w->states[i]);
         }
     }
     op->request = (ArrayRequest) {
@@ -335,8 +360,10 @@ static void world_init(World *w, const Setting *s, guint32 seed)
     rig_init(&w->rig, s->drives, s->drive_pages, s->keys);
     w->rand = g_rand_new_with_seed(seed);
     w->n_grains = array_bytes(w->rig.array) / GRAIN;
-    w->now = g_new0(uint64_t, w->n_grains);
-    w->maybe = g_new0(uint64_t, w->n_grains);
+    w->states = g_new0(State, w->n_grains);
+    for (uint64_t i = 0; i < w->n_grains; i++) {
+        w->states[i].n = 1;
+    }
     w->kept = g_new0(uint64_t, w->n_grains);
     w->busy = g_new0(bool, w->n_grains);
     w->ops = g_ptr_array_new();
@@ -364,8 +391,7 @@ static void world_clear(World *w)
     g_free(w->caches);
     g_free(w->in_cache);
     g_free(w->stalled);
-    g_free(w->now);
-    g_free(w->maybe);
+    g_free(w->states);
     g_free(w->kept);
     g_free(w->busy);
     g_ptr_array_free(w->ops, TRUE);
