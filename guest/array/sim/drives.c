@@ -16,18 +16,81 @@ struct SimDrives {
     void *opaque;
 };
 
-static bool age(const SimOptions *o, uint32_t index, ScarpDrive *drive,
-                GError **error)
+/* Of different seeds, so that the drives' collections are not in step. */
+static uint64_t seed_of(const SimOptions *o, uint32_t index)
 {
-    /* Of different seeds, so that their collections are not in step. */
+    return o->seed * 1000 + index;
+}
+
+/*
+ * Where the aged drive is kept: its name is made of all that it depends on but
+ * the engine's version, which the engine itself checks.
+ */
+static char *image_path(const SimOptions *o, uint32_t index, GError **error)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autofree char *text = NULL, *name = NULL;
+    gsize length;
+
+    if (!g_file_get_contents(o->description, &text, &length, error)) {
+        return NULL;
+    }
+    g_checksum_update(sum, (const guchar *)text, length);
+    for (int i = 0; i < 3; i++) {
+        const char *more[] = { o->scheme, o->params, o->overrides };
+
+        g_checksum_update(sum, (const guchar *)(more[i] ? more[i] : ""), -1);
+        g_checksum_update(sum, (const guchar *)"\n", 1);
+    }
+    name = g_strdup_printf("%.16s-%u-%" G_GUINT64_FORMAT ".img",
+                           g_checksum_get_string(sum), o->fill_permille,
+                           seed_of(o, index));
+    return g_build_filename(o->images, name, NULL);
+}
+
+static ScarpDrive *open_drive(const SimOptions *o, uint32_t index,
+                              const char *image, GError **error)
+{
+    ScarpConfig config = {
+        .description_path = o->description, .scheme = o->scheme,
+        .params = o->params, .overrides = o->overrides,
+        .seed = seed_of(o, index), .image_path = image,
+    };
+
+    return scarp_drive_new(&config, error);
+}
+
+static ScarpDrive *make_drive(const SimOptions *o, uint32_t index,
+                              GError **error)
+{
     ScarpAge age = {
         .utilisation_permille = o->fill_permille,
         .overwrite_permille = UINT32_MAX,
         .pattern = "random",
-        .seed = o->seed * 1000 + index,
+        .seed = seed_of(o, index),
     };
+    g_autofree char *image = NULL;
+    ScarpDrive *drive;
 
-    return o->fresh || scarp_age(drive, &age, error);
+    if (o->images && !o->fresh) {
+        image = image_path(o, index, error);
+        if (!image) {
+            return NULL;
+        }
+        if (g_file_test(image, G_FILE_TEST_EXISTS)) {
+            return open_drive(o, index, image, error);
+        }
+    }
+    drive = open_drive(o, index, NULL, error);
+    if (!drive || o->fresh) {
+        return drive;
+    }
+    if (!scarp_age(drive, &age, error) ||
+        (image && !scarp_save(drive, image, error))) {
+        scarp_drive_free(drive);
+        return NULL;
+    }
+    return drive;
 }
 
 SimDrives *sim_drives_new(const SimOptions *o, SimDriveDone *done,
@@ -38,22 +101,12 @@ SimDrives *sim_drives_new(const SimOptions *o, SimDriveDone *done,
     drives->done = done;
     drives->opaque = opaque;
     for (uint32_t i = 0; i < o->drives; i++) {
-        ScarpConfig config = {
-            .description_path = o->description, .scheme = o->scheme,
-            .params = o->params, .overrides = o->overrides,
-            .seed = o->seed * 1000 + i,
-        };
-
-        drives->drive[i] = scarp_drive_new(&config, error);
+        drives->drive[i] = make_drive(o, i, error);
         if (!drives->drive[i]) {
             sim_drives_free(drives);
             return NULL;
         }
         drives->n++;
-        if (!age(o, i, drives->drive[i], error)) {
-            sim_drives_free(drives);
-            return NULL;
-        }
         drives->next_ns[i] = scarp_next_event_ns(drives->drive[i]);
     }
     return drives;

@@ -13,7 +13,8 @@ const char *const sim_mode_names[SIM_MODES] = {
     "independent", "striped", "cached", "flusher",
 };
 
-static char *description, *scheme, *params, *keys, *mode, *workload, *json;
+static char *description, *scheme, *params, *keys, *mode, *workload, *json,
+            *images;
 static char **overrides;
 static int64_t seed = 1, drives = 6, threads, depth = 32, drive_slots = 128,
                host_ns = 2000, read_permille, request_bytes = 4096,
@@ -52,6 +53,8 @@ static const GOptionEntry entries[] = {
       "of each drive that is written and then addressed (800)", "N" },
     { "fresh", 0, 0, G_OPTION_ARG_NONE, &fresh,
       "drives that were never written", NULL },
+    { "images", 0, 0, G_OPTION_ARG_FILENAME, &images,
+      "aged drives are kept there, and taken from there", "FOLDER" },
     { "warmup", 0, 0, G_OPTION_ARG_INT64, &warmup,
       "requests before those that count (-1: four times the cache's pages)",
       "N" },
@@ -155,7 +158,8 @@ static bool options(SimOptions *o, GError **error)
         .depth = depth, .drive_slots = drive_slots, .host_ns = host_ns,
         .zipf = chosen_workload, .read_permille = read_permille,
         .request_bytes = request_bytes, .fill_permille = fill_permille,
-        .fresh = fresh, .warmup = warmup < 0 ? UINT64_MAX : (uint64_t)warmup,
+        .fresh = fresh, .images = images,
+        .warmup = warmup < 0 ? UINT64_MAX : (uint64_t)warmup,
         .requests = requests, .barrier_every = barrier_every,
     };
     return true;

@@ -42,6 +42,7 @@ typedef struct {
     uint32_t request_bytes;  /* a page, or a divisor of one */
     uint32_t fill_permille;  /* of the drives: aged so, and addressed */
     bool fresh;              /* not aged: no collection has ever happened */
+    const char *images;      /* folder of aged drives, or NULL */
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
     uint64_t requests;       /* measured */
     uint64_t barrier_every;  /* requests, 0: never */
