@@ -100,7 +100,7 @@ BREAKS = [
     Break("a discarded request asks for more", "queue.c",
           "(*stale)++;\n        array_flusher_ended(a);",
           "(*stale)++;\n        a->flushes_pending--;",
-          "flusher:/array/stale/score"),
+          "flusher:/array/stale/asks-for-more"),
     Break("a part of a page is read before it is written", "cache.c",
           "part->length == a->config.page_bytes) {\n        a->pages[page].flags",
           "part->length) {\n        a->pages[page].flags",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the array's core with sanitizers and runs its tests; ARGS go to each program.
+# Builds the array's core and its simulator with sanitizers and runs their tests.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,8 +13,9 @@ for test in "$top"/tests/array/test-*.c; do
     program=$work/$(basename "$test" .c)
     # shellcheck disable=SC2046,SC2086
     cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
-       -fno-sanitize-recover=all -I"$top/guest/array" -I"$top/tests/array" \
-       $(pkg-config --cflags glib-2.0) -o "$program" "$test" $core $(pkg-config --libs glib-2.0)
+       -fno-sanitize-recover=all -I"$top/guest/array" -I"$top/tests/array" -I"$top/ftl" \
+       $(pkg-config --cflags glib-2.0) -o "$program" "$test" $core "$top/guest/array/sim/workload.c" \
+       $(pkg-config --libs glib-2.0)
     # A program that cannot name its tests must not lose them.
     "$program" -l >"$work/names"
     grep '^/' "$work/names" >"$work/tests"
@@ -30,6 +31,13 @@ for test in "$top"/tests/array/test-*.c; do
         fi
     done <"$work/tests"
 done
+
+sh "$top/guest/array/sim/build.sh" "$work/scarp-array" -O1 -fno-lto -fsanitize=address,undefined \
+    -fno-sanitize-recover=all
+python3 "$top/tests/array/test_sim.py" "$work/scarp-array" >"$work/sim" || true
+grep -v '^1\.\.' "$work/sim" || true
+number=$((number + $(sed -n 's/^1\.\.//p' "$work/sim")))
+failed=$((failed + $(grep -c '^not ok' "$work/sim" || true)))
 echo "1..$number"
 echo "$((number - failed)) passed, $failed failed"
 [ "$number" -gt 0 ] && [ "$failed" -eq 0 ]

@@ -176,6 +176,7 @@ static void test_threshold(void)
     rig_end_all(&rig);
     /* Page 6 has a score of 5: it stays. */
     g_assert_cmpuint(array_stats(rig.array)->written_low, ==, 6);
+    g_assert_cmpuint(array_stats(rig.array)->flush_requests, ==, 6);
     g_assert_cmpuint(array_dirty_pages(rig.array), ==, 1);
     g_assert_true(rig.array->pages[6].flags & PAGE_DIRTY);
     rig_quiet(&rig);
@@ -383,6 +384,34 @@ static void test_stale_score_edge(void)
     rig_clear(&rig);
 }
 
+/* For what was discarded another set is asked, as for what was written. */
+static void test_asks_for_more(void)
+{
+    uint64_t numbers[2][7];
+    Rig rig;
+
+    rig_init(&rig, 1, 256, "cache_bytes=98304,slots=1,reserved_slots=0,"
+             "flush_batch=1");
+    for (int set = 0; set < 2; set++) {
+        numbers_of(&rig, set, numbers[set], 7);
+        for (int i = 0; i < 7; i++) {
+            rig_write(&rig, numbers[set][i], 1);
+        }
+    }
+    /* Set 0's request is under way, set 1's waits and becomes stale. */
+    assert_low(&rig, 0, numbers[0][0]);
+    g_assert_cmpuint(array_pending_flushes(rig.array), ==, 2);
+    rig_hit(&rig, numbers[1][0]);
+    rig_end(&rig, rig_io(&rig, 0), 0);
+    g_assert_cmpuint(array_stats(rig.array)->discarded_score, ==, 1);
+    assert_low(&rig, 0, numbers[0][1]);
+    g_assert_cmpuint(array_pending_flushes(rig.array), ==, 2);
+    rig_end(&rig, rig_io(&rig, 0), 0);
+    assert_low(&rig, 0, numbers[1][1]);
+    rig_end_all(&rig);
+    rig_clear(&rig);
+}
+
 static void test_stale_cleaned(void)
 {
     ArrayRequest *r;
@@ -494,6 +523,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/queue/stalled-drive", test_stalled_drive);
     g_test_add_func("/array/stale/score", test_stale_score);
     g_test_add_func("/array/stale/score-edge", test_stale_score_edge);
+    g_test_add_func("/array/stale/asks-for-more", test_asks_for_more);
     g_test_add_func("/array/stale/cleaned", test_stale_cleaned);
     g_test_add_func("/array/stale/cleaned-again", test_stale_cleaned_again);
     g_test_add_func("/array/stale/evicted", test_stale_evicted);
