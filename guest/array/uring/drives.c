@@ -24,20 +24,38 @@ static bool failed(char *error, const char *path, const char *what)
     return false;
 }
 
+/*
+ * -1, and errno is set.  Of a block device, O_EXCL means that nothing else
+ * claims it; files have a lock.
+ */
+static int claim(const char *path)
+{
+    int fd = open(path, O_RDWR | O_DIRECT | O_EXCL | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+        close(fd);
+        errno = EBUSY;
+        fd = -1;
+    }
+    return fd;
+}
+
 /* -1 on errors. */
 static int open_one(const char *path, uint64_t *bytes, char *error)
 {
     struct stat st;
-    /* Of a block device, O_EXCL means that nothing else claims it. */
-    int fd = open(path, O_RDWR | O_DIRECT | O_EXCL | O_CLOEXEC);
+    int fd = claim(path);
 
+    /* The rings of a process that was killed go a little after it. */
+    for (int i = 0; fd < 0 && errno == EBUSY && i < 100; i++) {
+        usleep(10000);
+        fd = claim(path);
+    }
     if (fd < 0) {
         failed(error, path, errno == EBUSY ? "is in use" : "cannot be opened");
         return -1;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB)) {
-        failed(error, path, "is in use by another array");
-    } else if (fstat(fd, &st)) {
+    if (fstat(fd, &st)) {
         failed(error, path, "cannot be looked at");
     } else if (S_ISREG(st.st_mode)) {
         *bytes = st.st_size;
@@ -77,6 +95,8 @@ static bool open_all(ArrayDrives *drives, const char *const *paths, uint32_t n,
 void array_drives_close(ArrayDrives *drives)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
+        /* A ring that had it registered keeps it open for a while. */
+        flock(drives->fd[i], LOCK_UN);
         close(drives->fd[i]);
     }
     drives->n = 0;
