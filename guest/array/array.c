@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Making one ------------------------------------------------------------ */
+/* ---- Making one -------------------------------------------------------- */
 
 #define PARTS_A_DRIVE 1024
 
@@ -20,6 +20,8 @@ static bool allocate(Array *a)
     uint64_t drives = a->config.n_drives, slots = a->config.slots;
 
     a->numbers = malloc(a->n_cached * sizeof(*a->numbers));
+    a->flags = calloc(a->n_cached, sizeof(*a->flags));
+    a->hits = calloc(a->n_cached, sizeof(*a->hits));
     a->pages = calloc(a->n_cached, sizeof(*a->pages));
     a->sets = calloc(a->n_sets, sizeof(*a->sets));
     a->spares = calloc(drives * slots, sizeof(*a->spares));
@@ -27,8 +29,8 @@ static bool allocate(Array *a)
     a->kicks = calloc(drives, sizeof(*a->kicks));
     a->entries = calloc(a->flushes_max, sizeof(*a->entries));
     a->parts = calloc(a->n_parts, sizeof(*a->parts));
-    if (!a->numbers || !a->pages || !a->sets || !a->spares || !a->drives ||
-        !a->kicks || !a->entries || !a->parts) {
+    if (!a->numbers || !a->flags || !a->hits || !a->pages || !a->sets ||
+        !a->spares || !a->drives || !a->kicks || !a->entries || !a->parts) {
         return false;
     }
     for (uint32_t i = 0; i < drives; i++) {
@@ -124,6 +126,8 @@ void array_free(Array *a)
         free(a->drives[i].ios);
     }
     free(a->numbers);
+    free(a->flags);
+    free(a->hits);
     free(a->pages);
     free(a->sets);
     free(a->spares);
@@ -139,7 +143,7 @@ uint64_t array_bytes(const Array *a)
     return a->n_pages * a->config.page_bytes;
 }
 
-/* ---- Requests ---------------------------------------------------------------- */
+/* ---- Requests ---------------------------------------------------------- */
 
 static void append(ArrayRequest **first, ArrayRequest **last, ArrayRequest *r)
 {
@@ -211,7 +215,7 @@ static bool request_run(Array *a, ArrayRequest *r)
     return true;
 }
 
-/* ---- The order in which things happen ---------------------------------------- */
+/* ---- The order in which things happen ---------------------------------- */
 
 static void backlog_run(Array *a)
 {
@@ -294,7 +298,7 @@ void array_io_done(Array *a, ArrayIo *io, int error)
     settle(a);
 }
 
-/* ---- Statistics ---------------------------------------------------------------- */
+/* ---- Statistics -------------------------------------------------------- */
 
 const ArrayStats *array_stats(const Array *a)
 {
@@ -326,7 +330,7 @@ uint64_t array_failed_pages(const Array *a)
     uint64_t pages = 0;
 
     for (uint32_t i = 0; i < a->n_cached; i++) {
-        pages += !!(a->pages[i].flags & PAGE_FAILED);
+        pages += !!(a->flags[i] & PAGE_FAILED);
     }
     return pages;
 }

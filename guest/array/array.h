@@ -82,7 +82,7 @@ bool array_config_check(const ArrayConfig *config, char *error);
 /* Cache and copies of pages that change while they are written. */
 size_t array_memory_bytes(const ArrayConfig *config);
 
-/* ---- Requests: what the application wants ------------------------------- */
+/* ---- Requests: what the application wants ------------------------------ */
 
 typedef enum {
     ARRAY_OP_READ,
@@ -125,7 +125,7 @@ struct ArrayRequest {
     ArrayRequest *next;
 };
 
-/* ---- I/O: what the drives must do --------------------------------------- */
+/* ---- I/O: what the drives must do -------------------------------------- */
 
 typedef enum {
     ARRAY_IO_READ,
@@ -171,7 +171,7 @@ void array_submit(Array *array, ArrayRequest *request);
  */
 void array_io_done(Array *array, ArrayIo *io, int error);
 
-/* ---- Looking at it ------------------------------------------------------ */
+/* ---- Looking at it ----------------------------------------------------- */
 
 /* Counted since array_new() or array_stats_reset(); pages unless said. */
 typedef struct {

@@ -62,9 +62,9 @@ static uint32_t page_take(Array *a, uint32_t set, uint64_t number)
 
         a->numbers[page] = number;
         p->drive = array_map(a, number, &offset);
-        p->hits = 0;
         p->tries = 0;
-        p->flags = 0;
+        a->hits[page] = 0;
+        a->flags[page] = 0;
     }
     return page;
 }
@@ -74,7 +74,7 @@ bool array_part_run(Array *a, const Part *part, bool first)
     uint32_t set = array_set_of(a, part->number);
     uint32_t page = array_find(a, set, part->number);
 
-    if (page != NONE && a->pages[page].flags & PAGE_VALID) {
+    if (page != NONE && a->flags[page] & PAGE_VALID) {
         if (first) {
             a->stats.hits++;
             array_hit(a, page);
@@ -96,12 +96,12 @@ bool array_part_run(Array *a, const Part *part, bool first)
     }
     if (part->request->op == ARRAY_OP_WRITE &&
         part->length == a->config.page_bytes) {
-        a->pages[page].flags = PAGE_VALID;
+        a->flags[page] = PAGE_VALID;
         part_serve(a, part, page);
         return true;
     }
     /* A read, or an update of a part of the page: read it first. */
-    a->pages[page].flags = PAGE_READING;
+    a->flags[page] = PAGE_READING;
     array_drive_queue_high(a, page);
     return false;
 }
@@ -123,7 +123,7 @@ static void set_make_room(Array *a, uint32_t set)
         return;
     }
     for (uint32_t i = first; i < first + a->config.set_pages; i++) {
-        uint8_t flags = a->pages[i].flags;
+        uint8_t flags = a->flags[i];
 
         reading |= flags & PAGE_READING;
         under_way += !(flags & PAGE_READING) &&
@@ -210,12 +210,12 @@ void array_read_done(Array *a, uint32_t page, int error)
 
     if (!error) {
         a->stats.read++;
-        p->flags = PAGE_VALID;
+        a->flags[page] = PAGE_VALID;
         array_set_run(a, p->set);
         return;
     }
     a->stats.read_errors++;
-    p->flags = 0;
+    a->flags[page] = 0;
     a->numbers[page] = NO_NUMBER;
     set_scan(a, p->set, number, error);
     set_make_room(a, p->set);

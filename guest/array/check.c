@@ -18,7 +18,7 @@ static bool check_page(const Array *a, uint32_t i, char *why)
 {
     const Page *p = &a->pages[i];
     uint64_t number = a->numbers[i];
-    uint8_t flags = p->flags, unclean = PAGE_DIRTY | PAGE_WRITING;
+    uint8_t flags = a->flags[i], unclean = PAGE_DIRTY | PAGE_WRITING;
 
     if (number == NO_NUMBER) {
         return flags || p->flush != NONE ?
@@ -34,7 +34,8 @@ static bool check_page(const Array *a, uint32_t i, char *why)
         (flags & PAGE_HIGH && flags & PAGE_WRITING) ||
         (flags & PAGE_FAILED && !(flags & unclean)) ||
         (flags & PAGE_HIGH && !(flags & (PAGE_READING | PAGE_DIRTY))) ||
-        !(flags & PAGE_WRITING) != !p->io) {
+        !(flags & PAGE_WRITING) != !p->io ||
+        !(flags & PAGE_ASKED) != (p->flush == NONE)) {
         return FAIL(why, "page %" PRIu32 ": flags %x", i, flags);
     }
     if (p->flush != NONE && (a->entries[p->flush].page != i ||
@@ -52,7 +53,7 @@ static bool check_set(const Array *a, uint32_t set, char *why)
     bool moves = false;
 
     for (uint32_t i = first; i < first + a->config.set_pages; i++) {
-        uint8_t flags = a->pages[i].flags;
+        uint8_t flags = a->flags[i];
 
         if (!check_page(a, i, why)) {
             return false;
@@ -69,7 +70,7 @@ static bool check_set(const Array *a, uint32_t set, char *why)
     for (uint32_t i = s->waiting_first; i != NONE; i = a->parts[i].next) {
         uint32_t page = array_find(a, set, a->parts[i].number);
 
-        if ((page != NONE && a->pages[page].flags & PAGE_VALID) || !moves) {
+        if ((page != NONE && a->flags[page] & PAGE_VALID) || !moves) {
             return FAIL(why, "set %" PRIu32 ": a part waits for nothing", set);
         }
     }
@@ -85,7 +86,7 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
 
     for (uint32_t i = d->high_first; i != NONE; i = a->pages[i].next) {
         length++;
-        if (!(a->pages[i].flags & PAGE_HIGH) || a->pages[i].drive != drive) {
+        if (!(a->flags[i] & PAGE_HIGH) || a->pages[i].drive != drive) {
             return FAIL(why, "drive %" PRIu32 ": a foreign page waits", drive);
         }
     }
@@ -97,7 +98,7 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
         const Page *p = &a->pages[i];
 
         (*listed)++;
-        if (!page_listed(p) || p->drive != drive || p->epoch < epoch) {
+        if (!page_listed(a, i) || p->drive != drive || p->epoch < epoch) {
             return FAIL(why, "drive %" PRIu32 ": dirty pages in a wrong order",
                         drive);
         }
@@ -147,7 +148,7 @@ static uint64_t owed_to(const Array *a, uint64_t epoch)
     for (uint32_t i = 0; i < a->n_cached; i++) {
         const Page *p = &a->pages[i];
 
-        owed += p->flags & PAGE_DIRTY && p->epoch == epoch;
+        owed += a->flags[i] & PAGE_DIRTY && p->epoch == epoch;
         owed += p->io && p->io->epoch == epoch;
     }
     return owed;
@@ -175,9 +176,9 @@ bool array_check(const Array *a, char *why)
     for (uint32_t i = 0; i < a->n_cached; i++) {
         const Page *p = &a->pages[i];
 
-        high -= !!(p->flags & PAGE_HIGH);
-        listed -= page_listed(p);
-        owed += !!(p->flags & PAGE_DIRTY) + !!p->io;
+        high -= !!(a->flags[i] & PAGE_HIGH);
+        listed -= page_listed(a, i);
+        owed += !!(a->flags[i] & PAGE_DIRTY) + !!p->io;
     }
     for (uint32_t i = a->fifo_first; i != NONE; i = a->sets[i].fifo_next) {
         fifo++;

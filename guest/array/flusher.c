@@ -15,20 +15,10 @@ void array_entry_free(Array *a, uint32_t entry)
 /* The most urgent page that may be asked for and would not be discarded. */
 static uint32_t choose(const Array *a, uint32_t set)
 {
-    uint32_t first = set_first(a, set), best = NONE, least = 0;
+    uint32_t best = array_nearest(a, set, PAGE_DIRTY | PAGE_HIGH |
+                                              PAGE_WRITING | PAGE_FAILED |
+                                              PAGE_ASKED, PAGE_DIRTY);
 
-    for (uint32_t i = first; i < first + a->config.set_pages; i++) {
-        const Page *p = &a->pages[i];
-
-        if (page_listed(p) && p->flush == NONE && !(p->flags & PAGE_FAILED)) {
-            uint32_t distance = array_distance(a, i);
-
-            if (best == NONE || distance < least) {
-                best = i;
-                least = distance;
-            }
-        }
-    }
     if (best != NONE && array_flush_score(a, best) < a->config.stale_score) {
         return NONE;
     }
@@ -44,6 +34,7 @@ static void ask(Array *a, uint32_t page)
     e->page = page;
     e->number = a->numbers[page];
     a->pages[page].flush = entry;
+    a->flags[page] |= PAGE_ASKED;
     a->stats.flush_requests++;
     if (++a->flushes_pending > a->stats.flush_pending_max) {
         a->stats.flush_pending_max = a->flushes_pending;

@@ -13,53 +13,52 @@
 
 void array_hit(Array *a, uint32_t page)
 {
-    Page *p = &a->pages[page];
-
-    if (p->hits < UINT16_MAX) {
-        p->hits++;
+    if (a->hits[page] < UINT16_MAX) {
+        a->hits[page]++;
     }
 }
 
 /* Pages from the hand to this one. */
-static inline uint32_t steps(const Array *a, const Set *set, uint32_t page)
+static inline uint32_t steps(const Array *a, uint32_t hand, uint32_t page)
 {
-    return page >= set->hand ? page - set->hand :
-                               page + (uint32_t)a->config.set_pages - set->hand;
+    return page - hand + (page < hand ? (uint32_t)a->config.set_pages : 0);
+}
+
+static inline uint32_t distance(const Array *a, uint32_t hand, uint32_t page)
+{
+    return a->hits[page] * (uint32_t)a->config.set_pages +
+           steps(a, hand, page);
 }
 
 uint32_t array_distance(const Array *a, uint32_t page)
 {
-    const Page *p = &a->pages[page];
-
-    return p->hits * (uint32_t)a->config.set_pages +
-           steps(a, &a->sets[p->set], page);
+    return distance(a, a->sets[a->pages[page].set].hand, page);
 }
 
 uint32_t array_flush_score(const Array *a, uint32_t page)
 {
-    uint32_t first = set_first(a, a->pages[page].set);
-    uint32_t mine = array_distance(a, page), score = 0;
+    uint32_t set = a->pages[page].set, first = set_first(a, set);
+    uint32_t hand = a->sets[set].hand, score = 0;
+    uint32_t mine = distance(a, hand, page);
 
     for (uint32_t i = first; i < first + a->config.set_pages; i++) {
-        score += array_distance(a, i) > mine;
+        score += distance(a, hand, i) > mine;
     }
     return score;
 }
 
-/* Of the pages whose flags under mask are value, the one that goes first. */
-static uint32_t nearest(const Array *a, uint32_t set, uint8_t mask,
-                        uint8_t value)
+uint32_t array_nearest(const Array *a, uint32_t set, uint8_t mask,
+                       uint8_t value)
 {
-    uint32_t first = set_first(a, set), best = NONE, least = 0;
+    uint32_t first = set_first(a, set), best = NONE, least = UINT32_MAX;
+    uint32_t hand = a->sets[set].hand;
 
     for (uint32_t i = first; i < first + a->config.set_pages; i++) {
-        if ((a->pages[i].flags & mask) == value) {
-            uint32_t distance = array_distance(a, i);
+        uint32_t far = distance(a, hand, i);
 
-            if (best == NONE || distance < least) {
-                best = i;
-                least = distance;
-            }
+        if ((a->flags[i] & mask) == value && far < least) {
+            best = i;
+            least = far;
         }
     }
     return best;
@@ -78,16 +77,16 @@ uint32_t array_victim(Array *a, uint32_t set)
             return i;
         }
     }
-    victim = nearest(a, set, mask, 0);
-    if (victim == NONE || a->pages[victim].flags & PAGE_DIRTY) {
+    victim = array_nearest(a, set, mask, 0);
+    if (victim == NONE || a->flags[victim] & PAGE_DIRTY) {
         return NONE;
     }
     /* What the hand takes on its way there. */
-    rounds = a->pages[victim].hits;
-    way = steps(a, s, victim);
+    rounds = a->hits[victim];
+    way = steps(a, s->hand, victim);
     for (uint32_t i = first; i < end; i++) {
-        if (!(a->pages[i].flags & mask)) {
-            a->pages[i].hits -= rounds + (steps(a, s, i) < way);
+        if (!(a->flags[i] & mask)) {
+            a->hits[i] -= rounds + (steps(a, s->hand, i) < way);
         }
     }
     s->hand = victim + 1 == end ? first : victim + 1;
@@ -96,6 +95,6 @@ uint32_t array_victim(Array *a, uint32_t set)
 
 uint32_t array_dirty_victim(const Array *a, uint32_t set)
 {
-    return nearest(a, set, PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING | PAGE_FAILED,
-                   PAGE_DIRTY);
+    return array_nearest(a, set, PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING |
+                                     PAGE_FAILED, PAGE_DIRTY);
 }

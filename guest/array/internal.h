@@ -27,6 +27,7 @@ enum {
     PAGE_HIGH = 8,    /* waits in its drive's high-priority queue */
     PAGE_WRITING = 16,
     PAGE_FAILED = 32, /* dirty, and all attempts to write it failed */
+    PAGE_ASKED = 64,  /* a flush request for it is queued: Page.flush */
 };
 
 typedef struct {
@@ -38,8 +39,6 @@ typedef struct {
     uint32_t next;      /* in the high-priority queue */
     uint32_t dirty_prev, dirty_next; /* while listed: page_listed() */
     uint32_t flush;     /* its flush request, or NONE */
-    uint16_t hits;
-    uint8_t flags;
     uint8_t tries;      /* failed attempts to write it, in a row */
 } Page;
 
@@ -96,6 +95,9 @@ struct Array {
     /* cache.c */
     uint32_t n_sets, n_cached; /* sets; pages in all of them */
     uint64_t *numbers; /* [n_cached], NO_NUMBER: empty */
+    /* What is looked at for all pages of a set lies together. */
+    uint8_t *flags;    /* [n_cached] of PAGE_… */
+    uint16_t *hits;    /* [n_cached] since it came in, less what GClock took */
     Page *pages;       /* [n_cached] */
     Set *sets;         /* [n_sets] */
     uint32_t *spares;  /* buffers of no page */
@@ -131,12 +133,12 @@ struct Array {
     ArrayStats stats;
 };
 
-/* ---- map.c -------------------------------------------------------------- */
+/* ---- map.c ------------------------------------------------------------- */
 
 /* Where a page of the array lies. */
 uint32_t array_map(const Array *a, uint64_t number, uint64_t *offset_bytes);
 
-/* ---- gclock.c ----------------------------------------------------------- */
+/* ---- gclock.c ---------------------------------------------------------- */
 
 static inline uint32_t set_first(const Array *a, uint32_t set)
 {
@@ -148,6 +150,9 @@ void array_hit(Array *a, uint32_t page);
 uint32_t array_distance(const Array *a, uint32_t page);
 /* 0 (stays longest) to set_pages - 1 (goes next). */
 uint32_t array_flush_score(const Array *a, uint32_t page);
+/* Of the pages whose flags under mask are value, the one that goes first. */
+uint32_t array_nearest(const Array *a, uint32_t set, uint8_t mask,
+                       uint8_t value);
 /*
  * A page to take for another one: nobody's or clean, swept to as GClock does.
  * NONE: there is none now.
@@ -156,7 +161,7 @@ uint32_t array_victim(Array *a, uint32_t set);
 /* The page to write so that one becomes clean, or NONE. */
 uint32_t array_dirty_victim(const Array *a, uint32_t set);
 
-/* ---- cache.c ------------------------------------------------------------ */
+/* ---- cache.c ----------------------------------------------------------- */
 
 uint32_t array_set_of(const Array *a, uint64_t number);
 uint32_t array_find(const Array *a, uint32_t set, uint64_t number);
@@ -167,11 +172,11 @@ void array_part_wait(Array *a, uint32_t part);
 void array_set_run(Array *a, uint32_t set);
 void array_read_done(Array *a, uint32_t page, int error);
 
-/* ---- writeback.c -------------------------------------------------------- */
+/* ---- writeback.c ------------------------------------------------------- */
 
-static inline bool page_listed(const Page *page)
+static inline bool page_listed(const Array *a, uint32_t page)
 {
-    return (page->flags & (PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING)) ==
+    return (a->flags[page] & (PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING)) ==
            PAGE_DIRTY;
 }
 
@@ -184,7 +189,7 @@ void array_page_write_soon(Array *a, uint32_t page);
 void array_page_writing(Array *a, uint32_t page, ArrayIo *io);
 void array_write_done(Array *a, ArrayIo *io, int error);
 
-/* ---- queue.c ------------------------------------------------------------ */
+/* ---- queue.c ----------------------------------------------------------- */
 
 void array_drive_kick(Array *a, uint32_t drive);
 void array_drive_queue_high(Array *a, uint32_t page);
@@ -194,7 +199,7 @@ uint64_t *array_flush_stale(Array *a, uint32_t entry);
 /* Issue what may be issued. */
 void array_drive_run(Array *a, uint32_t drive);
 
-/* ---- flusher.c ---------------------------------------------------------- */
+/* ---- flusher.c --------------------------------------------------------- */
 
 /* A page of it became dirty. */
 void array_flusher_consider(Array *a, uint32_t set);
@@ -204,7 +209,7 @@ void array_entry_free(Array *a, uint32_t entry);
 /* Pay the visits owed. */
 void array_flusher_run(Array *a);
 
-/* ---- barrier.c ---------------------------------------------------------- */
+/* ---- barrier.c --------------------------------------------------------- */
 
 void array_barrier_submit(Array *a, ArrayRequest *request);
 /* A page that owed its data to this epoch no longer does. */
@@ -216,7 +221,7 @@ uint64_t array_barrier_epoch(const Array *a);
 void array_barrier_run(Array *a);
 void array_drive_flushed(Array *a, uint32_t drive, int error);
 
-/* ---- array.c ------------------------------------------------------------ */
+/* ---- array.c ----------------------------------------------------------- */
 
 void array_part_end(Array *a, uint32_t part, int error);
 void array_request_end(Array *a, ArrayRequest *request);

@@ -189,8 +189,8 @@ bool array_config_check(const ArrayConfig *c, char *error)
                    "be at least a set's", c->set_pages * c->page_bytes);
     }
     if (cached_pages(c) + c->slots * c->n_drives >= UINT32_MAX) {
-        return bad(error, "cache_bytes", c->cache_bytes, "have fewer pages than",
-                   UINT32_MAX);
+        return bad(error, "cache_bytes", c->cache_bytes,
+                   "have fewer pages than", UINT32_MAX);
     }
     return true;
 }

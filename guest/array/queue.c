@@ -19,7 +19,7 @@ void array_drive_queue_high(Array *a, uint32_t page)
     Page *p = &a->pages[page];
     Drive *d = &a->drives[p->drive];
 
-    p->flags |= PAGE_HIGH;
+    a->flags[page] |= PAGE_HIGH;
     p->next = NONE;
     *(d->high_first == NONE ? &d->high_first : &a->pages[d->high_last].next) =
         page;
@@ -48,7 +48,7 @@ uint64_t *array_flush_stale(Array *a, uint32_t entry)
     if (a->numbers[e->page] != e->number) {
         return &a->stats.discarded_evicted;
     }
-    if (p->flush != entry || !page_listed(p)) {
+    if (p->flush != entry || !page_listed(a, e->page)) {
         return &a->stats.discarded_cleaned;
     }
     if (array_flush_score(a, e->page) < a->config.stale_score) {
@@ -89,8 +89,8 @@ static void issue_high(Array *a, uint32_t drive)
 
     d->high_first = p->next;
     d->high_length--;
-    if (p->flags & PAGE_READING) {
-        p->flags &= ~PAGE_HIGH;
+    if (a->flags[page] & PAGE_READING) {
+        a->flags[page] &= ~PAGE_HIGH;
         issue(a, drive, ARRAY_IO_READ, page, false);
     } else {
         issue(a, drive, ARRAY_IO_WRITE, page, false);
@@ -107,6 +107,7 @@ static void issue_low(Array *a, uint32_t drive)
     d->low_first = a->entries[entry].next;
     if (a->pages[page].flush == entry) {
         a->pages[page].flush = NONE;
+        a->flags[page] &= ~PAGE_ASKED;
     }
     array_entry_free(a, entry);
     if (stale) {

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- The lists ------------------------------------------------------------ */
+/* ---- The lists --------------------------------------------------------- */
 
 static void list_add(Array *a, uint32_t page)
 {
@@ -44,7 +44,7 @@ static void list_remove(Array *a, uint32_t page)
         p->dirty_prev;
 }
 
-/* ---- Becoming dirty --------------------------------------------------------- */
+/* ---- Becoming dirty ---------------------------------------------------- */
 
 void array_page_unshare(Array *a, uint32_t page, bool whole)
 {
@@ -68,16 +68,16 @@ void array_page_dirtied(Array *a, uint32_t page)
 {
     Page *p = &a->pages[page];
 
-    if (p->flags & PAGE_FAILED) {
+    if (a->flags[page] & PAGE_FAILED) {
         /* The application tries again, and so does its drive. */
-        p->flags &= ~PAGE_FAILED;
+        a->flags[page] &= ~PAGE_FAILED;
         p->tries = 0;
     }
-    if (!(p->flags & PAGE_DIRTY)) {
-        p->flags |= PAGE_DIRTY;
+    if (!(a->flags[page] & PAGE_DIRTY)) {
+        a->flags[page] |= PAGE_DIRTY;
         p->epoch = a->epoch;
         a->open++;
-        if (!(p->flags & PAGE_WRITING)) {
+        if (!(a->flags[page] & PAGE_WRITING)) {
             a->sets[p->set].unclean++;
             list_add(a, page);
         }
@@ -85,7 +85,7 @@ void array_page_dirtied(Array *a, uint32_t page)
     array_flusher_consider(a, p->set);
 }
 
-/* ---- Being written ------------------------------------------------------------ */
+/* ---- Being written ----------------------------------------------------- */
 
 void array_page_write_soon(Array *a, uint32_t page)
 {
@@ -97,11 +97,11 @@ void array_page_writing(Array *a, uint32_t page, ArrayIo *io)
 {
     Page *p = &a->pages[page];
 
-    if (page_listed(p)) {
+    if (page_listed(a, page)) {
         list_remove(a, page);
     }
-    p->flags &= ~(PAGE_DIRTY | PAGE_HIGH);
-    p->flags |= PAGE_WRITING;
+    a->flags[page] &= ~(PAGE_DIRTY | PAGE_HIGH | PAGE_ASKED);
+    a->flags[page] |= PAGE_WRITING;
     p->flush = NONE; /* where a request is still queued, it is stale now */
     p->io = io;
     io->epoch = p->epoch;
@@ -113,10 +113,10 @@ static void write_failed(Array *a, uint32_t page, uint64_t epoch)
 {
     Page *p = &a->pages[page];
 
-    if (p->flags & PAGE_DIRTY) {
+    if (a->flags[page] & PAGE_DIRTY) {
         array_epoch_paid(a, p->epoch); /* the older debt stands for both */
     }
-    p->flags |= PAGE_DIRTY;
+    a->flags[page] |= PAGE_DIRTY;
     p->epoch = epoch;
     if (p->tries++ < a->config.retries) {
         list_add(a, page);
@@ -126,7 +126,7 @@ static void write_failed(Array *a, uint32_t page, uint64_t epoch)
     /* Reported to all who wait for it; later flushes try again. */
     a->stats.failed++;
     p->tries = 0;
-    p->flags |= PAGE_FAILED;
+    a->flags[page] |= PAGE_FAILED;
     array_barrier_fail(a, epoch);
     array_epoch_paid(a, epoch);
     p->epoch = a->epoch;
@@ -140,7 +140,7 @@ void array_write_done(Array *a, ArrayIo *io, int error)
     Page *p = &a->pages[page];
 
     p->io = NULL;
-    p->flags &= ~PAGE_WRITING;
+    a->flags[page] &= ~PAGE_WRITING;
     if (io->buffer != p->buffer) {
         a->spares[a->n_spares++] = io->buffer;
     }
@@ -152,9 +152,9 @@ void array_write_done(Array *a, ArrayIo *io, int error)
         a->stats.written_low += io->low;
         a->drives[p->drive].unflushed = true;
         p->tries = 0;
-        p->flags &= ~PAGE_FAILED;
+        a->flags[page] &= ~PAGE_FAILED;
         array_epoch_paid(a, io->epoch);
-        if (p->flags & PAGE_DIRTY) {
+        if (a->flags[page] & PAGE_DIRTY) {
             list_add(a, page);
             array_flusher_consider(a, p->set);
         } else {

@@ -174,7 +174,7 @@ static void test_reads_get_through(void)
     rig_clear(&rig);
 }
 
-/* ---- Errors -------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------ */
 
 static void end_with_errors(Rig *rig, int n)
 {

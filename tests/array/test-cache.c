@@ -181,7 +181,7 @@ static void test_changed_while_written(void)
     assert_bytes(rig_io(&rig, 0)->data, 0, PAGE, 1);
     rig_end(&rig, rig_io(&rig, 0), 0);
     assert_bytes(rig.disks[0], 0, PAGE, 1);
-    g_assert_true(rig.array->pages[0].flags & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[0] & PAGE_DIRTY);
     r = rig_submit(&rig, ARRAY_OP_FLUSH, 0, 0, 0);
     rig_end_all(&rig);
     rig_forget(&rig, r, 0);

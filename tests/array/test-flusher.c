@@ -80,8 +80,8 @@ static void test_sweep(void)
             dirty[i] = g_rand_boolean(rand);
             clean += !dirty[i];
             hits[i] = g_rand_int_range(rand, 0, 5);
-            a->pages[i].hits = hits[i];
-            a->pages[i].flags = PAGE_VALID | (dirty[i] ? PAGE_DIRTY : 0);
+            a->hits[i] = hits[i];
+            a->flags[i] = PAGE_VALID | (dirty[i] ? PAGE_DIRTY : 0);
         }
         victim = array_victim(a, 0);
         if (!clean) {
@@ -91,7 +91,7 @@ static void test_sweep(void)
         g_assert_cmpuint(victim, ==, walk(hits, dirty, &hand));
         g_assert_cmpuint(a->sets[0].hand, ==, hand);
         for (uint32_t i = 0; i < 12; i++) {
-            g_assert_cmpuint(a->pages[i].hits, ==, hits[i]);
+            g_assert_cmpuint(a->hits[i], ==, hits[i]);
         }
     }
     rig_clear(&rig);
@@ -122,7 +122,7 @@ static void test_clean_first(void)
     /* The head passes the dirty pages and takes the first clean one. */
     rig_write(&rig, 20, 1);
     g_assert_cmpuint(rig_page(&rig, 20), ==, 0);
-    g_assert_cmpuint(rig.array->pages[6].hits, ==, 1);
+    g_assert_cmpuint(rig.array->hits[6], ==, 1);
     rig_clear(&rig);
 }
 
@@ -142,7 +142,7 @@ static void test_not_clean_first(void)
     rig_clear(&rig);
 }
 
-/* ---- The flusher ------------------------------------------------------------ */
+/* ---- The flusher ------------------------------------------------------- */
 
 static void assert_low(Rig *rig, guint index, uint64_t number)
 {
@@ -178,7 +178,7 @@ static void test_threshold(void)
     g_assert_cmpuint(array_stats(rig.array)->written_low, ==, 6);
     g_assert_cmpuint(array_stats(rig.array)->flush_requests, ==, 6);
     g_assert_cmpuint(array_dirty_pages(rig.array), ==, 1);
-    g_assert_true(rig.array->pages[6].flags & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[6] & PAGE_DIRTY);
     rig_quiet(&rig);
     rig_clear(&rig);
 }
@@ -202,8 +202,8 @@ static void test_most_urgent(void)
     rig_end_all(&rig);
     /* Scores 11 to 7 for five of them; 0 and 2 have 1 and 0. */
     g_assert_cmpuint(array_stats(rig.array)->written_low, ==, 5);
-    g_assert_true(rig.array->pages[0].flags & PAGE_DIRTY);
-    g_assert_true(rig.array->pages[2].flags & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[0] & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[2] & PAGE_DIRTY);
     rig_clear(&rig);
 }
 
@@ -278,7 +278,7 @@ static void test_off(void)
     rig_clear(&rig);
 }
 
-/* ---- Queues ------------------------------------------------------------------ */
+/* ---- Queues ------------------------------------------------------------ */
 
 static void test_reserved(void)
 {
@@ -346,7 +346,7 @@ static void test_stale_score(void)
     g_assert_cmpuint(stats->discarded_cleaned + stats->discarded_evicted, ==,
                      0);
     /* It is still dirty, and not lost: when it is urgent, it is asked for. */
-    g_assert_true(rig.array->pages[1].flags & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[1] & PAGE_DIRTY);
     g_assert_cmpuint(rig.array->pages[1].flush, ==, NONE);
     /*
      * More was asked for in its place and in page 0's: 4, 5 and 6, whose
@@ -355,7 +355,7 @@ static void test_stale_score(void)
     g_assert_cmpuint(array_pending_flushes(rig.array), ==, 5);
     rig_end_all(&rig);
     g_assert_cmpuint(stats->written_low, ==, 6);
-    g_assert_true(rig.array->pages[1].flags & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[1] & PAGE_DIRTY);
     rig_clear(&rig);
 }
 
@@ -447,7 +447,7 @@ static void test_stale_cleaned_again(void)
     rig_forget(&rig, r, 0);
     g_assert_cmpuint(stats->discarded_cleaned, ==, 5);
     g_assert_cmpuint(rig.disks[0][PAGE], ==, 1);
-    g_assert_true(rig.array->pages[1].flags & PAGE_DIRTY);
+    g_assert_true(rig.array->flags[1] & PAGE_DIRTY);
     rig_clear(&rig);
 }
 

@@ -129,7 +129,7 @@ static void test_default_cache(void)
                      (18ull * 4096 + 18 * 32) * 4096);
 }
 
-/* ---- Labels --------------------------------------------------------------------- */
+/* ---- Labels ------------------------------------------------------------ */
 
 static const ArrayLabel label = {
     .array = { 1, 2, 3 }, .n_drives = 3, .index = 2, .drive_bytes = 1ull << 40,

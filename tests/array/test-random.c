@@ -47,7 +47,7 @@ typedef struct {
     bool **in_cache;  /* [n_drives][sectors] */
 } World;
 
-/* ---- Drives with a cache that a power cut empties ------------------------------- */
+/* ---- Drives with a cache that a power cut empties ---------------------- */
 
 static void sector_settle(World *w, uint32_t drive, uint64_t sector)
 {
@@ -107,7 +107,7 @@ static void end_one(World *w, ArrayIo *io, bool may_fail)
     rig_check(&w->rig);
 }
 
-/* ---- The model --------------------------------------------------------------------- */
+/* ---- The model --------------------------------------------------------- */
 
 static void assert_grain(const World *w, const Grain *grain, uint64_t at)
 {
@@ -290,7 +290,7 @@ static void end_all(World *w)
     g_assert_cmpuint(w->ops->len, ==, 0);
 }
 
-/* ---- Looking at the drives themselves ------------------------------------------------ */
+/* ---- Looking at the drives themselves ---------------------------------- */
 
 static const Grain *on_disk(const World *w, uint64_t at)
 {
@@ -343,7 +343,7 @@ static void assert_power_cut(World *w)
     }
 }
 
-/* ---- Runs ------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------- */
 
 typedef struct {
     const char *keys;

@@ -116,7 +116,7 @@ static void client_done(Sim *sim, Client *client, bool failed)
     client_idle(sim, client);
 }
 
-/* ---- With an array -------------------------------------------------------- */
+/* ---- With an array ----------------------------------------------------- */
 
 static void issue(void *opaque, ArrayIo *io)
 {
@@ -155,7 +155,7 @@ static void barrier_submit(Sim *sim)
     array_submit(sim->array, &sim->barrier);
 }
 
-/* ---- Without one ------------------------------------------------------------ */
+/* ---- Without one ------------------------------------------------------- */
 
 static void drive_fill(Sim *sim, uint32_t drive)
 {
@@ -208,7 +208,7 @@ static void command_done(void *opaque, ScarpCmd *cmd)
     }
 }
 
-/* ---- Threads ------------------------------------------------------------------ */
+/* ---- Threads ----------------------------------------------------------- */
 
 static void thread_submit(Sim *sim, Thread *thread)
 {
@@ -270,7 +270,7 @@ static void step(Sim *sim, int64_t drives_ns, int64_t threads_ns)
     }
 }
 
-/* ---- From beginning to end ------------------------------------------------------ */
+/* ---- From beginning to end --------------------------------------------- */
 
 static bool setup(Sim *sim, GError **error)
 {

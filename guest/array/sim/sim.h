@@ -48,7 +48,7 @@ typedef struct {
     uint64_t barrier_every;  /* requests, 0: never */
 } SimOptions;
 
-/* ---- workload.c ---------------------------------------------------------- */
+/* ---- workload.c -------------------------------------------------------- */
 
 /* A generator of its own, so that results do not depend on a library's. */
 typedef struct {
@@ -62,7 +62,7 @@ uint64_t sim_zipf(SimRandom *random, uint64_t n);
 /* Where a rank lies: ranks next to each other lie far apart. */
 uint64_t sim_scatter(uint64_t rank, uint64_t n);
 
-/* ---- drives.c -------------------------------------------------------------- */
+/* ---- drives.c ---------------------------------------------------------- */
 
 typedef struct SimDrives SimDrives;
 
@@ -85,7 +85,7 @@ void sim_drives_reap(SimDrives *drives);
 /* All at rest, laws checked; else *error. */
 bool sim_drives_end(SimDrives *drives, GError **error);
 
-/* ---- run.c ------------------------------------------------------------------ */
+/* ---- run.c ------------------------------------------------------------- */
 
 typedef struct {
     uint64_t completed; /* in the measured part */

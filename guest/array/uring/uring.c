@@ -54,7 +54,7 @@ struct ArrayUring {
     ArrayRequest *first, *last; /* ended */
 };
 
-/* ---- Mailboxes ------------------------------------------------------------- */
+/* ---- Mailboxes --------------------------------------------------------- */
 
 static bool mailbox_init(Mailbox *box, uint64_t slots)
 {
@@ -106,7 +106,7 @@ static void wake(atomic_bool *sleeping, int fd)
     }
 }
 
-/* ---- A drive's thread --------------------------------------------------------- */
+/* ---- A drive's thread -------------------------------------------------- */
 
 static void lane_prepare(Lane *lane, ArrayIo *io)
 {
@@ -195,7 +195,7 @@ static void *lane_run(void *opaque)
     return NULL;
 }
 
-/* ---- The core's thread ----------------------------------------------------------- */
+/* ---- The core's thread ------------------------------------------------- */
 
 static void issue(void *opaque, ArrayIo *io)
 {
@@ -295,7 +295,7 @@ void array_uring_wait(ArrayUring *u)
     tell_drives(u);
 }
 
-/* ---- From beginning to end --------------------------------------------------------- */
+/* ---- From beginning to end --------------------------------------------- */
 
 static bool failed(char *error, const char *what, int code)
 {

@@ -272,7 +272,7 @@ static void test_killed(void)
     }
 }
 
-/* ---- Refusals ---------------------------------------------------------------------- */
+/* ---- Refusals ---------------------------------------------------------- */
 
 static char *open_error(const char *const *given, uint32_t n)
 {
