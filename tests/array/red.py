@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Breaks each rule of the array's core, one at a time: the test that guards it must turn red.
 
-Not a part of the suite, because it builds the core once for each rule: `python3 tests/array/red.py`.
+Not a part of the suite, because it links the core once for each rule.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 CORE = TOP / "guest" / "array"
 TESTS = TOP / "tests" / "array"
-FLAGS = "-std=gnu11 -g -O0 -fsanitize=address,undefined -fno-sanitize-recover=all".split()
+FLAGS = ["-std=gnu11", "-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ BREAKS = [
           "cache:/array/cache/changed-while-written"),
     Break("a page that changed while it was written stays dirty", "writeback.c",
           "if (!(a->flags[page] & PAGE_DIRTY)) {\n        a->flags[page] |= PAGE_DIRTY;",
-          "if (!(a->flags[page] & (PAGE_DIRTY | PAGE_WRITING))) {\n        a->flags[page] |= PAGE_DIRTY;",
+          "if (!(a->flags[page] & (PAGE_DIRTY | PAGE_WRITING))) {\n"
+          "        a->flags[page] |= PAGE_DIRTY;",
           "cache:/array/cache/changed-while-written"),
     Break("an error of a read comes back", "cache.c",
           "bool failed = error && part->number == number;", "bool failed = false;",

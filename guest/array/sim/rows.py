@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import math
 import statistics
@@ -180,14 +181,14 @@ class Table:
 
 def _row_5a(t: Table, runs: list[Run]) -> None:
     fresh, *fills = runs
-    falls = all(t.gain(b, a).high < 0 for a, b in zip(runs, runs[1:], strict=False))
+    falls = all(t.gain(b, a).high < 0 for a, b in itertools.pairwise(runs))
     here = " / ".join(f"{t.mean(r) / t.mean(fresh):.2f}" for r in fills)
     here += f" of {t.mean(fresh):.0f}"
     t.add("5a", "40/60/80 % full, of the maximum", here, "falls in that order", falls)
 
 
 def _row_5b(t: Table, runs: list[Run]) -> None:
-    falls = all(t.gain(b, a).high < 0 for a, b in zip(runs, runs[1:], strict=False))
+    falls = all(t.gain(b, a).high < 0 for a, b in itertools.pairwise(runs))
     here = " / ".join(f"{t.mean(r):.0f}" for r in runs)
     t.add("5b", "writes/s a drive, 1/6/12/18 drives", here, "falls with N", falls)
 
@@ -283,7 +284,7 @@ ROWS = {
 
 
 def main() -> int:
-    global SCHEME  # noqa: PLW0603 - one for the whole run
+    global SCHEME
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", type=Path, help="scarp-array, built by build.sh")
     parser.add_argument("folder", type=Path, help="for results and images of aged drives")
