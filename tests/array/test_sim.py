@@ -71,8 +71,9 @@ def test_parts_of_pages_are_read_first() -> None:
 
 def test_barriers() -> None:
     made = _result("-m", "flusher", "--barrier-every", "100")
-    # One at a time, and each writes most of the cache.
-    assert made["barriers"] > 1
+    # 4000 requests, one barrier in a hundred of each thread's; some cross the measurement's ends.
+    assert 30 <= made["barrier_latency"]["n"] <= 40, made["barrier_latency"]
+    assert made["barrier_latency"]["p50_ns"] > 750_000  # a program, at least
     assert made["array"]["barrier_writes"] > 0
     assert made["array"]["drive_flushes"] > 0
 

@@ -62,14 +62,13 @@ char *sim_json(const SimOptions *o, const SimResult *r)
                            G_GUINT64_FORMAT ", \"ns\": %" G_GINT64_FORMAT
                            ", \"iops\": %" G_GUINT64_FORMAT
                            ", \"iops_per_drive\": %" G_GUINT64_FORMAT
-                           ", \"end_ns\": %" G_GINT64_FORMAT
-                           ", \"barriers\": %" G_GUINT64_FORMAT,
+                           ", \"end_ns\": %" G_GINT64_FORMAT,
                            o->zipf ? "zipf" : "uniform", r->completed, r->ns,
                            rate(r->completed, r->ns),
-                           rate(r->completed, r->ns) / o->drives, r->end_ns,
-                           r->barriers);
+                           rate(r->completed, r->ns) / o->drives, r->end_ns);
     latency(s, "read_latency", r->read_ns);
     latency(s, "write_latency", r->write_ns);
+    latency(s, "barrier_latency", r->barrier_ns);
     g_string_append(s, ", \"array\": {");
     for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
         g_string_append_printf(s, "%s\"%s\": %" G_GUINT64_FORMAT,

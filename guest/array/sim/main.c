@@ -61,7 +61,7 @@ static const GOptionEntry entries[] = {
     { "requests", 'r', 0, G_OPTION_ARG_INT64, &requests,
       "that count (100000)", "N" },
     { "barrier-every", 0, 0, G_OPTION_ARG_INT64, &barrier_every,
-      "requests, a flush, one at a time (0: never)", "N" },
+      "requests of a thread, which then flushes and waits (0: never)", "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "of everything (1)", "N" },
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json,
       "where the results go (standard output)", "FILE" },

@@ -26,6 +26,10 @@ typedef struct {
     int64_t next_ns; /* when it submits the first of them */
     int64_t busy_ns; /* until then it has worked */
     SimRandom random;
+    uint64_t since;       /* requests since its last barrier */
+    ArrayRequest barrier;
+    bool waits;           /* for its barrier, and submits nothing */
+    int64_t barrier_ns;   /* when it was submitted */
 } Thread;
 
 typedef struct {
@@ -42,9 +46,8 @@ typedef struct {
     uint32_t n_threads;
     uint64_t pages;  /* addressed: of the array, or of each drive */
     uint64_t submitted, completed, warmup;
-    uint64_t since_barrier;
-    bool barrier_out; /* one at a time */
-    ArrayRequest barrier;
+    ArrayRequest last; /* the barrier at the end */
+    bool last_out;
     uint64_t failed;  /* requests that ended with an error */
     int64_t now_ns, begin_ns;
     bool stopping;    /* what is measured has ended */
@@ -54,7 +57,7 @@ static void client_idle(Sim *sim, Client *client)
 {
     Thread *thread = &sim->threads[client->thread];
 
-    if (!thread->idle.length) {
+    if (!thread->idle.length && !thread->waits) {
         thread->next_ns = MAX(sim->now_ns, thread->busy_ns) + sim->o->host_ns;
     }
     g_queue_push_tail_link(&thread->idle, &client->link);
@@ -135,24 +138,54 @@ static void issue(void *opaque, ArrayIo *io)
     sim_drives_submit(sim->drives, io->drive, cmd, sim->now_ns);
 }
 
+static void thread_goes_on(Sim *sim, Thread *thread)
+{
+    int64_t latency = sim->now_ns - thread->barrier_ns;
+
+    thread->waits = false;
+    if (thread->idle.length) {
+        thread->next_ns = MAX(sim->now_ns, thread->busy_ns) + sim->o->host_ns;
+    }
+    if (thread->barrier_ns >= sim->begin_ns && sim->completed >= sim->warmup &&
+        !sim->stopping) {
+        g_array_append_val(sim->result->barrier_ns, latency);
+    }
+}
+
 static void done(void *opaque, ArrayRequest *request)
 {
     Sim *sim = opaque;
 
-    if (request == &sim->barrier) {
-        sim->barrier_out = false;
-        sim->failed += request->error != 0;
+    if (request->op != ARRAY_OP_FLUSH) {
+        client_done(sim, (Client *)request, request->error != 0);
         return;
     }
-    client_done(sim, (Client *)request, request->error != 0);
+    sim->failed += request->error != 0;
+    if (request == &sim->last) {
+        sim->last_out = false;
+    } else {
+        thread_goes_on(sim, request->opaque);
+    }
 }
 
-static void barrier_submit(Sim *sim)
+static void last_barrier(Sim *sim)
 {
-    sim->barrier = (ArrayRequest) { .op = ARRAY_OP_FLUSH };
-    sim->barrier_out = true;
-    sim->since_barrier = 0;
-    array_submit(sim->array, &sim->barrier);
+    sim->last = (ArrayRequest) { .op = ARRAY_OP_FLUSH };
+    sim->last_out = true;
+    array_submit(sim->array, &sim->last);
+}
+
+/* The thread waits for it, as who calls fsync() does. */
+static void thread_barrier(Sim *sim, Thread *thread)
+{
+    thread->since = 0;
+    thread->waits = true;
+    thread->next_ns = SCARP_TIME_NEVER;
+    thread->barrier_ns = sim->now_ns;
+    thread->barrier = (ArrayRequest) {
+        .op = ARRAY_OP_FLUSH, .opaque = thread,
+    };
+    array_submit(sim->array, &thread->barrier);
 }
 
 /* ---- Without one ------------------------------------------------------- */
@@ -237,10 +270,8 @@ static void thread_submit(Sim *sim, Thread *thread)
         return;
     }
     array_submit(sim->array, &client->request);
-    if (o->barrier_every && ++sim->since_barrier >= o->barrier_every &&
-        !sim->barrier_out) {
-        sim->result->barriers++;
-        barrier_submit(sim);
+    if (o->barrier_every && ++thread->since == o->barrier_every) {
+        thread_barrier(sim, thread);
     }
 }
 
@@ -346,6 +377,7 @@ static void start(Sim *sim)
     sim->warmup = o->warmup != UINT64_MAX ? o->warmup : 4 * cached;
     sim->result->read_ns = g_array_new(FALSE, FALSE, sizeof(int64_t));
     sim->result->write_ns = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    sim->result->barrier_ns = g_array_new(FALSE, FALSE, sizeof(int64_t));
     if (!sim->warmup) {
         measure_from_here(sim);
     }
@@ -372,7 +404,7 @@ static bool end(Sim *sim, GError **error)
                     sim->completed, sim->failed);
         return false;
     }
-    if (sim->array && (sim->barrier_out || array_dirty_pages(sim->array) ||
+    if (sim->array && (sim->last_out || array_dirty_pages(sim->array) ||
                        !array_quiet(sim->array, why) ||
                        !array_check(sim->array, why))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
@@ -428,8 +460,8 @@ bool sim_run(const SimOptions *options, SimResult *result, GError **error)
     }
     start(&sim);
     drain(&sim);
-    if (sim.array && !sim.barrier_out) {
-        barrier_submit(&sim);
+    if (sim.array) {
+        last_barrier(&sim);
         sim_drives_reap(sim.drives);
         drain(&sim);
     }
@@ -437,6 +469,7 @@ bool sim_run(const SimOptions *options, SimResult *result, GError **error)
     result->end_ns = sim.now_ns;
     g_array_sort(result->read_ns, by_value);
     g_array_sort(result->write_ns, by_value);
+    g_array_sort(result->barrier_ns, by_value);
     clear(&sim);
     return good;
 }
@@ -445,4 +478,5 @@ void sim_result_clear(SimResult *result)
 {
     g_clear_pointer(&result->read_ns, g_array_unref);
     g_clear_pointer(&result->write_ns, g_array_unref);
+    g_clear_pointer(&result->barrier_ns, g_array_unref);
 }

@@ -45,7 +45,7 @@ typedef struct {
     const char *images;      /* folder of aged drives, or NULL */
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
     uint64_t requests;       /* measured */
-    uint64_t barrier_every;  /* requests, 0: never */
+    uint64_t barrier_every;  /* requests of a thread, which waits; 0: never */
 } SimOptions;
 
 /* ---- workload.c -------------------------------------------------------- */
@@ -91,9 +91,8 @@ typedef struct {
     uint64_t completed; /* in the measured part */
     int64_t ns;         /* its length */
     int64_t end_ns;     /* on the drives' clock, all at rest */
-    GArray *read_ns, *write_ns; /* latencies (int64_t), sorted */
+    GArray *read_ns, *write_ns, *barrier_ns; /* latencies (int64_t), sorted */
     ArrayStats array;   /* of the measured part; zeroes without an array */
-    uint64_t barriers;
     struct {
         uint64_t reads, writes; /* commands completed by the drive */
         uint64_t amplification_milli, gc_runs, gc_busy_ns;
