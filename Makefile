@@ -15,7 +15,7 @@ LONG := test-docs-long test-fuzz-long test-tsan-guest mutate
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	test-tsan-guest test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
-NEED_COMPILER := test-unit fuzz test-fuzz-long
+NEED_COMPILER := test-unit test-array fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -53,6 +53,9 @@ test-long: ## hours: every command of the documents, long fuzzing, a guest under
 
 test-unit: ## the engine's unit tests, with sanitizers
 	@sh tests/unit/run.sh
+
+test-array: ## the SSD array's core: its rules, barriers and faults, with sanitizers
+	@sh tests/array/run.sh
 
 test-qtest: ## the device without a guest: exact latencies, data, aborts
 	@$(SCARP) test-qtest
