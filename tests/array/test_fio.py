@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The array as fio's engine: test_fio.py FIO_SOURCES, configured, of the version of fio in PATH.
 
-Not a part of `make test-array`: the guest's fio and its headers come with the guest.
+`make test-array` runs it when FIO_SOURCES is set, and says that it is skipped otherwise.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "guest" / "array" / "uring" / "build.sh"
@@ -43,9 +44,10 @@ class Bench:
         )
 
 
-def _job(done: subprocess.CompletedProcess[str]) -> dict:
+def _job(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
+    job: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
+    return job
 
 
 def test_refused_without_labels(bench: Bench) -> None:

@@ -11,6 +11,7 @@ import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DRIVE = HERE / "small.ini"
@@ -23,10 +24,11 @@ def _run(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def _result(*options: str) -> dict:
+def _result(*options: str) -> dict[str, Any]:
     done = _run(*SMALL, *options)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def test_the_same_options_give_the_same_bytes() -> None:

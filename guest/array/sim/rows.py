@@ -19,6 +19,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DRIVE = HERE / "safs.ini"
@@ -101,7 +102,7 @@ class Store:
 
     program: Path
     folder: Path
-    loaded: dict[str, dict] = field(default_factory=dict)
+    loaded: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def _path(self, command: list[str]) -> Path:
         text = "\0".join(command).replace(str(DRIVE), DRIVE.read_text(encoding="utf-8"))
@@ -123,7 +124,7 @@ class Store:
         made.write_text(done.stdout, encoding="utf-8")
         made.rename(path)
 
-    def get(self, run: Run, seed: int) -> dict:
+    def get(self, run: Run, seed: int) -> dict[str, Any]:
         path = self._path(run.command(seed))
         key = path.name
         if key not in self.loaded:
@@ -244,7 +245,7 @@ def _row_5f(t: Table, runs: list[Run]) -> None:
             t.add("5f", what, here, "< 5 %; >= 0", holds)
 
 
-def _hits(array: dict) -> float:
+def _hits(array: dict[str, int]) -> float:
     return array["hits"] / (array["hits"] + array["misses"])
 
 
