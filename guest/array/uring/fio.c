@@ -38,7 +38,7 @@ static struct fio_option options[] = {
         .lname = "Keys of the array",
         .type = FIO_OPT_STR_STORE,
         .off1 = offsetof(Options, keys),
-        .help = "key=value,… of the array",
+        .help = "key=value,... of the array",
         .category = FIO_OPT_C_ENGINE,
         .group = FIO_OPT_G_INVALID,
     },
