@@ -10,12 +10,12 @@ PEER ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-fuzz-long test-tsan-guest mutate
+LONG := test-docs-long test-array-long test-fuzz-long test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	test-tsan-guest test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
-NEED_COMPILER := test-unit fuzz test-fuzz-long
+NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -48,11 +48,17 @@ setup: ## only fetch and build what runs and tests need
 test: ## every suite; ends with one line: N passed, N failed
 	@$(SCARP) test
 
-test-long: ## hours: every command of the documents, long fuzzing, a guest under thread sanitizer
+test-long: ## hours: every command of the documents, the array's random runs, long fuzzing, a guest under thread sanitizer
 	@$(MAKE) --no-print-directory --keep-going -j1 $(LONG)
 
 test-unit: ## the engine's unit tests, with sanitizers
 	@sh tests/unit/run.sh
+
+test-array: ## the SSD array: its rules, barriers, faults, io_uring and simulator, with sanitizers
+	@sh tests/array/run.sh
+
+test-array-long:
+	@sh tests/array/run.sh -m slow
 
 test-qtest: ## the device without a guest: exact latencies, data, aborts
 	@$(SCARP) test-qtest

@@ -108,7 +108,7 @@ def main() -> int:
     bad += _types(python, [name for name in files if name.endswith(".py")])
     checkpatch = ensure_source() / "scripts" / "checkpatch.pl"
     common: list[str | Path] = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
-    if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "tests/*.[ch]"):
+    if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "guest/array/*.[ch]", "tests/*.[ch]"):
         bad += _check([*common, "-f", *sources])
         bad += _strings([name for name in sources if not name.startswith("tests/")])
     rooms = [str(python), "tests/rooms/rooms.py"]

@@ -42,6 +42,8 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # It builds a second QEMU, whose mapping is broken on purpose.
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
+        # The SSD array: its core, its simulator, and io_uring where there is one.
+        Suite("array", ["sh", "tests/array/run.sh"], 2),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
         Suite("upstream", [scarp, "test-upstream"], 2),
         Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),

@@ -1,0 +1,120 @@
+/*
+ * Barriers (section 3.4): a flush ends when all that had been acknowledged is
+ * on the drives, and the drives have flushed what they hold in caches of their
+ * own.
+ *
+ * A flush closes an epoch.  Each page that is dirty owes its data to the epoch
+ * in which the oldest of them were written; a flush counts the pages that owe
+ * to its epoch.  Flushes end in their order.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#include <errno.h>
+
+void array_barrier_submit(Array *a, ArrayRequest *request)
+{
+    request->epoch = a->epoch++;
+    request->owed = a->open;
+    request->next = NULL;
+    a->open = 0;
+    if (a->barrier_first) {
+        a->barrier_last->next = request;
+    } else {
+        a->barrier_first = request;
+    }
+    a->barrier_last = request;
+    for (uint32_t i = 0; i < a->config.n_drives; i++) {
+        array_drive_kick(a, i);
+    }
+}
+
+void array_epoch_paid(Array *a, uint64_t epoch)
+{
+    for (ArrayRequest *r = a->barrier_first; r; r = r->next) {
+        if (r->epoch == epoch) {
+            r->owed--;
+            return;
+        }
+    }
+    a->open--;
+}
+
+void array_barrier_fail(Array *a, uint64_t epoch)
+{
+    for (ArrayRequest *r = a->barrier_first; r; r = r->next) {
+        if (r->epoch >= epoch) {
+            r->error = EIO;
+        }
+    }
+}
+
+uint64_t array_barrier_epoch(const Array *a)
+{
+    return a->barrier_first ? a->barrier_last->epoch : 0;
+}
+
+/* The drives have flushed: the barriers up to the one settled end. */
+static void settled(Array *a)
+{
+    ArrayRequest *last = a->settling, *r;
+    bool lost = false;
+
+    for (uint32_t i = 0; i < a->config.n_drives; i++) {
+        lost |= a->drives[i].lost;
+    }
+    a->settling = NULL;
+    do {
+        r = a->barrier_first;
+        a->barrier_first = r->next;
+        if (lost) {
+            r->error = EIO;
+        }
+        array_request_end(a, r);
+    } while (r != last);
+}
+
+void array_barrier_run(Array *a)
+{
+    while (!a->settling) {
+        for (ArrayRequest *r = a->barrier_first; r && !r->owed; r = r->next) {
+            a->settling = r;
+        }
+        if (!a->settling) {
+            return;
+        }
+        for (uint32_t i = 0; i < a->config.n_drives; i++) {
+            Drive *d = &a->drives[i];
+
+            if (d->unflushed) {
+                d->flush_wanted = true;
+                d->flush_tries = 0;
+                a->drives_owed++;
+                array_drive_kick(a, i);
+            }
+        }
+        if (!a->drives_owed) {
+            settled(a);
+        }
+    }
+}
+
+void array_drive_flushed(Array *a, uint32_t drive, int error)
+{
+    Drive *d = &a->drives[drive];
+
+    if (error) {
+        d->unflushed = true;
+        if (d->flush_tries++ < a->config.retries) {
+            d->flush_wanted = true;
+            array_drive_kick(a, drive);
+            return;
+        }
+        /* It may have dropped what it acknowledged; nobody can tell. */
+        d->lost = true;
+    }
+    if (!--a->drives_owed) {
+        settled(a);
+    }
+}

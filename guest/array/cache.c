@@ -1,0 +1,222 @@
+/*
+ * The set-associative page cache (section 3.1), and what waits for its pages.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+uint32_t array_set_of(const Array *a, uint64_t number)
+{
+    /* Neighbours go far apart; the high bits are the good ones. */
+    uint64_t hash = (number + 1) * 0x9e3779b97f4a7c15ull >> 32;
+
+    return hash * a->n_sets >> 32;
+}
+
+uint32_t array_find(const Array *a, uint32_t set, uint64_t number)
+{
+    uint32_t first = set_first(a, set);
+
+    for (uint32_t i = first; i < first + a->config.set_pages; i++) {
+        if (a->numbers[i] == number) {
+            return i;
+        }
+    }
+    return NONE;
+}
+
+/* Move the part's bytes between its request and a page that is valid. */
+static void part_serve(Array *a, const Part *part, uint32_t page)
+{
+    const ArrayRequest *r = part->request;
+    bool whole = part->length == a->config.page_bytes;
+    char *data = r->data;
+
+    if (r->op == ARRAY_OP_READ) {
+        if (a->config.memory) {
+            memcpy(data + part->at,
+                   (char *)array_buffer(a, a->pages[page].buffer) + part->from,
+                   part->length);
+        }
+        return;
+    }
+    array_page_unshare(a, page, whole);
+    if (a->config.memory) {
+        memcpy((char *)array_buffer(a, a->pages[page].buffer) + part->from,
+               data + part->at, part->length);
+    }
+    array_page_dirtied(a, page);
+}
+
+/* A page of the set becomes this one's, its contents not yet there. */
+static uint32_t page_take(Array *a, uint32_t set, uint64_t number)
+{
+    uint32_t page = array_victim(a, set);
+    uint64_t offset;
+
+    if (page != NONE) {
+        Page *p = &a->pages[page];
+
+        a->numbers[page] = number;
+        p->drive = array_map(a, number, &offset);
+        p->tries = 0;
+        a->hits[page] = 0;
+        a->flags[page] = 0;
+    }
+    return page;
+}
+
+bool array_part_run(Array *a, const Part *part, bool first)
+{
+    uint32_t set = array_set_of(a, part->number);
+    uint32_t page = array_find(a, set, part->number);
+
+    if (page != NONE && a->flags[page] & PAGE_VALID) {
+        if (first) {
+            a->stats.hits++;
+            array_hit(a, page);
+        }
+        part_serve(a, part, page);
+        return true;
+    }
+    a->stats.misses += first;
+    if (page != NONE) {
+        return false; /* it is being read */
+    }
+    /*
+     * Nobody overtakes: were there a page to take, those who wait would have
+     * it, because array_set_run() goes through them at every change.
+     */
+    page = page_take(a, set, part->number);
+    if (page == NONE) {
+        return false;
+    }
+    if (part->request->op == ARRAY_OP_WRITE &&
+        part->length == a->config.page_bytes) {
+        a->flags[page] = PAGE_VALID;
+        part_serve(a, part, page);
+        return true;
+    }
+    /* A read, or an update of a part of the page: read it first. */
+    a->flags[page] = PAGE_READING;
+    array_drive_queue_high(a, page);
+    return false;
+}
+
+/*
+ * For each part that wants a page which is not here, a dirty page should be on
+ * its way to its drive.
+ */
+static void set_make_room(Array *a, uint32_t set)
+{
+    uint32_t first = set_first(a, set), wanted = 0, under_way = 0;
+    bool reading = false;
+    Set *s = &a->sets[set];
+
+    for (uint32_t i = s->waiting_first; i != NONE; i = a->parts[i].next) {
+        wanted += array_find(a, set, a->parts[i].number) == NONE;
+    }
+    if (!wanted) {
+        return;
+    }
+    for (uint32_t i = first; i < first + a->config.set_pages; i++) {
+        uint8_t flags = a->flags[i];
+
+        reading |= flags & PAGE_READING;
+        under_way += !(flags & PAGE_READING) &&
+                     flags & (PAGE_HIGH | PAGE_WRITING);
+    }
+    while (under_way < wanted) {
+        uint32_t page = array_dirty_victim(a, set);
+
+        if (page == NONE) {
+            break;
+        }
+        a->stats.evicted_dirty++;
+        array_page_write_soon(a, page);
+        under_way++;
+    }
+    if (under_way || reading) {
+        return;
+    }
+    /* No page here can be written back: who waits must know. */
+    for (uint32_t i = s->waiting_first; i != NONE;) {
+        uint32_t next = a->parts[i].next;
+
+        array_part_end(a, i, EIO);
+        i = next;
+    }
+    s->waiting_first = s->waiting_last = NONE;
+}
+
+void array_part_wait(Array *a, uint32_t part)
+{
+    uint32_t set = array_set_of(a, a->parts[part].number);
+    Set *s = &a->sets[set];
+
+    a->stats.waited++;
+    a->parts[part].next = NONE;
+    if (s->waiting_first == NONE) {
+        s->waiting_first = part;
+    } else {
+        a->parts[s->waiting_last].next = part;
+    }
+    s->waiting_last = part;
+    set_make_room(a, set);
+}
+
+/* Those who wait for number end with the error; 0: all are tried. */
+static void set_scan(Array *a, uint32_t set, uint64_t number, int error)
+{
+    Set *s = &a->sets[set];
+    uint32_t before = NONE, next;
+
+    for (uint32_t i = s->waiting_first; i != NONE; i = next) {
+        Part *part = &a->parts[i];
+        bool failed = error && part->number == number;
+
+        next = part->next;
+        if (!failed && !array_part_run(a, part, false)) {
+            before = i;
+            continue;
+        }
+        if (before == NONE) {
+            s->waiting_first = next;
+        } else {
+            a->parts[before].next = next;
+        }
+        if (s->waiting_last == i) {
+            s->waiting_last = before;
+        }
+        array_part_end(a, i, failed ? error : 0);
+    }
+}
+
+void array_set_run(Array *a, uint32_t set)
+{
+    if (a->sets[set].waiting_first != NONE) {
+        set_scan(a, set, NO_NUMBER, 0);
+        set_make_room(a, set);
+    }
+}
+
+void array_read_done(Array *a, uint32_t page, int error)
+{
+    Page *p = &a->pages[page];
+    uint64_t number = a->numbers[page];
+
+    if (!error) {
+        a->stats.read++;
+        a->flags[page] = PAGE_VALID;
+        array_set_run(a, p->set);
+        return;
+    }
+    a->stats.read_errors++;
+    a->flags[page] = 0;
+    a->numbers[page] = NO_NUMBER;
+    set_scan(a, p->set, number, error);
+    set_make_room(a, p->set);
+}

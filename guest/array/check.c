@@ -1,0 +1,214 @@
+/*
+ * Every invariant of the array, from scratch, and whether it is at rest.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Says why and makes the caller return false. */
+#define FAIL(why, ...) \
+    (snprintf(why, ARRAY_ERROR_BYTES, __VA_ARGS__), false)
+
+static bool check_page(const Array *a, uint32_t i, char *why)
+{
+    const Page *p = &a->pages[i];
+    uint64_t number = a->numbers[i];
+    uint8_t flags = a->flags[i], unclean = PAGE_DIRTY | PAGE_WRITING;
+
+    if (number == NO_NUMBER) {
+        return flags || p->flush != NONE ?
+                   FAIL(why, "page %" PRIu32 ": empty, but in use", i) : true;
+    }
+    if (number >= a->n_pages || array_set_of(a, number) != p->set ||
+        array_find(a, p->set, number) != i) {
+        return FAIL(why, "page %" PRIu32 ": number %" PRIu64
+                    " twice or in a foreign set", i, number);
+    }
+    if (!(flags & PAGE_VALID) == !(flags & PAGE_READING) ||
+        (flags & PAGE_READING && flags & (unclean | PAGE_FAILED)) ||
+        (flags & PAGE_HIGH && flags & PAGE_WRITING) ||
+        (flags & PAGE_FAILED && !(flags & unclean)) ||
+        (flags & PAGE_HIGH && !(flags & (PAGE_READING | PAGE_DIRTY))) ||
+        !(flags & PAGE_WRITING) != !p->io ||
+        !(flags & PAGE_ASKED) != (p->flush == NONE)) {
+        return FAIL(why, "page %" PRIu32 ": flags %x", i, flags);
+    }
+    if (p->flush != NONE && (a->entries[p->flush].page != i ||
+                             a->entries[p->flush].number != number ||
+                             !(flags & PAGE_DIRTY))) {
+        return FAIL(why, "page %" PRIu32 ": a foreign flush request", i);
+    }
+    return true;
+}
+
+static bool check_set(const Array *a, uint32_t set, char *why)
+{
+    const Set *s = &a->sets[set];
+    uint32_t first = set_first(a, set), unclean = 0;
+    bool moves = false;
+
+    for (uint32_t i = first; i < first + a->config.set_pages; i++) {
+        uint8_t flags = a->flags[i];
+
+        if (!check_page(a, i, why)) {
+            return false;
+        }
+        unclean += !!(flags & (PAGE_DIRTY | PAGE_WRITING));
+        moves |= flags & (PAGE_READING | PAGE_HIGH | PAGE_WRITING);
+    }
+    if (unclean != s->unclean || s->hand < first ||
+        s->hand >= first + a->config.set_pages) {
+        return FAIL(why, "set %" PRIu32 ": %" PRIu32 " unclean pages, not %"
+                    PRIu32 ", or its hand is outside", set, unclean,
+                    s->unclean);
+    }
+    for (uint32_t i = s->waiting_first; i != NONE; i = a->parts[i].next) {
+        uint32_t page = array_find(a, set, a->parts[i].number);
+
+        if ((page != NONE && a->flags[page] & PAGE_VALID) || !moves) {
+            return FAIL(why, "set %" PRIu32 ": a part waits for nothing", set);
+        }
+    }
+    return true;
+}
+
+static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
+                         uint32_t *high, uint32_t *listed, char *why)
+{
+    const Drive *d = &a->drives[drive];
+    uint32_t length = 0;
+    uint64_t epoch = 0;
+
+    for (uint32_t i = d->high_first; i != NONE; i = a->pages[i].next) {
+        length++;
+        if (!(a->flags[i] & PAGE_HIGH) || a->pages[i].drive != drive) {
+            return FAIL(why, "drive %" PRIu32 ": a foreign page waits", drive);
+        }
+    }
+    *high += length;
+    for (uint32_t i = d->low_first; i != NONE; i = a->entries[i].next) {
+        (*low)++;
+    }
+    for (uint32_t i = d->dirty_first; i != NONE; i = a->pages[i].dirty_next) {
+        const Page *p = &a->pages[i];
+
+        (*listed)++;
+        if (!page_listed(a, i) || p->drive != drive || p->epoch < epoch) {
+            return FAIL(why, "drive %" PRIu32 ": dirty pages in a wrong order",
+                        drive);
+        }
+        epoch = p->epoch;
+    }
+    if (length != d->high_length) {
+        return FAIL(why, "drive %" PRIu32 ": the queue's length", drive);
+    }
+    if ((d->free_slots && (d->high_first != NONE || d->flush_wanted)) ||
+        (d->free_slots > a->config.reserved_slots && d->low_first != NONE)) {
+        return FAIL(why, "drive %" PRIu32 ": idle beside work", drive);
+    }
+    return true;
+}
+
+/* Each buffer has one owner; returns the low-priority I/O under way. */
+static bool check_buffers(const Array *a, uint64_t *low, char *why)
+{
+    uint32_t n = a->n_cached + a->config.slots * a->config.n_drives;
+    uint8_t *owners = calloc(n, 1);
+    bool good = owners != NULL;
+
+    for (uint32_t i = 0; good && i < a->n_cached; i++) {
+        const Page *p = &a->pages[i];
+
+        owners[p->buffer]++;
+        if (p->io) {
+            owners[p->io->buffer] += p->io->buffer != p->buffer;
+            *low += p->io->low;
+            good &= p->io->page == i;
+        }
+    }
+    for (uint32_t i = 0; good && i < a->n_spares; i++) {
+        owners[a->spares[i]]++;
+    }
+    for (uint32_t i = 0; good && i < n; i++) {
+        good = owners[i] == 1;
+    }
+    free(owners);
+    return good ? true : FAIL(why, "a buffer without an owner, or with two");
+}
+
+static uint64_t owed_to(const Array *a, uint64_t epoch)
+{
+    uint64_t owed = 0;
+
+    for (uint32_t i = 0; i < a->n_cached; i++) {
+        const Page *p = &a->pages[i];
+
+        owed += a->flags[i] & PAGE_DIRTY && p->epoch == epoch;
+        owed += p->io && p->io->epoch == epoch;
+    }
+    return owed;
+}
+
+bool array_check(const Array *a, char *why)
+{
+    uint64_t low = 0, owed = 0, sum = a->open;
+    uint32_t high = 0, listed = 0, in_fifo = 0, fifo = 0;
+
+    for (uint32_t i = 0; i < a->n_sets; i++) {
+        in_fifo += a->sets[i].in_fifo;
+        if (!check_set(a, i, why)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < a->config.n_drives; i++) {
+        if (!check_queues(a, i, &low, &high, &listed, why)) {
+            return false;
+        }
+    }
+    if (!check_buffers(a, &low, why)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_cached; i++) {
+        const Page *p = &a->pages[i];
+
+        high -= !!(a->flags[i] & PAGE_HIGH);
+        listed -= page_listed(a, i);
+        owed += !!(a->flags[i] & PAGE_DIRTY) + !!p->io;
+    }
+    for (uint32_t i = a->fifo_first; i != NONE; i = a->sets[i].fifo_next) {
+        fifo++;
+    }
+    if (high || listed || fifo != in_fifo || low != a->flushes_pending ||
+        low > a->flushes_max) {
+        return FAIL(why, "a queue and its members differ");
+    }
+    for (const ArrayRequest *r = a->barrier_first; r; r = r->next) {
+        sum += r->owed;
+        if (r->owed != owed_to(a, r->epoch)) {
+            return FAIL(why, "epoch %" PRIu64 " is owed %" PRIu64 ", not %"
+                        PRIu64, r->epoch, owed_to(a, r->epoch), r->owed);
+        }
+    }
+    return owed == sum ? true : FAIL(why, "%" PRIu64 " debts, not %" PRIu64,
+                                     owed, sum);
+}
+
+bool array_quiet(const Array *a, char *why)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < a->config.n_drives; i++) {
+        used += a->config.slots - a->drives[i].free_slots;
+    }
+    if (!a->outstanding && !used && !a->flushes_pending) {
+        return true;
+    }
+    return FAIL(why, "outstanding: %" PRIu64 " requests, %" PRIu32
+                " I/O on drives, %" PRIu64 " flush requests", a->outstanding,
+                used, a->flushes_pending);
+}

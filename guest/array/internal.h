@@ -1,0 +1,235 @@
+/*
+ * What the core's files share; nothing of it is for others.
+ *
+ * Who owns what:
+ *   cache.c    the pages' numbers, contents and states; who waits for them
+ *   gclock.c   hits and the clock's head of each set
+ *   writeback.c  dirty pages and their epochs; what the end of a write means
+ *   queue.c    the drives' queues and slots
+ *   flusher.c  the FIFO of sets, the number of pending flush requests
+ *   barrier.c  epochs, pending flushes
+ *   array.c    requests, parts, and the order in which all this runs
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef ARRAY_INTERNAL_H
+#define ARRAY_INTERNAL_H
+
+#include "array.h"
+
+#define NONE UINT32_MAX
+#define NO_NUMBER UINT64_MAX
+
+enum {
+    PAGE_VALID = 1,   /* its contents are right */
+    PAGE_READING = 2, /* they are on their way; nothing else is set but HIGH */
+    PAGE_DIRTY = 4,   /* has data that no write under way carries */
+    PAGE_HIGH = 8,    /* waits in its drive's high-priority queue */
+    PAGE_WRITING = 16,
+    PAGE_FAILED = 32, /* dirty, and all attempts to write it failed */
+    PAGE_ASKED = 64,  /* a flush request for it is queued: Page.flush */
+};
+
+typedef struct {
+    uint64_t epoch;     /* of its oldest data not written; while DIRTY */
+    ArrayIo *io;        /* while WRITING */
+    uint32_t buffer;    /* where its contents are */
+    uint32_t set;
+    uint32_t drive;
+    uint32_t next;      /* in the high-priority queue */
+    uint32_t dirty_prev, dirty_next; /* while listed: page_listed() */
+    uint32_t flush;     /* its flush request, or NONE */
+    uint8_t tries;      /* failed attempts to write it, in a row */
+} Page;
+
+/* One page's share of a request that has to wait. */
+typedef struct {
+    ArrayRequest *request;
+    uint64_t number; /* of the page */
+    uint64_t at;     /* in the request's data */
+    uint32_t from;   /* in the page */
+    uint32_t length;
+    uint32_t next;
+} Part;
+
+typedef struct {
+    uint32_t hand;    /* the clock's head: a page of the set */
+    uint32_t unclean; /* pages that are DIRTY or WRITING */
+    uint32_t waiting_first, waiting_last; /* parts, in order of arrival */
+    uint32_t fifo_next; /* the next set that the flusher visits */
+    bool in_fifo;
+} Set;
+
+/* An entry of a low-priority queue; it does not hold its page. */
+typedef struct {
+    uint64_t number; /* of the page when it was put there */
+    uint32_t page;
+    uint32_t next;
+} FlushEntry;
+
+typedef struct {
+    uint32_t high_first, high_last; /* pages */
+    uint32_t high_length;
+    uint32_t low_first, low_last; /* flush entries */
+    uint32_t dirty_first, dirty_last; /* pages by epoch, oldest first */
+    uint32_t free_slots;
+    uint32_t *slot_stack; /* [slots] */
+    ArrayIo *ios;         /* [slots] */
+    bool unflushed;    /* has acknowledged writes since its last flush */
+    bool flush_wanted; /* a flush command is to be issued */
+    bool lost;         /* could not keep what it had acknowledged */
+    uint32_t flush_tries;
+    bool kicked;       /* is in Array.kicks */
+} Drive;
+
+struct Array {
+    ArrayConfig config;
+    ArrayOps ops;
+    void *opaque;
+    bool inside; /* a function of the interface runs */
+
+    /* map.c */
+    uint64_t stripe_pages;
+    uint64_t n_pages; /* of the array */
+
+    /* cache.c */
+    uint32_t n_sets, n_cached; /* sets; pages in all of them */
+    uint64_t *numbers; /* [n_cached], NO_NUMBER: empty */
+    /* What is looked at for all pages of a set lies together. */
+    uint8_t *flags;    /* [n_cached] of PAGE_… */
+    uint16_t *hits;    /* [n_cached] since it came in, less what GClock took */
+    Page *pages;       /* [n_cached] */
+    Set *sets;         /* [n_sets] */
+    uint32_t *spares;  /* buffers of no page */
+    uint32_t n_spares;
+
+    /* queue.c */
+    Drive *drives;
+    uint32_t *kicks; /* drives whose queues must be looked at, a stack */
+    uint32_t n_kicks;
+
+    /* flusher.c */
+    FlushEntry *entries; /* max_flushes * n_drives */
+    uint32_t entry_free;
+    uint64_t flushes_pending;
+    uint64_t flushes_max;
+    uint64_t demand; /* visits owed: flush requests that ended */
+    uint32_t fifo_first, fifo_last; /* sets */
+
+    /* barrier.c */
+    uint64_t epoch; /* of what is written now */
+    uint64_t open;  /* pages of that epoch not on their drives */
+    ArrayRequest *barrier_first, *barrier_last;
+    ArrayRequest *settling; /* the last one that drives are flushed for */
+    uint32_t drives_owed;   /* flush commands that it waits for */
+
+    /* array.c */
+    Part *parts;
+    uint32_t part_free, n_parts;
+    ArrayRequest *backlog_first, *backlog_last; /* for want of parts */
+    ArrayRequest *done_first, *done_last;
+    uint64_t outstanding;
+
+    ArrayStats stats;
+};
+
+/* ---- map.c ------------------------------------------------------------- */
+
+/* Where a page of the array lies. */
+uint32_t array_map(const Array *a, uint64_t number, uint64_t *offset_bytes);
+
+/* ---- gclock.c ---------------------------------------------------------- */
+
+static inline uint32_t set_first(const Array *a, uint32_t set)
+{
+    return set * (uint32_t)a->config.set_pages;
+}
+
+void array_hit(Array *a, uint32_t page);
+/* Section 3.3.1; unique in a set, small when the page goes soon. */
+uint32_t array_distance(const Array *a, uint32_t page);
+/* 0 (stays longest) to set_pages - 1 (goes next). */
+uint32_t array_flush_score(const Array *a, uint32_t page);
+/* Of the pages whose flags under mask are value, the one that goes first. */
+uint32_t array_nearest(const Array *a, uint32_t set, uint8_t mask,
+                       uint8_t value);
+/*
+ * A page to take for another one: nobody's or clean, swept to as GClock does.
+ * NONE: there is none now.
+ */
+uint32_t array_victim(Array *a, uint32_t set);
+/* The page to write so that one becomes clean, or NONE. */
+uint32_t array_dirty_victim(const Array *a, uint32_t set);
+
+/* ---- cache.c ----------------------------------------------------------- */
+
+uint32_t array_set_of(const Array *a, uint64_t number);
+uint32_t array_find(const Array *a, uint32_t set, uint64_t number);
+/* Serve a part; false: it must wait in its set.  first: it never waited. */
+bool array_part_run(Array *a, const Part *part, bool first);
+void array_part_wait(Array *a, uint32_t part);
+/* Something in the set changed: serve who can be served, in order. */
+void array_set_run(Array *a, uint32_t set);
+void array_read_done(Array *a, uint32_t page, int error);
+
+/* ---- writeback.c ------------------------------------------------------- */
+
+static inline bool page_listed(const Array *a, uint32_t page)
+{
+    return (a->flags[page] & (PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING)) ==
+           PAGE_DIRTY;
+}
+
+/* Before its contents change: a write under way keeps the old ones. */
+void array_page_unshare(Array *a, uint32_t page, bool whole);
+void array_page_dirtied(Array *a, uint32_t page);
+/* To the high-priority queue; it is listed. */
+void array_page_write_soon(Array *a, uint32_t page);
+/* It goes to its drive now. */
+void array_page_writing(Array *a, uint32_t page, ArrayIo *io);
+void array_write_done(Array *a, ArrayIo *io, int error);
+
+/* ---- queue.c ----------------------------------------------------------- */
+
+void array_drive_kick(Array *a, uint32_t drive);
+void array_drive_queue_high(Array *a, uint32_t page);
+void array_drive_queue_low(Array *a, uint32_t entry);
+/* Why it should be dropped: the rule's statistic, or NULL. */
+uint64_t *array_flush_stale(Array *a, uint32_t entry);
+/* Issue what may be issued. */
+void array_drive_run(Array *a, uint32_t drive);
+
+/* ---- flusher.c --------------------------------------------------------- */
+
+/* A page of it became dirty. */
+void array_flusher_consider(Array *a, uint32_t set);
+/* A flush request was discarded, or its write ended. */
+void array_flusher_ended(Array *a);
+void array_entry_free(Array *a, uint32_t entry);
+/* Pay the visits owed. */
+void array_flusher_run(Array *a);
+
+/* ---- barrier.c --------------------------------------------------------- */
+
+void array_barrier_submit(Array *a, ArrayRequest *request);
+/* A page that owed its data to this epoch no longer does. */
+void array_epoch_paid(Array *a, uint64_t epoch);
+/* All that waits for data of this epoch will end with an error. */
+void array_barrier_fail(Array *a, uint64_t epoch);
+/* The last epoch that a barrier waits for; 0: none. */
+uint64_t array_barrier_epoch(const Array *a);
+void array_barrier_run(Array *a);
+void array_drive_flushed(Array *a, uint32_t drive, int error);
+
+/* ---- array.c ----------------------------------------------------------- */
+
+void array_part_end(Array *a, uint32_t part, int error);
+void array_request_end(Array *a, ArrayRequest *request);
+
+static inline void *array_buffer(const Array *a, uint32_t buffer)
+{
+    return a->config.memory ? (char *)a->config.memory +
+                                  (size_t)buffer * a->config.page_bytes : NULL;
+}
+
+#endif /* ARRAY_INTERNAL_H */

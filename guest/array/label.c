@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char magic[8] = "SCARPAR1";
+
+#define CHECKSUM_AT (ARRAY_LABEL_BYTES - 4)
+
+/* CRC-32C, bit by bit: it runs once for each drive. */
+static uint32_t crc32c(const unsigned char *bytes, size_t n)
+{
+    uint32_t crc = UINT32_MAX;
+
+    while (n--) {
+        crc ^= *bytes++;
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+        }
+    }
+    return ~crc;
+}
+
+static unsigned char *put(unsigned char *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) {
+        *at++ = value >> 8 * i;
+    }
+    return at;
+}
+
+static uint64_t get(const unsigned char **at, int bytes)
+{
+    uint64_t value = 0;
+
+    for (int i = 0; i < bytes; i++) {
+        value |= (uint64_t)*(*at)++ << 8 * i;
+    }
+    return value;
+}
+
+void array_label_encode(const ArrayLabel *label,
+                        unsigned char bytes[ARRAY_LABEL_BYTES])
+{
+    unsigned char *at = bytes;
+
+    memset(bytes, 0, ARRAY_LABEL_BYTES);
+    memcpy(at, magic, sizeof(magic));
+    at += sizeof(magic);
+    memcpy(at, label->array, sizeof(label->array));
+    at += sizeof(label->array);
+    at = put(at, label->n_drives, 4);
+    at = put(at, label->index, 4);
+    at = put(at, label->drive_bytes, 8);
+    at = put(at, label->data_offset_bytes, 8);
+    at = put(at, label->page_bytes, 8);
+    put(at, label->stripe_bytes, 8);
+    put(bytes + CHECKSUM_AT, crc32c(bytes, CHECKSUM_AT), 4);
+}
+
+ArrayLabelState array_label_decode(const unsigned char *bytes,
+                                   ArrayLabel *label, char *error)
+{
+    const unsigned char *at = bytes + CHECKSUM_AT;
+
+    if (memcmp(bytes, magic, sizeof(magic))) {
+        snprintf(error, ARRAY_ERROR_BYTES, "has no label of an array");
+        return ARRAY_LABEL_NONE;
+    }
+    if (get(&at, 4) != crc32c(bytes, CHECKSUM_AT)) {
+        snprintf(error, ARRAY_ERROR_BYTES, "its label's checksum is wrong");
+        return ARRAY_LABEL_DAMAGED;
+    }
+    at = bytes + sizeof(magic);
+    memcpy(label->array, at, sizeof(label->array));
+    at += sizeof(label->array);
+    label->n_drives = get(&at, 4);
+    label->index = get(&at, 4);
+    label->drive_bytes = get(&at, 8);
+    label->data_offset_bytes = get(&at, 8);
+    label->page_bytes = get(&at, 8);
+    label->stripe_bytes = get(&at, 8);
+    if (!label->n_drives || label->n_drives > ARRAY_MAX_DRIVES ||
+        label->index >= label->n_drives ||
+        label->data_offset_bytes < ARRAY_LABEL_BYTES) {
+        snprintf(error, ARRAY_ERROR_BYTES, "its label says drive %" PRIu32
+                 " of %" PRIu32 ", data from byte %" PRIu64, label->index,
+                 label->n_drives, label->data_offset_bytes);
+        return ARRAY_LABEL_DAMAGED;
+    }
+    return ARRAY_LABEL_GOOD;
+}
+
+static bool same_layout(const ArrayLabel *a, const ArrayLabel *b)
+{
+    return a->drive_bytes == b->drive_bytes &&
+           a->data_offset_bytes == b->data_offset_bytes &&
+           a->page_bytes == b->page_bytes && a->stripe_bytes == b->stripe_bytes;
+}
+
+bool array_label_set(const ArrayLabel *labels, const uint64_t *drive_bytes,
+                     uint32_t n, uint32_t *order, char *error)
+{
+    bool seen[ARRAY_MAX_DRIVES] = { false };
+
+    if (!n || n > ARRAY_MAX_DRIVES || labels[0].n_drives != n) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%" PRIu32 " drives given, but the "
+                 "array has %" PRIu32, n, n ? labels[0].n_drives : 0);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const ArrayLabel *label = &labels[i];
+
+        if (memcmp(label->array, labels[0].array, sizeof(label->array)) ||
+            label->n_drives != n) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
+                     "given belongs to another array than the first", i);
+            return false;
+        }
+        if (!same_layout(label, &labels[0])) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
+                     "given is laid out otherwise than the first", i);
+            return false;
+        }
+        if (label->drive_bytes != drive_bytes[i]) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
+                     "given has %" PRIu64 " bytes, its label says %" PRIu64, i,
+                     drive_bytes[i], label->drive_bytes);
+            return false;
+        }
+        if (label->index >= n || seen[label->index]) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
+                     "given is number %" PRIu32 " of the array, as another is",
+                     i, label->index);
+            return false;
+        }
+        seen[label->index] = true;
+        order[label->index] = i;
+    }
+    return true;
+}

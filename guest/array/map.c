@@ -1,0 +1,18 @@
+/*
+ * Data mapping (section 3.1): unit u of the array is unit u / N of drive
+ * u mod N, as in RAID-0.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+uint32_t array_map(const Array *a, uint64_t number, uint64_t *offset_bytes)
+{
+    uint64_t unit = number / a->stripe_pages;
+    uint64_t on_drive = unit / a->config.n_drives * a->stripe_pages +
+                        number % a->stripe_pages;
+
+    *offset_bytes = a->config.data_offset_bytes +
+                    on_drive * a->config.page_bytes;
+    return unit % a->config.n_drives;
+}

@@ -1,0 +1,229 @@
+/*
+ * scarp-array: the array's core on simulated drives
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "sim.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const sim_mode_names[SIM_MODES] = {
+    "independent", "striped", "cached", "flusher",
+};
+
+static char *description, *scheme, *params, *keys, *mode, *workload, *json,
+            *images;
+static char **overrides;
+static int64_t seed = 1, drives = 6, threads, depth = 32, drive_slots = 128,
+               host_ns = 2000, read_permille, request_bytes = 4096,
+               fill_permille = 800, warmup = -1, requests = 100000,
+               barrier_every;
+static gboolean fresh, list;
+
+static const GOptionEntry entries[] = {
+    { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
+      "the drives, all alike", "FILE" },
+    { "scheme", 's', 0, G_OPTION_ARG_STRING, &scheme,
+      "their GC scheme (baseline)", "NAME" },
+    { "params", 'p', 0, G_OPTION_ARG_STRING, &params, "its parameters",
+      "KEY=VALUE,..." },
+    { "override", 'o', 0, G_OPTION_ARG_STRING_ARRAY, &overrides,
+      "a key of the description; repeatable", "GROUP.KEY=VALUE" },
+    { "keys", 'k', 0, G_OPTION_ARG_STRING, &keys,
+      "of the array; --list shows them", "KEY=VALUE,..." },
+    { "mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
+      "independent, striped, cached or flusher (flusher)", "NAME" },
+    { "drives", 'n', 0, G_OPTION_ARG_INT64, &drives, "(6)", "N" },
+    { "threads", 0, 0, G_OPTION_ARG_INT64, &threads,
+      "of the application (0: one a drive)", "N" },
+    { "depth", 'q', 0, G_OPTION_ARG_INT64, &depth,
+      "requests that each has outstanding (32)", "N" },
+    { "drive-slots", 0, 0, G_OPTION_ARG_INT64, &drive_slots,
+      "I/O on a drive at once, without a cache (128)", "N" },
+    { "host-ns", 0, 0, G_OPTION_ARG_INT64, &host_ns,
+      "a thread's time for a request (2000)", "N" },
+    { "workload", 'w', 0, G_OPTION_ARG_STRING, &workload,
+      "uniform or zipf, of exponent 1 (uniform)", "NAME" },
+    { "read-permille", 0, 0, G_OPTION_ARG_INT64, &read_permille, "(0)", "N" },
+    { "request-bytes", 0, 0, G_OPTION_ARG_INT64, &request_bytes,
+      "a page, or a divisor of one (4096)", "N" },
+    { "fill-permille", 0, 0, G_OPTION_ARG_INT64, &fill_permille,
+      "of each drive that is written and then addressed (800)", "N" },
+    { "fresh", 0, 0, G_OPTION_ARG_NONE, &fresh,
+      "drives that were never written", NULL },
+    { "images", 0, 0, G_OPTION_ARG_FILENAME, &images,
+      "aged drives are kept there, and taken from there", "FOLDER" },
+    { "warmup", 0, 0, G_OPTION_ARG_INT64, &warmup,
+      "requests before those that count (-1: four times the cache's pages)",
+      "N" },
+    { "requests", 'r', 0, G_OPTION_ARG_INT64, &requests,
+      "that count (100000)", "N" },
+    { "barrier-every", 0, 0, G_OPTION_ARG_INT64, &barrier_every,
+      "requests of a thread, which then flushes and waits (0: never)", "N" },
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "of everything (1)", "N" },
+    { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json,
+      "where the results go (standard output)", "FILE" },
+    { "list", 0, 0, G_OPTION_ARG_NONE, &list, "the array's keys", NULL },
+    { NULL }
+};
+
+static bool in_range(const char *name, int64_t value, int64_t min, int64_t max,
+                     GError **error)
+{
+    if (value >= min && value <= max) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "--%s=%" G_GINT64_FORMAT ": must be from %" G_GINT64_FORMAT
+                " to %" G_GINT64_FORMAT, name, value, min, max);
+    return false;
+}
+
+static bool one_of(const char *name, const char *value,
+                   const char *const *names, uint32_t n, uint32_t *index,
+                   GError **error)
+{
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (*index = 0; *index < n; (*index)++) {
+        if (!strcmp(value, names[*index])) {
+            return true;
+        }
+        g_string_append_printf(allowed, "%s %s", *index ? "," : "",
+                               names[*index]);
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "--%s=%s: allowed:%s",
+                name, value, allowed->str);
+    return false;
+}
+
+static bool ranges(GError **error)
+{
+    return in_range("drives", drives, 1, ARRAY_MAX_DRIVES, error) &&
+           in_range("threads", threads, 0, 4096, error) &&
+           in_range("depth", depth, 1, 1 << 20, error) &&
+           in_range("drive-slots", drive_slots, 1, 1 << 20, error) &&
+           in_range("host-ns", host_ns, 0, 1000000000, error) &&
+           in_range("read-permille", read_permille, 0, 1000, error) &&
+           in_range("request-bytes", request_bytes, 1, 65536, error) &&
+           in_range("fill-permille", fill_permille, 1, 1000, error) &&
+           in_range("warmup", warmup, -1, G_MAXINT32, error) &&
+           in_range("requests", requests, 1, G_MAXINT32, error) &&
+           in_range("barrier-every", barrier_every, 0, G_MAXINT32, error) &&
+           in_range("seed", seed, 0, G_MAXINT32, error);
+}
+
+static bool options(SimOptions *o, GError **error)
+{
+    static const char *const workloads[] = { "uniform", "zipf" };
+    uint32_t chosen_mode, chosen_workload;
+
+    if (!description) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--description=FILE: must be given");
+        return false;
+    }
+    if (!ranges(error) ||
+        !one_of("mode", mode ? mode : "flusher", sim_mode_names, SIM_MODES,
+                &chosen_mode, error) ||
+        !one_of("workload", workload ? workload : "uniform", workloads, 2,
+                &chosen_workload, error)) {
+        return false;
+    }
+    if (chosen_mode == SIM_INDEPENDENT && threads && threads % drives) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--threads=%" G_GINT64_FORMAT ": must be a multiple of "
+                    "--drives=%" G_GINT64_FORMAT " with --mode=independent",
+                    threads, drives);
+        return false;
+    }
+    if (barrier_every && chosen_mode < SIM_CACHED) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--barrier-every: needs --mode=cached or flusher");
+        return false;
+    }
+    if (request_bytes % 512 && chosen_mode < SIM_CACHED) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--request-bytes=%" G_GINT64_FORMAT ": drives take "
+                    "multiples of 512; other sizes need --mode=cached or "
+                    "flusher", request_bytes);
+        return false;
+    }
+    *o = (SimOptions) {
+        .mode = chosen_mode, .description = description,
+        .scheme = scheme ? scheme : "baseline", .params = params,
+        .keys = keys, .seed = seed, .drives = drives, .threads = threads,
+        .depth = depth, .drive_slots = drive_slots, .host_ns = host_ns,
+        .zipf = chosen_workload, .read_permille = read_permille,
+        .request_bytes = request_bytes, .fill_permille = fill_permille,
+        .fresh = fresh, .images = images,
+        .warmup = warmup < 0 ? UINT64_MAX : (uint64_t)warmup,
+        .requests = requests, .barrier_every = barrier_every,
+    };
+    return true;
+}
+
+static void print_keys(void)
+{
+    for (size_t i = 0; i < array_key_count; i++) {
+        const ArrayKey *key = &array_keys[i];
+
+        printf("%-16s %s (%" G_GUINT64_FORMAT "; %" G_GUINT64_FORMAT " to %"
+               G_GUINT64_FORMAT ")\n", key->name, key->help, key->fallback,
+               key->min, key->max);
+    }
+}
+
+static bool run(GError **error)
+{
+    g_autofree char *joined = overrides ? g_strjoinv(",", overrides) : NULL;
+    g_autofree char *text = NULL;
+    SimOptions o;
+    SimResult result = { 0 };
+
+    if (!options(&o, error)) {
+        return false;
+    }
+    o.overrides = joined;
+    if (!sim_run(&o, &result, error)) {
+        sim_result_clear(&result);
+        return false;
+    }
+    text = sim_json(&o, &result);
+    sim_result_clear(&result);
+    if (json) {
+        return g_file_set_contents(json, text, -1, error);
+    }
+    if (fputs(text, stdout) < 0 || fflush(stdout)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "standard output: cannot be written");
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+    g_autoptr(GError) error = NULL;
+
+    setlocale(LC_ALL, "");
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_set_summary(context,
+        "An application's threads on an array of simulated drives.");
+    if (g_option_context_parse(context, &argc, &argv, &error) && argc > 1) {
+        g_set_error(&error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "%s: no such argument", argv[1]);
+    }
+    if (!error && list) {
+        print_keys();
+        return 0;
+    }
+    if (error || !run(&error)) {
+        fprintf(stderr, "scarp-array: %s\n", error->message);
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The array paper's rows 5a to 5g on simulated drives: runs what is missing, prints the verdicts.
+
+Results are kept in a folder, one file for each command, so that a run can be interrupted and more
+seeds added. What the paper leaves open was chosen before: docs/papers/safs.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import hashlib
+import itertools
+import json
+import math
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+DRIVE = HERE / "safs.ini"
+# Student's t, two-sided 95 %, by degrees of freedom.
+T95 = (0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+A_DRIVE = 50_000  # measured requests, a drive
+READS = (0, 200, 400, 600, 800)
+SYNCHRONOUS = ("--threads", "32", "--depth", "1")
+SCHEME = "baseline"  # the drives' own, --scheme
+DEPTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A point of an experiment; a seed makes a command of it."""
+
+    drives: int
+    mode: str
+    options: tuple[str, ...] = ()
+    a_drive: int = A_DRIVE
+
+    def command(self, seed: int) -> list[str]:
+        scheme = () if SCHEME == "baseline" or "-s" in self.options else ("-s", SCHEME)
+        return [
+            *scheme,
+            *("-d", str(DRIVE), "-m", self.mode, "-n", str(self.drives), "--seed", str(seed)),
+            *("-r", str(self.a_drive * self.drives), *self.options),
+        ]
+
+
+def _w(name: str) -> tuple[str, ...]:
+    return ("-w", name)
+
+
+def _striped(drives: int, workload: str, depth: int) -> Run:
+    # Long enough that each of the many outstanding requests ends several times.
+    options = (*_w(workload), "--depth", str(depth), "--fill-permille", "600")
+    warmup = str(drives * max(16_384, 4 * depth))
+    return Run(drives, "striped", (*options, "--warmup", warmup), max(A_DRIVE, 50 * depth))
+
+
+def _experiments(n: int) -> dict[str, list[Run]]:
+    one = ("--depth", "128")
+    fills = [Run(1, "independent", (*one, "--fill-permille", str(f))) for f in (400, 600, 800)]
+    fresh = Run(1, "independent", (*one, "-s", "ideal", "--fresh"))
+    limits = [Run(n, "independent", _w(w)) for w in ("uniform", "zipf")]
+    alone = [
+        Run(n, "independent", (*_w(w), *one, "--fill-permille", "600")) for w in ("uniform", "zipf")
+    ]
+    modes = ("cached", "flusher")
+    return {
+        "5a": [fresh, *fills],
+        "5b": [_striped(d, "uniform", 128) for d in (1, 6, 12, 18)],
+        "5c": [
+            *limits,
+            *(Run(n, m, _w(w)) for m in modes for w in ("uniform", "zipf")),
+            *(Run(n, m, (*_w(w), *SYNCHRONOUS)) for m in modes for w in ("uniform", "zipf")),
+        ],
+        "5d": [
+            Run(n, m, (*_w(w), "--request-bytes", "128"))
+            for m in modes
+            for w in ("uniform", "zipf")
+        ],
+        "5e": [Run(n, m, ("--read-permille", str(r))) for m in modes for r in READS],
+        "5f": [
+            *(Run(n, m, (*_w("zipf"), "--read-permille", str(r))) for m in modes for r in READS),
+            # The other reading of "without the flusher": without clean-first eviction either.
+            *(
+                Run(n, "cached", (*_w("zipf"), "--read-permille", str(r), "-k", "clean_first=0"))
+                for r in READS
+            ),
+        ],
+        "5g": [*alone, *(_striped(n, w, d) for w in ("uniform", "zipf") for d in DEPTHS)],
+    }
+
+
+@dataclass
+class Store:
+    """Results by command; the engine and the core are those of the program."""
+
+    program: Path
+    folder: Path
+    loaded: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def _path(self, command: list[str]) -> Path:
+        text = "\0".join(command).replace(str(DRIVE), DRIVE.read_text(encoding="utf-8"))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+        return self.folder / "results" / f"{digest}.json"
+
+    def make(self, run: Run, seed: int) -> None:
+        command = run.command(seed)
+        path = self._path(command)
+        if path.exists():
+            return
+        images = ["--images", str(self.folder / "images")]
+        done = subprocess.run(
+            [str(self.program), *command, *images], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+        made = path.with_suffix(".part")
+        made.write_text(done.stdout, encoding="utf-8")
+        made.rename(path)
+
+    def get(self, run: Run, seed: int) -> dict[str, Any]:
+        path = self._path(run.command(seed))
+        key = path.name
+        if key not in self.loaded:
+            self.loaded[key] = json.loads(path.read_text(encoding="utf-8"))
+        return self.loaded[key]
+
+
+@dataclass(frozen=True)
+class Interval:
+    mean: float
+    half: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.1f} % ± {self.half:.1f}"
+
+    @property
+    def low(self) -> float:
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.half
+
+
+def _interval(values: list[float]) -> Interval:
+    n = len(values)
+    if n < 2:
+        return Interval(values[0], math.inf)
+    t = T95[n - 1] if n <= len(T95) else 1.96
+    return Interval(statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(n))
+
+
+class Table:
+    def __init__(self, store: Store, seeds: list[int], n: int) -> None:
+        self.store = store
+        self.seeds = seeds
+        self.n = n
+        self.lines = ["| row | what | here | holds when | |", "|---|---|---|---|---|"]
+
+    def iops(self, run: Run) -> list[float]:
+        return [self.store.get(run, seed)["iops_per_drive"] for seed in self.seeds]
+
+    def mean(self, run: Run) -> float:
+        return statistics.fmean(self.iops(run))
+
+    def gain(self, run: Run, base: Run) -> Interval:
+        """Percent by which run is faster, seed by seed."""
+        pairs = zip(self.iops(run), self.iops(base), strict=True)
+        return _interval([100 * (a / b - 1) for a, b in pairs])
+
+    def add(self, row: str, what: str, here: str, when: str, holds: bool | None) -> None:
+        verdict = "" if holds is None else "holds" if holds else "**does not hold**"
+        self.lines.append(f"| {row} | {what} | {here} | {when} | {verdict} |")
+
+
+def _row_5a(t: Table, runs: list[Run]) -> None:
+    fresh, *fills = runs
+    falls = all(t.gain(b, a).high < 0 for a, b in itertools.pairwise(runs))
+    here = " / ".join(f"{t.mean(r) / t.mean(fresh):.2f}" for r in fills)
+    here += f" of {t.mean(fresh):.0f}"
+    t.add("5a", "40/60/80 % full, of the maximum", here, "falls in that order", falls)
+
+
+def _row_5b(t: Table, runs: list[Run]) -> None:
+    falls = all(t.gain(b, a).high < 0 for a, b in itertools.pairwise(runs))
+    here = " / ".join(f"{t.mean(r):.0f}" for r in runs)
+    t.add("5b", "writes/s a drive, 1/6/12/18 drives", here, "falls with N", falls)
+
+
+def _row_5c(t: Table, runs: list[Run]) -> None:
+    limits = {"uniform": runs[0], "zipf": runs[1]}
+    for how in ((), SYNCHRONOUS):
+        for workload, limit in limits.items():
+            options = (*_w(workload), *how)
+            off, on = Run(t.n, "cached", options), Run(t.n, "flusher", options)
+            gap = t.gain(on, limit)
+            what = f"{workload}, {'synchronous' if how else 'asynchronous'}"
+            here = f"{t.mean(off):.0f} → {t.mean(on):.0f} ({t.gain(on, off)}); "
+            here += f"independent {t.mean(limit):.0f} ({gap})"
+            t.add("5c", what, here, "at most 5 % below independent drives", gap.low > -5)
+
+
+def _row_5d(t: Table, runs: list[Run]) -> None:
+    for off, on in zip(runs[:2], runs[2:], strict=True):
+        gain = t.gain(on, off)
+        here = f"{t.mean(off):.0f} → {t.mean(on):.0f} ({gain})"
+        t.add("5d", f"128 bytes, {on.options[1]}", here, "> +15 %", gain.low > 15)
+
+
+def _row_5e(t: Table, runs: list[Run]) -> None:
+    for off, on, reads in zip(runs[:5], runs[5:], READS, strict=True):
+        gain = t.gain(on, off)
+        here = f"{t.mean(off):.0f} → {t.mean(on):.0f} ({gain}); reads' p99 {_p99(t, off, on)}"
+        holds = gain.low > 30 if reads == 400 else None
+        t.add("5e", f"{reads / 10:.0f} % reads", here, "> +30 % at 40 %", holds)
+
+
+def _p99(t: Table, *runs: Run) -> str:
+    of = [
+        statistics.fmean(t.store.get(r, s)["read_latency"]["p99_ns"] for s in t.seeds) for r in runs
+    ]
+    return " → ".join(f"{ns / 1e6:.2f} ms" for ns in of)
+
+
+def _row_5f(t: Table, runs: list[Run]) -> None:
+    for base, name in ((0, ""), (10, ", against plain GClock")):
+        for number, reads in enumerate(READS):
+            off, on = runs[base + number], runs[5 + number]
+            extra, hits = [], []
+            for seed in t.seeds:
+                a, b = t.store.get(off, seed)["array"], t.store.get(on, seed)["array"]
+                extra.append(100 * (b["written"] / a["written"] - 1))
+                hits.append(100 * (_hits(b) - _hits(a)))
+            more, rise = _interval(extra), _interval(hits)
+            here = f"written {more}; hits {rise.mean:+.2f} points ± {rise.half:.2f}"
+            what = f"Zipf, {reads / 10:.0f} % reads{name}"
+            holds = more.high < 5 and rise.low >= 0 if base == 0 else None
+            t.add("5f", what, here, "< 5 %; >= 0", holds)
+
+
+def _hits(array: dict[str, int]) -> float:
+    return array["hits"] / (array["hits"] + array["misses"])
+
+
+def _row_5g(t: Table, runs: list[Run]) -> None:
+    need, of_most = {}, {}
+    for number, workload in enumerate(("uniform", "zipf")):
+        points = runs[2 + number * len(DEPTHS) : 2 + (number + 1) * len(DEPTHS)]
+        limit = t.mean(runs[number])
+        shares = [t.mean(p) / limit for p in points]
+        grows = t.gain(points[-1], points[0]).low > 0
+        need[workload] = _enough(t, shares, 0.95)
+        of_most[workload] = _enough(t, shares, 0.95 * max(shares))
+        here = ", ".join(f"{d * t.n}: {s:.2f}" for d, s in zip(DEPTHS, shares, strict=True))
+        here += f" of {limit:.0f}; 95 % at {need[workload]}"
+        t.add("5g", f"parallel writes, {workload}", here, "grows with them", grows)
+    for of, name in ((need, "independent drives"), (of_most, "the most")):
+        here = f"{of['uniform']} and {of['zipf']}"
+        # Compared with the maximum, as the paper's text says; the other is shown beside it.
+        holds = of["uniform"] > of["zipf"] if of is of_most else None
+        t.add("5g", f"for 95 % of {name}, uniform and Zipf", here, "uniform needs more", holds)
+
+
+def _enough(t: Table, shares: list[float], wanted: float) -> float:
+    enough = [d * t.n for d, share in zip(DEPTHS, shares, strict=True) if share >= wanted]
+    return enough[0] if enough else math.inf
+
+
+ROWS = {
+    "5a": _row_5a,
+    "5b": _row_5b,
+    "5c": _row_5c,
+    "5d": _row_5d,
+    "5e": _row_5e,
+    "5f": _row_5f,
+    "5g": _row_5g,
+}
+
+
+def main() -> int:
+    global SCHEME
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", type=Path, help="scarp-array, built by build.sh")
+    parser.add_argument("folder", type=Path, help="for results and images of aged drives")
+    parser.add_argument("--rows", default=",".join(ROWS), help="(all)")
+    parser.add_argument("--scheme", default=SCHEME, help="of the drives (baseline)")
+    parser.add_argument("--seeds", type=int, default=10, help="(10)")
+    parser.add_argument("--drives", type=int, default=18, help="of rows 5c to 5g (18)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once (1)")
+    arguments = parser.parse_args()
+    SCHEME = arguments.scheme
+    wanted = arguments.rows.split(",")
+    unknown = [row for row in wanted if row not in ROWS]
+    if unknown or not 1 <= arguments.seeds <= 1000:
+        names = ", ".join(ROWS)
+        print(f"rows.py: --rows: of {names}; --seeds: 1 to 1000", file=sys.stderr)
+        return 1
+    for name in ("results", "images"):
+        (arguments.folder / name).mkdir(parents=True, exist_ok=True)
+    store = Store(arguments.program.resolve(), arguments.folder)
+    seeds = list(range(1, arguments.seeds + 1))
+    experiments = _experiments(arguments.drives)
+    # Each seed as a whole, so that an interrupted run has whole seeds.
+    todo = [(run, seed) for seed in seeds for row in wanted for run in experiments[row]]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for done, _ in enumerate(pool.map(lambda point: store.make(*point), todo), 1):
+            if done % 20 == 0:
+                print(f"{done} of {len(todo)}", file=sys.stderr, flush=True)
+    table = Table(store, seeds, arguments.drives)
+    for row in wanted:
+        ROWS[row](table, experiments[row])
+    print("\n".join(table.lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

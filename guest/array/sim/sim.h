@@ -1,0 +1,108 @@
+/*
+ * The array's core on simulated drives: what the program's files share.
+ *
+ * One thread, one clock, in whole nanoseconds; the same options give the same
+ * bytes.  Uses the engine through its public header only.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef ARRAY_SIM_H
+#define ARRAY_SIM_H
+
+#include "../array.h"
+#include "scarp.h"
+
+#include <glib.h>
+
+typedef enum {
+    SIM_INDEPENDENT, /* each drive has threads of its own, no array */
+    SIM_STRIPED,     /* striped over the drives, no cache */
+    SIM_CACHED,      /* the array without its flusher */
+    SIM_FLUSHER,     /* the array */
+    SIM_MODES
+} SimMode;
+
+extern const char *const sim_mode_names[SIM_MODES];
+
+typedef struct {
+    SimMode mode;
+    const char *description; /* of the drives */
+    const char *scheme;
+    const char *params;
+    const char *overrides;
+    const char *keys;        /* of the array */
+    uint64_t seed;
+    uint32_t drives;
+    uint32_t threads;        /* 0: one a drive */
+    uint32_t depth;          /* requests outstanding in each */
+    uint32_t drive_slots;    /* without a cache: I/O on a drive at once */
+    int64_t host_ns;         /* a thread's time for a request */
+    bool zipf;               /* exponent 1; else uniform */
+    uint32_t read_permille;
+    uint32_t request_bytes;  /* a page, or a divisor of one */
+    uint32_t fill_permille;  /* of the drives: aged so, and addressed */
+    bool fresh;              /* not aged: no collection has ever happened */
+    const char *images;      /* folder of aged drives, or NULL */
+    uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
+    uint64_t requests;       /* measured */
+    uint64_t barrier_every;  /* requests of a thread, which waits; 0: never */
+} SimOptions;
+
+/* ---- workload.c -------------------------------------------------------- */
+
+/* A generator of its own, so that results do not depend on a library's. */
+typedef struct {
+    uint64_t state;
+} SimRandom;
+
+uint64_t sim_random(SimRandom *random);
+uint64_t sim_below(SimRandom *random, uint64_t n); /* uniform in [0, n) */
+/* Rank 0 … n - 1 with weight 1 / (rank + 1), exactly, in integers only. */
+uint64_t sim_zipf(SimRandom *random, uint64_t n);
+/* Where a rank lies: ranks next to each other lie far apart. */
+uint64_t sim_scatter(uint64_t rank, uint64_t n);
+
+/* ---- drives.c ---------------------------------------------------------- */
+
+typedef struct SimDrives SimDrives;
+
+/* A command came to its end.  It may submit others. */
+typedef void SimDriveDone(void *opaque, ScarpCmd *cmd);
+
+SimDrives *sim_drives_new(const SimOptions *options, SimDriveDone *done,
+                          void *opaque, GError **error);
+void sim_drives_free(SimDrives *drives);
+uint64_t sim_drives_bytes(const SimDrives *drives); /* of each */
+ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
+void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
+                       int64_t now_ns);
+/* Time of the next event of any of them. */
+int64_t sim_drives_next_ns(const SimDrives *drives);
+/* Let what is due at now_ns happen, and what follows at that time. */
+void sim_drives_run(SimDrives *drives, int64_t now_ns);
+/* Commands that sim_drives_submit() brought to an end at once. */
+void sim_drives_reap(SimDrives *drives);
+/* All at rest, laws checked; else *error. */
+bool sim_drives_end(SimDrives *drives, GError **error);
+
+/* ---- run.c ------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t completed; /* in the measured part */
+    int64_t ns;         /* its length */
+    int64_t end_ns;     /* on the drives' clock, all at rest */
+    GArray *read_ns, *write_ns, *barrier_ns; /* latencies (int64_t), sorted */
+    ArrayStats array;   /* of the measured part; zeroes without an array */
+    struct {
+        uint64_t reads, writes; /* commands completed by the drive */
+        uint64_t amplification_milli, gc_runs, gc_busy_ns;
+    } drive[ARRAY_MAX_DRIVES];
+} SimResult;
+
+/* False and *error set: nothing in result is to be used. */
+bool sim_run(const SimOptions *options, SimResult *result, GError **error);
+void sim_result_clear(SimResult *result);
+/* One line, g_free() it. */
+char *sim_json(const SimOptions *options, const SimResult *result);
+
+#endif /* ARRAY_SIM_H */

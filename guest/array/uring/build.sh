@@ -1,0 +1,21 @@
+#!/bin/sh
+# Builds the array's programs on liburing: sh build.sh FOLDER [FIO], with FIO the configured sources
+# of the fio that is to load array-fio.so.  CC and CFLAGS are heeded.
+# SPDX-License-Identifier: GPL-2.0-or-later
+set -eu
+array=$(cd "$(dirname "$0")/.." && pwd)
+folder=$1
+fio=${2-}
+mkdir -p "$folder"
+: "${CC:=cc}" "${CFLAGS:=-O2 -g}"
+core=$(find "$array" -maxdepth 1 -name '*.c')
+flags="-std=gnu11 -Wall -Wextra -Werror -I$array -I$array/uring"
+# shellcheck disable=SC2086
+$CC $flags $CFLAGS -o "$folder/array-format" "$array/uring/format.c" "$array/uring/drives.c" $core
+if [ -n "$fio" ]; then
+    # fio's headers have warnings of their own, and compile as its own sources do.
+    # shellcheck disable=SC2086
+    $CC $flags -Wno-error -w $CFLAGS -D_GNU_SOURCE -include "$fio/config-host.h" -I"$fio" -shared -fPIC \
+        -o "$folder/array-fio.so" "$array/uring/fio.c" "$array/uring/uring.c" "$array/uring/drives.c" \
+        $core -luring -lpthread
+fi

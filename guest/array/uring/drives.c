@@ -1,0 +1,273 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#define _GNU_SOURCE /* O_DIRECT */
+#include "drives.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool failed(char *error, const char *path, const char *what)
+{
+    snprintf(error, ARRAY_ERROR_BYTES, "%.100s: %s: %s", path, what,
+             strerror(errno));
+    return false;
+}
+
+/*
+ * -1, and errno is set.  Of a block device, O_EXCL means that nothing else
+ * claims it; files have a lock.
+ */
+static int claim(const char *path)
+{
+    int fd = open(path, O_RDWR | O_DIRECT | O_EXCL | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+        close(fd);
+        errno = EBUSY;
+        fd = -1;
+    }
+    return fd;
+}
+
+/* -1 on errors. */
+static int open_one(const char *path, uint64_t *bytes, char *error)
+{
+    struct stat st;
+    int fd = claim(path);
+
+    /* The rings of a process that was killed go a little after it. */
+    for (int i = 0; fd < 0 && errno == EBUSY && i < 100; i++) {
+        usleep(10000);
+        fd = claim(path);
+    }
+    if (fd < 0) {
+        failed(error, path, errno == EBUSY ? "is in use" : "cannot be opened");
+        return -1;
+    }
+    if (fstat(fd, &st)) {
+        failed(error, path, "cannot be looked at");
+    } else if (S_ISREG(st.st_mode)) {
+        *bytes = st.st_size;
+        return fd;
+    } else if (!S_ISBLK(st.st_mode)) {
+        snprintf(error, ARRAY_ERROR_BYTES,
+                 "%.100s: must be a block device or a file", path);
+    } else if (ioctl(fd, BLKGETSIZE64, bytes)) {
+        failed(error, path, "has no size");
+    } else {
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+static bool open_all(ArrayDrives *drives, const char *const *paths, uint32_t n,
+                     char *error)
+{
+    drives->n = 0;
+    if (!n || n > ARRAY_MAX_DRIVES) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%" PRIu32 " drives: must be from 1 "
+                 "to %d", n, ARRAY_MAX_DRIVES);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        drives->fd[i] = open_one(paths[i], &drives->bytes[i], error);
+        if (drives->fd[i] < 0) {
+            array_drives_close(drives);
+            return false;
+        }
+        drives->n++;
+    }
+    return true;
+}
+
+void array_drives_close(ArrayDrives *drives)
+{
+    for (uint32_t i = 0; i < drives->n; i++) {
+        /* A ring that had it registered keeps it open for a while. */
+        flock(drives->fd[i], LOCK_UN);
+        close(drives->fd[i]);
+    }
+    drives->n = 0;
+}
+
+static bool read_label(int fd, const char *path, unsigned char *buffer,
+                       ArrayLabel *label, ArrayLabelState *state, char *error)
+{
+    char why[ARRAY_ERROR_BYTES];
+    ssize_t n = pread(fd, buffer, ARRAY_LABEL_BYTES, 0);
+
+    if (n < 0) {
+        return failed(error, path, "cannot be read");
+    }
+    if (n != ARRAY_LABEL_BYTES) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%.100s: too small", path);
+        return false;
+    }
+    *state = array_label_decode(buffer, label, why);
+    if (*state != ARRAY_LABEL_GOOD) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%.100s: %.120s", path, why);
+    }
+    return true;
+}
+
+static bool may_format(const ArrayDrives *drives, const char *const *paths,
+                       unsigned char *buffer, bool force, char *error)
+{
+    for (uint32_t i = 0; i < drives->n; i++) {
+        ArrayLabelState state;
+        ArrayLabel label;
+
+        if (!read_label(drives->fd[i], paths[i], buffer, &label, &state,
+                        error)) {
+            return false;
+        }
+        if (state != ARRAY_LABEL_NONE && !force) {
+            snprintf(error, ARRAY_ERROR_BYTES, "%.100s: belongs to an array; "
+                     "--force makes a new one", paths[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_labels(const ArrayDrives *drives, const char *const *paths,
+                         unsigned char *buffer, ArrayLabel *label, char *error)
+{
+    for (uint32_t i = 0; i < drives->n; i++) {
+        ssize_t n;
+
+        label->index = i;
+        array_label_encode(label, buffer);
+        n = pwrite(drives->fd[i], buffer, ARRAY_LABEL_BYTES, 0);
+        if (n >= 0 && n != ARRAY_LABEL_BYTES) {
+            errno = EIO;
+        }
+        if (n != ARRAY_LABEL_BYTES || fsync(drives->fd[i])) {
+            return failed(error, paths[i], "its label cannot be written");
+        }
+    }
+    return true;
+}
+
+bool array_drives_format(const char *const *paths, uint32_t n,
+                         const char *keys, bool force, char *error)
+{
+    unsigned char *buffer;
+    ArrayConfig config;
+    ArrayDrives drives;
+    ArrayLabel label;
+    bool good;
+
+    array_config_init(&config);
+    if (!array_config_parse(&config, keys, error) ||
+        !open_all(&drives, paths, n, error)) {
+        return false;
+    }
+    config.n_drives = n;
+    config.drive_bytes = drives.bytes;
+    config.data_offset_bytes = ARRAY_DATA_OFFSET;
+    label = (ArrayLabel) {
+        .n_drives = n, .drive_bytes = drives.bytes[0],
+        .data_offset_bytes = ARRAY_DATA_OFFSET,
+        .page_bytes = config.page_bytes, .stripe_bytes = config.stripe_bytes,
+    };
+    buffer = aligned_alloc(ARRAY_LABEL_BYTES, ARRAY_LABEL_BYTES);
+    if (!buffer || getrandom(label.array, sizeof(label.array), 0) !=
+                       sizeof(label.array)) {
+        snprintf(error, ARRAY_ERROR_BYTES, "no memory, or no random numbers");
+        good = false;
+    } else {
+        good = array_config_check(&config, error) &&
+               may_format(&drives, paths, buffer, force, error) &&
+               write_labels(&drives, paths, buffer, &label, error);
+    }
+    free(buffer);
+    array_drives_close(&drives);
+    return good;
+}
+
+/* Put them in the order of striping. */
+static bool order_drives(ArrayDrives *drives, const char *const *paths,
+                         ArrayLabel *labels, unsigned char *buffer,
+                         char *error)
+{
+    ArrayDrives given = *drives;
+    uint32_t order[ARRAY_MAX_DRIVES];
+
+    for (uint32_t i = 0; i < drives->n; i++) {
+        ArrayLabelState state;
+
+        if (!read_label(drives->fd[i], paths[i], buffer, &labels[i], &state,
+                        error) || state != ARRAY_LABEL_GOOD) {
+            return false;
+        }
+    }
+    if (!array_label_set(labels, drives->bytes, drives->n, order, error)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < drives->n; i++) {
+        drives->fd[i] = given.fd[order[i]];
+        drives->bytes[i] = given.bytes[order[i]];
+    }
+    drives->label = labels[order[0]];
+    return true;
+}
+
+bool array_drives_open(ArrayDrives *drives, const char *const *paths,
+                       uint32_t n, char *error)
+{
+    unsigned char *buffer;
+    ArrayLabel *labels;
+    bool good = false;
+
+    if (!open_all(drives, paths, n, error)) {
+        return false;
+    }
+    buffer = aligned_alloc(ARRAY_LABEL_BYTES, ARRAY_LABEL_BYTES);
+    labels = calloc(n, sizeof(*labels));
+    if (buffer && labels) {
+        good = order_drives(drives, paths, labels, buffer, error);
+    } else {
+        snprintf(error, ARRAY_ERROR_BYTES, "no memory");
+    }
+    free(buffer);
+    free(labels);
+    if (!good) {
+        array_drives_close(drives);
+    }
+    return good;
+}
+
+bool array_drives_config(const ArrayDrives *drives, const char *keys,
+                         ArrayConfig *config, char *error)
+{
+    array_config_init(config);
+    config->n_drives = drives->n;
+    config->drive_bytes = drives->bytes;
+    config->data_offset_bytes = drives->label.data_offset_bytes;
+    config->page_bytes = drives->label.page_bytes;
+    config->stripe_bytes = drives->label.stripe_bytes;
+    if (!array_config_parse(config, keys, error)) {
+        return false;
+    }
+    if (config->page_bytes != drives->label.page_bytes ||
+        config->stripe_bytes != drives->label.stripe_bytes) {
+        snprintf(error, ARRAY_ERROR_BYTES, "page_bytes, stripe_bytes: the "
+                 "array was made with %" PRIu64 " and %" PRIu64,
+                 drives->label.page_bytes, drives->label.stripe_bytes);
+        return false;
+    }
+    return array_config_check(config, error);
+}

@@ -1,0 +1,34 @@
+/*
+ * The array on io_uring: a thread and a ring for each drive, and the core in
+ * the thread that calls these functions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef ARRAY_URING_H
+#define ARRAY_URING_H
+
+#include "drives.h"
+
+typedef struct ArrayUring ArrayUring;
+
+/*
+ * Takes the drives over, and closes them, on errors too.  NULL: error is one
+ * line.  All functions below are called by one thread.
+ */
+ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
+                            char *error);
+/* Nothing may be outstanding; flush before, or what is dirty is lost. */
+void array_uring_free(ArrayUring *uring);
+uint64_t array_uring_bytes(const ArrayUring *uring);
+const ArrayStats *array_uring_stats(const ArrayUring *uring);
+
+/* As array_submit(). */
+void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
+/* Hand what has been submitted to the drives, take what they have done. */
+void array_uring_run(ArrayUring *uring);
+/* The same; returns when a drive has done something. */
+void array_uring_wait(ArrayUring *uring);
+/* A request that has ended, in order, or NULL. */
+ArrayRequest *array_uring_reap(ArrayUring *uring);
+
+#endif /* ARRAY_URING_H */

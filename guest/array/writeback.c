@@ -1,0 +1,168 @@
+/*
+ * Dirty pages, from the write that made them so to the end of the I/O that
+ * made them clean, or did not.
+ *
+ * What nobody writes yet is listed, drive by drive, in the order of epochs, so
+ * that a barrier finds what it must wait for at the head of the lists.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#include <string.h>
+
+/* ---- The lists --------------------------------------------------------- */
+
+static void list_add(Array *a, uint32_t page)
+{
+    Page *p = &a->pages[page];
+    Drive *d = &a->drives[p->drive];
+    uint32_t before = d->dirty_last;
+
+    /* Nearly always at the end; not when a write failed. */
+    while (before != NONE && a->pages[before].epoch > p->epoch) {
+        before = a->pages[before].dirty_prev;
+    }
+    p->dirty_prev = before;
+    p->dirty_next = before == NONE ? d->dirty_first :
+                                     a->pages[before].dirty_next;
+    *(before == NONE ? &d->dirty_first : &a->pages[before].dirty_next) = page;
+    *(p->dirty_next == NONE ? &d->dirty_last :
+                              &a->pages[p->dirty_next].dirty_prev) = page;
+}
+
+static void list_remove(Array *a, uint32_t page)
+{
+    Page *p = &a->pages[page];
+    Drive *d = &a->drives[p->drive];
+
+    *(p->dirty_prev == NONE ? &d->dirty_first :
+                              &a->pages[p->dirty_prev].dirty_next) =
+        p->dirty_next;
+    *(p->dirty_next == NONE ? &d->dirty_last :
+                              &a->pages[p->dirty_next].dirty_prev) =
+        p->dirty_prev;
+}
+
+/* ---- Becoming dirty ---------------------------------------------------- */
+
+void array_page_unshare(Array *a, uint32_t page, bool whole)
+{
+    Page *p = &a->pages[page];
+    uint32_t buffer;
+
+    if (!p->io || p->io->buffer != p->buffer) {
+        return;
+    }
+    /* There is a spare for each I/O that can be under way. */
+    buffer = a->spares[--a->n_spares];
+    if (a->config.memory && !whole) {
+        memcpy(array_buffer(a, buffer), array_buffer(a, p->buffer),
+               a->config.page_bytes);
+    }
+    p->buffer = buffer;
+    a->stats.copied++;
+}
+
+void array_page_dirtied(Array *a, uint32_t page)
+{
+    Page *p = &a->pages[page];
+
+    if (a->flags[page] & PAGE_FAILED) {
+        /* The application tries again, and so does its drive. */
+        a->flags[page] &= ~PAGE_FAILED;
+        p->tries = 0;
+    }
+    if (!(a->flags[page] & PAGE_DIRTY)) {
+        a->flags[page] |= PAGE_DIRTY;
+        p->epoch = a->epoch;
+        a->open++;
+        if (!(a->flags[page] & PAGE_WRITING)) {
+            a->sets[p->set].unclean++;
+            list_add(a, page);
+        }
+    }
+    array_flusher_consider(a, p->set);
+}
+
+/* ---- Being written ----------------------------------------------------- */
+
+void array_page_write_soon(Array *a, uint32_t page)
+{
+    list_remove(a, page);
+    array_drive_queue_high(a, page);
+}
+
+void array_page_writing(Array *a, uint32_t page, ArrayIo *io)
+{
+    Page *p = &a->pages[page];
+
+    if (page_listed(a, page)) {
+        list_remove(a, page);
+    }
+    a->flags[page] &= ~(PAGE_DIRTY | PAGE_HIGH | PAGE_ASKED);
+    a->flags[page] |= PAGE_WRITING;
+    p->flush = NONE; /* where a request is still queued, it is stale now */
+    p->io = io;
+    io->epoch = p->epoch;
+    io->buffer = p->buffer;
+}
+
+/* The page owes what the I/O carried again, and what was written since. */
+static void write_failed(Array *a, uint32_t page, uint64_t epoch)
+{
+    Page *p = &a->pages[page];
+
+    if (a->flags[page] & PAGE_DIRTY) {
+        array_epoch_paid(a, p->epoch); /* the older debt stands for both */
+    }
+    a->flags[page] |= PAGE_DIRTY;
+    p->epoch = epoch;
+    if (p->tries++ < a->config.retries) {
+        list_add(a, page);
+        array_page_write_soon(a, page);
+        return;
+    }
+    /* Reported to all who wait for it; later flushes try again. */
+    a->stats.failed++;
+    p->tries = 0;
+    a->flags[page] |= PAGE_FAILED;
+    array_barrier_fail(a, epoch);
+    array_epoch_paid(a, epoch);
+    p->epoch = a->epoch;
+    a->open++;
+    list_add(a, page);
+}
+
+void array_write_done(Array *a, ArrayIo *io, int error)
+{
+    uint32_t page = io->page;
+    Page *p = &a->pages[page];
+
+    p->io = NULL;
+    a->flags[page] &= ~PAGE_WRITING;
+    if (io->buffer != p->buffer) {
+        a->spares[a->n_spares++] = io->buffer;
+    }
+    if (error) {
+        a->stats.write_errors++;
+        write_failed(a, page, io->epoch);
+    } else {
+        a->stats.written++;
+        a->stats.written_low += io->low;
+        a->drives[p->drive].unflushed = true;
+        p->tries = 0;
+        a->flags[page] &= ~PAGE_FAILED;
+        array_epoch_paid(a, io->epoch);
+        if (a->flags[page] & PAGE_DIRTY) {
+            list_add(a, page);
+            array_flusher_consider(a, p->set);
+        } else {
+            a->sets[p->set].unclean--;
+        }
+    }
+    if (io->low) {
+        array_flusher_ended(a);
+    }
+    array_set_run(a, p->set);
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scarp-array on small drives: the same bytes every time, every mode comes to rest, bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+DRIVE = HERE / "small.ini"
+PROGRAM = Path(sys.argv[1]).resolve()
+SMALL = ("-n", "3", "-r", "4000", "--warmup", "1000", "-k", "cache_bytes=2097152")
+
+
+def _run(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [str(PROGRAM), "-d", str(DRIVE), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _result(*options: str) -> dict[str, Any]:
+    done = _run(*SMALL, *options)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def test_the_same_options_give_the_same_bytes() -> None:
+    for mode in ("independent", "striped", "cached", "flusher"):
+        outputs = {_run(*SMALL, "-m", mode).stdout for _ in range(2)}
+        assert len(outputs) == 1, mode
+        assert _run(*SMALL, "-m", mode, "--seed", "2").stdout not in outputs, mode
+
+
+def test_every_mode_and_workload_comes_to_rest() -> None:
+    for mode in ("independent", "striped", "cached", "flusher"):
+        for workload in ("uniform", "zipf"):
+            for reads in ("0", "400", "1000"):
+                made = _result("-m", mode, "-w", workload, "--read-permille", reads)
+                assert made["requests"] == 4000, (mode, workload, reads)
+                measured = made["read_latency"]["n"] + made["write_latency"]["n"]
+                # Those that were under way when the warm-up ended are not.
+                assert 4000 - 3 * 32 <= measured <= 4000, measured
+                assert made["ns"] > 0
+
+
+def test_drives_collect() -> None:
+    assert all(drive["gc_runs"] for drive in _result("-m", "flusher")["per_drive"])
+
+
+def test_the_flusher_is_what_differs() -> None:
+    off = _result("-m", "cached")["array"]
+    on = _result("-m", "flusher")["array"]
+    assert off["written_low"] == off["flush_requests"] == 0
+    assert off["evicted_dirty"] > 0
+    assert on["written_low"] > 0
+    discarded = sum(on[f"discarded_{why}"] for why in ("evicted", "cleaned", "score"))
+    assert on["written_low"] + discarded <= on["flush_requests"] + on["flush_pending_max"]
+
+
+def test_parts_of_pages_are_read_first() -> None:
+    whole = _result("-m", "flusher")["array"]
+    parts = _result("-m", "flusher", "--request-bytes", "128")["array"]
+    assert whole["read"] == 0
+    assert parts["read"] > 0
+
+
+def test_barriers() -> None:
+    made = _result("-m", "flusher", "--barrier-every", "100")
+    # 4000 requests, one barrier in a hundred of each thread's; some cross the measurement's ends.
+    assert 30 <= made["barrier_latency"]["n"] <= 40, made["barrier_latency"]
+    assert made["barrier_latency"]["p50_ns"] > 750_000  # a program, at least
+    assert made["array"]["barrier_writes"] > 0
+    assert made["array"]["drive_flushes"] > 0
+
+
+def test_synchronous_threads() -> None:
+    made = _result("-m", "flusher", "--threads", "5", "--depth", "1")
+    assert made["write_latency"]["n"] >= 4000 - 5
+
+
+def test_images_change_nothing() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        plain = _run(*SMALL).stdout
+        first = _run(*SMALL, "--images", folder).stdout
+        assert len(list(Path(folder).iterdir())) == 3
+        again = _run(*SMALL, "--images", folder).stdout
+        assert plain == first == again
+        # A drive that was aged otherwise is another one.
+        _run(*SMALL, "--images", folder, "--fill-permille", "500")
+        assert len(list(Path(folder).iterdir())) == 6
+
+
+REFUSED = (
+    (("-n", "0"), "--drives=0: must be from 1 to 256"),
+    (("-m", "raid"), "--mode=raid: allowed: independent, striped, cached, flusher"),
+    (("-w", "pareto"), "--workload=pareto: allowed: uniform, zipf"),
+    (("-k", "slot=1"), "--keys: slot: no such key; allowed: page_bytes,"),
+    (("-k", "set_pages=12,dirty_pages=12"), "--keys: dirty_pages=12: must be less than set_pages"),
+    (("--request-bytes", "3000"), "--request-bytes=3000: must divide page_bytes, 4096"),
+    (("--request-bytes", "128", "-m", "striped"), "--request-bytes=128: drives take multiples"),
+    (("--barrier-every", "5", "-m", "striped"), "--barrier-every: needs --mode=cached or flusher"),
+    (("--threads", "4", "-m", "independent"), "--threads=4: must be a multiple of --drives=6"),
+    (("--fill-permille", "1001"), "--fill-permille=1001: must be from 1 to 1000"),
+    (("-s", "nonsense"), "nonsense"),
+    (("-o", "gc.nonsense=1"), "nonsense"),
+    (("extra",), "extra: no such argument"),
+)
+
+
+def test_bad_input_is_one_line() -> None:
+    for options, line in REFUSED:
+        done = _run(*options)
+        assert done.returncode == 1, options
+        assert done.stdout == "", options
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert line in done.stderr, (options, done.stderr)
+    done = subprocess.run([str(PROGRAM)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "scarp-array: --description=FILE: must be given\n"
+
+
+def test_results_that_cannot_be_written() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123
+        command = [str(PROGRAM), "-d", str(DRIVE), *SMALL]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+
+
+def test_every_key_of_the_array_is_listed() -> None:
+    done = _run("--list")
+    names = [line.split()[0] for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert "stale_score" in names
+    # And each of them does something, or is told apart by the core's tests.
+    assert len(names) == len(set(names)) == 13
+
+
+TESTS: list[Callable[[], None]] = [
+    value for name, value in list(globals().items()) if name.startswith("test_")
+]
+
+
+def main() -> int:
+    failed = 0
+    for number, test in enumerate(TESTS, 1):
+        try:
+            test()
+            print(f"ok {number} {test.__name__}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"not ok {number} {test.__name__}", flush=True)
+            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
+    print(f"1..{len(TESTS)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,396 @@
+/*
+ * The array on io_uring, on files as drives: labels, contents across restarts
+ * and kills, refusals, I/O errors.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "uring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <liburing.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N 3
+#define DRIVE_BYTES ((1 << 20) + 128 * 65536) /* 8 MiB of data */
+#define PAGE 4096u
+#define KEYS "cache_bytes=1572864" /* a sixteenth of the data */
+
+typedef struct {
+    char *folder;
+    char *paths[N];
+} Files;
+
+static void files_init(Files *f)
+{
+    f->folder = g_dir_make_tmp("array-XXXXXX", NULL);
+    g_assert_nonnull(f->folder);
+    for (int i = 0; i < N; i++) {
+        g_autofree char *name = g_strdup_printf("drive%d", i);
+        int fd;
+
+        f->paths[i] = g_build_filename(f->folder, name, NULL);
+        fd = g_creat(f->paths[i], 0600);
+        g_assert_cmpint(fd, >=, 0);
+        g_assert_cmpint(ftruncate(fd, DRIVE_BYTES), ==, 0);
+        close(fd);
+    }
+}
+
+static void files_clear(Files *f)
+{
+    for (int i = 0; i < N; i++) {
+        g_unlink(f->paths[i]);
+        g_free(f->paths[i]);
+    }
+    g_rmdir(f->folder);
+    g_free(f->folder);
+}
+
+static const char *const *paths(const Files *f)
+{
+    return (const char *const *)f->paths;
+}
+
+static void format(const Files *f)
+{
+    char error[ARRAY_ERROR_BYTES] = "";
+
+    if (!array_drives_format(paths(f), N, NULL, false, error)) {
+        g_error("%s", error);
+    }
+}
+
+static ArrayUring *start(const Files *f)
+{
+    const char *other[N] = { f->paths[2], f->paths[0], f->paths[1] };
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    ArrayUring *u;
+
+    /*
+     * In whatever order they are named.  On a busy host the kernel may need
+     * long to take away what a killed process had.
+     */
+    for (int i = 0; !array_drives_open(&drives, other, N, error); i++) {
+        if (i == 100 || !strstr(error, "is in use")) {
+            g_error("%s", error);
+        }
+    }
+    u = array_uring_new(&drives, KEYS, error);
+    if (!u) {
+        g_error("%s", error);
+    }
+    return u;
+}
+
+static ArrayRequest *next_end(ArrayUring *u)
+{
+    ArrayRequest *r;
+
+    while (!(r = array_uring_reap(u))) {
+        array_uring_wait(u);
+    }
+    return r;
+}
+
+static int one(ArrayUring *u, ArrayOp op, uint64_t offset, uint64_t length,
+               void *data)
+{
+    ArrayRequest r = { .op = op, .offset_bytes = offset,
+                       .length_bytes = length, .data = data };
+
+    array_uring_submit(u, &r);
+    g_assert_true(next_end(u) == &r);
+    return r.error;
+}
+
+/* What write number version puts on a page. */
+static void fill(uint64_t *words, uint64_t page, uint64_t version)
+{
+    for (size_t i = 0; i < PAGE / 8; i += 2) {
+        words[i] = page;
+        words[i + 1] = version;
+    }
+}
+
+static void assert_page(const uint64_t *words, uint64_t page, uint64_t version)
+{
+    for (size_t i = 0; i < PAGE / 8; i += 2) {
+        g_assert_cmpuint(words[i], ==, version ? page : 0);
+        g_assert_cmpuint(words[i + 1], ==, version);
+    }
+}
+
+typedef struct {
+    ArrayRequest request;
+    uint64_t words[PAGE / 8];
+    uint64_t page;
+    bool busy;
+} Slot;
+
+/* Whole pages, 64 outstanding, none twice at once. */
+static void work(ArrayUring *u, GRand *rand, uint64_t *versions,
+                 uint64_t pages, unsigned requests)
+{
+    bool *busy = g_new0(bool, pages);
+    Slot *slots = g_new0(Slot, 64);
+    unsigned out = 0;
+
+    for (unsigned i = 0; i < requests || out;) {
+        Slot *slot = NULL;
+        uint64_t page = g_rand_int_range(rand, 0, pages);
+
+        for (int k = 0; k < 64 && i < requests && !slot; k++) {
+            slot = slots[k].busy ? NULL : &slots[k];
+        }
+        if (slot && !busy[page]) {
+            bool write = g_rand_boolean(rand);
+
+            slot->page = page;
+            slot->busy = busy[page] = true;
+            if (write) {
+                fill(slot->words, page, ++versions[page]);
+            }
+            slot->request = (ArrayRequest) {
+                .op = write ? ARRAY_OP_WRITE : ARRAY_OP_READ,
+                .offset_bytes = page * PAGE, .length_bytes = PAGE,
+                .data = slot->words, .opaque = slot,
+            };
+            array_uring_submit(u, &slot->request);
+            out++;
+            i++;
+            continue;
+        }
+        slot = next_end(u)->opaque;
+        g_assert_cmpint(slot->request.error, ==, 0);
+        if (slot->request.op == ARRAY_OP_READ) {
+            assert_page(slot->words, slot->page, versions[slot->page]);
+        }
+        slot->busy = busy[slot->page] = false;
+        out--;
+    }
+    g_free(slots);
+    g_free(busy);
+}
+
+static void assert_all(ArrayUring *u, const uint64_t *versions, uint64_t pages)
+{
+    uint64_t words[PAGE / 8];
+
+    for (uint64_t i = 0; i < pages; i++) {
+        g_assert_cmpint(one(u, ARRAY_OP_READ, i * PAGE, PAGE, words), ==, 0);
+        assert_page(words, i, versions[i]);
+    }
+}
+
+static void test_contents(void)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    uint64_t pages, *versions;
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    u = start(&f);
+    pages = array_uring_bytes(u) / PAGE;
+    g_assert_cmpuint(pages, ==, N * 128 * 16);
+    versions = g_new0(uint64_t, pages);
+    work(u, rand, versions, pages, 20000);
+    g_assert_cmpint(one(u, ARRAY_OP_FLUSH, 0, 0, NULL), ==, 0);
+    g_assert_cmpuint(array_uring_stats(u)->written_low, >, 0);
+    g_assert_cmpuint(array_uring_stats(u)->drive_flushes, >=, N);
+    array_uring_free(u);
+    u = start(&f);
+    assert_all(u, versions, pages);
+    array_uring_free(u);
+    g_free(versions);
+    files_clear(&f);
+}
+
+/* A process that is killed between flushes; what it said was kept, is. */
+static void test_killed(void)
+{
+    for (unsigned round = 0; round < (g_test_slow() ? 100u : 5u); round++) {
+        uint64_t words[PAGE / 8], pages = N * 128 * 16, kept = 0, said;
+        int pipes[2];
+        ArrayUring *u;
+        pid_t child;
+        Files f;
+
+        files_init(&f);
+        format(&f);
+        g_assert_cmpint(pipe(pipes), ==, 0);
+        child = fork();
+        if (!child) {
+            close(pipes[0]);
+            u = start(&f);
+            /* Every page once a version, with a flush after each version. */
+            for (uint64_t version = 1;; version++) {
+                for (uint64_t i = 0; i < pages; i++) {
+                    fill(words, i, version);
+                    if (one(u, ARRAY_OP_WRITE, i * PAGE, PAGE, words)) {
+                        _exit(1);
+                    }
+                }
+                if (one(u, ARRAY_OP_FLUSH, 0, 0, NULL) ||
+                    write(pipes[1], &version, sizeof(version)) !=
+                        sizeof(version)) {
+                    _exit(1);
+                }
+            }
+        }
+        close(pipes[1]);
+        /* Two versions, and then some time into the third or so. */
+        for (int i = 0; i < 2; i++) {
+            g_assert_cmpint(read(pipes[0], &kept, sizeof(kept)), ==,
+                            sizeof(kept));
+        }
+        g_usleep(1000 + 7919 * round % 60000);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        while (read(pipes[0], &said, sizeof(said)) == sizeof(said)) {
+            kept = said;
+        }
+        close(pipes[0]);
+        u = start(&f);
+        for (uint64_t i = 0; i < pages; i++) {
+            g_assert_cmpint(one(u, ARRAY_OP_READ, i * PAGE, PAGE, words), ==,
+                            0);
+            g_assert_cmpuint(words[1], >=, kept);
+            g_assert_cmpuint(words[1], <=, kept + 1);
+            assert_page(words, i, words[1]);
+        }
+        array_uring_free(u);
+        files_clear(&f);
+    }
+}
+
+/* ---- Refusals ---------------------------------------------------------- */
+
+static char *open_error(const char *const *given, uint32_t n)
+{
+    static char error[ARRAY_ERROR_BYTES];
+    ArrayDrives drives;
+
+    g_assert_false(array_drives_open(&drives, given, n, error));
+    return error;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part) || strchr(text, '\n')) {
+        g_error("'%s' does not say '%s'", text, part);
+    }
+}
+
+static void test_refused(void)
+{
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    ArrayConfig config;
+    Files f, g;
+
+    files_init(&f);
+    files_init(&g);
+    assert_contains(open_error(paths(&f), 0), "0 drives: must be from 1");
+    assert_contains(open_error(paths(&f), N), "drive0: has no label");
+    format(&f);
+    format(&g);
+    g_assert_false(array_drives_format(paths(&f), N, NULL, false, error));
+    assert_contains(error, "drive0: belongs to an array; --force");
+    assert_contains(open_error(paths(&f), 2), "2 drives given, but the array");
+    {
+        const char *mixed[N] = { f.paths[0], f.paths[1], g.paths[2] };
+        const char *twice[N] = { f.paths[0], f.paths[1], f.paths[1] };
+        const char *none[N] = { f.paths[0], f.paths[1], "/nonexistent" };
+        const char *folder[N] = { f.paths[0], f.paths[1], f.folder };
+
+        assert_contains(open_error(mixed, N), "drive 2 of those given belongs "
+                        "to another array");
+        assert_contains(open_error(twice, N), "is in use");
+        assert_contains(open_error(none, N), "/nonexistent: cannot be opened");
+        assert_contains(open_error(folder, N), f.folder);
+    }
+    g_assert_true(array_drives_open(&drives, paths(&f), N, error));
+    assert_contains(open_error(paths(&f), N), "is in use");
+    g_assert_false(array_drives_config(&drives, "stripe_bytes=4096", &config,
+                                       error));
+    assert_contains(error, "the array was made with 4096 and 65536");
+    array_drives_close(&drives);
+    /* A drive that has grown is not the one that was labelled. */
+    g_assert_cmpint(truncate(f.paths[1], DRIVE_BYTES + 65536), ==, 0);
+    assert_contains(open_error(paths(&f), N), "its label says");
+    g_assert_false(array_drives_format(paths(&f), N, NULL, true, error));
+    assert_contains(error, "drive 1 has ");
+    g_assert_cmpint(truncate(f.paths[1], DRIVE_BYTES), ==, 0);
+    g_assert_true(array_drives_format(paths(&f), N, NULL, true, error));
+    files_clear(&f);
+    files_clear(&g);
+}
+
+/* Nothing is written when the drives cannot be an array. */
+static void test_refused_untouched(void)
+{
+    char error[ARRAY_ERROR_BYTES] = "", zeroes[PAGE] = "";
+    g_autofree char *text = NULL;
+    gsize length;
+    Files f;
+
+    files_init(&f);
+    g_assert_cmpint(truncate(f.paths[2], DRIVE_BYTES + PAGE), ==, 0);
+    g_assert_false(array_drives_format(paths(&f), N, NULL, false, error));
+    assert_contains(error, "they must be equal");
+    g_assert_cmpint(truncate(f.paths[2], DRIVE_BYTES), ==, 0);
+    g_assert_false(array_drives_format(paths(&f), N, "stripe_bytes=12288",
+                                       false, error));
+    assert_contains(error, "stripe_bytes=12288: must divide");
+    g_assert_true(g_file_get_contents(f.paths[0], &text, &length, NULL));
+    g_assert_cmpmem(text, PAGE, zeroes, PAGE);
+    files_clear(&f);
+}
+
+/* A drive that loses its end under the array: errors, not a hang. */
+static void test_drive_fails(void)
+{
+    uint64_t words[PAGE / 8] = { 0 };
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    u = start(&f);
+    g_assert_cmpint(truncate(f.paths[1], 1 << 20), ==, 0);
+    /* Unit 1 of the array is on drive 1, which reads short now. */
+    g_assert_cmpint(one(u, ARRAY_OP_READ, 65536, PAGE, words), ==, EIO);
+    g_assert_cmpint(one(u, ARRAY_OP_READ, 0, PAGE, words), ==, 0);
+    g_assert_cmpint(one(u, ARRAY_OP_WRITE, 65536 + 8, 8, words), ==, EIO);
+    array_uring_free(u);
+    files_clear(&f);
+}
+
+int main(int argc, char **argv)
+{
+    struct io_uring ring;
+    int code = io_uring_queue_init(1, &ring, 0);
+
+    g_test_init(&argc, &argv, NULL);
+    if (code) {
+        /* Some containers forbid it; then nothing here can be known. */
+        g_printerr("io_uring: %s\n", strerror(-code));
+        return 77;
+    }
+    io_uring_queue_exit(&ring);
+    g_test_add_func("/array/uring/contents", test_contents);
+    g_test_add_func("/array/uring/killed", test_killed);
+    g_test_add_func("/array/uring/refused", test_refused);
+    g_test_add_func("/array/uring/refused-untouched", test_refused_untouched);
+    g_test_add_func("/array/uring/drive-fails", test_drive_fails);
+    return g_test_run();
+}
