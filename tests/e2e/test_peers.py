@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Peer defect 4: parameters that are parsed and never read.  Each one here must change something.
 
-A key that is new in ftl/core/description.c needs a row below; a scheme's parameters are found by themselves.
+A key that is new in ftl/core/description.c needs a row below; a scheme's parameters are found by
+themselves.
 """
 
 from __future__ import annotations
