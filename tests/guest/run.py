@@ -492,6 +492,8 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
 
 
 def main() -> int:
+    # Whoever runs this in the background has it ignored, and the runs that it starts inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     global build, patience
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
