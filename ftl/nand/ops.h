@@ -117,11 +117,6 @@ static inline ScarpOwner scarp_flash_owner(const ScarpFlashCmd *cmd)
     return cmd->owner;
 }
 
-static inline ScarpOrigin scarp_flash_origin(const ScarpFlashCmd *cmd)
-{
-    return cmd->origin;
-}
-
 static inline bool scarp_flash_is_gc(const ScarpFlashCmd *cmd)
 {
     return cmd->owner == OWNER_GC;

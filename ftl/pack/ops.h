@@ -30,13 +30,6 @@ static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
     return unit->next;
 }
 
-/* Puts unit in front of what *first names. */
-static inline void scarp_unit_link(ScarpUnit **first, ScarpUnit *unit)
-{
-    unit->next = *first;
-    *first = unit;
-}
-
 /* *tail: where the end of a list is named. */
 static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
 {
