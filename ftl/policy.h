@@ -48,6 +48,7 @@ typedef enum {
     NEEDS_JOINED = 1 << 4,   /* merging of host commands with GC's */
     NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
     NEEDS_NO_PARITY = 1 << 6, /* and one without: pages change their dies */
+    NEEDS_ANY_PAGE = 1 << 7,  /* a unit may lie in any page of its plane */
 } ScarpNeeds;
 
 typedef struct {

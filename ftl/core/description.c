@@ -15,13 +15,22 @@ typedef struct {
     uint64_t max;
     const char *fallback; /* NULL: the key must be given */
     bool list;            /* up to SCARP_LIST_VALUES, separated by ';' */
+    const char *const *choices; /* names of min to max, NULL: a number */
 } Key;
+
+static const char *const mappings[MAPPING__COUNT] = {
+    "page", "demand", "block", "superblock", "fast",
+};
 
 #define KEY(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
-      false }
+      false, NULL }
 #define LIST(group, name, min, max, fallback) \
-    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, true }
+    { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
+      true, NULL }
+#define CHOICE(group, name, choices, fallback) \
+    { group, #name, offsetof(ScarpDescription, name), 0, \
+      G_N_ELEMENTS(choices) - 1, fallback, false, choices }
 
 static const Key keys[] = {
     KEY("geometry", channels, 1, 256, NULL),
@@ -63,6 +72,10 @@ static const Key keys[] = {
     KEY("ftl", recovery, 0, 1, "0"),
     KEY("ftl", parity_width, 0, 32, "0"),
     KEY("ftl", parity_stripes, 2, 65536, "64"),
+    CHOICE("ftl", mapping, mappings, "page"),
+    KEY("ftl", map_cache_bytes, 0, 1ull << 36, "0"),
+    KEY("ftl", log_blocks, 0, 1u << 20, "0"),
+    KEY("ftl", superblock_blocks, 0, 256, "0"),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
     KEY("gc", separate_active_block, 0, 1, "1"),
     KEY("gc", victim_candidates, 1, 64, "8"),
@@ -86,6 +99,25 @@ static bool parse_number(const Key *key, const char *text, uint64_t *value,
     }
     *value = number;
     return true;
+}
+
+static bool parse_choice(const Key *key, const char *text, uint64_t *value,
+                         GError **error)
+{
+    g_autofree char *name = g_strstrip(g_strdup(text));
+    g_autoptr(GString) allowed = g_string_new(NULL);
+
+    for (uint64_t i = key->min; i <= key->max; i++) {
+        if (!strcmp(name, key->choices[i])) {
+            *value = i;
+            return true;
+        }
+        g_string_append_printf(allowed, " %s", key->choices[i]);
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s.%s=%s: allowed are%s", key->group, key->name, name,
+                allowed->str);
+    return false;
 }
 
 static bool parse_list(const Key *key, const char *text, uint64_t *values,
@@ -178,6 +210,9 @@ static bool set_key(ScarpDescription *desc, const char *where,
         return unknown_key(where, group, name, error);
     }
     value = (uint64_t *)((char *)desc + key->offset);
+    if (key->choices) {
+        return parse_choice(key, text, value, error);
+    }
     return key->list ? parse_list(key, text, value, error)
                      : parse_number(key, text, value, error);
 }
@@ -319,6 +354,33 @@ static bool check_parity(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/* A key of one kind of mapping says nothing beside another. */
+static bool check_mapping(const ScarpDescription *d, GError **error)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+        uint32_t of; /* bits: mappings that have it */
+    } key[] = {
+        { "ftl.map_cache_bytes", d->map_cache_bytes, 1 << MAPPING_DEMAND },
+        { "ftl.log_blocks", d->log_blocks,
+          1 << MAPPING_BLOCK | 1 << MAPPING_SUPERBLOCK | 1 << MAPPING_FAST },
+        { "ftl.superblock_blocks", d->superblock_blocks,
+          1 << MAPPING_SUPERBLOCK },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value && !(key[i].of >> d->mapping & 1)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "%s=%" G_GUINT64_FORMAT ": with ftl.mapping=%s it "
+                        "must be 0", key[i].name, key[i].value,
+                        mappings[d->mapping]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
@@ -348,7 +410,7 @@ static bool check(const ScarpDescription *d, GError **error)
     }
     if (!check_list("timing.read_ns", d->read_ns, d, error) ||
         !check_list("timing.program_ns", d->program_ns, d, error) ||
-        !check_parity(d, error)) {
+        !check_parity(d, error) || !check_mapping(d, error)) {
         return false;
     }
     if (d->buffer_bytes && d->buffer_bytes < least_buffer) {
@@ -457,6 +519,10 @@ char *scarp_description_text(const ScarpDescription *desc)
             g_string_append_printf(text, "[%s]\n", keys[i].group);
         }
         g_string_append_printf(text, "%s=", keys[i].name);
+        if (keys[i].choices) {
+            g_string_append_printf(text, "%s\n", keys[i].choices[*value]);
+            continue;
+        }
         for (uint64_t j = 0; j < n; j++) {
             g_string_append_printf(text, "%s%" G_GUINT64_FORMAT, j ? ";" : "",
                                    value[j]);

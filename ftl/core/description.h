@@ -13,6 +13,16 @@
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
+/* ftl.mapping; map/mapping.c has what each of them does */
+typedef enum {
+    MAPPING_PAGE,
+    MAPPING_DEMAND,
+    MAPPING_BLOCK,
+    MAPPING_SUPERBLOCK,
+    MAPPING_FAST,
+    MAPPING__COUNT
+} ScarpMappingKind;
+
 typedef struct {
     /* [geometry] */
     uint64_t channels;
@@ -61,6 +71,10 @@ typedef struct {
     uint64_t recovery;  /* spare areas tell when a unit was written */
     uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
     uint64_t parity_stripes; /* whose parity is in RAM, at most */
+    uint64_t mapping;          /* ScarpMappingKind */
+    uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: see below */
+    uint64_t log_blocks;       /* of a plane, at most; 0: what is spare */
+    uint64_t superblock_blocks; /* logical blocks in a superblock */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
     uint64_t trigger_free_blocks; /* per plane: collect at or below it */

@@ -230,6 +230,12 @@ static bool has_no_parity(const ScarpDrive *drive,
     return !scarp_has_parity(drive);
 }
 
+static bool any_page(const ScarpDrive *drive,
+                     const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return scarp_map_any_page(drive);
+}
+
 static const struct {
     ScarpNeeds bit;
     const char *what;
@@ -248,6 +254,8 @@ static const struct {
     { NEEDS_PARITY, "a drive with parity (ftl.parity_width)", has_parity },
     { NEEDS_NO_PARITY, "a drive without parity, whose pages may change their "
       "dies (ftl.parity_width=0)", has_no_parity },
+    { NEEDS_ANY_PAGE, "a mapping that lets a unit lie in any page "
+      "(ftl.mapping=page or demand)", any_page },
 };
 
 /* Defaults are the description's business; what was asked for must work. */
@@ -400,5 +408,6 @@ char *scarp_schemes_text(void)
                                    param->unit, param->help);
         }
     }
+    scarp_mappings_text(text);
     return g_string_free(text, false);
 }

@@ -43,6 +43,11 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "%s=%" G_GUINT64_FORMAT "\n",
                                key[i].name, key[i].value);
     }
+    /* Images that are older than this key have none: they are of "page". */
+    if (d->mapping != MAPPING_PAGE) {
+        g_string_append_printf(text, "ftl.mapping=%s\n",
+                               scarp_mapping_name(drive));
+    }
     return g_string_free(text, false);
 }
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "map/internal.h"
 
 static bool broken(GError **error, const char *what, uint32_t where,
                    uint64_t is, uint64_t should)
@@ -55,6 +55,8 @@ bool scarp_map_check(const ScarpDrive *drive, GError **error)
         }
         mapped += ppn != SCARP_NONE;
     }
-    return valid == mapped ||
-           broken(error, "mapped units of drive", 0, mapped, valid);
+    if (valid != mapped) {
+        return broken(error, "mapped units of drive", 0, mapped, valid);
+    }
+    return !drive->map.ops->check || drive->map.ops->check(drive, error);
 }

@@ -15,6 +15,15 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
                     GError **error);
 void scarp_map_clear(ScarpDrive *drive);
 
+/* The drive's mapping, as in ftl.mapping. */
+const char *scarp_mapping_name(const ScarpDrive *drive);
+/* A line for each mapping that there is. */
+void scarp_mappings_text(GString *text);
+/* A unit may lie in any page of its plane. */
+bool scarp_map_any_page(const ScarpDrive *drive);
+/* RAM that a controller with the drive's mapping needs for it. */
+uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
+
 /* Where lpn lies, SCARP_NONE: it is unmapped.  What is buffered is pack's. */
 static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)
 {

@@ -3,23 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "map/internal.h"
 
 uint64_t scarp_map_bytes(const ScarpGeometry *geo)
 {
     return 4 * (uint64_t)geo->mapped_units;
-}
-
-bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
-                    GError **error)
-{
-    drive->map.ppn_of = scarp_table_none(drive->geo.mapped_units, error);
-    return drive->map.ppn_of;
-}
-
-void scarp_map_clear(ScarpDrive *drive)
-{
-    scarp_table_free(drive->map.ppn_of);
 }
 
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
@@ -111,3 +99,10 @@ void scarp_map_load_turn(ScarpDrive *drive, uint32_t next_plane)
 {
     drive->map.next_plane = next_plane;
 }
+
+const ScarpMappingOps scarp_mapping_page = {
+    .name = "page",
+    .help = "an entry per unit, all of them in RAM",
+    .source = "hpdc18 section 2",
+    .any_page = true,
+};

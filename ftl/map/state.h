@@ -1,5 +1,6 @@
 /*
- * map: where a logical unit lies.  Owns the forward map; which units are valid
+ * map: where a logical unit lies.  Owns the forward map and what the mapping of
+ * the drive (ftl.mapping) holds besides; which units are valid
  * follows from it, and is marked in blocks.  Write allocation, which decides
  * the plane that data goes to, is here too.
  *
@@ -14,7 +15,11 @@
 #include "blocks/state.h"
 #include "pack/state.h"
 
+typedef struct ScarpMappingOps ScarpMappingOps;
+
 typedef struct {
+    const ScarpMappingOps *ops;
+    void *state;         /* the mapping's own */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     uint32_t next_plane; /* dynamic allocation's turn; images have it */
 } ScarpMap;

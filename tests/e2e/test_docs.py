@@ -41,11 +41,14 @@ def rows(part: str) -> list[list[str]]:
 class Reference(unittest.TestCase):
     def test_keys(self) -> None:
         """Each key of ftl/core/description.c, in its order, with its range and its default."""
+        source = (ROOT / "ftl/core/description.c").read_text()
         listed = re.findall(
             r'^    (?:KEY|LIST)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
-            (ROOT / "ftl/core/description.c").read_text(),
+            source,
             re.MULTILINE,
         )
+        choices = re.findall(r'^    CHOICE\("(\w+)", (\w+), ', source, re.MULTILINE)
+        words = {"`ftl.allocation`", *(f"`{group}.{name}`" for group, name in choices)}
         self.assertGreater(len(listed), 40)
         expected = [
             [f"`{group}.{name}`", f"{number(low)} to {number(high)}",
@@ -53,8 +56,8 @@ class Reference(unittest.TestCase):
             for group, name, low, high, default in listed
         ]  # fmt: skip
         documented = rows("Keys of a description")
-        self.assertEqual([row[:3] for row in documented if row[0] != "`ftl.allocation`"], expected)
-        self.assertEqual(len(documented), len(expected) + 1)
+        self.assertEqual([row[:3] for row in documented if row[0] not in words], expected)
+        self.assertEqual(len(documented), len(expected) + len(words))
         for row in documented:
             self.assertGreater(len(row[3]), 3, row)
 
@@ -83,7 +86,9 @@ class Reference(unittest.TestCase):
         names = re.findall(r"^([a-z][\w-]*):", done.stdout.split("\n\n")[0], re.MULTILINE)
         self.assertGreater(len(names), 20)
         text = (ROOT / "docs/schemes.md").read_text()
-        for name in names:
+        mappings = re.findall(r"^ftl.mapping=(\w+):", done.stdout, re.MULTILINE)
+        self.assertIn("page", mappings)
+        for name in names + mappings:
             self.assertIn(f"`{name}`", text)
 
 

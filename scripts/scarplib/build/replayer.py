@@ -38,4 +38,4 @@ def scheme_names() -> list[str]:
     """Every scheme and choice that the engine knows, in its own order."""
     done = subprocess.run([ensure_replay(), "--list"], capture_output=True, text=True, check=True)
     listed = done.stdout.split("\n\n")[0]
-    return re.findall(r"^(\S+): ", listed, re.MULTILINE)
+    return re.findall(r"^([a-z0-9-]+): ", listed, re.MULTILINE)

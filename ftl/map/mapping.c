@@ -1,0 +1,61 @@
+/*
+ * Which mappings there are, and the one that a drive has.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/internal.h"
+
+/* In the order of ftl.mapping's choices; a new one is added here. */
+static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
+    [MAPPING_PAGE] = &scarp_mapping_page,
+};
+
+const char *scarp_mapping_name(const ScarpDrive *drive)
+{
+    return drive->map.ops->name;
+}
+
+bool scarp_map_any_page(const ScarpDrive *drive)
+{
+    return drive->map.ops->any_page;
+}
+
+uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
+{
+    return drive->map.ops->ram_bytes ? drive->map.ops->ram_bytes(drive)
+                                     : scarp_map_bytes(&drive->geo);
+}
+
+bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
+                    GError **error)
+{
+    ScarpMap *map = &drive->map;
+
+    map->ops = mappings[drive->desc.mapping];
+    if (!map->ops) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.mapping: this one is not built");
+        return false;
+    }
+    map->ppn_of = scarp_table_none(drive->geo.mapped_units, error);
+    return map->ppn_of && (!map->ops->init || map->ops->init(drive, error));
+}
+
+void scarp_map_clear(ScarpDrive *drive)
+{
+    if (drive->map.ops && drive->map.ops->clear) {
+        drive->map.ops->clear(drive);
+    }
+    scarp_table_free(drive->map.ppn_of);
+}
+
+void scarp_mappings_text(GString *text)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(mappings); i++) {
+        if (mappings[i]) {
+            g_string_append_printf(text, "ftl.mapping=%s: mapping: %s (%s)\n",
+                                   mappings[i]->name, mappings[i]->help,
+                                   mappings[i]->source);
+        }
+    }
+}
