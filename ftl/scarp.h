@@ -332,6 +332,7 @@ typedef struct {
     uint64_t reconstruction_page_reads; /* the pages read for them */
     uint64_t reconstruction_refusals; /* met a collection and waited */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
+    uint64_t record_writes;         /* records of deallocations, changed */
 } ScarpStats;
 
 typedef struct {

@@ -79,6 +79,7 @@ static const ScarpStatField fields[] = {
     { "reconstruction_page_reads", "pages", "read for them" },
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
+    { "record_writes", "units", "records of deallocations, changed" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
