@@ -21,7 +21,11 @@ static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     uint64_t seq_a, seq_b;
 
     if (scarp_media_has_versions(drive)) {
-        return scarp_media_version(drive, a) > scarp_media_version(drive, b);
+        seq_a = scarp_media_version(drive, a);
+        seq_b = scarp_media_version(drive, b);
+        /* Of two equal copies the model keeps the bytes with one alone. */
+        return seq_a > seq_b ||
+               (seq_a == seq_b && scarp_contents_get(drive, a));
     }
     seq_a = scarp_media_seq(drive, scarp_ppn_block(drive, a));
     seq_b = scarp_media_seq(drive, scarp_ppn_block(drive, b));

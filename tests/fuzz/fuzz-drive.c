@@ -155,7 +155,9 @@ static char *pick_overrides(Bytes *b)
                                  ",timing.read_ns=0", ",timing.program_ns=0",
                                  ",timing.erase_ns=0"));
     g_string_append(text, ONE_OF(b, "", ",ftl.streams=2", ",ftl.streams=8"));
-    g_string_append(text, ONE_OF(b, "", ",ftl.recovery=1"));
+    g_string_append(text, parity ? ONE_OF(b, "", ",ftl.recovery=1")
+                                 : ONE_OF(b, "", ",ftl.recovery=1",
+                                          ",ftl.recovery=2"));
     g_string_append(text, ONE_OF(b, "", ",gc.separate_active_block=0"));
     g_string_append(text, ONE_OF(b, "", ",gc.background_free_blocks=6"));
     g_string_append(text, ONE_OF(b, "", ",gc.wear_spread_erases=1"));
