@@ -79,6 +79,9 @@ static const ScarpStatField fields[] = {
     { "reconstruction_page_reads", "pages", "read for them" },
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
+    { "switch_merges", "merges", "that only erased the old data block" },
+    { "partial_merges", "merges", "that filled a log block up" },
+    { "full_merges", "merges", "that copied into a free block" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
