@@ -63,12 +63,14 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
     uint32_t n = scarp_media_programmed(drive, block);
     bool in_order = true;
 
+    if (log->group == SCARP_NONE || !scarp_block_settled(drive, block)) {
+        return true;
+    }
     for (uint32_t i = 0; i < n; i++) {
         in_order &= scarp_media_lpn(drive, scarp_block_ppn(drive, block) + i) ==
                     scarp_log_lpn(drive, log->group, i);
     }
-    return log->group == SCARP_NONE || !scarp_block_settled(drive, block) ||
-           in_order == log->in_order ||
+    return in_order == log->in_order ||
            broken(error, "order of log block", block, log->in_order, in_order);
 }
 
@@ -111,11 +113,13 @@ static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
                        GError **error)
 {
     const ScarpMerge *merge = &drive->map.merge[p];
-    uint32_t data = scarp_logs(drive)->data_of[merge->group];
+    uint32_t data;
 
     if (!merge->kind) {
         return true;
     }
+    data = merge->group == SCARP_NONE ? SCARP_NONE
+                                      : scarp_logs(drive)->data_of[merge->group];
     if (merge->target != SCARP_NONE && merge->target != data &&
         !name(drive, role, merge->target, ROLE_ORDER, merge->group, error)) {
         return false;
