@@ -48,6 +48,10 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "ftl.mapping=%s\n",
                                scarp_mapping_name(drive));
     }
+    if (d->mapping == MAPPING_SUPERBLOCK) {
+        g_string_append_printf(text, "ftl.superblock_blocks=%"
+                               G_GUINT64_FORMAT "\n", d->superblock_blocks);
+    }
     return g_string_free(text, false);
 }
 

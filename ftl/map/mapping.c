@@ -9,6 +9,7 @@
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
     [MAPPING_BLOCK] = &scarp_mapping_block,
+    [MAPPING_SUPERBLOCK] = &scarp_mapping_superblock,
     [MAPPING_FAST] = &scarp_mapping_fast,
 };
 

@@ -59,7 +59,9 @@ uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t target = drive->map.merge[p].target;
 
-    return target == SCARP_NONE ? 0 : scarp_block_written(drive, target);
+    return target == SCARP_NONE || scarp_block_written(drive, target) ==
+                                       drive->geo.units_per_block
+               ? 0 : scarp_block_written(drive, target);
 }
 
 uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t p)
