@@ -152,6 +152,11 @@ void scarp_log_plan(ScarpDrive *drive, uint32_t p, uint32_t log,
     }
     if (!end) {
         merge->kind = SCARP_MERGE_ERASE;
+    } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
+        /* What it held was written in place later: the data block stays. */
+        merge->kind = SCARP_MERGE_ERASE;
+        merge->target = data;
+        merge->n_dead = 1;
     } else if (log != SCARP_NONE && logs->block[log].in_order &&
                supersedes(drive, merge->group, written)) {
         /* It takes the data block's place. */
