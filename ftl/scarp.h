@@ -336,6 +336,9 @@ typedef struct {
     uint64_t reconstruction_refusals; /* met a collection and waited */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
     uint64_t record_writes;         /* records of deallocations, changed */
+    uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
+    uint64_t partial_merges;
+    uint64_t full_merges;
 } ScarpStats;
 
 typedef struct {
@@ -407,6 +410,15 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
 
 /* ---- Observers -------------------------------------------------------- */
 
+/* How a mapping that maps blocks reclaims one (docs/model.md). */
+typedef enum {
+    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
+    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
+    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
+    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
+    SCARP_MERGE_ERASE,   /* nothing of it was valid */
+} ScarpMergeKind;
+
 /* One collected victim.  Times span the GC's first command to its last. */
 typedef struct {
     int64_t begin_ns;
@@ -416,6 +428,7 @@ typedef struct {
     uint32_t victim_block; /* in the plane */
     uint32_t moved_units;
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
+    ScarpMergeKind merge;
 } ScarpGcRun;
 
 typedef enum {

@@ -15,7 +15,8 @@
 #include "media/state.h"
 
 typedef enum {
-    BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD
+    BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
+    BLOCK_OWNED /* the mapping says what goes there (blocks/owned.c) */
 } ScarpBlockState;
 
 /*

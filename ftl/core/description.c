@@ -387,6 +387,61 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/*
+ * Those that say where pages go: a unit is a page, and a plane a device of its
+ * own.
+ */
+static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
+{
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t logical = plane_pages * 1000 /
+                       (1000 + d->over_provisioning_permille);
+    uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
+    /* FAST: one for what comes in order, and another one. */
+    uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
+    const struct {
+        const char *name;
+        uint64_t value, allowed[2];
+    } key[] = {
+        { "ftl.unit_bytes", d->unit_bytes, { 0, d->page_bytes } },
+        { "ftl.streams", d->streams, { 1, 1 } },
+        { "ftl.parity_width", d->parity_width, { 0, 0 } },
+        { "gc.wear_spread_erases", d->wear_spread_erases, { 0, 0 } },
+    };
+
+    if (d->mapping == MAPPING_PAGE || d->mapping == MAPPING_DEMAND) {
+        return true;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value != key[i].allowed[0] &&
+            key[i].value != key[i].allowed[1]) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                        "%s=%" G_GUINT64_FORMAT ": with ftl.mapping=%s it must "
+                        "be %" G_GUINT64_FORMAT, key[i].name, key[i].value,
+                        mappings[d->mapping], key[i].allowed[0]);
+            return false;
+        }
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.mapping=%s it must be "
+                    "an order of the letters c, w, d, p", mappings[d->mapping]);
+        return false;
+    }
+    if (d->log_blocks &&
+        (d->log_blocks < least ||
+         groups + d->log_blocks + 1 > d->blocks_per_plane)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.log_blocks=%" G_GUINT64_FORMAT ": must be 0, or from "
+                    "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                    ", the spare blocks of a plane but for one",
+                    d->log_blocks, least,
+                    MAX(d->blocks_per_plane, groups + 1) - groups - 1);
+        return false;
+    }
+    return true;
+}
+
 static bool check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
@@ -417,6 +472,9 @@ static bool check(const ScarpDescription *d, GError **error)
     if (!check_list("timing.read_ns", d->read_ns, d, error) ||
         !check_list("timing.program_ns", d->program_ns, d, error) ||
         !check_parity(d, error) || !check_mapping(d, error)) {
+        return false;
+    }
+    if (!check_mapped_blocks(d, error)) {
         return false;
     }
     if (d->buffer_bytes && d->buffer_bytes < least_buffer) {

@@ -48,6 +48,10 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "ftl.mapping=%s\n",
                                scarp_mapping_name(drive));
     }
+    if (d->mapping == MAPPING_SUPERBLOCK) {
+        g_string_append_printf(text, "ftl.superblock_blocks=%"
+                               G_GUINT64_FORMAT "\n", d->superblock_blocks);
+    }
     return g_string_free(text, false);
 }
 
@@ -88,7 +92,8 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     uint8_t stream = scarp_media_stream(drive, index);
     bool ok;
 
-    scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE, BLOCK_BAD);
+    scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE,
+                   scarp_map_any_page(drive) ? BLOCK_BAD : BLOCK_OWNED);
     scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
                    SCARP_ORIGIN_PREMIGRATE);
     scarp_visit_u8(visit, "a block's stream", &stream, 0,
@@ -107,6 +112,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = written && written < pages;
         break;
     case BLOCK_FULL:
+    case BLOCK_OWNED:
         ok = written; /* it may have been closed early */
         break;
     default:
@@ -229,7 +235,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
 {
     static const uint8_t marks[] = {
         [BLOCK_FREE] = 1, [BLOCK_FULL] = 2 | 4, [BLOCK_ACTIVE] = 8,
-        [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0,
+        [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0, [BLOCK_OWNED] = 0,
     };
     uint32_t blocks = drive->desc.blocks_per_plane;
 
@@ -265,6 +271,9 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
         if (visit->loading && !visit->problem) {
             check_members(drive, p, seen, visit);
         }
+    }
+    if (!visit->problem) {
+        scarp_map_visit(drive, visit);
     }
 }
 

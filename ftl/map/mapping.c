@@ -8,16 +8,14 @@
 /* In the order of ftl.mapping's choices; a new one is added here. */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
+    [MAPPING_BLOCK] = &scarp_mapping_block,
+    [MAPPING_SUPERBLOCK] = &scarp_mapping_superblock,
+    [MAPPING_FAST] = &scarp_mapping_fast,
 };
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
 {
     return drive->map.ops->name;
-}
-
-bool scarp_map_any_page(const ScarpDrive *drive)
-{
-    return drive->map.ops->any_page;
 }
 
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
@@ -37,6 +35,11 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                     "ftl.mapping: this one is not built");
         return false;
     }
+    map->any_page = map->ops->any_page;
+    if (!map->any_page) {
+        map->merge = scarp_table_zeroed(drive->geo.n_planes *
+                                        sizeof(ScarpMerge));
+    }
     map->ppn_of = scarp_table_none(drive->geo.mapped_units, error);
     return map->ppn_of && (!map->ops->init || map->ops->init(drive, error));
 }
@@ -46,6 +49,7 @@ void scarp_map_clear(ScarpDrive *drive)
     if (drive->map.ops && drive->map.ops->clear) {
         drive->map.ops->clear(drive);
     }
+    scarp_table_free(drive->map.merge);
     scarp_table_free(drive->map.ppn_of);
 }
 

@@ -80,6 +80,9 @@ static const ScarpStatField fields[] = {
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
     { "record_writes", "units", "records of deallocations, changed" },
+    { "switch_merges", "merges", "that only erased the old data block" },
+    { "partial_merges", "merges", "that filled a log block up" },
+    { "full_merges", "merges", "that copied into a free block" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
