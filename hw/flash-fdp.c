@@ -30,7 +30,7 @@ static bool one_flash(NvmeNamespace *ns, Error **errp)
         }
     }
     if (flash->endgrp && flash->endgrp != ns->endgrp &&
-        (flash->endgrp->fdp.enabled || ns->endgrp->fdp.enabled)) {
+        (flash->fdp || ns->endgrp->fdp.enabled)) {
         error_setg(errp, "fdp: the flash has a namespace of another subsystem; "
                    "with fdp=on all of its namespaces are of one");
         return false;
@@ -49,8 +49,8 @@ bool flash_fdp_attach(NvmeNamespace *ns, Error **errp)
     if (!one_flash(ns, errp)) {
         return false;
     }
+    flash->endgrp = endgrp;
     if (!endgrp->fdp.enabled) {
-        flash->endgrp = endgrp;
         return true;
     }
     if (endgrp->fdp.nruh > streams) {
@@ -73,7 +73,7 @@ bool flash_fdp_attach(NvmeNamespace *ns, Error **errp)
     }
     endgrp->fdp.runs = unit;
     endgrp->fdp.flash = flash;
-    flash->endgrp = endgrp;
+    flash->fdp = true;
     return true;
 }
 

@@ -29,7 +29,8 @@ struct NvmeFlash {
     GQueue waiting;         /* commands that found the ring full */
     uint64_t in_flight;     /* commands that the engine has */
     uint64_t ns_bytes;      /* given to namespaces so far */
-    NvmeEnduranceGroup *endgrp; /* of all of them, or one without FDP */
+    const NvmeEnduranceGroup *endgrp; /* the last one's, to be compared */
+    bool fdp;               /* it has FDP: all namespaces are of it */
     uint64_t fdp_host, fdp_written, fdp_erased; /* before the last reset */
     bool stopped;           /* the guest is gone */
     char *running;          /* the scheme, as it was asked for */
