@@ -167,6 +167,10 @@ void scarp_drive_free(ScarpDrive *drive);
 /* Bytes that the host may address. */
 uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive);
 uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
+/* Streams of the host, each with blocks of its own (ftl.streams). */
+uint32_t scarp_drive_streams(const ScarpDrive *drive);
+/* What a stream has open at once: a block in each plane. */
+uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
@@ -350,6 +354,9 @@ typedef struct {
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
+/* What flash was programmed and erased, for whatever reason; whole pages. */
+uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
+uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
  * Commands in flight stay counted as accepted; their latencies and causes are
  * of the time before, and not counted.

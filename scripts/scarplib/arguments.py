@@ -103,6 +103,14 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
         help="keys of the description to change, e.g. gc.trigger_free_blocks=4",
     )
     parser.add_argument(
+        "--handles",
+        type=integer("--handles", 0, 255),
+        default=0,
+        metavar="N",
+        help="reclaim unit handles that the guest may place its writes by (FDP), at most "
+        "ftl.streams; 0: no FDP (default: 0)",
+    )
+    parser.add_argument(
         "--age",
         type=integer("--age", 0, 1000),
         default=900,

@@ -41,6 +41,7 @@ class Job:
     age: int = 900
     seed: int = 1
     overrides: str | None = None
+    handles: int = 0
     smp: int = 1
     cpu_shift: int = -2
     virtual_queues: bool = True
@@ -122,6 +123,7 @@ def run_job(
         description=job.device,
         scheme=job.scheme,
         overrides=job.overrides,
+        handles=job.handles,
         age=job.age,
         image=job.image,
         seed=job.seed,
