@@ -332,6 +332,13 @@ typedef struct {
     uint64_t reconstruction_page_reads; /* the pages read for them */
     uint64_t reconstruction_refusals; /* met a collection and waited */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
+    uint64_t map_hits;              /* units whose entry was in RAM */
+    uint64_t map_misses;
+    uint64_t map_evictions;         /* entries that made room for others */
+    uint64_t map_page_reads;        /* translation units read */
+    uint64_t map_page_programs;     /* pages of translation units */
+    uint64_t map_written_units;     /* translation units in them */
+    uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
 } ScarpStats;
 
 typedef struct {

@@ -33,6 +33,6 @@ struct ScarpMappingOps {
     bool (*check)(const ScarpDrive *drive, GError **error);
 };
 
-extern const ScarpMappingOps scarp_mapping_page;
+extern const ScarpMappingOps scarp_mapping_page, scarp_mapping_demand;
 
 #endif /* SCARP_MAP_INTERNAL_H */

@@ -8,6 +8,7 @@
 /* In the order of ftl.mapping's choices; a new one is added here. */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
+    [MAPPING_DEMAND] = &scarp_mapping_demand,
 };
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
@@ -38,7 +39,11 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
         return false;
     }
     map->ppn_of = scarp_table_none(drive->geo.mapped_units, error);
-    return map->ppn_of && (!map->ops->init || map->ops->init(drive, error));
+    if (!map->ppn_of || (map->ops->init && !map->ops->init(drive, error))) {
+        return false;
+    }
+    drive->stats.map_ram_bytes = scarp_map_ram_bytes(drive);
+    return true;
 }
 
 void scarp_map_clear(ScarpDrive *drive)

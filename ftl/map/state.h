@@ -16,12 +16,16 @@
 #include "pack/state.h"
 
 typedef struct ScarpMappingOps ScarpMappingOps;
+typedef struct ScarpDemand ScarpDemand;
+typedef struct ScarpMapWait ScarpMapWait;
 
 typedef struct {
     const ScarpMappingOps *ops;
     void *state;         /* the mapping's own */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     uint32_t next_plane; /* dynamic allocation's turn; images have it */
+    ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
+    bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;
 
 #endif /* SCARP_MAP_STATE_H */

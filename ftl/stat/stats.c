@@ -79,6 +79,13 @@ static const ScarpStatField fields[] = {
     { "reconstruction_page_reads", "pages", "read for them" },
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
+    { "map_hits", "units", "whose entry of the mapping was in RAM" },
+    { "map_misses", "units", "whose entry was not" },
+    { "map_evictions", "entries", "that left the RAM for others" },
+    { "map_page_reads", "pages", "read to find entries, or to change them" },
+    { "map_page_programs", "pages", "programmed with changed entries" },
+    { "map_written_units", "units", "of the mapping in them" },
+    { "map_ram_bytes", "bytes", "of controller RAM that the mapping needs" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -103,8 +110,10 @@ void scarp_stats_reset(ScarpDrive *drive)
         drive->stats.cmds_accepted - drive->stats.cmds_completed;
     uint64_t mismatches = drive->stats.oob_mismatches;
     uint64_t bad_blocks = drive->stats.bad_blocks;
+    uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    drive->stats.map_ram_bytes = map_ram_bytes;
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
     drive->stats.bad_blocks = bad_blocks;
@@ -116,9 +125,11 @@ void scarp_stats_reset(ScarpDrive *drive)
 void scarp_stat_forget(ScarpDrive *drive)
 {
     uint64_t bad_blocks = drive->stats.bad_blocks;
+    uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
     drive->stats.bad_blocks = bad_blocks;
+    drive->stats.map_ram_bytes = map_ram_bytes;
 }
 
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
@@ -191,7 +202,8 @@ char *scarp_stats_json(const ScarpDrive *drive)
                            scarp_geometry_units(&drive->geo) *
                                drive->geo.unit_bytes,
                            host ? (host + s->gc_page_programs +
-                                   s->parity_page_programs) * 1000 / host
+                                   s->parity_page_programs +
+                                   s->map_page_programs) * 1000 / host
                                 : 0);
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
