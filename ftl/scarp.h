@@ -184,6 +184,9 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
  */
 char *scarp_schemes_text(void);
 
+/* What ftl.mapping may say, one line each; g_free() it. */
+char *scarp_mappings_text(void);
+
 /*
  * A hint: a read or write at offset_bytes comes soon.  What it will look up is
  * fetched into the processor's caches; nothing else changes.

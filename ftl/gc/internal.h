@@ -18,7 +18,7 @@ void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
 /* Takes the next steps that the job may take. */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 
-/* gc/pack.c: a unit that was read goes to the packer of its place */
+/* gc/staging.c: a unit that was read goes to the packer of its place */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
 /* What of job waits for company goes now. */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job);
