@@ -489,14 +489,6 @@ static bool check(const ScarpDescription *d, GError **error)
     /* A block with less than a page of invalid units is not collected. */
     unusable = d->blocks_per_plane * (units - 1) / units;
     translation = scarp_translation_blocks(d);
-    if (translation >= d->blocks_per_plane) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
-                    "geometry.blocks_per_plane=%" G_GUINT64_FORMAT ": with "
-                    "ftl.mapping=demand %" G_GUINT64_FORMAT " blocks of a "
-                    "plane hold translation units; more than those are needed",
-                    d->blocks_per_plane, translation);
-        return false;
-    }
     data_pages = plane_pages - translation * d->pages_per_block;
     logical = data_pages * 1000 / (1000 + d->over_provisioning_permille);
     if (needed >= d->blocks_per_plane - translation ||

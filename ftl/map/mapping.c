@@ -13,7 +13,10 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
 {
-    return drive->map.ops->name;
+    /* An image's class is compared before there are tables. */
+    const ScarpMappingOps *ops = mappings[drive->desc.mapping];
+
+    return ops ? ops->name : "none that is built";
 }
 
 bool scarp_map_any_page(const ScarpDrive *drive)
