@@ -343,6 +343,13 @@ typedef struct {
     uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
     uint64_t partial_merges;
     uint64_t full_merges;
+    uint64_t map_hits;              /* units whose entry was in RAM */
+    uint64_t map_misses;
+    uint64_t map_evictions;         /* entries that made room for others */
+    uint64_t map_page_reads;        /* translation units read */
+    uint64_t map_page_programs;     /* pages of translation units */
+    uint64_t map_written_units;     /* translation units in them */
+    uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
 } ScarpStats;
 
 typedef struct {

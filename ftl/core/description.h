@@ -10,6 +10,9 @@
 
 #define SCARP_MAX_UNITS 64 /* in a page */
 #define SCARP_MAX_STREAMS 8
+/* Of ftl.mapping=demand: blocks of translation units; the host has fewer. */
+#define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
+#define SCARP_MAP_ENTRY_BYTES 4 /* of a translation unit: a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
@@ -99,6 +102,12 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
     return d->trigger_free_blocks + 2 + d->streams;
 }
+
+/*
+ * ftl.mapping=demand: blocks of a plane that only translation units are in;
+ * else 0.
+ */
+uint64_t scarp_translation_blocks(const ScarpDescription *d);
 
 /*
  * Read path, then apply overrides ("group.key=value,…" or NULL), then check

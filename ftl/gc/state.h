@@ -63,6 +63,7 @@ typedef struct {
 
 typedef struct {
     ScarpGcPlane *plane;
+    ScarpPacker *map_packer; /* [plane]: relocated translation units */
     ScarpGcDie *die;
     ScarpPool copies;
     int64_t hold_until_ns; /* no collection begins by itself before */
