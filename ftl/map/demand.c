@@ -369,8 +369,10 @@ static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
 void scarp_entries_feed(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
+    bool fed = true;
 
-    while (demand->for_entry.n && feed_one(drive, demand->for_entry.head)) {
+    while (fed && demand->for_entry.n) {
+        fed = feed_one(drive, demand->for_entry.head);
     }
 }
 
