@@ -184,6 +184,9 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
  */
 char *scarp_schemes_text(void);
 
+/* What ftl.mapping may say, one line each; g_free() it. */
+char *scarp_mappings_text(void);
+
 /*
  * A hint: a read or write at offset_bytes comes soon.  What it will look up is
  * fetched into the processor's caches; nothing else changes.
@@ -332,6 +335,7 @@ typedef struct {
     uint64_t reconstruction_page_reads; /* the pages read for them */
     uint64_t reconstruction_refusals; /* met a collection and waited */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
+    uint64_t record_writes;         /* records of deallocations, changed */
     uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
     uint64_t partial_merges;
     uint64_t full_merges;

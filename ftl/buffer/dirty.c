@@ -16,6 +16,7 @@ bool scarp_buffer_init(ScarpDrive *drive,
     buffer->packer = g_new0(ScarpPacker, (drive->geo.n_planes + 1) *
                                              (uint32_t)drive->desc.streams);
     scarp_pool_init(&buffer->pool, sizeof(ScarpDirty));
+    buffer->record = g_new(uint64_t, drive->geo.record_lpns);
     return true;
 }
 
@@ -25,6 +26,7 @@ void scarp_buffer_clear(ScarpDrive *drive)
         g_free(scarp_unit_data(&d->unit));
     }
     g_free(drive->buffer.packer);
+    g_free(drive->buffer.record);
     scarp_pool_clear(&drive->buffer.pool);
 }
 

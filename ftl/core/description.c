@@ -69,7 +69,7 @@ static const Key keys[] = {
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
-    KEY("ftl", recovery, 0, 1, "0"),
+    KEY("ftl", recovery, 0, 2, "0"),
     KEY("ftl", parity_width, 0, 32, "0"),
     KEY("ftl", parity_stripes, 2, 65536, "64"),
     CHOICE("ftl", mapping, mappings, "page"),
@@ -343,6 +343,12 @@ static bool check_parity(const ScarpDescription *d, GError **error)
                     "ftl.unit_bytes=%" G_GUINT64_FORMAT ": with "
                     "ftl.parity_width it must be 0, or geometry.page_bytes=%"
                     G_GUINT64_FORMAT, d->unit_bytes, d->page_bytes);
+        return false;
+    }
+    if (d->recovery == RECOVERY_ALL) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.recovery=2: with ftl.parity_width it must be 0 or 1, "
+                    "as records of deallocations are in no stripe");
         return false;
     }
     if (!strcmp(d->allocation, "dynamic")) {

@@ -33,7 +33,7 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
                           ScarpFlashCmd *cmd);
 int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 
-/* gc/pack.c: a unit that was read goes to the packer of its place */
+/* gc/staging.c: a unit that was read goes to the packer of its place */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
 /* What of job waits for company goes now. */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job);

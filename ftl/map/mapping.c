@@ -53,13 +53,16 @@ void scarp_map_clear(ScarpDrive *drive)
     scarp_table_free(drive->map.ppn_of);
 }
 
-void scarp_mappings_text(GString *text)
+char *scarp_mappings_text(void)
 {
+    GString *text = g_string_new(NULL);
+
     for (size_t i = 0; i < G_N_ELEMENTS(mappings); i++) {
         if (mappings[i]) {
-            g_string_append_printf(text, "ftl.mapping=%s: mapping: %s (%s)\n",
+            g_string_append_printf(text, "ftl.mapping=%s: %s (%s)\n",
                                    mappings[i]->name, mappings[i]->help,
                                    mappings[i]->source);
         }
     }
+    return g_string_free(text, false);
 }

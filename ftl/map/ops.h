@@ -17,8 +17,6 @@ void scarp_map_clear(ScarpDrive *drive);
 
 /* The drive's mapping, as in ftl.mapping. */
 const char *scarp_mapping_name(const ScarpDrive *drive);
-/* A line for each mapping that there is. */
-void scarp_mappings_text(GString *text);
 /* A unit may lie in any page of its plane. */
 static inline bool scarp_map_any_page(const ScarpDrive *drive)
 {

@@ -79,6 +79,7 @@ static const ScarpStatField fields[] = {
     { "reconstruction_page_reads", "pages", "read for them" },
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
+    { "record_writes", "units", "records of deallocations, changed" },
     { "switch_merges", "merges", "that only erased the old data block" },
     { "partial_merges", "merges", "that filled a log block up" },
     { "full_merges", "merges", "that copied into a free block" },

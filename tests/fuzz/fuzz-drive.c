@@ -169,7 +169,9 @@ static char *pick_overrides(Bytes *b)
                                      ",ftl.streams=8"));
         g_string_append(text, ONE_OF(b, "", ",gc.wear_spread_erases=1"));
     }
-    g_string_append(text, ONE_OF(b, "", ",ftl.recovery=1"));
+    g_string_append(text, parity ? ONE_OF(b, "", ",ftl.recovery=1")
+                                 : ONE_OF(b, "", ",ftl.recovery=1",
+                                          ",ftl.recovery=2"));
     g_string_append(text, ONE_OF(b, "", ",gc.separate_active_block=0"));
     g_string_append(text, ONE_OF(b, "", ",gc.background_free_blocks=6"));
     g_string_append(text, ONE_OF(b, "", ",nand.bad_blocks_permille=100"));

@@ -111,6 +111,12 @@ static inline bool inside_same_version(const ScarpDrive *drive, uint32_t ppn,
            scarp_media_version(drive, ppn) == scarp_media_version(drive, other);
 }
 
+/* Deallocations are written to flash. */
+static inline bool inside_records(const ScarpDrive *drive)
+{
+    return drive->desc.recovery == RECOVERY_ALL;
+}
+
 /* The mapping by what the flash holds; l2p[inside_mapped_units()]. */
 static inline void inside_rebuild(const ScarpDrive *drive, uint32_t *l2p)
 {
