@@ -15,7 +15,10 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
 {
-    return drive->map.ops->name;
+    /* An image asks before the drive's rooms are made. */
+    const ScarpMappingOps *ops = mappings[drive->desc.mapping];
+
+    return ops ? ops->name : "?";
 }
 
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
