@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "inside.h"
-#include "inside-mapping.h"
 #include "workload.h"
 
 #include <glib/gstdio.h>
