@@ -68,6 +68,17 @@ static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
     scarp_block_expect(drive, scarp_map_lookup(drive, lpn));
 }
 
+/*
+ * Until steady, of a mapping that merges: its log blocks have been reclaimed
+ * over and over.  A write may cost it a hundred copies, so that as many
+ * overwrites as page mapping needs would take minutes.
+ */
+static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
+{
+    return !scarp_map_any_page(drive) && age->overwrite_permille == UINT32_MAX &&
+           drive->stats.gc_runs >= 8ull * drive->geo.n_blocks;
+}
+
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
 {
     bool random = !g_strcmp0(age->pattern, "random");
@@ -119,7 +130,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
         for (uint32_t i = 0; i < AHEAD; i++) {
             ahead[i] = scarp_random_below(&state, filled);
         }
-        for (uint64_t i = 0; i < overwrites; i++) {
+        for (uint64_t i = 0; i < overwrites && !is_steady(drive, age); i++) {
             uint32_t *lpn = &ahead[i % AHEAD];
 
             write_now(drive, open, *lpn);

@@ -34,7 +34,7 @@ struct ScarpGcJob {
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* chosen for wear */
-    bool merge;     /* of what the mapping says, not of a victim: gc/merge.c */
+    bool merge;     /* its steps are the mapping's: gc/merge.c */
     ScarpMergeKind kind; /* of a merge */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */

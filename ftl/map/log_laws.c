@@ -81,7 +81,8 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
     const ScarpLogPlane *plane = &logs->plane[p];
     uint32_t n = 0, last = SCARP_NONE;
 
-    for (uint32_t b = plane->oldest; b != SCARP_NONE; b = logs->block[b].newer) {
+    for (uint32_t b = plane->oldest; b != SCARP_NONE;
+         b = logs->block[b].newer) {
         uint32_t group = logs->block[b].group;
 
         if (!name(drive, role, b, ROLE_LOG, group, error) ||
