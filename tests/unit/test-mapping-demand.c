@@ -263,7 +263,8 @@ static void test_like_page(gconstpointer scheme)
 
     for (size_t i = 0; i < G_N_ELEMENTS(more); i++) {
         g_autofree char *all = g_strconcat(
-            "gc.victim_candidates=1,ftl.mapping=demand,"
+            "gc.victim_candidates=1,ftl.over_provisioning_permille=700,"
+            "ftl.mapping=demand,"
             "geometry.blocks_per_plane=30,ftl.map_cache_bytes=1000000",
             more[i], NULL);
         uint32_t blocks;
@@ -274,6 +275,7 @@ static void test_like_page(gconstpointer scheme)
 
         blocks = inside_translation_blocks(demand);
         less = g_strdup_printf("gc.victim_candidates=1,"
+                               "ftl.over_provisioning_permille=700,"
                                "geometry.blocks_per_plane=%u%s", 30 - blocks,
                                more[i]);
         page = drive_new(scheme, less);

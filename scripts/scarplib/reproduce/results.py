@@ -106,6 +106,7 @@ def amplification(entry: Entry) -> float:
     stats = entry["stats"]
     host = stats["host_page_programs"]
     own = stats["gc_page_programs"] + stats.get("parity_page_programs", 0)
+    own += stats.get("map_page_programs", 0)
     return float((host + own) / host)
 
 
