@@ -263,8 +263,10 @@ static void test_like_page(gconstpointer scheme)
 
     for (size_t i = 0; i < G_N_ELEMENTS(more); i++) {
         g_autofree char *all = g_strconcat(
-            "gc.victim_candidates=1,ftl.mapping=demand,"
-            "ftl.map_cache_bytes=1000000", more[i], NULL);
+            "gc.victim_candidates=1,ftl.over_provisioning_permille=700,"
+            "ftl.mapping=demand,"
+            "geometry.blocks_per_plane=30,ftl.map_cache_bytes=1000000",
+            more[i], NULL);
         uint32_t blocks;
         ScarpDrive *demand = drive_new(scheme, all), *page;
         g_autofree char *less = NULL;
@@ -273,13 +275,14 @@ static void test_like_page(gconstpointer scheme)
 
         blocks = inside_translation_blocks(demand);
         less = g_strdup_printf("gc.victim_candidates=1,"
-                               "geometry.blocks_per_plane=%u%s", 64 - blocks,
+                               "ftl.over_provisioning_permille=700,"
+                               "geometry.blocks_per_plane=%u%s", 30 - blocks,
                                more[i]);
         page = drive_new(scheme, less);
         g_assert_cmpuint(scarp_drive_logical_bytes(demand), ==,
                          scarp_drive_logical_bytes(page));
-        a = times_of(demand, i, 9000);
-        b = times_of(page, i, 9000);
+        a = times_of(demand, i, 4000);
+        b = times_of(page, i, 4000);
         same(a, b);
         x = (const uint64_t *)scarp_stats(demand);
         y = (const uint64_t *)scarp_stats(page);
