@@ -188,6 +188,9 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
  */
 char *scarp_schemes_text(void);
 
+/* What ftl.mapping may say, one line each; g_free() it. */
+char *scarp_mappings_text(void);
+
 /*
  * A hint: a read or write at offset_bytes comes soon.  What it will look up is
  * fetched into the processor's caches; nothing else changes.
@@ -336,6 +339,17 @@ typedef struct {
     uint64_t reconstruction_page_reads; /* the pages read for them */
     uint64_t reconstruction_refusals; /* met a collection and waited */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
+    uint64_t record_writes;         /* records of deallocations, changed */
+    uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
+    uint64_t partial_merges;
+    uint64_t full_merges;
+    uint64_t map_hits;              /* units whose entry was in RAM */
+    uint64_t map_misses;
+    uint64_t map_evictions;         /* entries that made room for others */
+    uint64_t map_page_reads;        /* translation units read */
+    uint64_t map_page_programs;     /* pages of translation units */
+    uint64_t map_written_units;     /* translation units in them */
+    uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
 } ScarpStats;
 
 typedef struct {
@@ -410,6 +424,15 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
 
 /* ---- Observers -------------------------------------------------------- */
 
+/* How a mapping that maps blocks reclaims one (docs/model.md). */
+typedef enum {
+    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
+    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
+    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
+    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
+    SCARP_MERGE_ERASE,   /* nothing of it was valid */
+} ScarpMergeKind;
+
 /* One collected victim.  Times span the GC's first command to its last. */
 typedef struct {
     int64_t begin_ns;
@@ -419,6 +442,7 @@ typedef struct {
     uint32_t victim_block; /* in the plane */
     uint32_t moved_units;
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
+    ScarpMergeKind merge;
 } ScarpGcRun;
 
 typedef enum {

@@ -1,5 +1,5 @@
 /*
- * The cells' tables: made, erased, taken from an image.
+ * The cells' tables: made, taken from an image.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,20 +44,6 @@ void scarp_media_clear(ScarpDrive *drive)
     if (media->spare) {
         g_ptr_array_free(media->spare, true);
     }
-}
-
-void scarp_media_erase(ScarpDrive *drive, uint32_t index)
-{
-    ScarpMediaBlock *block = &drive->media.block[index];
-    uint32_t *lpn_of = &drive->media.lpn_of[scarp_block_ppn(drive, index)];
-
-    for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
-        lpn_of[i] = SCARP_NONE;
-    }
-    g_clear_pointer(&block->contents, g_free);
-    block->programmed = 0;
-    block->erases++;
-    drive->stats.erases++;
 }
 
 void scarp_media_load_block(ScarpDrive *drive, uint32_t index, uint8_t origin,

@@ -78,7 +78,7 @@ static const GOptionEntry entries[] = {
       "and shows what begins in so many (0: all)", "N" },
     { "quiet", 0, 0, G_OPTION_ARG_NONE, &quiet, "no progress", NULL },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list,
-      "schemes, generators and formats", NULL },
+      "schemes, mappings, generators and formats", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
       "TRACE|gen:NAME[,KEY=VALUE...]" },
     { NULL }
@@ -403,11 +403,12 @@ int main(int argc, char **argv)
     }
     if (list) {
         g_autofree char *schemes = scarp_schemes_text();
+        g_autofree char *mappings = scarp_mappings_text();
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
         /* Not g_print(), which asks the locale for more than ASCII. */
-        printf("%s\n%s\n%s", schemes, generators, formats);
+        printf("%s\n%s\n%s\n%s", schemes, mappings, generators, formats);
         return 0;
     }
     if (!run(&error)) {

@@ -79,6 +79,17 @@ static const ScarpStatField fields[] = {
     { "reconstruction_page_reads", "pages", "read for them" },
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
+    { "record_writes", "units", "records of deallocations, changed" },
+    { "switch_merges", "merges", "that only erased the old data block" },
+    { "partial_merges", "merges", "that filled a log block up" },
+    { "full_merges", "merges", "that copied into a free block" },
+    { "map_hits", "units", "whose entry of the mapping was in RAM" },
+    { "map_misses", "units", "whose entry was not" },
+    { "map_evictions", "entries", "that left the RAM for others" },
+    { "map_page_reads", "pages", "read to find entries, or to change them" },
+    { "map_page_programs", "pages", "programmed with changed entries" },
+    { "map_written_units", "units", "of the mapping in them" },
+    { "map_ram_bytes", "bytes", "of controller RAM that the mapping needs" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -100,7 +111,7 @@ const ScarpStats *scarp_stats(const ScarpDrive *drive)
 static uint64_t programmed_pages(const ScarpStats *stats)
 {
     return stats->host_page_programs + stats->gc_page_programs +
-           stats->parity_page_programs;
+           stats->parity_page_programs + stats->map_page_programs;
 }
 
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive)
@@ -121,8 +132,10 @@ void scarp_stats_reset(ScarpDrive *drive)
         drive->stats.cmds_accepted - drive->stats.cmds_completed;
     uint64_t mismatches = drive->stats.oob_mismatches;
     uint64_t bad_blocks = drive->stats.bad_blocks;
+    uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    drive->stats.map_ram_bytes = map_ram_bytes;
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
     drive->stats.bad_blocks = bad_blocks;
@@ -134,9 +147,11 @@ void scarp_stats_reset(ScarpDrive *drive)
 void scarp_stat_forget(ScarpDrive *drive)
 {
     uint64_t bad_blocks = drive->stats.bad_blocks;
+    uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
     drive->stats.bad_blocks = bad_blocks;
+    drive->stats.map_ram_bytes = map_ram_bytes;
 }
 
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,

@@ -153,8 +153,9 @@ int main(int argc, char **argv)
 
     if (argc == 2 && !strcmp(argv[1], "list")) {
         g_autofree char *schemes = scarp_schemes_text();
+        g_autofree char *mappings = scarp_mappings_text();
 
-        g_print("%s", schemes);
+        g_print("%s\n%s", schemes, mappings);
         return 0;
     }
     g_print("calibration loads/s %.0f\n", calibrate());

@@ -135,6 +135,9 @@ class Flow(unittest.TestCase):
             signal.raise_signal(signal.SIGINT)
             return "stopped" if stop.wait(300) else "hang"
 
+        # Whoever runs the suite in the background has SIGINT ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         self.ends["pgc"] = interrupted
         status, out, err = self.scarp(
             *("--schemes", "baseline,pgc,ideal", "--jobs", "1"), command="compare"

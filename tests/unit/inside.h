@@ -71,6 +71,12 @@ static inline uint32_t inside_mapped_units(const ScarpDrive *drive)
     return drive->geo.mapped_units;
 }
 
+/* Of each plane, for translation units alone (ftl.mapping=demand). */
+static inline uint32_t inside_translation_blocks(const ScarpDrive *drive)
+{
+    return drive->geo.translation_blocks;
+}
+
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {
@@ -109,6 +115,12 @@ static inline bool inside_same_version(const ScarpDrive *drive, uint32_t ppn,
 {
     return scarp_media_has_versions(drive) &&
            scarp_media_version(drive, ppn) == scarp_media_version(drive, other);
+}
+
+/* Deallocations are written to flash. */
+static inline bool inside_records(const ScarpDrive *drive)
+{
+    return drive->desc.recovery == RECOVERY_ALL;
 }
 
 /* The mapping by what the flash holds; l2p[inside_mapped_units()]. */

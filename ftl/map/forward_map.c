@@ -1,0 +1,120 @@
+/*
+ * The forward map: where the newest copy of each unit lies, whatever the mapping.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/demand.h"
+
+uint64_t scarp_map_bytes(const ScarpGeometry *geo)
+{
+    return 4 * (uint64_t)geo->mapped_units;
+}
+
+void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = drive->map.ppn_of[lpn];
+
+    if (ppn != SCARP_NONE) {
+        drive->map.ppn_of[lpn] = SCARP_NONE;
+        scarp_block_set_valid(drive, ppn, -1);
+        if (scarp_contents_kept(drive)) {
+            scarp_contents_release(drive, scarp_contents_take(drive, ppn));
+        }
+    }
+}
+
+void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    scarp_map_unmap(drive, lpn);
+    drive->map.ppn_of[lpn] = ppn;
+    scarp_media_set_lpn(drive, ppn, lpn);
+    scarp_block_set_valid(drive, ppn, 1);
+}
+
+void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    if (drive->map.demand) {
+        scarp_demand_written(drive, lpn);
+    }
+#ifdef SCARP_FAULT_MAPPING
+    /* A test build: fio --verify must notice it. */
+    if (lpn % 997 == 13 && lpn) {
+        lpn--;
+    }
+#endif
+    scarp_map_move(drive, lpn, ppn);
+}
+
+void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)
+{
+    bool mapped = scarp_map_is_mapped(drive, lpn);
+
+    scarp_map_unmap(drive, lpn);
+    if (drive->map.demand && mapped) {
+        scarp_demand_trimmed(drive, lpn);
+    }
+}
+
+/* By the mark of the source: the forward map's entry need not be read. */
+bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
+                        uint32_t to)
+{
+    scarp_media_copy_version(drive, from, to); /* a copy is as old */
+    scarp_media_set_lpn(drive, to, lpn);
+    if (!scarp_unit_is_valid(drive, from)) {
+        return false;
+    }
+    drive->map.ppn_of[lpn] = to;
+    scarp_block_set_valid(drive, from, -1);
+    if (scarp_contents_kept(drive)) {
+        scarp_contents_put(drive, to, scarp_contents_take(drive, from));
+    }
+    scarp_block_set_valid(drive, to, 1);
+    if (drive->map.demand) {
+        scarp_demand_moved(drive, lpn, from);
+    }
+    return true;
+}
+
+void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
+                            uint32_t n, uint32_t to)
+{
+    uint32_t *ppn_of = drive->map.ppn_of;
+
+    /* In two rounds, so that the table's entries come while others do. */
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t lpn = scarp_media_lpn(drive, from[i]);
+
+        scarp_media_set_lpn(drive, to + i, lpn);
+        __builtin_prefetch(&ppn_of[lpn], 1);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ppn_of[scarp_media_lpn(drive, to + i)] = to + i;
+    }
+    for (uint32_t i = 0; scarp_media_has_versions(drive) && i < n; i++) {
+        scarp_media_copy_version(drive, from[i], to + i);
+    }
+    for (uint32_t i = 0; scarp_contents_kept(drive) && i < n; i++) {
+        scarp_contents_put(drive, to + i, scarp_contents_take(drive, from[i]));
+    }
+    scarp_block_filled(drive, to, n);
+    for (uint32_t i = 0; drive->map.demand && i < n; i++) {
+        scarp_demand_moved(drive, scarp_media_lpn(drive, to + i), from[i]);
+    }
+}
+
+void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    drive->map.ppn_of[lpn] = ppn;
+    scarp_block_load_valid(drive, ppn);
+}
+
+uint32_t scarp_map_turn(const ScarpDrive *drive)
+{
+    return drive->map.next_plane;
+}
+
+void scarp_map_load_turn(ScarpDrive *drive, uint32_t next_plane)
+{
+    drive->map.next_plane = next_plane;
+}
