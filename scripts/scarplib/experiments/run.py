@@ -181,7 +181,7 @@ def _run_jobs(
 
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
-    job_text = check_job_file(settings.job)
+    job_text = check_job_file(settings.job, settings.handles > 0)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
