@@ -207,7 +207,7 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         cmd->next_byte += bytes;
     }
     if (cmd->length_bytes && (!buffer->room_units || cmd->fua) &&
-        drive->geo.units_per_page > 1) {
+        drive->geo.units_per_page > 1 && !cmd->joined) {
         close_packers(drive, cmd);
     }
     return true;

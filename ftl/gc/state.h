@@ -34,6 +34,7 @@ struct ScarpGcJob {
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* chosen for wear */
+    bool erase_later; /* its pacing says when: then only */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* of the victim, to look at */
