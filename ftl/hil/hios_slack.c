@@ -110,5 +110,10 @@ int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
             room_ns = MIN(room_ns, left_ns(drive, record, before_ns));
         }
     }
-    return room_ns;
+    /*
+     * The channel may be busy with other dies, and reads that come later go
+     * before programs: neither is known now.
+     */
+    return room_ns -
+           (int64_t)drive->scheme.param[AXIS_HIL][HIOS_MARGIN_US] * 1000;
 }

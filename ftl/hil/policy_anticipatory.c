@@ -81,10 +81,11 @@ static ScarpCmd *look(const ScarpDrive *drive, const Anticipatory *state,
 
 static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
 {
-    int64_t ns = param_ns(drive, cmd->op == SCARP_OP_READ ? READ_US : WRITE_US);
+    int kind = cmd && cmd->op == SCARP_OP_READ ? READ_US : WRITE_US;
 
-    return cmd && scarp_time_ns(drive) >= MIN(cmd->deadline_ns,
-                                              cmd->submit_ns + ns);
+    return cmd && scarp_time_ns(drive) >=
+                      MIN(cmd->deadline_ns,
+                          cmd->submit_ns + param_ns(drive, kind));
 }
 
 /* The batch goes on, or the other kind's begins. */
