@@ -91,7 +91,8 @@ typedef struct {
      * asked again when a command arrives or ends, and after its timer.  Op,
      * address, deadline, stream and arrival are the command's;
      * scarp_gc_cost_ns() says what a plane's next collection would cost.  It
-     * looks at the oldest controller.queue of waiting at most.
+     * looks at the oldest controller.queue of waiting at most.  A write that it
+     * marks as joined shares slot and page with the one that it picks next.
      */
     ScarpCmd *(*pick)(ScarpDrive *drive, ScarpCmdQueue *waiting);
     /* The data of a write that was picked is in the device.  May be NULL. */

@@ -119,14 +119,16 @@ void scarp_hil_dispatch_end(ScarpDrive *drive)
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
 {
     ScarpCmdQueue *waiting = &drive->hil.waiting;
+    bool joins = false; /* the next write shares a slot with the last one */
 
-    while (scarp_in_device(drive) < drive->desc.slots &&
+    while ((joins || scarp_in_device(drive) < drive->desc.slots) &&
            scarp_cmd_first(waiting)) {
         ScarpCmd *cmd = drive->scheme.hil->pick(drive, waiting);
 
         if (!cmd) {
             return NULL;
         }
+        joins = cmd->joined;
         scarp_cause_until_now(drive, cmd, SCARP_CAUSE_HOST_QUEUE);
         scarp_in_device_change(drive, 1);
         if (cmd->op != SCARP_OP_WRITE) {

@@ -30,6 +30,7 @@ typedef struct {
     uint64_t dies;       /* a bit for each, modulo 64 */
     int64_t deadline_ns;
     int64_t own_ns;      /* link and flash, if nothing is in the way */
+    int64_t link_ns;     /* of it */
     int64_t flash_ns;    /* of it, a flash command, at most */
     uint32_t at;         /* where in flying */
     bool flying;         /* it is in the device */
@@ -55,6 +56,7 @@ typedef struct {
     uint64_t accumulates_seq; /* the write that waits for others' slack */
     int64_t accumulates_until_ns;
     uint32_t joins;      /* the record that goes with the last one, if any */
+    uint32_t first_lpn, last_lpn; /* of those that go together */
 } Hios;
 
 static inline Hios *hios_of(const ScarpDrive *drive)
@@ -130,8 +132,11 @@ int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
 
 /* Algorithm 3: which of the commands that wait is next. */
 uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios);
-/* The i-th is about to be dispatched: if a write can join its page, it will. */
-void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i);
+/*
+ * The i-th is about to be dispatched, joined or not: if a write can join its
+ * page, it will.
+ */
+void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined);
 /* Which that is; it is the next to be dispatched. */
 uint32_t hios_take_joined(Hios *hios);
 

@@ -7,7 +7,7 @@
  * the oldest.
  *
  * Page-based aggregation: writes that wait and lie in the page of the one that
- * is dispatched go with it, and are one program.
+ * is dispatched go with it, in its slot, and are one program.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -39,32 +39,46 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
                hios_last_lpn(drive, cmd) >> drive->geo.page_shift;
 }
 
-/* One ends where the other begins, in one page and one stream. */
-static bool is_adjacent(const ScarpDrive *drive, const ScarpCmd *cmd,
+/*
+ * It lies in the same page and ends or begins where the units first to last
+ * do: another write of one of them would make no single program.
+ */
+static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
                         const ScarpCmd *other)
 {
-    return hios_first_lpn(drive, cmd) >> drive->geo.page_shift ==
-               hios_first_lpn(drive, other) >> drive->geo.page_shift &&
-           (hios_last_lpn(drive, cmd) + 1 == hios_first_lpn(drive, other) ||
-            hios_last_lpn(drive, other) + 1 == hios_first_lpn(drive, cmd)) &&
-           hios_stream(drive, cmd) == hios_stream(drive, other);
+    return hios_first_lpn(drive, other) >> drive->geo.page_shift ==
+               first >> drive->geo.page_shift &&
+           (last + 1 == hios_first_lpn(drive, other) ||
+            hios_last_lpn(drive, other) + 1 == first);
 }
 
-void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i)
+/* What is to be programmed together becomes larger by cmd's units. */
+static void extend(const ScarpDrive *drive, Hios *hios, const ScarpCmd *cmd,
+                   bool joined)
+{
+    uint32_t first = hios_first_lpn(drive, cmd);
+    uint32_t last = hios_last_lpn(drive, cmd);
+
+    hios->first_lpn = joined ? MIN(hios->first_lpn, first) : first;
+    hios->last_lpn = joined ? MAX(hios->last_lpn, last) : last;
+}
+
+void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined)
 {
     ScarpCmd *cmd = hios_waiting(hios, i)->cmd;
 
-    /* A buffer makes full pages anyway.  None waits for what has no slot. */
+    /* A buffer makes full pages anyway. */
     if (drive->geo.units_per_page == 1 || drive->desc.buffer_bytes ||
-        scarp_in_device(drive) + 1 >= drive->desc.slots ||
         !is_part(drive, cmd)) {
         return;
     }
+    extend(drive, hios, cmd, joined);
     for (uint32_t j = 0; j < hios->n_waiting; j++) {
         const ScarpCmd *other = hios_waiting(hios, j)->cmd;
 
         if (j != i && is_part(drive, other) &&
-            is_adjacent(drive, cmd, other)) {
+            hios_stream(drive, other) == hios_stream(drive, cmd) &&
+            is_adjacent(drive, hios->first_lpn, hios->last_lpn, other)) {
             hios->joins = hios->waiting[j];
             cmd->joined = true;
             drive->stats.aggregated_writes++;

@@ -78,7 +78,7 @@ static void describe(ScarpDrive *drive, const Hios *hios, HiosRecord *record,
     if (!cmd->length_bytes || cmd->op > SCARP_OP_WRITE) {
         return;
     }
-    record->own_ns = scarp_hil_link_ns(drive, cmd->length_bytes);
+    record->link_ns = scarp_hil_link_ns(drive, cmd->length_bytes);
     if (cmd->op == SCARP_OP_READ) {
         record->flash_ns = hios->read_ns;
         add_reads(drive, record);
@@ -89,7 +89,7 @@ static void describe(ScarpDrive *drive, const Hios *hios, HiosRecord *record,
     for (uint32_t i = 0; i < record->n_parts; i++) {
         most = MAX(most, record->part[i].n);
     }
-    record->own_ns += most * record->flash_ns;
+    record->own_ns = record->link_ns + most * record->flash_ns;
 }
 
 /* ---- Records ------------------------------------------------------------ */

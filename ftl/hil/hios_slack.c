@@ -31,16 +31,12 @@ static int64_t needed_ns(const ScarpDrive *drive, const Hios *hios,
                          const HiosRecord *record)
 {
     bool reads = record->cmd->op == SCARP_OP_READ;
-    int64_t ns = record->own_ns, link_ns = record->own_ns;
+    int64_t ns = record->own_ns;
 
-    for (uint32_t i = 0; i < record->n_parts; i++) {
-        link_ns = MIN(link_ns,
-                      record->own_ns - record->part[i].n * record->flash_ns);
-    }
     for (uint32_t i = 0; i < record->n_parts; i++) {
         const HiosPart *part = &record->part[i];
 
-        ns = MAX(ns, link_ns + part->n * record->flash_ns +
+        ns = MAX(ns, record->link_ns + part->n * record->flash_ns +
                          pending_ns(drive, hios, part->die, reads));
     }
     return ns;
@@ -53,7 +49,7 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
            needed_ns(drive, hios, record);
 }
 
-/* How long it keeps the die; 0: it does not go there. */
+/* How long the die can do nothing else for it; 0: it does not go there. */
 static int64_t on_die_ns(const HiosRecord *record, uint32_t die, bool serial)
 {
     if (serial) {
@@ -64,7 +60,7 @@ static int64_t on_die_ns(const HiosRecord *record, uint32_t die, bool serial)
     }
     for (uint32_t i = 0; i < record->n_parts; i++) {
         if (record->part[i].die == die) {
-            return record->part[i].n * record->flash_ns;
+            return record->link_ns + record->part[i].n * record->flash_ns;
         }
     }
     return 0;

@@ -240,7 +240,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     classify(drive, hios, record, slack_ns);
     redistribute(drive, hios, i);
     if (hios->neutral && scarp_gc_round(drive) == SCARP_NONE) {
-        hios_aggregate(drive, hios, i);
+        hios_aggregate(drive, hios, i, joined);
     }
     return hios_dispatch(drive, hios, waiting, i);
 }
