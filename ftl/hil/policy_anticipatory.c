@@ -137,6 +137,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     Anticipatory *state = drive->scheme.state[AXIS_HIL];
     int64_t near_bytes = drive->scheme.param[AXIS_HIL][NEAR_KIB] * 1024;
     Seen seen[2] = { { NULL, NULL, NULL }, { NULL, NULL, NULL } };
+    const Anticipatory before = *state;
     ScarpCmd *near = NULL;
     ScarpCmd *cmd = look(drive, state, waiting, seen, &near);
 
@@ -146,6 +147,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     cmd = choose(drive, state, seen, near);
     if ((!near || distance(state, near) > near_bytes) &&
         waits(drive, state, seen, cmd)) {
+        *state = before; /* no batch begins by waiting */
         scarp_timer_set(drive, AXIS_HIL, state->wait_until_ns);
         return NULL;
     }
