@@ -538,11 +538,13 @@ static void test_aggregation(void)
         Rig *rig = rig_new(rows[i].scheme, NULL,
                            "controller.slots=1,ftl.unit_bytes=1024");
         ScarpCmd first = write_page(4), cmd[3];
+        char data[3][1024], back[1024];
         int64_t end_ns = 0;
 
         scarp_submit(rig->drive, &first, 1);
         for (int c = 0; c < 3; c++) {
             cmd[c] = cmd_of(SCARP_OP_WRITE, rows[i].kib[c] * 1024, 1024);
+            cmd[c].data = memset(data[c], 'a' + c, sizeof(data[c]));
             scarp_submit(rig->drive, &cmd[c], 1);
         }
         rig_drain(rig);
@@ -554,6 +556,16 @@ static void test_aggregation(void)
         for (int c = 0; c < 3; c++) {
             latency(&cmd[c]);
             end_ns = MAX(end_ns, cmd[c].complete_ns);
+        }
+        for (int c = 0; c < 3; c++) {
+            ScarpCmd read = cmd_of(SCARP_OP_READ, rows[i].kib[c] * 1024, 1024);
+
+            read.data = back;
+            rig_do(rig, &read);
+            /* Of two writes of one unit, the one that ended last. */
+            g_assert_true(back[512] == data[c][512] ||
+                          (!c && rows[i].kib[0] == rows[i].kib[1] &&
+                           back[512] == data[1][512]));
         }
         if (rows[i].aggregated == 2) {
             /* All three cross the link, 320 ns each, then their page. */
