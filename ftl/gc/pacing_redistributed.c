@@ -214,11 +214,13 @@ static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
     Rounds *rounds = rounds_of(drive);
     uint32_t plane = job->plane;
 
-    if (rounds->next[plane]) {
-        rounds->next[plane] = false;
-        if (scarp_gc_due(drive, plane)) {
-            scarp_gc_start(drive, plane, SCARP_ORIGIN_GC);
-        }
+    bool follows = rounds->next[plane];
+
+    rounds->next[plane] = false;
+    /* One that was released was not erased for the sake of another. */
+    if (follows && job->moves_left <= drive->desc.pages_per_block &&
+        scarp_gc_due(drive, plane)) {
+        scarp_gc_start(drive, plane, SCARP_ORIGIN_GC);
     }
     rounds->pages[plane] = 0;
 }
@@ -259,6 +261,13 @@ static void check(ScarpDrive *drive, uint32_t die)
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_GC) ? TURN_GC : TURN_HOST;
+}
+
+/* Idle dies collect nothing: nobody waits who could be granted it. */
+static bool may_collect(const ScarpDrive *drive G_GNUC_UNUSED,
+                        uint32_t die G_GNUC_UNUSED)
+{
+    return false;
 }
 
 static int64_t longest(const ScarpDrive *drive,
@@ -317,4 +326,5 @@ const ScarpPacingOps scarp_pacing_redistributed = {
     .turn = turn,
     .gc_start = gc_start,
     .gc_done = gc_done,
+    .may_collect = may_collect,
 };
