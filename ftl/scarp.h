@@ -123,6 +123,8 @@ struct ScarpCmd {
     uint64_t seq;
     uint64_t next_byte; /* of a write that waits for the buffer */
     uint64_t order;     /* flush: writes whose data arrived before it */
+    uint32_t record;    /* the host-queue policy's own of it */
+    bool joined;        /* write: the next one fills the rest of its page */
     uint32_t units_left;
     int64_t mark_ns; /* start of the open interval */
     int64_t due_ns;  /* end of the pipeline stage it is in */
@@ -350,6 +352,17 @@ typedef struct {
     uint64_t map_page_programs;     /* pages of translation units */
     uint64_t map_written_units;     /* translation units in them */
     uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
+    uint64_t missed_reads;          /* completed after their deadlines */
+    uint64_t missed_writes;
+    uint64_t missed_others;
+    uint64_t unmeetable_deadlines;  /* shorter than a segment and an erase */
+    uint64_t positive_activities;   /* hios-1, hios-2: by slack, dispatched */
+    uint64_t neutral_activities;
+    uint64_t negative_activities;
+    uint64_t gc_segments;           /* pages moved inside others' slack */
+    uint64_t gc_redistributed_ns;   /* time of segments, and of their erases */
+    uint64_t passed_to_next_round;  /* commands */
+    uint64_t aggregated_writes;     /* that joined the page of another */
 } ScarpStats;
 
 typedef struct {

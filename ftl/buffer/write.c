@@ -274,7 +274,8 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         cmd->next_byte += bytes;
     }
     if (cmd->op != SCARP_OP_DEALLOCATE && cmd->length_bytes &&
-        (!buffer->room_units || cmd->fua) && drive->geo.units_per_page > 1) {
+        (!buffer->room_units || cmd->fua) && drive->geo.units_per_page > 1 &&
+        !cmd->joined) {
         close_packers(drive, cmd);
     }
     return true;

@@ -65,6 +65,7 @@ static const Key keys[] = {
     KEY("controller", pcie_generation, 0, 5, "0"),
     KEY("controller", pcie_lanes, 0, 32, "0"),
     KEY("controller", slots, 1, 65536, "1024"),
+    KEY("controller", queue, 1, 65536, "32"),
     KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),

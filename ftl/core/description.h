@@ -73,6 +73,7 @@ typedef struct {
     uint64_t pcie_generation; /* link_mbs follows from these, where given */
     uint64_t pcie_lanes;
     uint64_t slots;        /* commands in the device at once */
+    uint64_t queue;        /* that wait for one, as a host-queue policy sees */
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */

@@ -31,6 +31,7 @@ void scarp_gc_clear(ScarpDrive *drive)
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages)
 {
     job->moves_left = pages;
+    job->erase_later &= pages != UINT32_MAX; /* it goes on to its end */
     scarp_gc_advance(drive, job);
 }
 

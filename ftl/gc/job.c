@@ -175,7 +175,7 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
     } else if (job->origin == SCARP_ORIGIN_PREMIGRATE) {
         scarp_block_put_back(drive, job->victim);
         scarp_gc_finish(drive, job);
-    } else if (job->moves_left) {
+    } else if (job->moves_left && !job->erase_later) {
         scarp_gc_erase(drive, job);
     }
 }

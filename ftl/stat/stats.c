@@ -90,6 +90,18 @@ static const ScarpStatField fields[] = {
     { "map_page_programs", "pages", "programmed with changed entries" },
     { "map_written_units", "units", "of the mapping in them" },
     { "map_ram_bytes", "bytes", "of controller RAM that the mapping needs" },
+    { "missed_reads", "commands", "reads that ended after their deadlines" },
+    { "missed_writes", "commands", "writes that did" },
+    { "missed_others", "commands", "others that did" },
+    { "unmeetable_deadlines", "commands",
+      "whose deadline is shorter than a GC segment and an erase" },
+    { "positive_activities", "commands", "dispatched with slack to spare" },
+    { "neutral_activities", "commands", "dispatched with little slack" },
+    { "negative_activities", "commands", "dispatched without any" },
+    { "gc_segments", "pages", "moved in the slack of commands" },
+    { "gc_redistributed_ns", "ns", "of GC in the slack of commands" },
+    { "passed_to_next_round", "commands", "that had to wait for a collection" },
+    { "aggregated_writes", "commands", "that joined the page of another" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -182,6 +194,26 @@ static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
     }
 }
 
+void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
+                         int64_t deadline_ns)
+{
+    if (cmd->complete_ns <= deadline_ns ||
+        cmd->seq < drive->stat.first_counted_seq) {
+        return;
+    }
+    switch (cmd->op) {
+    case SCARP_OP_READ:
+        drive->stats.missed_reads++;
+        break;
+    case SCARP_OP_WRITE:
+        drive->stats.missed_writes++;
+        break;
+    default:
+        drive->stats.missed_others++;
+        break;
+    }
+}
+
 void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd)
 {
     ScarpStats *stats = &drive->stats;
@@ -190,6 +222,9 @@ void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd)
     stats->cmds_completed++;
     if (cmd->seq < drive->stat.first_counted_seq) {
         return;
+    }
+    if (cmd->complete_ns > cmd->deadline_ns) {
+        scarp_stat_deadline(drive, cmd, cmd->deadline_ns);
     }
     if (cmd->op == SCARP_OP_READ) {
         stats->read_latency_sum_ns += latency;
