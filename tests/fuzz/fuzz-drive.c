@@ -161,6 +161,11 @@ static char *pick_overrides(Bytes *b)
     g_string_append(text, ONE_OF(b, "", ",gc.wear_spread_erases=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.bad_blocks_permille=100"));
     g_string_append(text, ONE_OF(b, "", ",nand.endurance_erases=2"));
+    if (!parity) {
+        g_string_append(text, ONE_OF(b, "", "", ",ftl.mapping=demand",
+                                     ",ftl.mapping=demand,"
+                                     "ftl.map_cache_bytes=1152"));
+    }
     return g_string_free(text, false);
 }
 
