@@ -11,11 +11,6 @@ ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t index)
     return scarp_block_record(drive, index)->state;
 }
 
-uint32_t scarp_block_written(const ScarpDrive *drive, uint32_t index)
-{
-    return scarp_block_record(drive, index)->written;
-}
-
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t p)
 {
     return drive->blocks.plane[p].free.head;

@@ -155,6 +155,13 @@ static inline int64_t scarp_block_modified_ns(const ScarpDrive *drive,
     return scarp_block_record(drive, block)->modified_ns;
 }
 
+/* Pages that were given to programs, whether those have ended or not. */
+static inline uint32_t scarp_block_written(const ScarpDrive *drive,
+                                           uint32_t block)
+{
+    return scarp_block_record(drive, block)->written;
+}
+
 static inline bool scarp_block_is_full(const ScarpDrive *drive, uint32_t block)
 {
     return scarp_block_record(drive, block)->state == BLOCK_FULL;
@@ -231,6 +238,21 @@ static inline bool scarp_aligned_open(const ScarpDrive *drive, uint32_t plane)
 uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t plane,
                                 uint16_t stream, uint32_t *pages);
 
+/* ---- Blocks that the mapping owns: blocks/owned.c ----------------------- */
+
+/* A free block of the plane, which there must be, is the mapping's. */
+uint32_t scarp_block_open(ScarpDrive *drive, uint32_t plane,
+                          ScarpOrigin origin);
+/* First PPN of its next page; it must have one.  Pages go in order. */
+uint32_t scarp_block_next_page(ScarpDrive *drive, uint32_t block);
+
+/* No program of its pages is on its way. */
+static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_programmed(drive, block) ==
+           scarp_block_record(drive, block)->written;
+}
+
 /* ---- Valid units: blocks/valid.c ---------------------------------------- */
 
 /* A unit has become valid (+1) or no longer is (-1). */
@@ -279,7 +301,6 @@ static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 /* ---- For images: blocks/load.c ------------------------------------------ */
 
 ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t block);
-uint32_t scarp_block_written(const ScarpDrive *drive, uint32_t block);
 /* The lists of a plane, in their order; SCARP_NONE ends them. */
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_next_free(const ScarpDrive *drive, uint32_t block);

@@ -16,7 +16,8 @@
 
 typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
-    BLOCK_TRANSLATION /* full, of translation units: no policy's candidate */
+    BLOCK_TRANSLATION, /* full, of translation units: no policy's candidate */
+    BLOCK_OWNED /* the mapping says what goes there (blocks/owned.c) */
 } ScarpBlockState;
 
 /*

@@ -16,6 +16,7 @@ bool scarp_buffer_init(ScarpDrive *drive,
     buffer->packer = g_new0(ScarpPacker, (drive->geo.n_planes + 1) *
                                              (uint32_t)drive->desc.streams);
     scarp_pool_init(&buffer->pool, sizeof(ScarpDirty));
+    buffer->record = g_new(uint64_t, drive->geo.record_lpns);
     return true;
 }
 
@@ -25,6 +26,7 @@ void scarp_buffer_clear(ScarpDrive *drive)
         g_free(scarp_unit_data(&d->unit));
     }
     g_free(drive->buffer.packer);
+    g_free(drive->buffer.record);
     scarp_pool_clear(&drive->buffer.pool);
 }
 
@@ -65,7 +67,8 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
 
 bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty)
 {
-    if (!scarp_map_demands(drive) || dirty->held) {
+    if (!scarp_map_demands(drive) || dirty->held ||
+        scarp_unit_lpn(&dirty->unit) >= drive->geo.logical_units) {
         return true;
     }
     dirty->held = scarp_demand_hold(drive, &dirty->unit);

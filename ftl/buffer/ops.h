@@ -26,6 +26,14 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
  * room, and comes back by scarp_buffer_next_admitted().
  */
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
+/*
+ * Whether deallocations are written to flash (ftl.recovery): then a command
+ * that deallocates is given to scarp_buffer_write(), too.
+ */
+static inline bool scarp_buffer_records(const ScarpDrive *drive)
+{
+    return drive->desc.recovery == RECOVERY_ALL;
+}
 /* There may be room: a write that waited and was taken now, or NULL. */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
 /* A whole unit; it is unmapped, and what is buffered of it is dropped. */

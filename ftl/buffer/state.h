@@ -42,6 +42,7 @@ typedef struct {
     ScarpCmdQueue flushes;
     ScarpPacker *packer; /* [plane, or n_planes: not yet decided][stream] */
     ScarpPool pool;      /* of ScarpDirty */
+    uint64_t *record;    /* [geo.record_lpns]: to be put into a unit */
 } ScarpBuffer;
 
 #endif /* SCARP_BUFFER_STATE_H */

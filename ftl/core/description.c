@@ -69,7 +69,7 @@ static const Key keys[] = {
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
-    KEY("ftl", recovery, 0, 1, "0"),
+    KEY("ftl", recovery, 0, 2, "0"),
     KEY("ftl", parity_width, 0, 32, "0"),
     KEY("ftl", parity_stripes, 2, 65536, "64"),
     CHOICE("ftl", mapping, mappings, "page"),
@@ -345,6 +345,12 @@ static bool check_parity(const ScarpDescription *d, GError **error)
                     G_GUINT64_FORMAT, d->unit_bytes, d->page_bytes);
         return false;
     }
+    if (d->recovery == RECOVERY_ALL) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.recovery=2: with ftl.parity_width it must be 0 or 1, "
+                    "as records of deallocations are in no stripe");
+        return false;
+    }
     if (!strcmp(d->allocation, "dynamic")) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.allocation=dynamic: with ftl.parity_width it must be "
@@ -377,6 +383,61 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
                         mappings[d->mapping]);
             return false;
         }
+    }
+    return true;
+}
+
+/*
+ * Those that say where pages go: a unit is a page, and a plane a device of its
+ * own.
+ */
+static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
+{
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t logical = plane_pages * 1000 /
+                       (1000 + d->over_provisioning_permille);
+    uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
+    /* FAST: one for what comes in order, and another one. */
+    uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
+    const struct {
+        const char *name;
+        uint64_t value, allowed[2];
+    } key[] = {
+        { "ftl.unit_bytes", d->unit_bytes, { 0, d->page_bytes } },
+        { "ftl.streams", d->streams, { 1, 1 } },
+        { "ftl.parity_width", d->parity_width, { 0, 0 } },
+        { "gc.wear_spread_erases", d->wear_spread_erases, { 0, 0 } },
+    };
+
+    if (d->mapping == MAPPING_PAGE || d->mapping == MAPPING_DEMAND) {
+        return true;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value != key[i].allowed[0] &&
+            key[i].value != key[i].allowed[1]) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                        "%s=%" G_GUINT64_FORMAT ": with ftl.mapping=%s it must "
+                        "be %" G_GUINT64_FORMAT, key[i].name, key[i].value,
+                        mappings[d->mapping], key[i].allowed[0]);
+            return false;
+        }
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.mapping=%s it must be "
+                    "an order of the letters c, w, d, p", mappings[d->mapping]);
+        return false;
+    }
+    if (d->log_blocks &&
+        (d->log_blocks < least ||
+         groups + d->log_blocks + 1 > d->blocks_per_plane)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.log_blocks=%" G_GUINT64_FORMAT ": must be 0, or from "
+                    "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                    ", the spare blocks of a plane but for one",
+                    d->log_blocks, least,
+                    MAX(d->blocks_per_plane, groups + 1) - groups - 1);
+        return false;
     }
     return true;
 }
@@ -455,6 +516,9 @@ static bool check(const ScarpDescription *d, GError **error)
         !check_list("timing.program_ns", d->program_ns, d, error) ||
         !check_parity(d, error) || !check_mapping(d, error) ||
         !check_demand(d, error)) {
+        return false;
+    }
+    if (!check_mapped_blocks(d, error)) {
         return false;
     }
     if (d->buffer_bytes && d->buffer_bytes < least_buffer) {

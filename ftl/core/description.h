@@ -16,6 +16,13 @@
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
+/* ftl.recovery: what the flash itself says of the mapping */
+enum {
+    RECOVERY_NONE,
+    RECOVERY_WRITES, /* spare areas tell when a unit was written */
+    RECOVERY_ALL,    /* and records when one was deallocated */
+};
+
 /* ftl.mapping; map/mapping.c has what each of them does */
 typedef enum {
     MAPPING_PAGE,
@@ -71,7 +78,7 @@ typedef struct {
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* of the host, each with blocks of its own */
-    uint64_t recovery;  /* spare areas tell when a unit was written */
+    uint64_t recovery;  /* RECOVERY_… */
     uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
     uint64_t parity_stripes; /* whose parity is in RAM, at most */
     uint64_t mapping;          /* ScarpMappingKind */

@@ -37,6 +37,12 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (d->parity_width) {
         geo.logical_units -= geo.mapped_units / d->parity_width;
     }
+    /* A record has the time at which each of its units was deallocated. */
+    geo.record_lpns = geo.unit_bytes / sizeof(uint64_t);
+    if (d->recovery == RECOVERY_ALL) {
+        geo.logical_units -= (geo.mapped_units + geo.record_lpns) /
+                             (geo.record_lpns + 1);
+    }
     geo.first_translation_unit = geo.mapped_units;
     if (geo.translation_blocks) {
         geo.mapped_units += ((geo.logical_units - 1) >> geo.translation_shift) +

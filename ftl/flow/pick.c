@@ -59,10 +59,26 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     uint32_t plane = scarp_flash_plane(cmd);
 
+    if (!scarp_map_any_page(drive)) {
+        scarp_flash_set_ppn(cmd, scarp_map_page_take(
+            drive, plane, scarp_unit_lpn(scarp_flash_units(cmd))));
+        return;
+    }
     scarp_flash_set_ppn(cmd, scarp_flash_aligned(cmd)
         ? scarp_aligned_take(drive, plane, SCARP_ORIGIN_HOST)
         : scarp_page_take(drive, plane, SCARP_ORIGIN_HOST,
                           scarp_flash_stream(cmd)));
+}
+
+/* A program of the host can have its page now. */
+static bool has_page(const ScarpDrive *drive, uint32_t p,
+                     const ScarpFlashCmd *cmd)
+{
+    return scarp_map_any_page(drive)
+               ? scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                     scarp_flash_stream(cmd))
+               : scarp_map_page_possible(
+                     drive, p, scarp_unit_lpn(scarp_flash_units(cmd)));
 }
 
 /* best, or the oldest head of the queues that can have its page and is older. */
@@ -73,9 +89,7 @@ static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
 
-        if (is_older(head, best) &&
-            scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                scarp_flash_stream(head))) {
+        if (is_older(head, best) && has_page(drive, p, head)) {
             best = head;
         }
     }
@@ -127,7 +141,7 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
 
         if (is_older(head, best) &&
-            (!needs_page(head) ||
+            (!needs_page(head) || !scarp_map_any_page(drive) ||
              scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
                                  scarp_flash_stream(head)))) {
             best = head;

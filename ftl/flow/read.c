@@ -283,7 +283,8 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {
         sense(drive, read, lpn + i,
-              drive->store_data ? scarp_contents_get(drive, ppn + i) : NULL);
+              scarp_contents_kept(drive) ? scarp_contents_get(drive, ppn + i)
+                                         : NULL);
     }
     return true;
 }

@@ -38,12 +38,17 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 {
     bool levelling;
-    uint32_t victim = scarp_gc_choose_victim(drive, p, &levelling);
-    uint32_t first = scarp_block_ppn(drive, victim), moved = 0, reads = 0;
-    uint32_t last_page = UINT32_MAX;
+    uint32_t victim, first, moved = 0, reads = 0, last_page = UINT32_MAX;
     Copies copies = { 0 };
     uint16_t stream = 0;
 
+    if (!scarp_map_any_page(drive)) {
+        return !scarp_gc_runs(drive, p) &&
+               scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
+                   ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);
+    }
+    victim = scarp_gc_choose_victim(drive, p, &levelling);
+    first = scarp_block_ppn(drive, victim);
     if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
         return false;
     }

@@ -24,9 +24,9 @@ typedef struct {
 } ScarpCopy;
 
 /*
- * Collection of one victim; at most one a plane.  It reads page after page, at
- * most window pages at once between the start of a read and the end of their
- * program, and erases the block when nothing of it is on its way.
+ * Collection of one victim, or a merge; at most one a plane.  It reads page
+ * after page, at most window pages at once between the start of a read and the
+ * end of their program, and erases the block when nothing of it is on its way.
  */
 struct ScarpGcJob {
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
@@ -34,6 +34,8 @@ struct ScarpGcJob {
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* chosen for wear */
+    bool merge;     /* its steps are the mapping's: gc/merge.c */
+    ScarpMergeKind kind; /* of a merge */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* of the victim, to look at */

@@ -236,7 +236,8 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
-        if (drive->store_data) {
+        if (drive->store_data ||
+            scarp_media_lpn(drive, ppn) >= drive->geo.logical_units) {
             void *data = scarp_contents_new(drive);
 
             memcpy(data, spare, drive->geo.unit_bytes);

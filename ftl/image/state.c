@@ -48,6 +48,10 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "ftl.mapping=%s\n",
                                scarp_mapping_name(drive));
     }
+    if (d->mapping == MAPPING_SUPERBLOCK) {
+        g_string_append_printf(text, "ftl.superblock_blocks=%"
+                               G_GUINT64_FORMAT "\n", d->superblock_blocks);
+    }
     return g_string_free(text, false);
 }
 
@@ -89,8 +93,9 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     bool ok;
 
     scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE,
-                   drive->geo.translation_blocks ? BLOCK_TRANSLATION
-                                                 : BLOCK_BAD);
+                   !scarp_map_any_page(drive) ? BLOCK_OWNED
+                   : drive->geo.translation_blocks ? BLOCK_TRANSLATION
+                                                   : BLOCK_BAD);
     scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
                    SCARP_ORIGIN_PREMIGRATE);
     scarp_visit_u8(visit, "a block's stream", &stream, 0,
@@ -109,6 +114,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = written && written < pages;
         break;
     case BLOCK_FULL:
+    case BLOCK_OWNED:
         ok = written; /* it may have been closed early */
         break;
     case BLOCK_TRANSLATION:
@@ -257,6 +263,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
     static const uint8_t marks[] = {
         [BLOCK_FREE] = 1, [BLOCK_FULL] = 2 | 4, [BLOCK_ACTIVE] = 8,
         [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0, [BLOCK_TRANSLATION] = 0,
+        [BLOCK_OWNED] = 0,
     };
     uint32_t blocks = drive->desc.blocks_per_plane;
 
@@ -299,7 +306,7 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
             check_members(drive, p, seen, visit);
         }
     }
-    if (scarp_map_demands(drive) && !visit->problem) {
+    if (!visit->problem) {
         scarp_map_visit(drive, visit);
     }
 }

@@ -369,8 +369,10 @@ static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
 void scarp_entries_feed(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
+    bool fed = true;
 
-    while (demand->for_entry.n && feed_one(drive, demand->for_entry.head)) {
+    while (fed && demand->for_entry.n) {
+        fed = feed_one(drive, demand->for_entry.head);
     }
 }
 
@@ -412,7 +414,9 @@ void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait)
 
 void scarp_demand_written(ScarpDrive *drive, uint32_t lpn)
 {
-    make_dirty(drive, scarp_entry_find(drive->map.demand, lpn));
+    if (lpn < drive->geo.logical_units) { /* where records lie is in RAM */
+        make_dirty(drive, scarp_entry_find(drive->map.demand, lpn));
+    }
 }
 
 void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn)
@@ -444,6 +448,9 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
     if (demand->reserved[p]) {
         demand->reserved[p]--;
         demand->n_reserved--;
+    }
+    if (lpn >= drive->geo.logical_units) {
+        return; /* a record: as those */
     }
     i = scarp_entry_find(demand, lpn);
     if (i != SCARP_NONE) {
@@ -621,7 +628,7 @@ static void visit_list(ScarpDrive *drive, EntryList *list, uint32_t state,
     }
 }
 
-void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit)
+static void persist(ScarpDrive *drive, ScarpVisit *visit)
 {
     uint64_t evictions = drive->stats.map_evictions;
 
@@ -640,4 +647,5 @@ const ScarpMappingOps scarp_mapping_demand = {
     .clear = clear,
     .ram_bytes = ram_bytes,
     .check = scarp_demand_check,
+    .persist = persist,
 };

@@ -93,7 +93,7 @@ static void work_free(ScarpDrive *drive, Work *work)
     scarp_pool_give(&demand->works, work);
 }
 
-static void read(ScarpDrive *drive, Work *work)
+static void read_unit(ScarpDrive *drive, Work *work)
 {
     uint32_t lpn = lpn_of(drive, work->tu);
     uint32_t ppn = scarp_map_lookup(drive, lpn);
@@ -111,7 +111,7 @@ static void read(ScarpDrive *drive, Work *work)
 void scarp_tu_await(ScarpDrive *drive, Tu *tu, ScarpMapWait *wait)
 {
     if (!tu->work) {
-        read(drive, work_new(drive, tu));
+        read_unit(drive, work_new(drive, tu));
     }
     scarp_wait_push(&tu->work->waits, wait);
 }
@@ -184,7 +184,7 @@ static void write_one(ScarpDrive *drive, Tu *tu)
     if (!work) {
         work = work_new(drive, tu);
         if (scarp_map_is_mapped(drive, lpn_of(drive, work->tu))) {
-            read(drive, work);
+            read_unit(drive, work);
         }
     }
     demand->n_writing += !work->writing;

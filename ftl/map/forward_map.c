@@ -17,7 +17,7 @@ void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
     if (ppn != SCARP_NONE) {
         drive->map.ppn_of[lpn] = SCARP_NONE;
         scarp_block_set_valid(drive, ppn, -1);
-        if (drive->store_data) {
+        if (scarp_contents_kept(drive)) {
             scarp_contents_release(drive, scarp_contents_take(drive, ppn));
         }
     }
@@ -66,7 +66,7 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
     }
     drive->map.ppn_of[lpn] = to;
     scarp_block_set_valid(drive, from, -1);
-    if (drive->store_data) {
+    if (scarp_contents_kept(drive)) {
         scarp_contents_put(drive, to, scarp_contents_take(drive, from));
     }
     scarp_block_set_valid(drive, to, 1);
@@ -94,7 +94,7 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
     for (uint32_t i = 0; scarp_media_has_versions(drive) && i < n; i++) {
         scarp_media_copy_version(drive, from[i], to + i);
     }
-    for (uint32_t i = 0; drive->store_data && i < n; i++) {
+    for (uint32_t i = 0; scarp_contents_kept(drive) && i < n; i++) {
         scarp_contents_put(drive, to + i, scarp_contents_take(drive, from[i]));
     }
     scarp_block_filled(drive, to, n);

@@ -9,6 +9,9 @@
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
     [MAPPING_DEMAND] = &scarp_mapping_demand,
+    [MAPPING_BLOCK] = &scarp_mapping_block,
+    [MAPPING_SUPERBLOCK] = &scarp_mapping_superblock,
+    [MAPPING_FAST] = &scarp_mapping_fast,
 };
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
@@ -17,11 +20,6 @@ const char *scarp_mapping_name(const ScarpDrive *drive)
     const ScarpMappingOps *ops = mappings[drive->desc.mapping];
 
     return ops ? ops->name : "none that is built";
-}
-
-bool scarp_map_any_page(const ScarpDrive *drive)
-{
-    return drive->map.ops->any_page;
 }
 
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
@@ -41,6 +39,11 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                     "ftl.mapping: this one is not built");
         return false;
     }
+    map->any_page = map->ops->any_page;
+    if (!map->any_page) {
+        map->merge = scarp_table_zeroed(drive->geo.n_planes *
+                                        sizeof(ScarpMerge));
+    }
     map->ppn_of = scarp_table_none(drive->geo.mapped_units, error);
     if (!map->ppn_of || (map->ops->init && !map->ops->init(drive, error))) {
         return false;
@@ -54,7 +57,15 @@ void scarp_map_clear(ScarpDrive *drive)
     if (drive->map.ops && drive->map.ops->clear) {
         drive->map.ops->clear(drive);
     }
+    scarp_table_free(drive->map.merge);
     scarp_table_free(drive->map.ppn_of);
+}
+
+void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit)
+{
+    if (drive->map.ops->persist) {
+        drive->map.ops->persist(drive, visit);
+    }
 }
 
 char *scarp_mappings_text(void)

@@ -18,7 +18,10 @@ void scarp_map_clear(ScarpDrive *drive);
 /* The drive's mapping, as in ftl.mapping. */
 const char *scarp_mapping_name(const ScarpDrive *drive);
 /* A unit may lie in any page of its plane. */
-bool scarp_map_any_page(const ScarpDrive *drive);
+static inline bool scarp_map_any_page(const ScarpDrive *drive)
+{
+    return drive->map.any_page;
+}
 /* RAM that a controller with the drive's mapping needs for it. */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
 
@@ -129,7 +132,7 @@ bool scarp_map_at_rest(const ScarpDrive *drive);
 /* Between the two: entries change, and nobody keeps account of it. */
 void scarp_map_age_begins(ScarpDrive *drive);
 void scarp_map_aged(ScarpDrive *drive);
-/* A drive at rest: which entries are in RAM; all of it was loaded. */
+/* A drive at rest: what the mapping holds besides; all of it was loaded. */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
 
@@ -153,6 +156,68 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
  */
 void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
                             uint32_t n, uint32_t to);
+
+/* ---- Where pages go, if it is not any page: map/merge.c ----------------- */
+
+/* As scarp_page_possible(), _offset() and _take(), of a page with lpn. */
+bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
+                             uint32_t lpn);
+uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t plane,
+                               uint32_t lpn);
+uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
+/* A program of the host waits until something of the plane is merged. */
+bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
+
+/*
+ * A merge is chosen, for lpn, or SCARP_NONE for a free block more; false:
+ * there is none.  Then, until it is SCARP_NONE: each next page to copy, or
+ * SCARP_PAD, and the page that it goes to, as its program starts; then each
+ * block to erase.  After the last the plane merges nothing.
+ */
+bool scarp_merge_begin(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
+uint32_t scarp_merge_next_copy(ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t plane);
+
+#define SCARP_PAD (SCARP_NONE - 1) /* a page is programmed without data */
+
+static inline const ScarpMerge *scarp_merge_of(const ScarpDrive *drive,
+                                               uint32_t plane)
+{
+    return &drive->map.merge[plane];
+}
+
+static inline ScarpMergeKind scarp_merge_kind(const ScarpMerge *merge)
+{
+    return merge->kind;
+}
+
+static inline uint32_t scarp_merge_victim(const ScarpMerge *merge)
+{
+    return merge->victim;
+}
+
+/* Pages that are still to be copied, at most. */
+static inline uint32_t scarp_merge_copies_left(const ScarpMerge *merge)
+{
+    return merge->end - merge->next;
+}
+
+/* Blocks that are still to be erased, but for the one that is. */
+static inline uint32_t scarp_merge_erases_left(const ScarpMerge *merge)
+{
+    return merge->n_dead;
+}
+
+/* The lpn of the oldest program that waits at the plane, which has one. */
+static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
+                                             uint32_t plane)
+{
+    const ScarpFlashCmd *head = scarp_nand_head(drive, plane, QUEUE_PROGRAMS);
+
+    return scarp_unit_lpn(scarp_flash_units(head));
+}
 
 /* From an image: lpn, which is unmapped, lies at ppn. */
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
