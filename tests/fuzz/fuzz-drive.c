@@ -178,6 +178,11 @@ static char *pick_overrides(Bytes *b)
     g_string_append(text, ONE_OF(b, "", ",nand.endurance_erases=2"));
     g_string_append(text, ONE_OF(b, "", ",controller.queue=1",
                                  ",controller.queue=4"));
+    if (!parity && !mapped) {
+        g_string_append(text, ONE_OF(b, "", "", ",ftl.mapping=demand",
+                                     ",ftl.mapping=demand,"
+                                     "ftl.map_cache_bytes=1152"));
+    }
     return g_string_free(text, false);
 }
 
