@@ -24,7 +24,8 @@ typedef struct {
 } ScarpCopy;
 
 /*
- * Collection of one victim, or a merge; at most one a plane.  It reads page after page, at
+ * Collection of one victim, or a merge; at most one a plane.  It reads page
+ * after page, at
  * most window pages at once between the start of a read and the end of their
  * program, and erases the block when nothing of it is on its way.
  */
