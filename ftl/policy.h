@@ -49,11 +49,16 @@ typedef enum {
     NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
     NEEDS_NO_PARITY = 1 << 6, /* and one without: pages change their dies */
     NEEDS_ANY_PAGE = 1 << 7,  /* a unit may lie in any page of its plane */
+    NEEDS_EARLY = 1 << 8,     /* a write's planes are known as it arrives */
 } ScarpNeeds;
 
-typedef struct {
+typedef struct ScarpPolicy ScarpPolicy;
+
+struct ScarpPolicy {
     ScarpAxis axis;
     uint32_t needs; /* ScarpNeeds */
+    /* A choice of another axis that comes with it, or NULL. */
+    const ScarpPolicy *brings;
     const char *name;
     const char *help;
     const char *source; /* paper, section, algorithm */
@@ -74,7 +79,7 @@ typedef struct {
     void (*persist)(ScarpDrive *drive, void *state, ScarpVisit *visit);
     /* The time that it set for its axis by scarp_timer_set().  May be NULL. */
     void (*timer)(ScarpDrive *drive);
-} ScarpPolicy;
+};
 
 typedef struct {
     ScarpPolicy policy;
@@ -83,12 +88,15 @@ typedef struct {
     /*
      * A device slot is free: removes one of waiting, which has at least one,
      * oldest first (scarp_cmd_take()), or returns NULL and declines: it is
-     * asked again when a command arrives or ends, or by scarp_hil_ask(), from
-     * its timer for example.  Op, address, deadline, stream and arrival are
-     * the command's; scarp_gc_cost_ns() says what a plane's next collection
-     * would cost.  Linear in waiting at most up to a bound.
+     * asked again when a command arrives or ends, and after its timer.  Op,
+     * address, deadline, stream and arrival are the command's;
+     * scarp_gc_cost_ns() says what a plane's next collection would cost.  It
+     * looks at the oldest controller.queue of waiting at most.  A write that it
+     * marks as joined shares slot and page with the one that it picks next.
      */
     ScarpCmd *(*pick)(ScarpDrive *drive, ScarpCmdQueue *waiting);
+    /* The data of a write that was picked is in the device.  May be NULL. */
+    void (*data_in)(ScarpDrive *drive, const ScarpCmd *cmd);
     /* A command that was picked has completed.  May be NULL. */
     void (*ended)(ScarpDrive *drive, const ScarpCmd *cmd);
 } ScarpHilOps;
@@ -192,7 +200,9 @@ struct ScarpScheme {
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
 };
 
-extern const ScarpHilOps scarp_hil_noop, scarp_hil_deadline;
+extern const ScarpHilOps scarp_hil_noop, scarp_hil_deadline,
+    scarp_hil_anticipatory, scarp_hil_flash_aware, scarp_hil_hios_1,
+    scarp_hil_hios_2;
 extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic,
     scarp_alloc_striped;
 extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
@@ -200,7 +210,7 @@ extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
     scarp_victim_read_match;
 extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
     scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc,
-    scarp_pacing_rotating;
+    scarp_pacing_rotating, scarp_pacing_redistributed;
 extern const ScarpMergeOps scarp_merge_none, scarp_merge_host,
     scarp_merge_gc_par;
 extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_copyback,

@@ -123,6 +123,8 @@ struct ScarpCmd {
     uint64_t seq;
     uint64_t next_byte; /* of a write that waits for the buffer */
     uint64_t order;     /* flush: writes whose data arrived before it */
+    uint32_t record;    /* the host-queue policy's own of it */
+    bool joined;        /* write: the next one fills the rest of its page */
     uint32_t units_left;
     int64_t mark_ns; /* start of the open interval */
     int64_t due_ns;  /* end of the pipeline stage it is in */
@@ -167,6 +169,10 @@ void scarp_drive_free(ScarpDrive *drive);
 /* Bytes that the host may address. */
 uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive);
 uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
+/* Streams of the host, each with blocks of its own (ftl.streams). */
+uint32_t scarp_drive_streams(const ScarpDrive *drive);
+/* What a stream has open at once: a block in each plane. */
+uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
@@ -339,6 +345,24 @@ typedef struct {
     uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
     uint64_t partial_merges;
     uint64_t full_merges;
+    uint64_t map_hits;              /* units whose entry was in RAM */
+    uint64_t map_misses;
+    uint64_t map_evictions;         /* entries that made room for others */
+    uint64_t map_page_reads;        /* translation units read */
+    uint64_t map_page_programs;     /* pages of translation units */
+    uint64_t map_written_units;     /* translation units in them */
+    uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
+    uint64_t missed_reads;          /* completed after their deadlines */
+    uint64_t missed_writes;
+    uint64_t missed_others;
+    uint64_t unmeetable_deadlines;  /* shorter than a segment and an erase */
+    uint64_t positive_activities;   /* hios-1, hios-2: by slack, dispatched */
+    uint64_t neutral_activities;
+    uint64_t negative_activities;
+    uint64_t gc_segments;           /* pages moved inside others' slack */
+    uint64_t gc_redistributed_ns;   /* time of segments, and of their erases */
+    uint64_t passed_to_next_round;  /* commands */
+    uint64_t aggregated_writes;     /* that joined the page of another */
 } ScarpStats;
 
 typedef struct {
@@ -350,6 +374,9 @@ typedef struct {
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
+/* What flash was programmed and erased, for whatever reason; whole pages. */
+uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
+uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
  * Commands in flight stay counted as accepted; their latencies and causes are
  * of the time before, and not counted.

@@ -104,6 +104,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
                     "age: only a fresh drive can be aged");
         return false;
     }
+    scarp_map_age_begins(drive);
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         open[p].next_ppn = SCARP_NONE;
     }
@@ -141,6 +142,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
             fetch_block(drive, ahead[(i + BLOCK_AHEAD) % AHEAD]);
         }
     }
+    scarp_map_aged(drive);
     drive->observer = observer;
     scarp_stat_forget(drive);
     return true;

@@ -66,6 +66,15 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
 /* A unit that was filled goes on its way to a page. */
 void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
 
+/*
+ * The unit's entry of the mapping, which it waited for, is known.  True: a part
+ * of it was written, and the rest of its bytes is to be read, or is zeroes.
+ */
+bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
+/* Those that waited at once are packed: who waits for lpn waits no longer. */
+void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
+
 /* ScarpCmd.seq of the command that wrote a unit; for observers. */
 uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);
 

@@ -31,7 +31,7 @@ void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
     if (dirty) {
         supersede(drive, dirty);
     }
-    scarp_map_unmap(drive, lpn);
+    scarp_map_trim(drive, lpn);
     if (scarp_has_parity(drive) && mapped) {
         scarp_parity_changed(drive, lpn, NULL);
     }
@@ -59,7 +59,7 @@ static void take_cmd(ScarpDirty *dirty, ScarpCmd *cmd)
     cmd->units_left++;
 }
 
-static void read_rest(ScarpDrive *drive, ScarpUnit *unit)
+void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
 {
     uint32_t lpn = scarp_unit_lpn(unit), ppn = scarp_map_lookup(drive, lpn);
     ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_RMW,
@@ -81,8 +81,10 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                        ScarpDirty *older)
 {
     ScarpUnit *unit = &dirty->unit;
+    bool known = older || scarp_dirty_hold(drive, dirty);
     bool partial = older ? scarp_unit_is_partial(&older->unit)
-                         : scarp_map_is_mapped(drive, scarp_unit_lpn(unit));
+                         : !known || scarp_map_is_mapped(drive,
+                                                         scarp_unit_lpn(unit));
 
     scarp_unit_set_partial(unit, partial);
     if (partial && cmd) {
@@ -92,7 +94,9 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     if (!older) {
         scarp_pack_index(drive, unit);
         if (partial) {
-            read_rest(drive, unit);
+            if (known) {
+                scarp_buffer_read_rest(drive, unit);
+            }
             return;
         }
         if (scarp_unit_data(unit)) {
@@ -270,7 +274,8 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         cmd->next_byte += bytes;
     }
     if (cmd->op != SCARP_OP_DEALLOCATE && cmd->length_bytes &&
-        (!buffer->room_units || cmd->fua) && drive->geo.units_per_page > 1) {
+        (!buffer->room_units || cmd->fua) && drive->geo.units_per_page > 1 &&
+        !cmd->joined) {
         close_packers(drive, cmd);
     }
     return true;

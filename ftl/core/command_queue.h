@@ -46,6 +46,19 @@ static inline ScarpCmd *scarp_cmd_pop(ScarpCmdQueue *queue)
     return cmd;
 }
 
+/* Removes the one behind before, NULL: the first; there must be one. */
+static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
+                                             ScarpCmd *before)
+{
+    ScarpCmd **link = before ? &before->next : &queue->head, *cmd = *link;
+
+    *link = cmd->next;
+    if (queue->tail == cmd) {
+        queue->tail = before;
+    }
+    return cmd;
+}
+
 /* Removes one of queue, wherever it stands. */
 static inline ScarpCmd *scarp_cmd_take(ScarpCmdQueue *queue, ScarpCmd *cmd)
 {
@@ -54,11 +67,7 @@ static inline ScarpCmd *scarp_cmd_take(ScarpCmdQueue *queue, ScarpCmd *cmd)
     for (ScarpCmd *at = queue->head; at != cmd; at = at->next) {
         before = at;
     }
-    *(before ? &before->next : &queue->head) = cmd->next;
-    if (queue->tail == cmd) {
-        queue->tail = before;
-    }
-    return cmd;
+    return scarp_cmd_take_after(queue, before);
 }
 
 #endif /* SCARP_COMMAND_QUEUE_H */

@@ -10,6 +10,9 @@
 
 #define SCARP_MAX_UNITS 64 /* in a page */
 #define SCARP_MAX_STREAMS 8
+/* Of ftl.mapping=demand: blocks of translation units; the host has fewer. */
+#define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
+#define SCARP_MAP_ENTRY_BYTES 4 /* of a translation unit: a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
@@ -70,6 +73,7 @@ typedef struct {
     uint64_t pcie_generation; /* link_mbs follows from these, where given */
     uint64_t pcie_lanes;
     uint64_t slots;        /* commands in the device at once */
+    uint64_t queue;        /* that wait for one, as a host-queue policy sees */
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
@@ -99,6 +103,12 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
     return d->trigger_free_blocks + 2 + d->streams;
 }
+
+/*
+ * ftl.mapping=demand: blocks of a plane that only translation units are in;
+ * else 0.
+ */
+uint64_t scarp_translation_blocks(const ScarpDescription *d);
 
 /*
  * Read path, then apply overrides ("group.key=value,…" or NULL), then check

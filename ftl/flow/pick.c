@@ -81,23 +81,36 @@ static bool has_page(const ScarpDrive *drive, uint32_t p,
                      drive, p, scarp_unit_lpn(scarp_flash_units(cmd)));
 }
 
-static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
+/* best, or the oldest head of the queues that can have its page and is older. */
+static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
+                                          Planes planes, ScarpQueueKind kind,
+                                          const ScarpFlashCmd *best)
 {
-    Planes planes = planes_of(drive, die);
-    const ScarpFlashCmd *best = NULL;
-    ScarpFlashCmd *cmd;
-
     for (uint32_t p = planes.first; p < planes.last; p++) {
-        const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
 
         if (is_older(head, best) && has_page(drive, p, head)) {
             best = head;
         }
     }
-    if (!best) {
+    return best;
+}
+
+static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+    const ScarpFlashCmd *best =
+        older_program(drive, planes, QUEUE_PROGRAMS, NULL), *map = best;
+    ScarpFlashCmd *cmd;
+
+    if (scarp_nand_queued(drive, die, QUEUE_MAP)) {
+        map = older_program(drive, planes, QUEUE_MAP, best);
+    }
+    if (!map) {
         return NULL;
     }
-    cmd = take_head(drive, scarp_flash_plane(best), QUEUE_PROGRAMS);
+    cmd = take_head(drive, scarp_flash_plane(map),
+                    map == best ? QUEUE_PROGRAMS : QUEUE_MAP);
     scarp_flash_waited(drive, cmd);
     scarp_flash_set_aligned(cmd, drive->scheme.merge->aligned &&
                                      drive->scheme.merge->aligned(drive, cmd));
@@ -129,7 +142,8 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 
         if (is_older(head, best) &&
             (!needs_page(head) || !scarp_map_any_page(drive) ||
-             scarp_page_possible(drive, p, SCARP_ORIGIN_GC, 0))) {
+             scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
+                                 scarp_flash_stream(head)))) {
             best = head;
         }
     }
@@ -170,7 +184,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
             return cmd;
         }
     }
-    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) && pick != PICK_READ) {
+    if ((scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||
+         scarp_nand_queued(drive, die, QUEUE_MAP)) && pick != PICK_READ) {
         cmd = pick_program(drive, die);
         if (cmd) {
             return cmd;

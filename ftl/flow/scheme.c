@@ -7,10 +7,17 @@
 
 #include <string.h>
 
-/* Every policy.  A new one is added here, and nowhere else in the core. */
+/*
+ * Every policy that can be named; another one may come with one of them.  A
+ * new one is added here, and nowhere else in the core.
+ */
 static const ScarpPolicy *const policies[] = {
     &scarp_hil_noop.policy,
     &scarp_hil_deadline.policy,
+    &scarp_hil_anticipatory.policy,
+    &scarp_hil_flash_aware.policy,
+    &scarp_hil_hios_1.policy,
+    &scarp_hil_hios_2.policy,
     &scarp_alloc_static.policy,
     &scarp_alloc_dynamic.policy,
     &scarp_alloc_striped.policy,
@@ -75,7 +82,7 @@ static bool choose(const ScarpPolicy **chosen, const ScarpPolicy *policy,
         return false;
     }
     chosen[policy->axis] = policy;
-    return true;
+    return !policy->brings || choose(chosen, policy->brings, name, error);
 }
 
 static void unknown_scheme(const char *term, GError **error)
@@ -236,6 +243,12 @@ static bool any_page(const ScarpDrive *drive,
     return scarp_map_any_page(drive);
 }
 
+static bool is_early(const ScarpDrive *drive G_GNUC_UNUSED,
+                     const ScarpScheme *scheme)
+{
+    return scheme->alloc->early;
+}
+
 static const struct {
     ScarpNeeds bit;
     const char *what;
@@ -256,6 +269,8 @@ static const struct {
       "dies (ftl.parity_width=0)", has_no_parity },
     { NEEDS_ANY_PAGE, "a mapping that lets a unit lie in any page "
       "(ftl.mapping=page or demand)", any_page },
+    { NEEDS_EARLY, "write allocation by address, so that a write's planes are "
+      "known before its data moves (static)", is_early },
 };
 
 /* Defaults are the description's business; what was asked for must work. */

@@ -15,6 +15,15 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
 
 /* Tells observers of a victim that was collected. */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
+/* All of the victim has moved, and it was not granted its erase. */
+static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
+                                         const ScarpGcJob *job)
+{
+    return job->running && job->erase_later && !job->erasing &&
+           !job->pages_out && !job->units_out &&
+           !scarp_block_valid(drive, job->victim);
+}
+
 /* Takes the next steps that the job may take. */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 

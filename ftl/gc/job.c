@@ -84,6 +84,9 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
             scarp_unit_init(&copy->unit, victim_lpn(drive, job, first + i));
             copy->job = job;
             copy->source_ppn = first + i;
+            if (scarp_is_translation_unit(drive, scarp_unit_lpn(&copy->unit))) {
+                scarp_unit_set_stream(&copy->unit, SCARP_MAP_STREAM);
+            }
             scarp_unit_append(&tail, &copy->unit);
             n++;
         }
@@ -124,6 +127,7 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
     ScarpGcDie *die = &drive->gc.die[index];
 
     job->running = false;
+    scarp_map_collected(drive, job->plane);
     scarp_nand_set_collecting(drive, index, --die->jobs);
     if (job->begun) {
         job->begun = false;
@@ -171,7 +175,7 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
     } else if (job->origin == SCARP_ORIGIN_PREMIGRATE) {
         scarp_block_put_back(drive, job->victim);
         scarp_gc_finish(drive, job);
-    } else if (job->moves_left) {
+    } else if (job->moves_left && !job->erase_later) {
         scarp_gc_erase(drive, job);
     }
 }
@@ -187,6 +191,12 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
     drive->stats.wear_runs += job->levelling;
+    if (!job->merge) {
+        scarp_map_collects(drive, job->plane,
+                           job->origin == SCARP_ORIGIN_PREMIGRATE
+                               ? drive->geo.units_per_page
+                               : scarp_block_valid(drive, job->victim));
+    }
     if (drive->scheme.place->gc_start) {
         drive->scheme.place->gc_start(drive, job);
     }
@@ -225,7 +235,7 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
         return scarp_gc_merge_start(drive, p, origin);
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
-    if (victim == SCARP_NONE) {
+    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
         return false;
     }
     start(drive, p, victim, origin, levelling);
@@ -235,6 +245,12 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
     start(drive, p, victim, SCARP_ORIGIN_PREMIGRATE, false);
+}
+
+/* Of what it programs: translation units have blocks of their own. */
+static uint16_t stream_of(const ScarpFlashCmd *cmd)
+{
+    return scarp_unit_stream(scarp_flash_units(cmd));
 }
 
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
@@ -255,7 +271,7 @@ void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
             : scarp_flash_aligned(cmd)
                 ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
-                : scarp_page_take(drive, p, SCARP_ORIGIN_GC, 0));
+                : scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream_of(cmd)));
     }
 }
 

@@ -140,8 +140,43 @@ bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
  * Linear in a block's pages.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
+/*
+ * What must be reclaimed for a write of units units from lpn on to the plane
+ * costs; 0: nothing must, or it is under way.  Here that is the plane's next
+ * victim, if one is due; where writes need merges, what those cost.
+ */
+int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, uint32_t plane,
+                            uint32_t lpn, uint32_t units);
 /* Until the die's collections end, if nothing disturbs them. */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
+
+/* ---- Pages by grant: gc/pacing_redistributed.c -------------------------- */
+
+/*
+ * Only while that is the scheme's pacing, which hios-1 and hios-2 bring with
+ * them.  A segment is a page's read and program; a round is what is left of
+ * one victim, after the erase of the one before, which went back unerased.
+ */
+typedef struct {
+    int64_t segment_ns, erase_ns; /* what each of them costs, at most */
+} ScarpGcCosts;
+
+ScarpGcCosts scarp_gc_costs(const ScarpDrive *drive);
+/* A round of the plane is wanted; false: it has one, or there is no victim. */
+bool scarp_gc_open_round(ScarpDrive *drive, uint32_t plane);
+/* The plane whose turn it is to be granted something, or SCARP_NONE. */
+uint32_t scarp_gc_round(ScarpDrive *drive);
+/* What its round has left: pages at most, and whether an erase comes first. */
+uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
+                             bool *erase_first);
+/*
+ * So much of it is done now, the erase before the pages, or, when it does not
+ * come first, behind them; then it is another plane's turn.
+ */
+void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, bool erase,
+                    uint32_t pages);
+/* What was granted in planes of the die and is not done yet. */
+int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- For its policies --------------------------------------------------- */
 

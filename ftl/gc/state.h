@@ -25,9 +25,8 @@ typedef struct {
 
 /*
  * Collection of one victim, or a merge; at most one a plane.  It reads page
- * after page, at
- * most window pages at once between the start of a read and the end of their
- * program, and erases the block when nothing of it is on its way.
+ * after page, at most window pages at once between the start of a read and the
+ * end of their program, and erases the block when nothing of it is on its way.
  */
 struct ScarpGcJob {
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
@@ -37,6 +36,7 @@ struct ScarpGcJob {
     bool levelling; /* chosen for wear */
     bool merge;     /* its steps are the mapping's: gc/merge.c */
     ScarpMergeKind kind; /* of a merge */
+    bool erase_later; /* its pacing says when: then only */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* of the victim, to look at */
@@ -64,6 +64,7 @@ typedef struct {
 
 typedef struct {
     ScarpGcPlane *plane;
+    ScarpPacker *map_packer; /* [plane]: relocated translation units */
     ScarpGcDie *die;
     ScarpPool copies;
     int64_t hold_until_ns; /* no collection begins by itself before */

@@ -24,7 +24,7 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
      * step; each stops counting at another point, or they would be due in step
      * too, and the die would collect twice in a row.
      */
-    if (n_free <= 1) {
+    if (n_free <= 1 || scarp_translation_due(drive, p)) {
         return true;
     }
     return n_free + room <= drive->desc.trigger_free_blocks &&

@@ -31,7 +31,7 @@ static void stage_push(ScarpDrive *drive, ScarpStage stage, ScarpCmd *cmd,
     }
 }
 
-static int64_t link_ns(const ScarpDrive *drive, uint64_t bytes)
+int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes)
 {
     if (bytes == drive->geo.unit_bytes) {
         return drive->hil.unit_link_ns;
@@ -45,7 +45,7 @@ static void link_push(ScarpDrive *drive, ScarpStage stage, ScarpCmd *cmd)
     int64_t *free_ns = &drive->hil.link_free_ns[stage == STAGE_LINK_OUT];
     int64_t start_ns = MAX(scarp_time_ns(drive), *free_ns);
 
-    *free_ns = start_ns + link_ns(drive, cmd->length_bytes);
+    *free_ns = start_ns + scarp_hil_link_ns(drive, cmd->length_bytes);
     stage_push(drive, stage, cmd, *free_ns);
 }
 
@@ -59,6 +59,8 @@ void scarp_hil_submit(ScarpDrive *drive, ScarpCmd *cmd)
 
     scarp_cause_start(drive, cmd);
     cmd->seq = scarp_next_seq(drive);
+    cmd->record = UINT32_MAX;
+    cmd->joined = false;
     stats->cmds_accepted++;
     (*count[cmd->op])++;
     stats->read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
@@ -87,6 +89,9 @@ ScarpHilStep scarp_hil_stage_event(ScarpDrive *drive, ScarpStage stage,
         return HIL_QUEUED;
     case STAGE_LINK_IN:
         scarp_cause_until_now(drive, cmd, SCARP_CAUSE_LINK);
+        if (drive->scheme.hil->data_in) {
+            drive->scheme.hil->data_in(drive, cmd);
+        }
         return HIL_DATA_IN;
     default:
         scarp_cause_until_now(drive, cmd, SCARP_CAUSE_LINK);
@@ -114,14 +119,16 @@ void scarp_hil_dispatch_end(ScarpDrive *drive)
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
 {
     ScarpCmdQueue *waiting = &drive->hil.waiting;
+    bool joins = false; /* the next write shares a slot with the last one */
 
-    while (scarp_in_device(drive) < drive->desc.slots &&
+    while ((joins || scarp_in_device(drive) < drive->desc.slots) &&
            scarp_cmd_first(waiting)) {
         ScarpCmd *cmd = drive->scheme.hil->pick(drive, waiting);
 
         if (!cmd) {
             return NULL;
         }
+        joins = cmd->joined;
         scarp_cause_until_now(drive, cmd, SCARP_CAUSE_HOST_QUEUE);
         scarp_in_device_change(drive, 1);
         if (cmd->op != SCARP_OP_WRITE) {

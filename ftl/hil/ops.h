@@ -43,6 +43,9 @@ bool scarp_hil_put(ScarpDrive *drive, ScarpCmd *cmd);
 /* The command has completed: dispatch. */
 void scarp_hil_complete(ScarpDrive *drive, ScarpCmd *cmd);
 
+/* For its policies: so many bytes on the host's link. */
+int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes);
+
 /* Something has completed and was not reaped. */
 static inline bool scarp_hil_any_done(const ScarpDrive *drive)
 {

@@ -8,13 +8,13 @@
  * deadline or, if it has none, past its kind's.  A flush orders nothing that is
  * not yet in the device, so it goes at once.
  *
- * The policy sees the oldest `queue` commands, as a controller would.
+ * The policy sees the oldest controller.queue commands, as a controller would.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/ops.h"
 
-enum { READ_US, WRITE_US, STARVED, BATCH, QUEUE };
+enum { READ_US, WRITE_US, STARVED, BATCH };
 enum { READING, WRITING };
 
 typedef struct {
@@ -37,7 +37,7 @@ typedef struct {
 static ScarpCmd *look(const ScarpDrive *drive, const Deadline *state,
                       const ScarpCmdQueue *waiting, Seen seen[2])
 {
-    uint64_t n = drive->scheme.param[AXIS_HIL][QUEUE];
+    uint64_t n = drive->desc.queue;
 
     for (ScarpCmd *cmd = scarp_cmd_first(waiting); cmd && n--;
          cmd = cmd->next) {
@@ -126,8 +126,6 @@ static const ScarpParam params[] = {
     [STARVED] = { "writes_starved", "batches",
                   "of reads that may pass waiting writes", 0, 1000, 2 },
     [BATCH] = { "fifo_batch", "commands", "of a kind in a row", 1, 1000, 16 },
-    [QUEUE] = { "queue", "commands", "that the policy sees, the oldest", 1,
-                65536, 32 },
 };
 
 const ScarpHilOps scarp_hil_deadline = {

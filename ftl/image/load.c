@@ -263,5 +263,6 @@ bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
         }
     }
     scarp_blocks_close_unused(drive);
+    scarp_map_loaded(drive);
     return true;
 }

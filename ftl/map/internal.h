@@ -62,7 +62,7 @@ struct ScarpMappingOps {
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
 
-extern const ScarpMappingOps scarp_mapping_page, scarp_mapping_block,
-    scarp_mapping_superblock, scarp_mapping_fast;
+extern const ScarpMappingOps scarp_mapping_page, scarp_mapping_demand,
+    scarp_mapping_block, scarp_mapping_superblock, scarp_mapping_fast;
 
 #endif /* SCARP_MAP_INTERNAL_H */

@@ -8,6 +8,7 @@
 /* In the order of ftl.mapping's choices; a new one is added here. */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
+    [MAPPING_DEMAND] = &scarp_mapping_demand,
     [MAPPING_BLOCK] = &scarp_mapping_block,
     [MAPPING_SUPERBLOCK] = &scarp_mapping_superblock,
     [MAPPING_FAST] = &scarp_mapping_fast,
@@ -15,10 +16,10 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
 {
-    /* An image asks before the drive's rooms are made. */
+    /* An image's class is compared before there are tables. */
     const ScarpMappingOps *ops = mappings[drive->desc.mapping];
 
-    return ops ? ops->name : "?";
+    return ops ? ops->name : "none that is built";
 }
 
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
@@ -44,7 +45,11 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                                         sizeof(ScarpMerge));
     }
     map->ppn_of = scarp_table_none(drive->geo.mapped_units, error);
-    return map->ppn_of && (!map->ops->init || map->ops->init(drive, error));
+    if (!map->ppn_of || (map->ops->init && !map->ops->init(drive, error))) {
+        return false;
+    }
+    drive->stats.map_ram_bytes = scarp_map_ram_bytes(drive);
+    return true;
 }
 
 void scarp_map_clear(ScarpDrive *drive)
@@ -54,6 +59,13 @@ void scarp_map_clear(ScarpDrive *drive)
     }
     scarp_table_free(drive->map.merge);
     scarp_table_free(drive->map.ppn_of);
+}
+
+void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit)
+{
+    if (drive->map.ops->persist) {
+        drive->map.ops->persist(drive, visit);
+    }
 }
 
 char *scarp_mappings_text(void)

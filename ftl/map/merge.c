@@ -86,10 +86,3 @@ uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t p)
     }
     return merge->erasing;
 }
-
-void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit)
-{
-    if (!drive->map.any_page) {
-        drive->map.ops->persist(drive, visit);
-    }
-}

@@ -37,7 +37,7 @@ static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
 {
     const ScarpGeometry *geo = &drive->geo;
 
-    for (uint32_t r = geo->logical_units; r < geo->mapped_units; r++) {
+    for (uint32_t r = geo->logical_units; r < geo->first_translation_unit; r++) {
         const uint64_t *when =
             ppn_of[r] == SCARP_NONE ? NULL
                                     : scarp_contents_get(drive, ppn_of[r]);

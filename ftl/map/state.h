@@ -16,6 +16,8 @@
 #include "pack/state.h"
 
 typedef struct ScarpMappingOps ScarpMappingOps;
+typedef struct ScarpDemand ScarpDemand;
+typedef struct ScarpMapWait ScarpMapWait;
 
 /* What a plane merges now, of a mapping that says where pages go. */
 typedef struct {
@@ -37,6 +39,8 @@ typedef struct {
     ScarpMerge *merge;   /* [plane], or NULL: any_page */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     uint32_t next_plane; /* dynamic allocation's turn; images have it */
+    ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
+    bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;
 
 #endif /* SCARP_MAP_STATE_H */

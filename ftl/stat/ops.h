@@ -14,6 +14,9 @@ void scarp_stat_clear(ScarpDrive *drive);
 
 /* The command has completed: counts it, its latency and its causes. */
 void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
+/* It did, when it should have by deadline_ns: counts it if that was missed. */
+void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
+                         int64_t deadline_ns);
 /* What ageing did is not the drive's: zero but for what is there, now. */
 void scarp_stat_forget(ScarpDrive *drive);
 

@@ -103,6 +103,14 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
         help="keys of the description to change, e.g. gc.trigger_free_blocks=4",
     )
     parser.add_argument(
+        "--handles",
+        type=integer("--handles", 0, 255),
+        default=0,
+        metavar="N",
+        help="reclaim unit handles that the guest may place its writes by (FDP), at most "
+        "ftl.streams; 0: no FDP (default: 0)",
+    )
+    parser.add_argument(
         "--age",
         type=integer("--age", 0, 1000),
         default=900,
@@ -207,7 +215,9 @@ def parser() -> argparse.ArgumentParser:
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    reproduce.add_argument("paper", choices=("hpdc18", "paragc", "pregc", "all", "small"))
+    reproduce.add_argument(
+        "paper", choices=("hpdc18", "paragc", "pregc", "mappings", "all", "small")
+    )
     reproduce.add_argument(
         "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
     )

@@ -63,6 +63,7 @@ def _run(options: argparse.Namespace) -> int:
             smp=options.smp,
             cpu_shift=options.cpu_shift,
             overrides=options.set,
+            handles=options.handles,
             image=options.image,
             overwrite=options.overwrite,
             parallel=options.jobs,

@@ -62,7 +62,8 @@ static double calibrate(void)
 static uint64_t transactions(const ScarpStats *s)
 {
     return s->host_page_reads + s->host_page_programs + s->gc_page_reads +
-           s->gc_page_programs + s->erases;
+           s->gc_page_programs + s->map_page_reads + s->map_page_programs +
+           s->erases;
 }
 
 typedef struct {

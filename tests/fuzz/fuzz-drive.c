@@ -176,6 +176,8 @@ static char *pick_overrides(Bytes *b)
     g_string_append(text, ONE_OF(b, "", ",gc.background_free_blocks=6"));
     g_string_append(text, ONE_OF(b, "", ",nand.bad_blocks_permille=100"));
     g_string_append(text, ONE_OF(b, "", ",nand.endurance_erases=2"));
+    g_string_append(text, ONE_OF(b, "", ",controller.queue=1",
+                                 ",controller.queue=4"));
     return g_string_free(text, false);
 }
 

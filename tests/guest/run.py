@@ -32,6 +32,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
+from scarplib.device_logs import command_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
@@ -105,12 +106,19 @@ def _console(result: vm.GuestResult) -> str:
 def suite(scheme: str) -> Outcome:
     progress = ROOT / "out" / "test-guest" / f"{scheme}.progress"
     progress.parent.mkdir(parents=True, exist_ok=True)
+    placed = progress.with_suffix(".cmd")
     result = _run(
         scheme,
         "sh /scarp/suite.sh\n",
         drives=[
             vm.FlashDrive(description=DEVICE, scheme=scheme, overrides=SMALL, progress=progress),
-            vm.FlashDrive(description=DEVICE, scheme=scheme),
+            vm.FlashDrive(
+                description=DEVICE,
+                scheme=scheme,
+                overrides="ftl.streams=2",
+                handles=2,
+                cmd_log=placed,
+            ),
         ],
         memory_mib=512,
         cpu_limit=900,
@@ -122,6 +130,11 @@ def suite(scheme: str) -> Outcome:
     # Its last word is the drive's last event, not where a clock without vCPUs has skipped to.
     good = 0 < now_ns < 3600 * 10**9 and commands > 0 and gc_runs > 0
     text += f"# progress: {now_ns} ns, {commands} commands, {gc_runs} runs of GC\n"
+    # What the suite wrote with a handle; all else came from the kernel, which names none.
+    log = command_log.read_commands(placed)
+    written = [log.length[i] for i in log.indices(1) if log.stream[i] == 1]
+    good = good and written == [4096] * 257 and set(log.stream) == {0, 1}
+    text += f"# {len(written)} of {len(log)} commands with the second handle\n"
     return good and "not ok" not in text, text
 
 

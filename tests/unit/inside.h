@@ -73,6 +73,12 @@ static inline uint32_t inside_mapped_units(const ScarpDrive *drive)
     return drive->geo.mapped_units;
 }
 
+/* Of each plane, for translation units alone (ftl.mapping=demand). */
+static inline uint32_t inside_translation_blocks(const ScarpDrive *drive)
+{
+    return drive->geo.translation_blocks;
+}
+
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {

@@ -122,7 +122,7 @@ static void test_deadline_starved(void)
 static void test_deadline_late(void)
 {
     for (int own = 0; own < 2; own++) {
-        Rig *rig = rig_new("deadline", own ? "fifo_batch=1,queue=64"
+        Rig *rig = rig_new("deadline", own ? "fifo_batch=1"
                                            : "fifo_batch=1,read_deadline_us=1",
                            ONE_SLOT);
         ScarpCmd cmd[] = { read_page(5), read_page(9), read_page(6),
@@ -151,7 +151,8 @@ static void test_deadline_late(void)
 /* What lies beyond the queue that the policy sees is not chosen. */
 static void test_deadline_queue(void)
 {
-    Rig *rig = rig_new("deadline", "queue=2,fifo_batch=1", ONE_SLOT);
+    Rig *rig = rig_new("deadline", "fifo_batch=1",
+                       ONE_SLOT ",controller.queue=2");
     ScarpCmd cmd[] = { write_page(50), write_page(60), write_page(70),
                        read_page(1), read_page(2) };
 

@@ -20,7 +20,25 @@ static const Param params[] = {
     { "deadline", "", "write_deadline_us", 5000000, 0, 1000000000, "us" },
     { "deadline", "", "writes_starved", 2, 0, 1000, "batches" },
     { "deadline", "", "fifo_batch", 16, 1, 1000, "commands" },
-    { "deadline", "", "queue", 32, 1, 65536, "commands" },
+    { "anticipatory", "", "antic_us", 6667, 0, 1000000, "us" },
+    { "anticipatory", "", "near_kib", 4096, 0, 1073741824, "KiB" },
+    { "anticipatory", "", "read_expire_us", 125000, 0, 1000000000, "us" },
+    { "anticipatory", "", "write_expire_us", 250000, 0, 1000000000, "us" },
+    { "anticipatory", "", "read_batch_us", 500000, 0, 1000000000, "us" },
+    { "anticipatory", "", "write_batch_us", 125000, 0, 1000000000, "us" },
+    { "flash-aware", "", "reads_first", 16, 0, 65536, "commands" },
+    { "flash-aware", "", "bundle_max", 128, 1, 65536, "commands" },
+    { "flash-aware", "", "bundle_pages", 0, 0, 1048576, "pages" },
+    { "hios-1", "", "deadline_us", 30000, 1, 1000000000, "us" },
+    { "hios-1", "", "accumulate_us", 1000, 0, 1000000, "us" },
+    { "hios-1", "", "margin_us", 1000, 0, 1000000000, "us" },
+    { "hios-1", "", "serial", 0, 0, 1, "switch" },
+    { "hios-1", "", "erase_last", 0, 0, 1, "switch" },
+    { "hios-2", "", "deadline_us", 30000, 1, 1000000000, "us" },
+    { "hios-2", "", "accumulate_us", 1000, 0, 1000000, "us" },
+    { "hios-2", "", "margin_us", 1000, 0, 1000000000, "us" },
+    { "hios-2", "", "serial", 0, 0, 1, "switch" },
+    { "hios-2", "", "erase_last", 0, 0, 1, "switch" },
     { "d-choices", "", "d", 10, 1, 1024, "blocks" },
     { "gc-vic", PLANES, "candidates", 10, 1, 64, "blocks" },
     { "pgc", "", "pgc_floor", 2, 1, 1048576, "free blocks" },
@@ -106,14 +124,14 @@ static void test_refused(void)
     const Param two = { "pgc+d-choices", "", NULL, 0, 0, 0, NULL };
     static const char *const says[] = {
         "the scheme deadline has no parameter 'd'; allowed are read_deadline_us"
-        " write_deadline_us writes_starved fifo_batch queue",
+        " write_deadline_us writes_starved fifo_batch",
         "the scheme noop has no parameter 'd'; allowed are: none",
-        "params: 'queue' must be key=value",
+        "params: 'fifo_batch' must be key=value",
         "params: 'd' must be key=value",
     };
     g_autofree char *unknown = refused(&deadline, "d=3");
     g_autofree char *empty = refused(&none, "d=3");
-    g_autofree char *no_value = refused(&deadline, "fifo_batch=2,queue");
+    g_autofree char *no_value = refused(&deadline, "writes_starved=2,fifo_batch");
     g_autofree char *second = refused(&two, "d=3,pgc_floor=4");
     g_autofree char *later = refused(&two, "pgc_floor=4,d");
     const char *const messages[] = { unknown, empty, no_value, later };

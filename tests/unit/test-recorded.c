@@ -62,8 +62,8 @@ static const Row rows[] = {
     { "pagc", NULL, PLANES,
       "74 erases, 166 moved, reads 992026 us, writes 2035946 us, "
       "a169a20b21ae" },
-    { "deadline", "fifo_batch=3,read_deadline_us=2000,queue=8",
-      ",controller.slots=2",
+    { "deadline", "fifo_batch=3,read_deadline_us=2000",
+      ",controller.slots=2,controller.queue=8",
       "68 erases, 146 moved, reads 8353750 us, writes 13149736 us, "
       "03651408ff5b" },
     { "pregc", "t_block=300", "",

@@ -36,6 +36,8 @@ static const char *const compositions[] = {
     "gc-vic+pgc", "gc-par+global", "pregc+gftl", "paragc+pregc",
     "gc-par+copyback", "pagc+multi-plane+cost-benefit", "dynamic+gc-vic",
     "random+pgc+background", "gc-z+gftl", "paragc+pgc+d-choices",
+    "hios-2+gc-par", "hios-1+global", "hios-2+paragc", "hios-2+copyback",
+    "hios-1+pregc", "hios-2+background+cost-benefit", "hios-2+gc-z",
 };
 
 /* On the drive with parity, too: "baseline on parity". */
@@ -43,6 +45,7 @@ static const char *const on_parity[] = {
     "baseline", "ideal", "pgc", "gftl", "pagc", "gc-vic+pgc", "pregc+gftl",
     "background", "rotating+pregc", "ttflash+background", "ttflash+gc-par",
     "ttflash+cost-benefit", "reconstruct+pgc", "reconstruct+gftl",
+    "hios-2", "hios-2+reconstruct", "ttflash+anticipatory",
 };
 
 /* Mappings that say where pages go, and schemes that go with them. */
@@ -95,6 +98,38 @@ static void test_drive(const char *scheme, bool striped)
     /* GFTL's and PGC's collections are seldom longer in the way than a read. */
     if (strstr(scheme, "ttflash")) {
         g_assert_cmpuint(reconstructed, >, 0);
+    }
+}
+
+/* Every host queue with every pacing; hios brings its own. */
+static const char *const host_queues[] = {
+    "noop", "deadline", "anticipatory", "flash-aware",
+};
+static const char *const pacings[] = {
+    "blocking", "ideal", "pgc", "gftl", "pagc", "rotating",
+};
+
+/* Few slots, and fewer commands in sight than there are: it has to choose. */
+static void test_host_queue(gconstpointer data)
+{
+    const char *scheme = data;
+    bool striped = is_striped(scheme);
+
+    for (int buffered = 0; buffered < 2; buffered++) {
+        ScarpStats seen = { 0 };
+        g_autofree char *overrides = g_strconcat(
+            SMALL, ",controller.slots=3,controller.queue=8",
+            buffered ? ",controller.buffer_bytes=32768" : "",
+            !striped ? ",ftl.unit_bytes=1024" : STRIPED, NULL);
+
+        random_workload(&(Workload) {
+            .scheme = scheme, .overrides = overrides, .seed = 3,
+            .commands = 600, .age_permille = 900, .ops = "RRRWWWWZDF" },
+            &seen);
+        g_assert_cmpuint(seen.gc_runs, >, 0);
+        g_assert_true((seen.gc_segments > 0) == !!strstr(scheme, "hios"));
+        g_assert_true(!seen.aggregated_writes ||
+                      (strstr(scheme, "hios-2") && !buffered && !striped));
     }
 }
 
@@ -249,6 +284,15 @@ static void test_refusals(void)
         { "paragc", "geometry.channels=1", "two or more channels" },
         { "gc-z", "geometry.channels=1", "two or more channels" },
         { "static", "ftl.allocation=dynamic", "an order of c, w, d, p" },
+        { "hios-1+hios-2", "", "both choices of one axis, host queue" },
+        { "deadline+hios-2", "", "both choices of one axis, host queue" },
+        { "hios-2+pgc", "", "'redistributed' and 'pgc' are both choices of one "
+          "axis, pacing" },
+        { "ideal+hios-1", "", "'ideal' and 'redistributed' are both choices" },
+        { "hios-1+ttflash", "ftl.parity_width=2", "one axis, pacing" },
+        { "hios-1+dynamic", "", "'hios-1' needs write allocation by address" },
+        { "hios-2", "ftl.allocation=dynamic", "'hios-2' needs write" },
+        { "redistributed", "", "scheme=redistributed: unknown" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
@@ -300,6 +344,25 @@ static void add_registered(void)
     }
 }
 
+static void add_host_queue(char *scheme)
+{
+    g_autofree char *path = g_strconcat("/schemes/host-queue/", scheme, NULL);
+
+    g_test_add_data_func_full(path, scheme, test_host_queue, g_free);
+}
+
+static void add_host_queues(void)
+{
+    add_host_queue(g_strdup("hios-1"));
+    add_host_queue(g_strdup("hios-2"));
+    add_host_queue(g_strdup("hios-2+striped"));
+    for (size_t i = 0; i < G_N_ELEMENTS(host_queues); i++) {
+        for (size_t j = 0; j < G_N_ELEMENTS(pacings); j++) {
+            add_host_queue(g_strconcat(host_queues[i], "+", pacings[j], NULL));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -325,6 +388,7 @@ int main(int argc, char **argv)
             g_test_add_data_func_full(path, both, test_mapping, g_free);
         }
     }
+    add_host_queues();
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
     g_test_add_func("/schemes/gftl-packs", test_gftl_packs);
     g_test_add_func("/schemes/copyback", test_copyback);

@@ -47,6 +47,7 @@ class Settings:
     smp: int
     cpu_shift: int
     overrides: str | None = None
+    handles: int = 0
     image: Path | None = None
     overwrite: int | None = None
     # Guests at once; 0: as many as there are cores.
@@ -180,7 +181,7 @@ def _run_jobs(
 
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
-    job_text = check_job_file(settings.job)
+    job_text = check_job_file(settings.job, settings.handles > 0)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
@@ -188,7 +189,16 @@ def compare(settings: Settings) -> Outcome:
     qemu, image = prepare()
     drive = (settings.device, settings.overrides, settings.image)
     for scheme in settings.schemes:
-        check_drive(qemu, drive[0], scheme, settings.age, drive[1], settings.seed, drive[2])
+        check_drive(
+            qemu,
+            drive[0],
+            scheme,
+            settings.age,
+            drive[1],
+            settings.seed,
+            drive[2],
+            settings.handles,
+        )
     folder = new_folder(settings.kind, settings.out)
     label = (settings.device or settings.image or Path()).name
     full = f"{settings.age / 10:g} % full"
@@ -206,6 +216,7 @@ def compare(settings: Settings) -> Outcome:
             image=state,
             seed=settings.seed,
             overrides=settings.overrides,
+            handles=settings.handles,
             smp=settings.smp,
             cpu_shift=settings.cpu_shift,
             cpu_limit=settings.cpu_limit,
@@ -241,6 +252,7 @@ def compare(settings: Settings) -> Outcome:
             "smp": settings.smp,
             "cpu_shift": settings.cpu_shift,
             "overrides": settings.overrides,
+            "handles": settings.handles,
         },
     )
     made = manifest.manifest(qemu, image, inputs)

@@ -41,6 +41,7 @@ class Job:
     age: int = 900
     seed: int = 1
     overrides: str | None = None
+    handles: int = 0
     smp: int = 1
     cpu_shift: int = -2
     virtual_queues: bool = True
@@ -58,10 +59,12 @@ def task_text(
     age: int = 0,
     flash: bool = True,
     start: image_file.DriveImage | None = None,
+    placed: bool = False,
 ) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
 
     `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
+    `placed`: the job may place its writes, which only commands that are passed through can.
     """
     stats = {"id": log_page.LOG_ID, "size": log_page.size()}
     lines = [
@@ -78,6 +81,8 @@ def task_text(
             "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
             f" / 8 * {(not start and age) or 1000} / 1000 * 4096 ))"
         )
+    if placed:
+        lines.append("export SCARP_NG=/dev/ng${SCARP_DEV#/dev/nvme}")
     if flash:
         lines += [
             set_speed(cpu_shift),
@@ -94,7 +99,7 @@ def task_text(
     return "\n".join(lines) + "\n"
 
 
-def check_job_file(path: Path) -> str:
+def check_job_file(path: Path, placed: bool = False) -> str:
     """The job's text; what the guest could only find out after booting is said here."""
     try:
         text = path.read_text()
@@ -102,7 +107,9 @@ def check_job_file(path: Path) -> str:
         raise UserError(f"--job: {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"--job: {path}: not a text file") from error
-    if "${SCARP_DEV}" not in text:
+    if "${SCARP_NG}" in text and not placed:
+        raise UserError(f"--job: {path}: ${{SCARP_NG}} is for a drive with --handles")
+    if "${SCARP_DEV}" not in text and "${SCARP_NG}" not in text:
         raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
     return text
 
@@ -122,6 +129,7 @@ def run_job(
         description=job.device,
         scheme=job.scheme,
         overrides=job.overrides,
+        handles=job.handles,
         age=job.age,
         image=job.image,
         seed=job.seed,
@@ -135,7 +143,7 @@ def run_job(
             qemu=qemu,
             image=image,
             drives=[drive],
-            task=task_text(job.cpu_shift, job.age, start=start),
+            task=task_text(job.cpu_shift, job.age, start=start, placed=job.handles > 0),
             files={"job.fio": job.fio_job},
             smp=job.smp,
             cpu_limit=job.cpu_limit,

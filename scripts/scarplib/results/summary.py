@@ -46,13 +46,14 @@ def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
 
 
 def write_amplification(stats: dict[str, int]) -> float | None:
-    """Units programmed (moved, padding, parity) for each unit that the host wrote."""
+    """Units programmed (moved, padding, parity, mapping) for each that the host wrote."""
     written = stats["host_written_units"]
     if not written:
         return None
     moved = stats["gc_moved_units"] + stats["premigrated_units"]
     # With parity a unit is a page.
     own = moved + stats["padded_units"] + stats.get("parity_page_programs", 0)
+    own += stats.get("map_written_units", 0)
     return (written + own) / written
 
 

@@ -1,0 +1,167 @@
+/*
+ * Host queue policy: flash-aware (hios-isca14 §6.1; Kim, Oh, Kim, Choi, Lee
+ * and Noh, "Disk schedulers for solid state drives", EMSOFT 2009).
+ *
+ * Reads go one by one, in the order of arrival; writes go in bundles, so that
+ * what the FTL keeps in one logical block comes in a row.  A bundle holds the
+ * writes that wait and begin in one stretch of addresses: a logical block, or
+ * a superblock, where the mapping has one.  Page mapping has none: there the
+ * stretch is what fills one block in each plane, so that what is bundled lies
+ * in blocks that fill together, and will be invalid together.
+ *
+ * A read waits for one bundle at most, and for the reads before it; a write
+ * for a bundle and reads_first reads for each of the writes before it.  The
+ * last of a bundle is its oldest, if that still waits: none is left behind by
+ * lower addresses that keep coming.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "hil/ops.h"
+
+enum { READS_FIRST, BUNDLE_MAX, BUNDLE_PAGES };
+
+typedef struct {
+    uint64_t bundle;  /* which stretch of addresses */
+    uint64_t left;    /* commands that it may still have; 0: none is open */
+    uint64_t reads;   /* that have passed a write since the last bundle */
+    uint64_t stretch_bytes;
+} FlashAware;
+
+static uint64_t stretch_pages(const ScarpDrive *drive,
+                              const ScarpScheme *scheme)
+{
+    const ScarpDescription *d = &drive->desc;
+    uint64_t blocks;
+
+    if (scheme->param[AXIS_HIL][BUNDLE_PAGES]) {
+        return scheme->param[AXIS_HIL][BUNDLE_PAGES];
+    }
+    switch (d->mapping) {
+    case MAPPING_BLOCK:
+    case MAPPING_FAST:
+        blocks = 1;
+        break;
+    case MAPPING_SUPERBLOCK:
+        blocks = d->superblock_blocks ? d->superblock_blocks : 8;
+        break;
+    default:
+        blocks = drive->geo.n_planes;
+        break;
+    }
+    return blocks * d->pages_per_block;
+}
+
+static bool init(ScarpDrive *drive, ScarpScheme *scheme,
+                 GError **error G_GNUC_UNUSED)
+{
+    FlashAware *state = scheme->state[AXIS_HIL];
+
+    state->stretch_bytes = stretch_pages(drive, scheme) *
+                           drive->desc.page_bytes;
+    return true;
+}
+
+typedef struct {
+    ScarpCmd *read, *write; /* the oldest */
+    ScarpCmd *oldest, *lowest; /* of the bundle that is open */
+} Seen;
+
+static ScarpCmd *look(const ScarpDrive *drive, const FlashAware *state,
+                      const ScarpCmdQueue *waiting, Seen *seen)
+{
+    uint64_t n = drive->desc.queue;
+
+    for (ScarpCmd *cmd = scarp_cmd_first(waiting); cmd && n--;
+         cmd = cmd->next) {
+        if (cmd->op == SCARP_OP_FLUSH) {
+            return cmd;
+        }
+        if (cmd->op == SCARP_OP_READ) {
+            seen->read = seen->read ? seen->read : cmd;
+            continue;
+        }
+        seen->write = seen->write ? seen->write : cmd;
+        if (cmd->offset_bytes / state->stretch_bytes == state->bundle) {
+            seen->oldest = seen->oldest ? seen->oldest : cmd;
+            if (!seen->lowest ||
+                cmd->offset_bytes < seen->lowest->offset_bytes) {
+                seen->lowest = cmd;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* With no preference, whichever came first. */
+static bool read_first(const ScarpDrive *drive, const FlashAware *state,
+                       const Seen *seen)
+{
+    uint64_t first = drive->scheme.param[AXIS_HIL][READS_FIRST];
+
+    if (!seen->read || !seen->write) {
+        return seen->read;
+    }
+    return first ? state->reads < first : seen->read->seq < seen->write->seq;
+}
+
+static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
+{
+    FlashAware *state = drive->scheme.state[AXIS_HIL];
+    Seen seen = { NULL, NULL, NULL, NULL };
+    ScarpCmd *cmd = look(drive, state, waiting, &seen);
+
+    if (cmd) {
+        return scarp_cmd_take(waiting, cmd);
+    }
+    if (state->left && seen.lowest) {
+        cmd = --state->left ? seen.lowest : seen.oldest;
+        return scarp_cmd_take(waiting, cmd);
+    }
+    state->left = 0;
+    if (read_first(drive, state, &seen)) {
+        state->reads += seen.write != NULL;
+        return scarp_cmd_take(waiting, seen.read);
+    }
+    state->reads = 0;
+    state->bundle = seen.write->offset_bytes / state->stretch_bytes;
+    state->left = drive->scheme.param[AXIS_HIL][BUNDLE_MAX];
+    seen = (Seen) { NULL, NULL, NULL, NULL };
+    look(drive, state, waiting, &seen);
+    cmd = --state->left ? seen.lowest : seen.oldest;
+    return scarp_cmd_take(waiting, cmd);
+}
+
+static void persist(ScarpDrive *drive G_GNUC_UNUSED, void *private,
+                    ScarpVisit *visit)
+{
+    FlashAware *state = private;
+
+    scarp_visit_u64(visit, "bundle", &state->bundle, 0, UINT64_MAX);
+    scarp_visit_u64(visit, "left", &state->left, 0, 65536);
+    scarp_visit_u64(visit, "reads", &state->reads, 0, UINT64_MAX);
+}
+
+static const ScarpParam params[] = {
+    [READS_FIRST] = { "reads_first", "commands",
+                      "reads that may pass writes in a row; 0: by arrival", 0,
+                      65536, 16 },
+    [BUNDLE_MAX] = { "bundle_max", "commands", "in a bundle", 1, 65536, 128 },
+    [BUNDLE_PAGES] = { "bundle_pages", "pages",
+                       "of addresses in a bundle; 0: by the mapping", 0,
+                       1u << 20, 0 },
+};
+
+const ScarpHilOps scarp_hil_flash_aware = {
+    .policy = {
+        .axis = AXIS_HIL,
+        .name = "flash-aware",
+        .help = "reads one by one, writes in bundles of a logical block",
+        .source = "hios-isca14 section 6.1; Kim, Oh et al., EMSOFT 2009",
+        .params = params,
+        .n_params = G_N_ELEMENTS(params),
+        .state_size = sizeof(FlashAware),
+        .init = init,
+        .persist = persist,
+    },
+    .pick = pick,
+};
