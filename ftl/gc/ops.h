@@ -157,11 +157,9 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
  * them.  A segment is a page's read and program; a round is what is left of
  * one victim, after the erase of the one before, which went back unerased.
  */
-typedef struct {
-    int64_t segment_ns, erase_ns; /* what each of them costs, at most */
-} ScarpGcCosts;
-
-ScarpGcCosts scarp_gc_costs(const ScarpDrive *drive);
+/* What a segment costs, and an erase, at most. */
+int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
+int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /* A round of the plane is wanted; false: it has one, or there is no victim. */
 bool scarp_gc_open_round(ScarpDrive *drive, uint32_t plane);
 /* The plane whose turn it is to be granted something, or SCARP_NONE. */

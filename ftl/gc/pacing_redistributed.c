@@ -18,7 +18,7 @@
 #define LAST_FREE_BLOCK 1
 
 typedef struct {
-    ScarpGcCosts costs;
+    int64_t segment_ns, erase_ns; /* what each costs, at most */
     uint32_t *ring;     /* [n_planes] planes with a round, in turn */
     uint32_t first, n;
     bool *listed;       /* [n_planes] it is in the ring */
@@ -122,9 +122,14 @@ uint32_t scarp_gc_round(ScarpDrive *drive)
 
 /* ---- What hil asks for -------------------------------------------------- */
 
-ScarpGcCosts scarp_gc_costs(const ScarpDrive *drive)
+int64_t scarp_gc_segment_ns(const ScarpDrive *drive)
 {
-    return rounds_of(drive)->costs;
+    return rounds_of(drive)->segment_ns;
+}
+
+int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
+{
+    return rounds_of(drive)->erase_ns;
 }
 
 bool scarp_gc_open_round(ScarpDrive *drive, uint32_t plane)
@@ -187,11 +192,11 @@ int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die)
                         scarp_block_valid(drive, job->victim) - job->units_out);
         }
         ns += (pages + job->pages_out + rounds->pages[p]) *
-              rounds->costs.segment_ns;
+              rounds->segment_ns;
         /* An erase that runs is what its die is busy with. */
         if (!job->erase_later && job->origin == SCARP_ORIGIN_GC &&
             !(job->erasing && scarp_nand_erasing(drive, die, &left_ns))) {
-            ns += rounds->costs.erase_ns;
+            ns += rounds->erase_ns;
         }
     }
     return ns;
@@ -288,13 +293,14 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     int64_t command_ns = drive->desc.command_ns;
     int64_t transfer_ns = scarp_nand_page_transfer_ns(drive);
 
-    rounds->costs.segment_ns = longest(drive, scarp_nand_read_ns) +
+    rounds->segment_ns = longest(drive, scarp_nand_read_ns) +
                                longest(drive, scarp_nand_program_ns) +
                                2 * command_ns;
     if (!scheme->place->copyback) {
-        rounds->costs.segment_ns += 2 * transfer_ns;
+        rounds->segment_ns += 2 * transfer_ns;
     }
-    rounds->costs.erase_ns = command_ns + (int64_t)drive->desc.erase_ns;
+    rounds->segment_ns = MAX(1, rounds->segment_ns);
+    rounds->erase_ns = command_ns + (int64_t)drive->desc.erase_ns;
     rounds->ring = g_new0(uint32_t, drive->geo.n_planes);
     rounds->listed = g_new0(bool, drive->geo.n_planes);
     rounds->next = g_new0(bool, drive->geo.n_planes);

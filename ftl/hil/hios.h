@@ -46,8 +46,10 @@ typedef struct {
     int64_t neutral_ns;  /* less slack than this is little */
     uint32_t n_records;
     HiosRecord *record;
-    /* Numbers of records: the oldest commands of the host queue in its order,
-     * those in the device, and what is free. */
+    /*
+     * Numbers of records: the oldest commands of the host queue in its order,
+     * those in the device, and what is free.
+     */
     uint32_t *waiting, *flying, *spare;
     uint32_t n_waiting, n_flying, n_spare;
     int64_t *coming_ns;  /* [n_dies] programs whose data is on its way */

@@ -129,7 +129,7 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
         hios->accumulates_until_ns = MIN(hios->accumulates_until_ns,
                                          now_ns + slack_ns);
     }
-    if (has_ns >= lacks_ns + scarp_gc_costs(drive).erase_ns ||
+    if (has_ns >= lacks_ns + scarp_gc_erase_ns(drive) ||
         now_ns >= hios->accumulates_until_ns) {
         return false;
     }
@@ -143,24 +143,26 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
     uint32_t plane = scarp_gc_round(drive), n, left;
-    const ScarpGcCosts costs = scarp_gc_costs(drive);
+    int64_t segment_ns = scarp_gc_segment_ns(drive);
+    int64_t erase_ns = scarp_gc_erase_ns(drive);
     bool erase, erase_first;
     int64_t room_ns, ns;
 
-    if (plane == SCARP_NONE || hios_waiting(hios, i)->cmd->op > SCARP_OP_WRITE) {
+    if (plane == SCARP_NONE ||
+        hios_waiting(hios, i)->cmd->op > SCARP_OP_WRITE) {
         return;
     }
     left = scarp_gc_round_left(drive, plane, &erase_first);
     room_ns = hios_room_ns(drive, hios, i, scarp_plane_die(drive, plane));
-    erase = erase_first && room_ns >= costs.erase_ns;
-    ns = erase ? costs.erase_ns : 0;
+    erase = erase_first && room_ns >= erase_ns;
+    ns = erase ? erase_ns : 0;
     n = room_ns < ns || erase_first > erase
-            ? 0 : MIN(left, (uint64_t)(room_ns - ns) / costs.segment_ns);
-    ns += n * costs.segment_ns;
+            ? 0 : MIN(left, (uint64_t)(room_ns - ns) / segment_ns);
+    ns += n * segment_ns;
     if (!erase_first && n == left && is_set(drive, HIOS_ERASE_LAST) &&
-        room_ns >= ns + costs.erase_ns) {
+        room_ns >= ns + erase_ns) {
         erase = true;
-        ns += costs.erase_ns;
+        ns += erase_ns;
     }
     drive->stats.gc_segments += n;
     drive->stats.gc_redistributed_ns += ns;
@@ -201,7 +203,6 @@ static uint32_t choose(ScarpDrive *drive, Hios *hios)
 static void classify(ScarpDrive *drive, const Hios *hios,
                      const HiosRecord *record, int64_t slack_ns)
 {
-    const ScarpGcCosts costs = scarp_gc_costs(drive);
     ScarpStats *stats = &drive->stats;
 
     ++*(slack_ns < 0 ? &stats->negative_activities
@@ -210,7 +211,7 @@ static void classify(ScarpDrive *drive, const Hios *hios,
                            : &stats->positive_activities);
     stats->unmeetable_deadlines +=
         record->deadline_ns - record->cmd->submit_ns <
-        costs.segment_ns + costs.erase_ns;
+        scarp_gc_segment_ns(drive) + scarp_gc_erase_ns(drive);
 }
 
 static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)

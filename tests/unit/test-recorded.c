@@ -66,6 +66,25 @@ static const Row rows[] = {
       ",controller.slots=2,controller.queue=8",
       "68 erases, 146 moved, reads 8353750 us, writes 13149736 us, "
       "03651408ff5b" },
+    { "anticipatory", "antic_us=300", ",controller.slots=2",
+      "67 erases, 141 moved, reads 8255495 us, writes 9022942 us, "
+      "e53496cb7537" },
+    { "flash-aware", "bundle_max=4,bundle_pages=32", ",controller.slots=2",
+      "67 erases, 145 moved, reads 3867843 us, writes 12012345 us, "
+      "d401093b8c7f" },
+    { "hios-1", "deadline_us=60000", ",controller.slots=4",
+      "67 erases, 146 moved, reads 1903189 us, writes 3094083 us, "
+      "5d518b8b1ed4" },
+    { "hios-2", "deadline_us=60000,accumulate_us=200", PLANES
+      ",controller.slots=4,controller.queue=8",
+      "63 erases, 132 moved, reads 2079134 us, writes 3211617 us, "
+      "e1d86f8cc254" },
+    { "hios-2", "deadline_us=60000,erase_last=1", UNITS ",controller.slots=4",
+      "69 erases, 180 moved, reads 1997777 us, writes 3603415 us, "
+      "cc1cc1a193f0" },
+    { "hios-2", "deadline_us=60000,serial=1", ",controller.slots=4",
+      "65 erases, 134 moved, reads 860413 us, writes 2359189 us, "
+      "7b9e118e1ae0" },
     { "pregc", "t_block=300", "",
       "77 erases, 111 moved, reads 538309 us, writes 1470240 us, "
       "ffd099c39179" },
