@@ -92,6 +92,12 @@ typedef enum {
      * the drives were told to keep them (3.4).
      */
     ARRAY_OP_FLUSH,
+    /*
+     * What the whole pages of the range hold is of no use any more, and the
+     * drives are told so.  Until they are written again they read as zeroes, or
+     * as what was there at any time before, now this and now that.
+     */
+    ARRAY_OP_DISCARD,
 } ArrayOp;
 
 /*
@@ -131,6 +137,7 @@ typedef enum {
     ARRAY_IO_READ,
     ARRAY_IO_WRITE,
     ARRAY_IO_FLUSH, /* what the drive has acknowledged survives a power cut */
+    ARRAY_IO_DISCARD, /* it may keep the range, or make zeroes of it */
 } ArrayIoOp;
 
 /* The array owns it; the adapter has it from issue() to array_io_done(). */
@@ -140,7 +147,7 @@ struct ArrayIo {
     uint32_t drive;
     uint32_t slot; /* below ArrayConfig.slots, one I/O at a time */
     uint64_t offset_bytes; /* on the drive */
-    uint32_t length_bytes; /* 0: flush */
+    uint64_t length_bytes; /* 0: flush; of pages one, but for discards */
     void *data; /* unchanged until the end; NULL without memory */
     void *opaque; /* the adapter's */
 

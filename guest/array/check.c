@@ -107,7 +107,8 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
     if (length != d->high_length) {
         return FAIL(why, "drive %" PRIu32 ": the queue's length", drive);
     }
-    if ((d->free_slots && (d->high_first != NONE || d->flush_wanted)) ||
+    if ((d->free_slots && (d->high_first != NONE || d->flush_wanted ||
+                           d->discard_bytes)) ||
         (d->free_slots > a->config.reserved_slots && d->low_first != NONE)) {
         return FAIL(why, "drive %" PRIu32 ": idle beside work", drive);
     }

@@ -85,6 +85,22 @@ void array_page_dirtied(Array *a, uint32_t page)
     array_flusher_consider(a, p->set);
 }
 
+void array_page_forget(Array *a, uint32_t page)
+{
+    Page *p = &a->pages[page];
+
+    if (a->flags[page] & PAGE_DIRTY) {
+        list_remove(a, page);
+        array_epoch_paid(a, p->epoch);
+        a->sets[p->set].unclean--;
+    }
+    p->flush = NONE; /* where a request is still queued, it is stale now */
+    p->tries = 0;
+    a->hits[page] = 0;
+    a->flags[page] = 0;
+    a->numbers[page] = NO_NUMBER;
+}
+
 /* ---- Being written ----------------------------------------------------- */
 
 void array_page_write_soon(Array *a, uint32_t page)

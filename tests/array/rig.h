@@ -112,6 +112,8 @@ static inline void rig_end_torn(Rig *rig, ArrayIo *io, int error,
         memcpy(disk, io->data, error ? torn * 512 : io->length_bytes);
     } else if (io->op == ARRAY_IO_READ && !error) {
         memcpy(io->data, disk, io->length_bytes);
+    } else if (io->op == ARRAY_IO_DISCARD && !error) {
+        memset(disk, 0, io->length_bytes);
     }
     array_io_done(rig->array, io, error);
     rig_check(rig);

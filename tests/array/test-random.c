@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
     uint64_t writes[8];
     uint32_t n;
+    bool loose; /* discarded: these, zeroes, or anything older */
 } State;
 
 typedef struct {
@@ -76,6 +77,19 @@ static void drive_flush(World *w, uint32_t drive)
     }
 }
 
+/* A drive heeds a discard, or does not; nothing says when. */
+static void drive_discard(World *w, const ArrayIo *io)
+{
+    for (uint64_t i = 0; i < io->length_bytes / SECTOR; i++) {
+        uint64_t sector = io->offset_bytes / SECTOR + i;
+
+        if (g_rand_boolean(w->rand)) {
+            memset((char *)w->caches[io->drive] + sector * SECTOR, 0, SECTOR);
+            w->in_cache[io->drive][sector] = true;
+        }
+    }
+}
+
 /* End one of the I/O under way, which may go wrong. */
 static void end_one(World *w, ArrayIo *io, bool may_fail)
 {
@@ -102,6 +116,9 @@ static void end_one(World *w, ArrayIo *io, bool may_fail)
         fails = false;
         drive_flush(w, io->drive);
         break;
+    case ARRAY_IO_DISCARD:
+        drive_discard(w, io);
+        break;
     }
     array_io_done(w->rig.array, io, fails ? EIO : 0);
     rig_check(&w->rig);
@@ -115,7 +132,8 @@ static void assert_grain(const World *w, const Grain *grain, uint64_t at)
 
     g_assert_cmpuint(grain->address, ==, grain->write ? at + 1 : 0);
     for (uint32_t i = 0; i < state->n; i++) {
-        if (grain->write == state->writes[i]) {
+        if (grain->write == state->writes[i] ||
+            (state->loose && grain->write < state->writes[i])) {
             return;
         }
     }
@@ -127,6 +145,7 @@ static void known(State *state, uint64_t write)
 {
     state->writes[0] = write;
     state->n = 1;
+    state->loose = false;
 }
 
 /* The oldest that may be there. */
@@ -157,7 +176,9 @@ static void op_ended(World *w, Op *op)
         w->busy[at] = false;
         if (r->op == ARRAY_OP_READ && !r->error) {
             assert_grain(w, &op->grains[i], at);
-            known(&w->states[at], op->grains[i].write);
+            if (!w->states[at].loose) {
+                known(&w->states[at], op->grains[i].write);
+            }
         } else if (r->op == ARRAY_OP_WRITE && !r->error) {
             known(&w->states[at], op->grains[i].write);
         } else if (r->op == ARRAY_OP_WRITE) {
@@ -187,6 +208,30 @@ static void take_done(World *w)
 
         g_ptr_array_remove_index(w->rig.done, 0);
         op_ended(w, op);
+    }
+}
+
+/* From its submission on the pages may hold zeroes, as if never written. */
+static void discarded(World *w, uint64_t first, uint64_t n)
+{
+    uint64_t page = PAGE / GRAIN, end = (first + n) / page * page;
+
+    for (uint64_t i = (first + page - 1) / page * page; i < end; i++) {
+        State *state = &w->states[i];
+
+        g_assert_cmpuint(state->n, <, G_N_ELEMENTS(state->writes));
+        if (least(state)) {
+            state->writes[state->n++] = 0;
+        }
+        state->loose = true;
+        w->kept[i] = 0;
+        for (guint k = 0; k < w->ops->len; k++) {
+            Op *op = w->ops->pdata[k];
+
+            if (op->kept) {
+                op->kept[i] = 0;
+            }
+        }
     }
 }
 
@@ -227,6 +272,9 @@ static void submit(World *w, ArrayOp kind, uint64_t first, uint64_t n,
         .op = kind, .fua = fua, .offset_bytes = first * GRAIN,
         .length_bytes = n * GRAIN, .data = op->grains,
     };
+    if (kind == ARRAY_OP_DISCARD) {
+        discarded(w, first, n);
+    }
     g_ptr_array_add(w->ops, op);
     array_submit(w->rig.array, &op->request);
     rig_check(&w->rig);
@@ -260,8 +308,10 @@ static void random_request(World *w)
     }
     if (what < 3) {
         submit(w, ARRAY_OP_FLUSH, 0, 0, false);
+    } else if (what < 6) {
+        submit(w, ARRAY_OP_DISCARD, first, n, false);
     } else if (what < 60) {
-        submit(w, ARRAY_OP_WRITE, first, n, what < 5);
+        submit(w, ARRAY_OP_WRITE, first, n, what < 8);
     } else {
         submit(w, ARRAY_OP_READ, first, n, false);
     }

@@ -174,6 +174,9 @@ static enum fio_q_status queue(struct thread_data *td, struct io_u *io_u)
     case DDIR_DATASYNC:
         request->op = ARRAY_OP_FLUSH;
         break;
+    case DDIR_TRIM:
+        request->op = ARRAY_OP_DISCARD;
+        break;
     default:
         io_u->error = EOPNOTSUPP;
         return FIO_Q_COMPLETED;

@@ -9,6 +9,7 @@
 #include "uring.h"
 
 #include <errno.h>
+#include <linux/falloc.h>
 #include <liburing.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -128,6 +129,12 @@ static void lane_prepare(Lane *lane, ArrayIo *io)
     case ARRAY_IO_FLUSH:
         io_uring_prep_fsync(sqe, 0, IORING_FSYNC_DATASYNC);
         break;
+    case ARRAY_IO_DISCARD:
+        /* Of a block device: zeroes, by a command that deallocates. */
+        io_uring_prep_fallocate(sqe, 0, FALLOC_FL_PUNCH_HOLE |
+                                        FALLOC_FL_KEEP_SIZE, io->offset_bytes,
+                                io->length_bytes);
+        break;
     }
     io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
     io_uring_sqe_set_data(sqe, io);
@@ -140,6 +147,12 @@ static void lane_listen(Lane *lane)
     io_uring_prep_read(sqe, lane->wake_fd, &lane->woken, sizeof(lane->woken),
                        0);
     io_uring_sqe_set_data(sqe, NULL);
+}
+
+/* What the kernel says when all went well. */
+static uint64_t moved_bytes(const ArrayIo *io)
+{
+    return io->op == ARRAY_IO_DISCARD ? 0 : io->length_bytes;
 }
 
 /* Returns how many of the drive's I/O ended. */
@@ -158,7 +171,7 @@ static unsigned lane_reap(Lane *lane)
             continue;
         }
         lane->errors[io->slot] = cqe->res < 0 ? -cqe->res :
-            cqe->res == (int)io->length_bytes ? 0 : EIO;
+            cqe->res == (int)moved_bytes(io) ? 0 : EIO;
         mailbox_put(&lane->done, io);
         ended++;
     }
