@@ -43,6 +43,13 @@ typedef struct {
      * are kept or moved, and only what would happen when is right.
      */
     void *memory;
+    /*
+     * NULL, or array_buffers() of them, zeroes, owned by the caller: a mark is
+     * one more than the number of the page whose data in that buffer of memory
+     * are not on a drive, else 0.  Who keeps marks and memory beyond the end of
+     * the process, however it ends, can write what was acknowledged later.
+     */
+    uint64_t *marks;
 
     /* Keys */
     uint64_t page_bytes;
@@ -81,6 +88,8 @@ bool array_config_parse(ArrayConfig *config, const char *text, char *error);
 bool array_config_check(const ArrayConfig *config, char *error);
 /* Cache and copies of pages that change while they are written. */
 size_t array_memory_bytes(const ArrayConfig *config);
+/* Pages that these are. */
+size_t array_buffers(const ArrayConfig *config);
 
 /* ---- Requests: what the application wants ------------------------------ */
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from scarplib.errors import Parser, UserError, integer
-from scarplib.guest.layouts import LAYOUTS
+from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.paths import DEVICES, FIO_JOBS
 
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
@@ -145,7 +145,7 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
         "--over",
         type=_layouts,
         metavar="A,B,…",
-        help=f"with --drives: layouts to compare (default: {','.join(LAYOUTS)})",
+        help=f"with --drives: of {', '.join(LAYOUTS)} (default: {','.join(USUAL)})",
     )
     parser.add_argument(
         "--keys", metavar="KEY=VALUE,…", help="with --drives: the array's keys (docs/array.md)"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from scarplib import arguments
 from scarplib.errors import UserError
-from scarplib.guest.layouts import LAYOUTS
+from scarplib.guest.layouts import USUAL
 from scarplib.paths import FIO_JOBS, SCRIPTS
 
 # Each function imports what it needs itself: `--help` and wrong arguments need none of it.
@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
 
     given = {name: getattr(options, name) for name in ("keys", "depth", "requests")}
     given = {name: value for name, value in given.items() if value is not None}
-    layouts = options.over or list(LAYOUTS)
+    layouts = options.over or list(USUAL)
     return run_drives.main(settings, run_drives.Over(options.drives, layouts, **given))
 
 

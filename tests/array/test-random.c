@@ -365,6 +365,41 @@ static void assert_all_there(World *w)
 }
 
 /*
+ * The process is killed, the drives go on: what the marks say is written to
+ * them, and then all that was acknowledged is there.
+ */
+static void assert_killed(World *w)
+{
+    const Rig *rig = &w->rig;
+
+    for (guint i = 0; i < rig->ios->len; i++) {
+        const ArrayIo *io = rig->ios->pdata[i];
+
+        if (io->op == ARRAY_IO_WRITE && g_rand_boolean(w->rand)) {
+            drive_write(w, io, io->length_bytes / SECTOR);
+        }
+    }
+    for (uint32_t drive = 0; drive < rig->config.n_drives; drive++) {
+        drive_flush(w, drive);
+    }
+    for (size_t i = 0; i < array_buffers(&rig->config); i++) {
+        if (rig->marks[i]) {
+            uint64_t offset;
+            uint32_t drive = array_map(rig->array, rig->marks[i] - 1, &offset);
+
+            memcpy(rig->disks[drive] + offset, (char *)rig->memory + i * PAGE,
+                   PAGE);
+        }
+    }
+    for (uint64_t i = 0; i < w->n_grains; i++) {
+        /* A request that is outstanding on it will be sent again. */
+        if (!w->busy[i]) {
+            assert_grain(w, on_disk(w, i), i);
+        }
+    }
+}
+
+/*
  * Power is cut: of each sector in a drive's cache, and of each I/O under way,
  * what the dice say.  What a flush covered must be there, or newer.
  */
@@ -400,7 +435,7 @@ typedef struct {
     uint32_t drives;
     uint64_t drive_pages;
     unsigned error_permille;
-    bool stalls, power_cut;
+    bool stalls, power_cut, killed;
     unsigned runs, steps;
 } Setting;
 
@@ -469,7 +504,9 @@ static void run(const Setting *s, guint32 seed)
             random_end(&w);
         }
     }
-    if (s->power_cut) {
+    if (s->killed) {
+        assert_killed(&w);
+    } else if (s->power_cut) {
         assert_power_cut(&w);
     } else {
         end_all(&w);
@@ -490,19 +527,22 @@ static void test_random(gconstpointer data)
 }
 
 static const Setting settings[] = {
-    { "cache_bytes=196608", 3, 64, 0, true, false, 10, 3000 },
-    { "cache_bytes=196608", 3, 64, 0, true, true, 40, 800 },
-    { "cache_bytes=196608", 3, 64, 60, true, false, 10, 3000 },
-    { "cache_bytes=196608", 3, 64, 60, true, true, 40, 800 },
+    { "cache_bytes=196608", 3, 64, 0, true, false, false, 10, 3000 },
+    { "cache_bytes=196608", 3, 64, 0, true, true, false, 40, 800 },
+    { "cache_bytes=196608", 3, 64, 60, true, false, false, 10, 3000 },
+    { "cache_bytes=196608", 3, 64, 60, true, true, false, 40, 800 },
     { "cache_bytes=49152,slots=3,reserved_slots=1,max_flushes=2", 2, 64, 60,
-      true, true, 40, 800 },
-    { "cache_bytes=196608,flusher=0", 3, 64, 60, true, true, 20, 800 },
-    { "cache_bytes=196608,clean_first=0", 3, 64, 60, true, true, 20, 800 },
+      true, true, false, 40, 800 },
+    { "cache_bytes=196608,flusher=0", 3, 64, 60, true, true, false, 20, 800 },
+    { "cache_bytes=196608,clean_first=0", 3, 64, 60, true, true, false, 20, 800 },
     { "cache_bytes=4096,set_pages=1,dirty_pages=0,stale_score=0,"
-      "flush_batch=1", 2, 32, 30, false, true, 20, 800 },
+      "flush_batch=1", 2, 32, 30, false, true, false, 20, 800 },
     { "cache_bytes=131072,set_pages=16,dirty_pages=3,stale_score=9,retries=0,"
-      "stripe_bytes=16384", 5, 32, 200, true, true, 40, 800 },
-    { "cache_bytes=4194304", 4, 128, 100, true, true, 5, 4000 },
+      "stripe_bytes=16384", 5, 32, 200, true, true, false, 40, 800 },
+    { "cache_bytes=4194304", 4, 128, 100, true, true, false, 5, 4000 },
+    { "cache_bytes=196608", 3, 64, 0, true, false, true, 40, 800 },
+    { "cache_bytes=49152,slots=3,reserved_slots=1,max_flushes=2", 2, 64, 60,
+      true, false, true, 40, 800 },
 };
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from scarplib.errors import UserError
 from scarplib.guest import vm
 from scarplib.guest.image import GuestImage, ensure_modules
 from scarplib.guest.job import MARK_BEGIN, MARK_END, get_stats, keep_results, reset_stats, set_speed
-from scarplib.guest.layouts import ARRAYS
+from scarplib.guest.layouts import ARRAYS, DEVICES
 from scarplib.guest.programs import ensure_programs
 
 # The most that the array's striping unit is, and md's, where drives are of other sizes.
@@ -52,14 +53,13 @@ class DrivesJob:
 
 def fio_text(text: str, layout: str, drives: int, keys: str | None) -> str:
     """The user's job for a layout: the same requests, sent another way."""
-    if layout in ARRAYS:
-        words = [f"flusher={int(layout == 'flusher')}", *([keys] if keys else [])]
-        engine = "ioengine=external:/scarp/array-fio.so"
-        engine += f"\ndrives=${{SCARP_DRIVES}}\nkeys={','.join(words)}"
+    if layout == "engine":
+        engine = "ioengine=external:/scarp/array-fio.so\ndrives=${SCARP_DRIVES}"
+        engine += f"\nkeys={keys}" if keys else ""
         if not re.search(r"^ioengine\s*=", text, re.MULTILINE):
             raise UserError("--job: no 'ioengine=', which the array takes the place of")
         text = re.sub(r"^ioengine\s*=.*$", engine, text, flags=re.MULTILINE)
-    if layout == "md":
+    if layout == "md" or layout in DEVICES:
         return text
     # A name in [global] and one in the section would be two files.
     text = re.sub(r"^filename\s*=.*\n", "", text, flags=re.MULTILINE)
@@ -107,12 +107,22 @@ def _md(drives: int) -> list[str]:
     return [*lines, "export SCARP_DEV=/dev/md_scarp"]
 
 
-def _array(drives: int) -> list[str]:
-    names = " ".join(f"$SCARP_DEV{drive}" for drive in range(drives))
+def _array(job: DrivesJob) -> list[str]:
+    """The array on all drives: a block device, or what fio's engine needs to know."""
+    names = " ".join(f"$SCARP_DEV{drive}" for drive in range(len(job.images)))
+    lines = [f"/scarp/array-format --keys=stripe_bytes=$stripe {names}"]
+    if job.layout == "engine":
+        # The library that the engine was linked with.
+        lines.append("export LD_LIBRARY_PATH=/scarp")
+        return [*lines, f"export SCARP_DRIVES={names.replace(' ', ':')}"]
+    keys = [f"flusher={int(job.layout == 'flusher')}", *([job.keys] if job.keys else [])]
     return [
-        "export LD_LIBRARY_PATH=/scarp",
-        f"/scarp/array-format --keys=stripe_bytes=$stripe {names}",
-        f"export SCARP_DRIVES={names.replace(' ', ':')}",
+        *lines,
+        "for module in /scarp/modules/ublk_drv/*.ko; do insmod $module; done",
+        f"/scarp/array-ublk --keys={shlex.quote(','.join(keys))} {names} >/tmp/ready &",
+        "server=$!",
+        "while [ ! -s /tmp/ready ]; do kill -0 $server; usleep 10000; done",
+        "export SCARP_DEV=$(cat /tmp/ready)",
     ]
 
 
@@ -139,7 +149,7 @@ def task_text(job: DrivesJob, start: image_file.DriveImage) -> str:
     lines.append(set_speed(job.cpu_shift))
     lines += _stripe()
     lines += _md(drives) if job.layout == "md" else []
-    lines += _array(drives) if job.layout in ARRAYS else []
+    lines += _array(job) if job.layout in ARRAYS else []
     controls = [f"$SCARP_CTRL{drive}" for drive in range(drives)]
     lines += [reset_stats(control) for control in controls]
     lines += [get_stats(f"stats-begin-{n}", control) for n, control in enumerate(controls)]
@@ -149,6 +159,8 @@ def task_text(job: DrivesJob, start: image_file.DriveImage) -> str:
         f"echo '{MARK_END}'",
         "sync",
     ]
+    # Its end is that all is on the drives; fio's engine ends so by itself.
+    lines += ["kill -TERM $server", "wait $server"] if job.layout in DEVICES else []
     lines += [get_stats(f"stats-end-{n}", control) for n, control in enumerate(controls)]
     return "\n".join(lines) + "\n"
 
@@ -176,9 +188,15 @@ def _drives(job: DrivesJob) -> list[vm.FlashDrive]:
 
 def prepare(image: GuestImage, layouts: list[str]) -> dict[str, dict[str, Path]]:
     """What each layout adds to the guest; built before any guest boots."""
-    programs = ensure_programs(image, fio_engine=True) if set(layouts) & set(ARRAYS) else {}
-    md = ensure_modules("raid0") if "md" in layouts else {}
-    return {name: md if name == "md" else programs if name in ARRAYS else {} for name in layouts}
+    files: dict[str, dict[str, Path]] = {name: {} for name in layouts}
+    for name in layouts:
+        if name == "md":
+            files[name] = ensure_modules("raid0")
+        elif name in DEVICES:
+            files[name] = {**ensure_programs(image), **ensure_modules("ublk_drv")}
+        elif name == "engine":
+            files[name] = ensure_programs(image, fio_engine=True)
+    return files
 
 
 def run_drives_job(

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
-# The array itself, without and with its flusher.
-ARRAYS = ("cached", "flusher")
+# The array as a block device, without and with its flusher; and as an engine of fio.
+DEVICES = ("cached", "flusher")
+ARRAYS = (*DEVICES, "engine")
 LAYOUTS = ("independent", "md", *ARRAYS)
+# The engine needs fio's sources, which not every mirror has.
+USUAL = ("independent", "md", *DEVICES)

@@ -64,12 +64,14 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
 
 def _build(compiler: Path, target: Path, fio: Path | None) -> None:
     # The sources' place would be in assert()'s messages.
-    environment = {"CC": str(compiler), "CFLAGS": f"-O2 -ffile-prefix-map={ROOT}=."}
+    environment = {
+        "CC": str(compiler), "CFLAGS": f"-O2 -ffile-prefix-map={ROOT}=.", "LDFLAGS": "-static",
+    }  # fmt: skip
     _run(["sh", str(_BUILD), str(target), *([str(fio)] if fio else [])], target, environment)
 
 
 def _sources() -> list[Path]:
-    return [*core(), *sorted((ARRAY / "uring").glob("*.[ch]"))]
+    return [*core(), *(p for name in ("uring", "ublk") for p in sorted((ARRAY / name).glob("*.[ch]")))]
 
 
 def _made(name: str, versions: list[str], more: str = "") -> Path:
@@ -78,7 +80,7 @@ def _made(name: str, versions: list[str], more: str = "") -> Path:
 
 
 def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Path]:
-    """For GuestRun.files: array-format; and fio's engine, with the library that it loads."""
+    """For GuestRun.files: array-format, array-ublk; and fio's engine, with what it loads."""
     root, versions = ensure_sysroot(_PACKAGES, "gcc")
     version = image.versions["fio_version"] if fio_engine else ""
     folder = _made("guest-array", versions, version)
