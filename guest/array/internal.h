@@ -156,6 +156,8 @@ static inline uint32_t set_first(const Array *a, uint32_t set)
 void array_hit(Array *a, uint32_t page);
 /* Section 3.3.1; unique in a set, small when the page goes soon. */
 uint32_t array_distance(const Array *a, uint32_t page);
+/* Of all pages of a set. */
+void array_distances(const Array *a, uint32_t set, uint32_t *far);
 /* 0 (stays longest) to set_pages - 1 (goes next). */
 uint32_t array_flush_score(const Array *a, uint32_t page);
 /* Of the pages whose flags under mask are value, the one that goes first. */

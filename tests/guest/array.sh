@@ -54,7 +54,8 @@ refused() { # LINE COMMAND…: it fails, and says this in one line
         return 1
     fi
     cat /tmp/said
-    [ "$(wc -l </tmp/said)" = 1 ] && grep -qF "$line" /tmp/said
+    [ "$(wc -l </tmp/said)" = 1 ] &&
+        grep -qF -e "$line" /tmp/said
 }
 
 labels() {
@@ -157,6 +158,7 @@ a_drive_that_goes() {
 }
 
 check "labels: refused without, and where one is" labels
+format "" $small
 check "a device of all the drives' data comes and goes" begins_and_ends
 check "fio verify, three overwrites under GC" in_collections
 check "the same without the flusher" in_collections ,flusher=0

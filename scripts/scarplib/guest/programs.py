@@ -71,7 +71,10 @@ def _build(compiler: Path, target: Path, fio: Path | None) -> None:
 
 
 def _sources() -> list[Path]:
-    return [*core(), *(p for name in ("uring", "ublk") for p in sorted((ARRAY / name).glob("*.[ch]")))]
+    return [
+        *core(),
+        *(p for name in ("uring", "ublk") for p in sorted((ARRAY / name).glob("*.[ch]"))),
+    ]
 
 
 def _made(name: str, versions: list[str], more: str = "") -> Path:
