@@ -52,7 +52,7 @@ class Flow(unittest.TestCase):
         self.aged: list[tuple[int, int | None]] = []
         self.patch(run, "prepare", lambda: (qemu, image))
         self.patch(run, "check_drive", lambda *arguments: self.checked.append(arguments[2]))
-        self.patch(run, "_aged", self.ager)
+        self.patch(run, "aged", self.ager)
         self.patch(run, "draw", lambda _: None)
         self.patch(run, "run_job", self.guest)
 

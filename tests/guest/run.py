@@ -37,7 +37,8 @@ from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
-from scarplib.guest.image import ensure_image  # noqa: E402
+from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
+from scarplib.guest.programs import ensure_programs  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
@@ -81,6 +82,7 @@ patience = 1
 def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestResult:
     out = ROOT / "out" / "test-guest" / name
     shutil.rmtree(out, ignore_errors=True)
+    files = {**options.pop("files", {}), **{path.name: path for path in HERE.glob("*.sh")}}
     settings: dict[str, Any] = {
         "drives": [vm.FlashDrive(description=DEVICE, overrides=SMALL)],
         "cpu_limit": 200,
@@ -92,7 +94,7 @@ def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestRes
             qemu=ensure_qemu(variant or build),
             image=ensure_image(tests=True),
             task=task,
-            files={path.name: path for path in HERE.glob("*.sh")},
+            files=files,
             out=out,
             **settings,
         )
@@ -136,6 +138,24 @@ def suite(scheme: str) -> Outcome:
     good = good and written == [4096] * 257 and set(log.stream) == {0, 1}
     text += f"# {len(written)} of {len(log)} commands with the second handle\n"
     return good and "not ok" not in text, text
+
+
+def array() -> Outcome:
+    """The SSD array as a block device of the guest's."""
+    image = ensure_image(tests=True)
+    small = [vm.FlashDrive(description=DEVICE, overrides=SMALL, seed=n) for n in (1, 2, 3)]
+    result = _run(
+        "array",
+        "sh /scarp/array.sh\n",
+        drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=n) for n in (4, 5, 6))],
+        files={**ensure_programs(image), **ensure_modules("ublk_drv")},
+        memory_mib=512,
+        cpu_limit=900,
+    )
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    text = (result.results / "ktap").read_text()
+    return "not ok" not in text, text
 
 
 def _passed(ktap: str) -> set[str]:
@@ -442,6 +462,7 @@ def interrupted_compare() -> Outcome:
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
+    ("the SSD array as a block device: verify under GC, kills, file systems", array),
     (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
     (

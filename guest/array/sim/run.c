@@ -127,6 +127,7 @@ static void issue(void *opaque, ArrayIo *io)
     static const ScarpOp ops[] = {
         [ARRAY_IO_READ] = SCARP_OP_READ, [ARRAY_IO_WRITE] = SCARP_OP_WRITE,
         [ARRAY_IO_FLUSH] = SCARP_OP_FLUSH,
+        [ARRAY_IO_DISCARD] = SCARP_OP_DEALLOCATE,
     };
     Sim *sim = opaque;
     ScarpCmd *cmd = &sim->cmds[io->drive * sim->config.slots + io->slot];
