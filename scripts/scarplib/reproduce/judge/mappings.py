@@ -123,7 +123,7 @@ def details(_: spec.Paper, results: dict[str, Results]) -> list[str]:
     reading = [p for p in points if p in ("zipf", "ts_0")]
     ram = _ram(data)
     kinds = ("switch", "partial", "full")
-    lines = [
+    return [
         "## All figures",
         "",
         *_block(data, "Write amplification", amplification, points),
@@ -167,7 +167,6 @@ def details(_: spec.Paper, results: dict[str, Results]) -> list[str]:
         "",
         "![mean write latency](mappings-latency.svg)",
     ]
-    return lines
 
 
 def figures(_: spec.Paper, results: dict[str, Results], folder: Path) -> None:
