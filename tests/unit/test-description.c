@@ -215,7 +215,7 @@ static void test_keys(void)
     bad("gc.none=1", "unknown key gc.none; allowed are gc.trigger_free_blocks "
         "gc.separate_active_block gc.victim_candidates "
         "gc.background_free_blocks gc.wear_spread_erases");
-    bad("ftl.none=1", "ftl.parity_stripes ftl.allocation");
+    bad("ftl.none=1", "ftl.superblock_blocks ftl.allocation");
     bad("none.channels=1", "allowed are the groups geometry timing nand "
         "controller ftl gc");
     bad("timing.channels=4", "unknown key timing.channels");
