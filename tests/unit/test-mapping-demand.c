@@ -396,6 +396,28 @@ static void test_rebuild(void)
     scarp_drive_free(drive);
 }
 
+static void test_laws(void)
+{
+    const char *says = "";
+
+    for (unsigned law = 0; says; law++) {
+        Rig *rig = aged(SIXTEEN);
+        g_autoptr(GError) error = NULL;
+
+        rig_write(rig, 0);
+        rig_write(rig, 2);
+        g_assert_true(scarp_check(rig->drive, &error));
+        says = inside_break_demand(rig->drive, law);
+        if (says) {
+            g_assert_false(scarp_check(rig->drive, &error));
+            g_test_message("%s: %s", says, error->message);
+            g_assert_nonnull(strstr(error->message, says));
+        }
+        scarp_drive_free(rig->drive);
+        g_free(rig);
+    }
+}
+
 /* ---- Keys ---------------------------------------------------------------- */
 
 static void test_refused(void)
@@ -529,6 +551,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mapping/demand/drain", test_drain);
     g_test_add_func("/mapping/demand/image", test_image);
     g_test_add_func("/mapping/demand/rebuild", test_rebuild);
+    g_test_add_func("/mapping/demand/laws", test_laws);
     g_test_add_func("/mapping/demand/refused", test_refused);
     for (size_t i = 0; i < G_N_ELEMENTS(like_page); i++) {
         g_autofree char *path = g_strdup_printf("/mapping/demand/like-page/%s",
