@@ -20,7 +20,7 @@ static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
     }
 }
 
-/* Units and reads that follow each other share a page, as if none had waited. */
+/* Units and reads that follow each other share a page, as if none waited. */
 static void go_on(ScarpDrive *drive, ScarpMapWait *first)
 {
     ScarpFlashCmd *open = NULL;

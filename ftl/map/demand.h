@@ -2,8 +2,8 @@
  * What the sources of ftl.mapping=demand share.
  *
  * The value of an entry is ppn_of's: what is kept here is which entries the
- * controller has in its RAM, and which of them flash does not know.  docs/model.md
- * has the rules.
+ * controller has in its RAM, and which of them flash does not know.  The rules
+ * are in docs/model.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -103,7 +103,7 @@ struct ScarpDemand {
     bool aside;         /* ageing: no account is kept */
 };
 
-/* ---- demand.c: entries -------------------------------------------------- */
+/* ---- demand_cache.c: entries -------------------------------------------- */
 
 /* The entry of lpn, or SCARP_NONE. */
 uint32_t scarp_entry_find(const ScarpDemand *demand, uint32_t lpn);
@@ -111,6 +111,8 @@ uint32_t scarp_entry_find(const ScarpDemand *demand, uint32_t lpn);
 void scarp_entries_clean(ScarpDrive *drive, Tu *tu);
 /* What waits for an entry gets one, as there are. */
 void scarp_entries_feed(ScarpDrive *drive);
+/* From an image: a clean one, which becomes the one that was used last. */
+void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /* The entries of those that waited for the read are there. */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
 

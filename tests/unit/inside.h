@@ -15,6 +15,7 @@
 #include "core/divisor.h"
 #include "core/event.h"
 #include "flow/ops.h"
+#include "map/demand.h"
 #include "map/log.h"
 #include "map/superblock.h"
 
@@ -265,6 +266,59 @@ static inline void inside_set_load(ScarpDrive *drive, uint32_t die,
 static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
 {
     drive->map.next_plane = plane;
+}
+
+/*
+ * The same of ftl.mapping=demand, where unit 0 was written after the drive had
+ * aged, and unit 1 is not in the cache.
+ */
+static inline const char *inside_break_demand(ScarpDrive *drive, unsigned law)
+{
+    ScarpDemand *demand = drive->map.demand;
+    Entry *entry = &demand->entry[scarp_entry_find(demand, 0)];
+    uint32_t at = scarp_map_lookup(drive, drive->geo.first_translation_unit);
+    uint32_t *says = scarp_contents_get(drive, at);
+
+    switch (law) {
+    case 0: /* a change that is forgotten */
+        entry->state &= ~(uint32_t)ENTRY_DIRTY;
+        demand->n_dirty--;
+        demand->tu[0].dirty = SCARP_NONE;
+        return "clean entry of unit 0";
+    case 1: /* what flash says of a unit */
+        says[1]++;
+        return "entries that are lost in translation unit 0";
+    case 2:
+        drive->map.ppn_of[drive->geo.first_translation_unit] = SCARP_NONE;
+        scarp_block_set_valid(drive, at, -1);
+        return "entries that are lost in translation unit 0";
+    case 3: /* counts */
+        demand->n_dirty++;
+        return "dirty entries 0";
+    case 4:
+        demand->tu[0].updates++;
+        return "translation unit that nobody will write 0";
+    case 5:
+        demand->n_updates++;
+        return "changed translation units";
+    case 6: /* the cache */
+        entry->state |= ENTRY_LOADING;
+        return "entry that nobody reads 0";
+    case 7:
+        demand->n_used++;
+        return "cached entries 0";
+    case 8:
+        demand->probation.n++;
+        return "cached entries in a list";
+    case 9:
+        entry->state |= ENTRY_PROTECTED;
+        return "state of cached entry 0";
+    case 10: /* blocks */
+        drive->blocks.plane[0].n_map--;
+        return "blocks of translation units of plane 0";
+    default:
+        return NULL;
+    }
 }
 
 /*
