@@ -90,6 +90,7 @@ static const Key keys[] = {
     { "controller.pcie_generation", 0, 5, "0" },
     { "controller.pcie_lanes", 0, 32, "0" },
     { "controller.slots", 1, 65536, "1024" },
+    { "controller.queue", 1, 65536, "32" },
     { "controller.buffer_bytes", 0, 64 * GIB, "0" },
     { "ftl.unit_bytes", 0, 32768, "0" },
     { "ftl.over_provisioning_permille", 1, 10000, NULL },
