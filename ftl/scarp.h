@@ -169,6 +169,10 @@ void scarp_drive_free(ScarpDrive *drive);
 /* Bytes that the host may address. */
 uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive);
 uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
+/* Streams of the host, each with blocks of its own (ftl.streams). */
+uint32_t scarp_drive_streams(const ScarpDrive *drive);
+/* What a stream has open at once: a block in each plane. */
+uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
@@ -185,6 +189,9 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
  * range, and unit.  One line each; g_free() it.
  */
 char *scarp_schemes_text(void);
+
+/* What ftl.mapping may say, one line each; g_free() it. */
+char *scarp_mappings_text(void);
 
 /*
  * A hint: a read or write at offset_bytes comes soon.  What it will look up is
@@ -334,6 +341,17 @@ typedef struct {
     uint64_t reconstruction_page_reads; /* the pages read for them */
     uint64_t reconstruction_refusals; /* met a collection and waited */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
+    uint64_t record_writes;         /* records of deallocations, changed */
+    uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
+    uint64_t partial_merges;
+    uint64_t full_merges;
+    uint64_t map_hits;              /* units whose entry was in RAM */
+    uint64_t map_misses;
+    uint64_t map_evictions;         /* entries that made room for others */
+    uint64_t map_page_reads;        /* translation units read */
+    uint64_t map_page_programs;     /* pages of translation units */
+    uint64_t map_written_units;     /* translation units in them */
+    uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
     uint64_t missed_reads;          /* completed after their deadlines */
     uint64_t missed_writes;
     uint64_t missed_others;
@@ -356,6 +374,9 @@ typedef struct {
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
+/* What flash was programmed and erased, for whatever reason; whole pages. */
+uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
+uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
  * Commands in flight stay counted as accepted; their latencies and causes are
  * of the time before, and not counted.
@@ -416,6 +437,15 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
 
 /* ---- Observers -------------------------------------------------------- */
 
+/* How a mapping that maps blocks reclaims one (docs/model.md). */
+typedef enum {
+    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
+    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
+    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
+    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
+    SCARP_MERGE_ERASE,   /* nothing of it was valid */
+} ScarpMergeKind;
+
 /* One collected victim.  Times span the GC's first command to its last. */
 typedef struct {
     int64_t begin_ns;
@@ -425,6 +455,7 @@ typedef struct {
     uint32_t victim_block; /* in the plane */
     uint32_t moved_units;
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
+    ScarpMergeKind merge;
 } ScarpGcRun;
 
 typedef enum {

@@ -209,6 +209,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     /* a disabled write cache (Set Features) makes every write an FUA */
     cmd->cmd.fua = write && ((io->flags & BDRV_REQ_FUA) ||
                              !blk_enable_write_cache(ns->blkconf.blk));
+    cmd->cmd.stream = io->stream;
     cmd->cmd.nsid = nvme_nsid(ns);
     cmd->cmd.offset_bytes = ns->flash_offset + io->offset;
     cmd->cmd.length_bytes = io->bytes;

@@ -29,6 +29,9 @@ struct NvmeFlash {
     GQueue waiting;         /* commands that found the ring full */
     uint64_t in_flight;     /* commands that the engine has */
     uint64_t ns_bytes;      /* given to namespaces so far */
+    const NvmeEnduranceGroup *endgrp; /* the last one's, to be compared */
+    bool fdp;               /* it has FDP: all namespaces are of it */
+    uint64_t fdp_host, fdp_written, fdp_erased; /* before the last reset */
     bool stopped;           /* the guest is gone */
     char *running;          /* the scheme, as it was asked for */
     char *refusal;          /* why the last switch was refused, or NULL */
@@ -77,6 +80,10 @@ void nvme_flash_unlock(NvmeFlash *flash);
 char *flash_scheme_text(const char *scheme, const char *params);
 bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
 size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
+
+/* flash-fdp.c */
+bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);
+void flash_fdp_keep(NvmeFlash *flash);
 
 /* flash-realtime.c */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);

@@ -68,6 +68,9 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
                    size, left, capacity);
         return false;
     }
+    if (!flash_fdp_attach(ns, errp)) {
+        return false;
+    }
 
     /* hw/nvme asks the backend for geometry and accounting, not for data */
     options = qdict_new();
@@ -120,6 +123,7 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
         return true;
     case NVME_FLASH_CONTROL_RESET_STATS:
         nvme_flash_lock(flash);
+        flash_fdp_keep(flash);
         scarp_stats_reset(flash->drive);
         nvme_flash_unlock(flash);
         return true;

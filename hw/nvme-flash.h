@@ -41,6 +41,13 @@ enum {
  */
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
 
+/*
+ * The FDP statistics log page of the endurance group on this flash: bytes that
+ * the host has written, that flash was programmed with, and that were erased.
+ */
+void nvme_flash_fdp_stats(NvmeFlash *flash, uint64_t *host, uint64_t *written,
+                          uint64_t *erased);
+
 /* Fill at most size bytes of one of our pages and return its full length. */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size);

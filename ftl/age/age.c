@@ -18,6 +18,23 @@ typedef struct {
     uint32_t next_ppn; /* in the open page; SCARP_NONE: none is open */
 } OpenPage;
 
+/* The mapping says where the page goes. */
+static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    uint32_t ppn;
+
+    if (!scarp_gc_make_room(drive, p, lpn)) {
+        scarp_law_broken(drive);
+        return;
+    }
+    ppn = scarp_map_page_take(drive, p, lpn);
+    scarp_media_pages_programmed(drive, ppn, 1);
+    if (scarp_media_has_versions(drive)) {
+        scarp_media_set_version(drive, ppn, scarp_next_seq(drive));
+    }
+    scarp_map_move(drive, lpn, ppn);
+}
+
 static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
     uint32_t p = drive->scheme.alloc->early
@@ -25,6 +42,10 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
                      : (lpn >> drive->geo.page_shift) % drive->geo.n_planes;
     uint32_t *ppn = &open[p].next_ppn;
 
+    if (!scarp_map_any_page(drive)) {
+        write_mapped(drive, p, lpn);
+        return;
+    }
     if (*ppn == SCARP_NONE) {
         while (scarp_gc_due(drive, p)) {
             if (!scarp_gc_collect_now(drive, p)) {
@@ -45,6 +66,17 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 {
     scarp_block_expect(drive, scarp_map_lookup(drive, lpn));
+}
+
+/*
+ * Until steady, of a mapping that merges: its log blocks have been reclaimed
+ * over and over.  A write may cost it a hundred copies, so that as many
+ * overwrites as page mapping needs would take minutes.
+ */
+static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
+{
+    return !scarp_map_any_page(drive) && age->overwrite_permille == UINT32_MAX &&
+           drive->stats.gc_runs >= 8ull * drive->geo.n_blocks;
 }
 
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
@@ -72,6 +104,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
                     "age: only a fresh drive can be aged");
         return false;
     }
+    scarp_map_age_begins(drive);
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         open[p].next_ppn = SCARP_NONE;
     }
@@ -97,7 +130,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
         for (uint32_t i = 0; i < AHEAD; i++) {
             ahead[i] = scarp_random_below(&state, filled);
         }
-        for (uint64_t i = 0; i < overwrites; i++) {
+        for (uint64_t i = 0; i < overwrites && !is_steady(drive, age); i++) {
             uint32_t *lpn = &ahead[i % AHEAD];
 
             write_now(drive, open, *lpn);
@@ -109,6 +142,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
             fetch_block(drive, ahead[(i + BLOCK_AHEAD) % AHEAD]);
         }
     }
+    scarp_map_aged(drive);
     drive->observer = observer;
     scarp_stat_forget(drive);
     return true;

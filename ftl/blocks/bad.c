@@ -20,11 +20,13 @@ static uint32_t spare_needed(const ScarpDrive *drive)
 
 static uint32_t spare(const ScarpDrive *drive, const ScarpBlocksPlane *plane)
 {
-    uint32_t logical = drive->geo.mapped_units / drive->geo.n_planes;
+    uint32_t logical = drive->geo.first_translation_unit /
+                       drive->geo.n_planes;
     uint32_t used = (logical + drive->geo.units_per_block - 1) /
                     drive->geo.units_per_block;
 
-    return drive->desc.blocks_per_plane - plane->n_bad - used;
+    return drive->desc.blocks_per_plane - plane->n_bad - used -
+           drive->geo.translation_blocks;
 }
 
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t p)
@@ -38,7 +40,8 @@ bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 
     return drive->desc.endurance_erases &&
            scarp_media_erases(drive, index) >= drive->desc.endurance_erases &&
-           plane->n_free > 1 && spare(drive, plane) > spare_needed(drive);
+           plane->n_free + plane->n_map > drive->geo.translation_blocks + 1 &&
+           spare(drive, plane) > spare_needed(drive);
 }
 
 bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error)

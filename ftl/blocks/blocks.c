@@ -38,6 +38,8 @@ bool scarp_blocks_init(ScarpDrive *drive,
                                       sizeof(ScarpBlockLink));
     blocks->plane = scarp_table_zeroed(geo->n_planes *
                                        sizeof(ScarpBlocksPlane));
+    blocks->map_full = g_new(uint32_t, (uint64_t)geo->n_planes *
+                                           geo->translation_blocks);
     blocks->opened = g_new(bool, geo->n_dies);
     memset(blocks->opened, true, geo->n_dies);
     /* Of all planes together: few pages of memory, whichever plane is next. */
@@ -71,6 +73,7 @@ void scarp_blocks_clear(ScarpDrive *drive)
         g_free(blocks->plane[p].bucket_filled);
     }
     g_free(blocks->opened);
+    g_free(blocks->map_full);
     scarp_table_free(blocks->plane);
     scarp_table_free(blocks->records);
     scarp_table_free(blocks->link);
@@ -141,11 +144,61 @@ uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane)
     return index;
 }
 
+/* ---- Full blocks of translation units ----------------------------------- */
+
+void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
+{
+    uint32_t p = scarp_block_plane(drive, index);
+    ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+
+    drive->blocks.map_full[p * drive->geo.translation_blocks +
+                           plane->n_map_full++] = index;
+    scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
+    /* Now they may be due; what else opens a block says so itself. */
+    scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
+}
+
+static void translation_remove(ScarpDrive *drive, uint32_t index)
+{
+    uint32_t p = scarp_block_plane(drive, index), i = 0;
+    uint32_t *full = &drive->blocks.map_full[p * drive->geo.translation_blocks];
+
+    while (full[i] != index) {
+        i++;
+    }
+    full[i] = full[--drive->blocks.plane[p].n_map_full];
+}
+
+uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t p)
+{
+    const uint32_t *full =
+        &drive->blocks.map_full[p * drive->geo.translation_blocks];
+    uint32_t best = SCARP_NONE;
+    uint64_t least = UINT64_MAX;
+
+    /* They are few; of equals the one filled longest ago. */
+    for (uint32_t i = 0; i < drive->blocks.plane[p].n_map_full; i++) {
+        uint32_t valid = scarp_block_valid(drive, full[i]);
+
+        if (valid < least ||
+            (valid == least && scarp_media_seq(drive, full[i]) <
+                                   scarp_media_seq(drive, best))) {
+            least = valid;
+            best = full[i];
+        }
+    }
+    return best;
+}
+
 /* ---- Victims ------------------------------------------------------------ */
 
 void scarp_block_take(ScarpDrive *drive, uint32_t index)
 {
-    full_remove(drive, scarp_blocks_plane_of(drive, index), index);
+    if (scarp_block_record(drive, index)->state == BLOCK_TRANSLATION) {
+        translation_remove(drive, index);
+    } else {
+        full_remove(drive, scarp_blocks_plane_of(drive, index), index);
+    }
     scarp_block_record(drive, index)->state = BLOCK_VICTIM;
 }
 
@@ -164,6 +217,9 @@ void scarp_block_erased(ScarpDrive *drive, uint32_t index)
         scarp_law_broken(drive);
     }
     block->written = 0;
+    if (scarp_block_is_translation(drive, index)) {
+        scarp_blocks_plane_of(drive, index)->n_map--;
+    }
     scarp_media_erase(drive, index);
     if (scarp_block_is_worn_out(drive, index)) {
         scarp_block_set_bad(drive, index);

@@ -66,9 +66,19 @@ void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index);
 uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
+/* A block of translation units is full. */
+void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
 /* blocks/bad.c */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /* It was erased so often that it goes, and the plane can do without. */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
+
+/* Whether the drive's settings have a use for a write point but WRITE_GC. */
+static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
+{
+    return point < WRITE_HOST + (int)drive->desc.streams ||
+           (point == WRITE_HOST + SCARP_MAP_STREAM &&
+            drive->geo.translation_blocks);
+}
 
 #endif /* SCARP_BLOCKS_INTERNAL_H */

@@ -41,7 +41,7 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
             continue;
         }
         named++;
-        if (i >= WRITE_HOST + (int)drive->desc.streams ||
+        if (!scarp_write_point_used(drive, i) ||
             scarp_block_plane(drive, b) != p ||
             scarp_block_record(drive, b)->state != BLOCK_ACTIVE) {
             return broken(error, "open block", b,
@@ -60,7 +60,8 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
 static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
-    uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0;
+    uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
+    uint32_t map_full = 0;
 
     for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {
         uint32_t b = p * drive->desc.blocks_per_plane + i;
@@ -86,6 +87,9 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         bad += block->state == BLOCK_BAD;
         free += block->state == BLOCK_FREE;
         full += block->state == BLOCK_FULL;
+        map_full += block->state == BLOCK_TRANSLATION;
+        map += block->state != BLOCK_FREE && block->state != BLOCK_BAD &&
+               scarp_block_is_translation(drive, b);
         valid += found;
     }
     for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {
@@ -122,6 +126,15 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
     }
     if (bad != plane->n_bad || full != plane->n_full) {
         return broken(error, "bad blocks of plane", p, plane->n_bad, bad);
+    }
+    if (map != plane->n_map || map_full != plane->n_map_full) {
+        return broken(error, "blocks of translation units of plane", p,
+                      plane->n_map, map);
+    }
+    if (map > drive->geo.translation_blocks ||
+        free + map < drive->geo.translation_blocks) {
+        return broken(error, "blocks for translation units of plane", p,
+                      free + map, drive->geo.translation_blocks);
     }
     return valid == plane->valid ||
            broken(error, "valid units of plane", p, plane->valid, valid);

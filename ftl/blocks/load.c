@@ -11,11 +11,6 @@ ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t index)
     return scarp_block_record(drive, index)->state;
 }
 
-uint32_t scarp_block_written(const ScarpDrive *drive, uint32_t index)
-{
-    return scarp_block_record(drive, index)->written;
-}
-
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t p)
 {
     return drive->blocks.plane[p].free.head;
@@ -86,10 +81,23 @@ void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t index)
     scarp_block_set_bad(drive, index);
 }
 
+bool scarp_blocks_add_translation(ScarpDrive *drive, uint32_t index)
+{
+    const ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);
+
+    if (plane->n_map_full == drive->geo.translation_blocks) {
+        return false;
+    }
+    scarp_blocks_plane_of(drive, index)->n_map++;
+    scarp_translation_insert(drive, index);
+    return true;
+}
+
 void scarp_blocks_add_active(ScarpDrive *drive, uint32_t p, int point,
                              uint32_t index)
 {
     drive->blocks.plane[p].active[point] = index;
+    drive->blocks.plane[p].n_map += scarp_block_is_translation(drive, index);
 }
 
 void scarp_blocks_close_unused(ScarpDrive *drive)
@@ -100,7 +108,7 @@ void scarp_blocks_close_unused(ScarpDrive *drive)
         for (int i = 0; i < WRITE__COUNT; i++) {
             bool unused = i == WRITE_GC
                 ? !drive->desc.separate_active_block
-                : i >= WRITE_HOST + (int)drive->desc.streams;
+                : !scarp_write_point_used(drive, i);
 
             if (unused && plane->active[i] != SCARP_NONE) {
                 scarp_full_insert(drive, plane, plane->active[i]);

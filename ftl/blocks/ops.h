@@ -24,8 +24,24 @@ static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
 
 /* ---- A plane, seen ------------------------------------------------------ */
 
+/* Free blocks, those that are kept for translation units aside. */
 static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
                                                uint32_t plane)
+{
+    return drive->blocks.plane[plane].n_free +
+           drive->blocks.plane[plane].n_map - drive->geo.translation_blocks;
+}
+
+/* Blocks that translation units are in. */
+static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
+                                                      uint32_t plane)
+{
+    return drive->blocks.plane[plane].n_map;
+}
+
+/* Free ones, all of them. */
+static inline uint32_t scarp_plane_erased_blocks(const ScarpDrive *drive,
+                                                 uint32_t plane)
 {
     return drive->blocks.plane[plane].n_free;
 }
@@ -55,17 +71,53 @@ static inline uint32_t scarp_free_blocks(const ScarpDrive *drive)
     return drive->blocks.n_free;
 }
 
+/* Translation units that live in a plane, at most. */
+static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
+{
+    uint32_t n = drive->geo.mapped_units - drive->geo.first_translation_unit;
+
+    return (n + drive->geo.n_planes - 1) / drive->geo.n_planes;
+}
+
 /* Valid units that a plane can hold while its collections can still end. */
 static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
     /* Active blocks, the reserve, and what its own collection may need. */
     uint32_t spare = scarp_reserved_blocks(&drive->desc) +
-                     drive->blocks.plane[plane].n_bad;
+                     drive->blocks.plane[plane].n_bad +
+                     drive->geo.translation_blocks;
 
     return (drive->desc.blocks_per_plane - spare) *
-           drive->geo.units_per_block;
+               drive->geo.units_per_block +
+           scarp_plane_translation_units(drive);
 }
+
+/* ---- Blocks of translation units (ftl.mapping=demand) ------------------- */
+
+static inline bool scarp_block_is_translation(const ScarpDrive *drive,
+                                              uint32_t block)
+{
+    return drive->geo.translation_blocks &&
+           scarp_media_origin(drive, block) == SCARP_ORIGIN_MAP;
+}
+
+/*
+ * None is open, and but for the one that their collection needs, all that the
+ * plane has for them are full.
+ */
+static inline bool scarp_translation_due(const ScarpDrive *drive,
+                                         uint32_t plane)
+{
+    return drive->geo.translation_blocks &&
+           drive->blocks.plane[plane].n_map + 1 >=
+               drive->geo.translation_blocks &&
+           drive->blocks.plane[plane].active[WRITE_HOST + SCARP_MAP_STREAM] ==
+               SCARP_NONE;
+}
+
+/* The full one with the least valid units, or SCARP_NONE. */
+uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
 
 /* Whether a plane has the blocks that it needs besides what the host fills. */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
@@ -101,6 +153,13 @@ static inline int64_t scarp_block_modified_ns(const ScarpDrive *drive,
                                               uint32_t block)
 {
     return scarp_block_record(drive, block)->modified_ns;
+}
+
+/* Pages that were given to programs, whether those have ended or not. */
+static inline uint32_t scarp_block_written(const ScarpDrive *drive,
+                                           uint32_t block)
+{
+    return scarp_block_record(drive, block)->written;
 }
 
 static inline bool scarp_block_is_full(const ScarpDrive *drive, uint32_t block)
@@ -158,7 +217,7 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
                            ScarpOrigin origin, uint16_t stream);
 /*
  * First PPN of the plane's next page; the caller checked that there is one.
- * HOST: of this stream; GC: stream is 0.
+ * HOST: of this stream; GC: stream is 0, or SCARP_MAP_STREAM.
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
@@ -177,7 +236,22 @@ static inline bool scarp_aligned_open(const ScarpDrive *drive, uint32_t plane)
  * ended.  *pages becomes less when fewer lie one after the other.
  */
 uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t plane,
-                                uint32_t *pages);
+                                uint16_t stream, uint32_t *pages);
+
+/* ---- Blocks that the mapping owns: blocks/owned.c ----------------------- */
+
+/* A free block of the plane, which there must be, is the mapping's. */
+uint32_t scarp_block_open(ScarpDrive *drive, uint32_t plane,
+                          ScarpOrigin origin);
+/* First PPN of its next page; it must have one.  Pages go in order. */
+uint32_t scarp_block_next_page(ScarpDrive *drive, uint32_t block);
+
+/* No program of its pages is on its way. */
+static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_programmed(drive, block) ==
+           scarp_block_record(drive, block)->written;
+}
 
 /* ---- Valid units: blocks/valid.c ---------------------------------------- */
 
@@ -227,7 +301,6 @@ static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 /* ---- For images: blocks/load.c ------------------------------------------ */
 
 ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t block);
-uint32_t scarp_block_written(const ScarpDrive *drive, uint32_t block);
 /* The lists of a plane, in their order; SCARP_NONE ends them. */
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_next_free(const ScarpDrive *drive, uint32_t block);
@@ -251,6 +324,8 @@ void scarp_blocks_add_free(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_full(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
+/* False: the plane has no more place for blocks of translation units. */
+bool scarp_blocks_add_translation(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
                              uint32_t block);
 /* Active blocks that this drive's settings would never fill count as full. */

@@ -15,7 +15,9 @@
 #include "media/state.h"
 
 typedef enum {
-    BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD
+    BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
+    BLOCK_TRANSLATION, /* full, of translation units: no policy's candidate */
+    BLOCK_OWNED /* the mapping says what goes there (blocks/owned.c) */
 } ScarpBlockState;
 
 /*
@@ -55,6 +57,8 @@ typedef struct {
     ScarpBlockList free; /* in the order of release */
     uint32_t n_free, n_bad, n_full;
     uint32_t valid;           /* units, in all blocks */
+    uint32_t n_map;  /* blocks of translation units: open, full or a victim */
+    uint32_t n_map_full;
     ScarpBlockList *bucket;   /* [units_per_block + 1] by valid units */
     uint64_t *bucket_filled;  /* a bit per bucket */
     ScarpBlockList full;      /* filled longest ago first */
@@ -68,6 +72,7 @@ typedef struct {
     ScarpBlockLink *full;  /* [block]: full ones, in the order of filling */
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
+    uint32_t *map_full;    /* [plane][translation_blocks]: n_map_full of them */
     bool *opened; /* [die]: a block was, since scarp_blocks_clear_opened() */
 } ScarpBlocks;
 

@@ -20,7 +20,7 @@ uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t p)
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 {
     /* Both the host and GC must find a free block after it is opened. */
-    return scarp_aligned_open(drive, p) || drive->blocks.plane[p].n_free >= 3;
+    return scarp_aligned_open(drive, p) || scarp_plane_free_blocks(drive, p) >= 3;
 }
 
 /*
@@ -50,27 +50,52 @@ static bool lags(const ScarpDrive *drive, uint32_t p)
 static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                      uint16_t stream)
 {
-    if (origin != SCARP_ORIGIN_HOST && drive->desc.separate_active_block) {
+    if (origin != SCARP_ORIGIN_HOST && !stream &&
+        drive->desc.separate_active_block) {
         return WRITE_GC;
     }
     return !stream && lags(drive, p) ? WRITE_ALIGNED : WRITE_HOST + stream;
+}
+
+/*
+ * A block for translation units.  They have theirs, and take no other: so the
+ * host's writes are all that makes a collection of data due.  The last one is
+ * their collection's.
+ */
+static bool translation_possible(const ScarpDrive *drive, uint32_t p,
+                                 ScarpOrigin origin)
+{
+    const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    uint32_t last = origin == SCARP_ORIGIN_HOST;
+
+    return plane->n_free &&
+           plane->n_map + last < drive->geo.translation_blocks;
+}
+
+static bool is_translation(const ScarpDrive *drive, uint16_t stream)
+{
+    return stream == SCARP_MAP_STREAM && drive->geo.translation_blocks;
 }
 
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    uint32_t n_free = scarp_plane_free_blocks(drive, p);
     bool room = plane->active[point_for(drive, p, origin, stream)] !=
                 SCARP_NONE;
 
+    if (is_translation(drive, stream)) {
+        return room || translation_possible(drive, p, origin);
+    }
     if (origin != SCARP_ORIGIN_HOST) {
-        return room || plane->n_free > 0;
+        return room || n_free > 0;
     }
     /* The last free block is GC's: without it no victim can be emptied. */
     if (room) {
-        return drive->desc.separate_active_block || plane->n_free >= 1;
+        return drive->desc.separate_active_block || n_free >= 1;
     }
-    return plane->n_free > 1;
+    return n_free > 1;
 }
 
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
@@ -95,6 +120,10 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
     if (*active == SCARP_NONE) {
         *active = scarp_free_pop(drive, plane);
         scarp_block_record(drive, *active)->state = BLOCK_ACTIVE;
+        if (is_translation(drive, stream)) {
+            origin = SCARP_ORIGIN_MAP;
+            plane->n_map++;
+        }
         scarp_media_open(drive, *active, origin, stream);
     }
     block = scarp_block_record(drive, *active);
@@ -105,13 +134,18 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
     block->written += *pages;
     block->modified_ns = scarp_time_ns(drive);
     if (block->written == drive->desc.pages_per_block) {
-        scarp_full_insert(drive, plane, *active);
+        if (is_translation(drive, stream)) {
+            scarp_translation_insert(drive, *active);
+        } else {
+            scarp_full_insert(drive, plane, *active);
+        }
         *active = SCARP_NONE;
     }
     return ppn;
 }
 
-uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint32_t *pages)
+uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
+                                uint32_t *pages)
 {
     ScarpOrigin origin = SCARP_ORIGIN_GC;
     uint32_t ppn;
@@ -119,7 +153,8 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint32_t *pages)
     if (drive->scheme.merge->aligned) {
         *pages = 1; /* each may change which block is behind */
     }
-    ppn = take(drive, p, point_for(drive, p, origin, 0), origin, 0, pages);
+    ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,
+               pages);
     scarp_media_pages_programmed(drive, ppn, *pages);
     return ppn;
 }

@@ -16,6 +16,7 @@ bool scarp_buffer_init(ScarpDrive *drive,
     buffer->packer = g_new0(ScarpPacker, (drive->geo.n_planes + 1) *
                                              (uint32_t)drive->desc.streams);
     scarp_pool_init(&buffer->pool, sizeof(ScarpDirty));
+    buffer->record = g_new(uint64_t, drive->geo.record_lpns);
     return true;
 }
 
@@ -25,6 +26,7 @@ void scarp_buffer_clear(ScarpDrive *drive)
         g_free(scarp_unit_data(&d->unit));
     }
     g_free(drive->buffer.packer);
+    g_free(drive->buffer.record);
     scarp_pool_clear(&drive->buffer.pool);
 }
 
@@ -54,10 +56,23 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
     *(dirty->older ? &dirty->older->newer : &buffer->oldest) = dirty->newer;
     *(dirty->newer ? &dirty->newer->older : &buffer->newest) = dirty->older;
     buffer->used--;
+    if (dirty->held) {
+        scarp_demand_release(drive, scarp_unit_lpn(&dirty->unit));
+    }
     if (plane != SCARP_NONE) {
         scarp_pack_host_units(drive, plane, -1);
     }
     scarp_pool_give(&buffer->pool, dirty);
+}
+
+bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    if (!scarp_map_demands(drive) || dirty->held ||
+        scarp_unit_lpn(&dirty->unit) >= drive->geo.logical_units) {
+        return true;
+    }
+    dirty->held = scarp_demand_hold(drive, &dirty->unit);
+    return dirty->held;
 }
 
 bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty)

@@ -36,8 +36,8 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
     *cmd = dirty->cmd;
     if (*cmd && (*cmd)->units_left == 1) {
         /* The explanation of a command is that of the unit that ended last. */
-        scarp_cause_program(drive, *cmd, dirty->created_ns, dirty->rmw_ns,
-                            scarp_flash_account(program));
+        scarp_cause_program(drive, *cmd, dirty->created_ns, dirty->mapping_ns,
+                            dirty->rmw_ns, scarp_flash_account(program));
     }
     scarp_dirty_release(drive, dirty);
     return true;

@@ -32,7 +32,8 @@ static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
     }
     dirty->cmd = NULL;
     if (cmd->units_left == 1) {
-        scarp_cause_rmw(drive, cmd, dirty->created_ns, dirty->rmw_ns);
+        scarp_cause_rmw(drive, cmd, dirty->created_ns, dirty->mapping_ns,
+                        dirty->rmw_ns);
     }
     return cmd;
 }
@@ -48,7 +49,8 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
     scarp_unit_set_partial(unit, false);
     *dependent = dirty->dependent ? &dirty->dependent->unit : NULL;
     dirty->dependent = NULL;
-    dirty->rmw_ns = scarp_time_ns(drive) - dirty->created_ns;
+    dirty->rmw_ns = scarp_time_ns(drive) - dirty->created_ns -
+                    dirty->mapping_ns;
     return end_until_ready(drive, dirty);
 }
 
@@ -64,6 +66,9 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
 {
     ScarpUnit *unit = &dirty->unit;
 
+    if (!scarp_dirty_hold(drive, dirty)) {
+        return;
+    }
     if (scarp_has_parity(drive) && !dirty->superseded) {
         scarp_parity_changed(drive, scarp_unit_lpn(unit),
                              scarp_unit_data(unit));
@@ -82,6 +87,34 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
     scarp_dirty_settle(drive, dirty);
     /* Its command closed its packers long ago. */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
+        scarp_dirty_emit(drive, dirty);
+    }
+}
+
+bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit)
+{
+    ScarpDirty *dirty = scarp_dirty_of(unit);
+
+    dirty->held = true;
+    dirty->mapping_ns = scarp_time_ns(drive) - dirty->created_ns -
+                        dirty->rmw_ns;
+    if (scarp_unit_is_partial(unit)) {
+        return true;
+    }
+    if (dirty->superseded) {
+        scarp_buffer_settle(drive, unit);
+    } else {
+        scarp_dirty_settle(drive, dirty);
+    }
+    return false;
+}
+
+void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
+
+    if (dirty && scarp_unit_is_packing(&dirty->unit) &&
+        scarp_dirty_is_late(drive, dirty)) {
         scarp_dirty_emit(drive, dirty);
     }
 }

@@ -27,6 +27,11 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty);
 /* Somebody waits until it is on flash. */
 bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty);
 
+/*
+ * Whether its entry of the mapping is in RAM, where it stays until the unit is
+ * released; if not, the unit waits: scarp_buffer_mapped() follows.
+ */
+bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty);
 /* The packer that its unit belongs to becomes a page that waits for its die. */
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
 /* It waits in its packer for company, or fills it. */

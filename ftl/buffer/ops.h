@@ -26,6 +26,14 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
  * room, and comes back by scarp_buffer_next_admitted().
  */
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
+/*
+ * Whether deallocations are written to flash (ftl.recovery): then a command
+ * that deallocates is given to scarp_buffer_write(), too.
+ */
+static inline bool scarp_buffer_records(const ScarpDrive *drive)
+{
+    return drive->desc.recovery == RECOVERY_ALL;
+}
 /* There may be room: a write that waited and was taken now, or NULL. */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
 /* A whole unit; it is unmapped, and what is buffered of it is dropped. */
@@ -57,6 +65,15 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
                             const void *base, ScarpUnit **dependent);
 /* A unit that was filled goes on its way to a page. */
 void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
+
+/*
+ * The unit's entry of the mapping, which it waited for, is known.  True: a part
+ * of it was written, and the rest of its bytes is to be read, or is zeroes.
+ */
+bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
+/* Those that waited at once are packed: who waits for lpn waits no longer. */
+void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 
 /* ScarpCmd.seq of the command that wrote a unit; for observers. */
 uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);

@@ -26,8 +26,10 @@ struct ScarpDirty {
     ScarpCmd *cmd;        /* ends when this is programmed; or NULL */
     uint64_t cmd_seq;     /* of the command that wrote it; for observers */
     int64_t created_ns;
+    int64_t mapping_ns;   /* waited for its entry of the mapping */
     int64_t rmw_ns;       /* spent reading the rest of its bytes */
     uint32_t first_byte, bytes; /* what the host wrote of it */
+    bool held;            /* its entry of the mapping is kept in RAM */
     bool until_ready;     /* cmd ends when all of its bytes are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
 };
@@ -40,6 +42,7 @@ typedef struct {
     ScarpCmdQueue flushes;
     ScarpPacker *packer; /* [plane, or n_planes: not yet decided][stream] */
     ScarpPool pool;      /* of ScarpDirty */
+    uint64_t *record;    /* [geo.record_lpns]: to be put into a unit */
 } ScarpBuffer;
 
 #endif /* SCARP_BUFFER_STATE_H */

@@ -31,7 +31,7 @@ void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
     if (dirty) {
         supersede(drive, dirty);
     }
-    scarp_map_unmap(drive, lpn);
+    scarp_map_trim(drive, lpn);
     if (scarp_has_parity(drive) && mapped) {
         scarp_parity_changed(drive, lpn, NULL);
     }
@@ -59,7 +59,7 @@ static void take_cmd(ScarpDirty *dirty, ScarpCmd *cmd)
     cmd->units_left++;
 }
 
-static void read_rest(ScarpDrive *drive, ScarpUnit *unit)
+void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
 {
     uint32_t lpn = scarp_unit_lpn(unit), ppn = scarp_map_lookup(drive, lpn);
     ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_RMW,
@@ -75,24 +75,28 @@ static void read_rest(ScarpDrive *drive, ScarpUnit *unit)
 
 /*
  * Bytes of a unit that is not whole.  older is the newest buffered unit of the
- * same LPN, or NULL.
+ * same LPN, or NULL.  cmd, unless NULL, waits until all of its bytes are known.
  */
 static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
-                       ScarpDirty *older, bool through)
+                       ScarpDirty *older)
 {
     ScarpUnit *unit = &dirty->unit;
+    bool known = older || scarp_dirty_hold(drive, dirty);
     bool partial = older ? scarp_unit_is_partial(&older->unit)
-                         : scarp_map_is_mapped(drive, scarp_unit_lpn(unit));
+                         : !known || scarp_map_is_mapped(drive,
+                                                         scarp_unit_lpn(unit));
 
     scarp_unit_set_partial(unit, partial);
-    if (partial && !through) {
+    if (partial && cmd) {
         dirty->until_ready = true;
         take_cmd(dirty, cmd);
     }
     if (!older) {
         scarp_pack_index(drive, unit);
         if (partial) {
-            read_rest(drive, unit);
+            if (known) {
+                scarp_buffer_read_rest(drive, unit);
+            }
             return;
         }
         if (scarp_unit_data(unit)) {
@@ -112,19 +116,14 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     }
 }
 
-static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
-                       uint32_t first_byte, uint32_t bytes, const char *from)
+/* A part of a unit, or all of it; nobody waits for it unless through. */
+static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
+                     uint16_t stream, uint32_t first_byte, uint32_t bytes,
+                     const char *from, bool through, bool ready)
 {
     ScarpDirty *older = scarp_buffer_find(drive, lpn), *dirty;
-    bool through = !drive->buffer.room_units || cmd->fua;
-    /* What has no blocks of its own goes with what names no stream. */
-    uint16_t stream = cmd->stream < drive->desc.streams ? cmd->stream : 0;
     ScarpUnit *unit;
 
-    drive->stats.host_written_units++;
-    if (drive->scheme.place->host_write) {
-        drive->scheme.place->host_write(drive, lpn);
-    }
     if (older && scarp_unit_is_packing(&older->unit) && !older->cmd &&
         !through && scarp_unit_stream(&older->unit) == stream) {
         drive->stats.buffer_coalesced_units++;
@@ -147,12 +146,12 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                              drive->scheme.alloc->plane(drive, lpn, stream));
         scarp_pack_host_units(drive, scarp_unit_plane(unit), 1);
     }
-    if (drive->store_data) {
+    if (drive->store_data || lpn >= drive->geo.logical_units) {
         scarp_unit_set_data(unit, scarp_contents_new(drive));
         copy_in(unit, first_byte, bytes, from);
     }
     if (bytes < drive->geo.unit_bytes) {
-        write_part(drive, cmd, dirty, older, through);
+        write_part(drive, ready ? cmd : NULL, dirty, older);
         return;
     }
     if (older) {
@@ -160,6 +159,68 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     }
     scarp_pack_index(drive, unit);
     scarp_dirty_settle(drive, dirty);
+}
+
+static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
+                       uint32_t first_byte, uint32_t bytes, const char *from)
+{
+    bool through = !drive->buffer.room_units || cmd->fua;
+
+    drive->stats.host_written_units++;
+    if (drive->scheme.place->host_write) {
+        drive->scheme.place->host_write(drive, lpn);
+    }
+    /* What has no blocks of its own goes with what names no stream. */
+    put_unit(drive, cmd, lpn,
+             cmd->stream < drive->desc.streams ? cmd->stream : 0, first_byte,
+             bytes, from, through, !through);
+}
+
+/* ---- Deallocations ------------------------------------------------------ */
+
+/*
+ * n units from lpn on, of one record.  The record is a unit above the host's
+ * that goes to flash like any other; nobody waits for it but a flush.
+ */
+static void deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
+                           uint32_t n)
+{
+    uint32_t record = lpn / drive->geo.record_lpns;
+    uint32_t at = lpn % drive->geo.record_lpns;
+    uint32_t first = UINT32_MAX, end = 0;
+    uint64_t when;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (scarp_map_is_mapped(drive, lpn + i) ||
+            scarp_buffer_find(drive, lpn + i)) {
+            scarp_buffer_deallocate(drive, lpn + i);
+            first = MIN(first, i);
+            end = i + 1;
+        }
+    }
+    if (!end) {
+        return; /* the flash says so already */
+    }
+    when = scarp_next_seq(drive);
+    for (uint32_t i = first; i < end; i++) {
+        drive->buffer.record[i] = GUINT64_TO_LE(when);
+    }
+    drive->stats.record_writes++;
+    put_unit(drive, cmd, drive->geo.logical_units + record, 0,
+             (at + first) * sizeof(uint64_t),
+             (end - first) * sizeof(uint64_t),
+             (const char *)&drive->buffer.record[first], false, false);
+}
+
+/* Of the command, from its next byte on: what one record has. */
+static uint32_t run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
+                          uint32_t lpn)
+{
+    uint64_t left = (cmd->length_bytes - cmd->next_byte) >>
+                    drive->geo.unit_shift;
+
+    return MIN(left, drive->geo.record_lpns - lpn % drive->geo.record_lpns) <<
+           drive->geo.unit_shift;
 }
 
 /* ---- Writes ------------------------------------------------------------- */
@@ -183,6 +244,7 @@ static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
 /* False: no room for the next unit. */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {
+    bool empties = cmd->op != SCARP_OP_WRITE;
     const char *data = cmd->op == SCARP_OP_WRITE ? cmd->data : NULL;
     const ScarpBuffer *buffer = &drive->buffer;
     uint32_t unit_bytes = drive->geo.unit_bytes;
@@ -194,20 +256,26 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         uint32_t bytes = MIN(unit_bytes - first_byte,
                              cmd->length_bytes - cmd->next_byte);
 
-        if (cmd->op == SCARP_OP_WRITE_ZEROES && bytes == unit_bytes) {
+        if (empties && bytes == unit_bytes && !scarp_buffer_records(drive)) {
             scarp_buffer_deallocate(drive, lpn);
+        } else if (cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes) {
+            /* Only whole units: the rest keeps its data, as NVMe allows. */
         } else if (buffer->room_units && buffer->used >= buffer->room_units) {
             return false;
         } else if (scarp_has_parity(drive) && scarp_parity_full(drive, lpn)) {
             return false;
+        } else if (empties && bytes == unit_bytes) {
+            bytes = run_bytes(drive, cmd, lpn);
+            deallocate_run(drive, cmd, lpn, bytes >> drive->geo.unit_shift);
         } else {
             write_unit(drive, cmd, lpn, first_byte, bytes,
                        data ? data + cmd->next_byte : NULL);
         }
         cmd->next_byte += bytes;
     }
-    if (cmd->length_bytes && (!buffer->room_units || cmd->fua) &&
-        drive->geo.units_per_page > 1 && !cmd->joined) {
+    if (cmd->op != SCARP_OP_DEALLOCATE && cmd->length_bytes &&
+        (!buffer->room_units || cmd->fua) && drive->geo.units_per_page > 1 &&
+        !cmd->joined) {
         close_packers(drive, cmd);
     }
     return true;

@@ -18,8 +18,12 @@ void scarp_account_add(ScarpAccount *account, const ScarpAccount *other)
     }
 }
 
-/* Adds what the flash command spent its life on, and returns the sum. */
-static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account)
+/*
+ * Adds what the flash command spent its life on, and returns the sum.  still:
+ * the cause of OWN_SUSPENDED.
+ */
+static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account,
+                          ScarpCause still)
 {
     int64_t *waited_ns = &cmd->cause_ns[SCARP_CAUSE_DIE_HOST_READ];
     int64_t *own_ns = &cmd->cause_ns[SCARP_CAUSE_CHANNEL];
@@ -27,7 +31,7 @@ static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account)
                   account->own_ns[OWN_SUSPENDED];
 
     cmd->cause_ns[SCARP_CAUSE_DIE_SUSPEND] += account->waited_ns[DIE_SUSPEND];
-    cmd->cause_ns[SCARP_CAUSE_SUSPENDED] += account->own_ns[OWN_SUSPENDED];
+    cmd->cause_ns[still] += account->own_ns[OWN_SUSPENDED];
     for (int i = 0; i < DIE_SUSPEND; i++) {
         waited_ns[i] += account->waited_ns[i];
         sum += account->waited_ns[i];
@@ -42,24 +46,27 @@ static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account)
 void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpAccount *account)
 {
-    add(cmd, account);
+    add(cmd, account, SCARP_CAUSE_MAPPING);
     cmd->mark_ns = scarp_time_ns(drive);
 }
 
 void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
-                     int64_t rmw_ns)
+                     int64_t mapping_ns, int64_t rmw_ns)
 {
     cmd->cause_ns[SCARP_CAUSE_BUFFER_FULL] += created_ns - cmd->mark_ns;
+    cmd->cause_ns[SCARP_CAUSE_MAPPING] += mapping_ns;
     cmd->cause_ns[SCARP_CAUSE_RMW] += rmw_ns;
     cmd->mark_ns = scarp_time_ns(drive);
 }
 
 void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
-                         int64_t rmw_ns, const ScarpAccount *account)
+                         int64_t mapping_ns, int64_t rmw_ns,
+                         const ScarpAccount *account)
 {
-    int64_t sum = rmw_ns + add(cmd, account);
+    int64_t sum = mapping_ns + rmw_ns + add(cmd, account,
+                                            SCARP_CAUSE_SUSPENDED);
 
     /* Between: it waited for other units to fill its page. */
     cmd->cause_ns[SCARP_CAUSE_ORDER] += scarp_time_ns(drive) - created_ns - sum;
-    scarp_cause_rmw(drive, cmd, created_ns, rmw_ns);
+    scarp_cause_rmw(drive, cmd, created_ns, mapping_ns, rmw_ns);
 }

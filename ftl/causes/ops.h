@@ -120,12 +120,13 @@ void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpAccount *account);
 /*
  * It ends with the program of a unit that came into the buffer at created_ns
- * and then waited rmw_ns for the rest of its bytes.
+ * and then waited mapping_ns for its entry and rmw_ns for the rest of its bytes.
  */
 void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
-                         int64_t rmw_ns, const ScarpAccount *account);
+                         int64_t mapping_ns, int64_t rmw_ns,
+                         const ScarpAccount *account);
 /* It ends as the rest of such a unit's bytes is known. */
 void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
-                     int64_t rmw_ns);
+                     int64_t mapping_ns, int64_t rmw_ns);
 
 #endif /* SCARP_CAUSES_OPS_H */

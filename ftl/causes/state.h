@@ -31,9 +31,14 @@ typedef enum {
     DIE_ACTIVITY__COUNT
 } ScarpDieActivity;
 
-/* What a flash command itself spends its time on. */
+/*
+ * What a flash command itself spends its time on.  A read never stands still,
+ * and only a read waits for its entry of the mapping: both have one place, so
+ * that a flash command stays three lines of the cache.
+ */
 typedef enum {
-    OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT
+    OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT,
+    OWN_MAPPING = OWN_SUSPENDED
 } ScarpOwnCause;
 
 typedef struct {

@@ -69,3 +69,14 @@ uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive)
 {
     return drive->geo.unit_bytes;
 }
+
+uint32_t scarp_drive_streams(const ScarpDrive *drive)
+{
+    return drive->desc.streams;
+}
+
+uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive)
+{
+    return (uint64_t)drive->geo.n_planes * drive->geo.units_per_block *
+           drive->geo.unit_bytes;
+}

@@ -70,7 +70,7 @@ static const Key keys[] = {
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
-    KEY("ftl", recovery, 0, 1, "0"),
+    KEY("ftl", recovery, 0, 2, "0"),
     KEY("ftl", parity_width, 0, 32, "0"),
     KEY("ftl", parity_stripes, 2, 65536, "64"),
     CHOICE("ftl", mapping, mappings, "page"),
@@ -346,6 +346,12 @@ static bool check_parity(const ScarpDescription *d, GError **error)
                     G_GUINT64_FORMAT, d->unit_bytes, d->page_bytes);
         return false;
     }
+    if (d->recovery == RECOVERY_ALL) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.recovery=2: with ftl.parity_width it must be 0 or 1, "
+                    "as records of deallocations are in no stripe");
+        return false;
+    }
     if (!strcmp(d->allocation, "dynamic")) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.allocation=dynamic: with ftl.parity_width it must be "
@@ -382,13 +388,111 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/*
+ * Those that say where pages go: a unit is a page, and a plane a device of its
+ * own.
+ */
+static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
+{
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t logical = plane_pages * 1000 /
+                       (1000 + d->over_provisioning_permille);
+    uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
+    /* FAST: one for what comes in order, and another one. */
+    uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
+    const struct {
+        const char *name;
+        uint64_t value, allowed[2];
+    } key[] = {
+        { "ftl.unit_bytes", d->unit_bytes, { 0, d->page_bytes } },
+        { "ftl.streams", d->streams, { 1, 1 } },
+        { "ftl.parity_width", d->parity_width, { 0, 0 } },
+        { "gc.wear_spread_erases", d->wear_spread_erases, { 0, 0 } },
+    };
+
+    if (d->mapping == MAPPING_PAGE || d->mapping == MAPPING_DEMAND) {
+        return true;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value != key[i].allowed[0] &&
+            key[i].value != key[i].allowed[1]) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                        "%s=%" G_GUINT64_FORMAT ": with ftl.mapping=%s it must "
+                        "be %" G_GUINT64_FORMAT, key[i].name, key[i].value,
+                        mappings[d->mapping], key[i].allowed[0]);
+            return false;
+        }
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.mapping=%s it must be "
+                    "an order of the letters c, w, d, p", mappings[d->mapping]);
+        return false;
+    }
+    if (d->log_blocks &&
+        (d->log_blocks < least ||
+         groups + d->log_blocks + 1 > d->blocks_per_plane)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.log_blocks=%" G_GUINT64_FORMAT ": must be 0, or from "
+                    "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                    ", the spare blocks of a plane but for one",
+                    d->log_blocks, least,
+                    MAX(d->blocks_per_plane, groups + 1) - groups - 1);
+        return false;
+    }
+    return true;
+}
+
+/*
+ * Half as much again as the plane's translation units need, in blocks whose
+ * last page of stale units is out of reach; then one for the units on their way
+ * in, and one for those that a collection of such a block moves.
+ */
+uint64_t scarp_translation_blocks(const ScarpDescription *d)
+{
+    uint64_t unit_bytes = d->unit_bytes ? d->unit_bytes : d->page_bytes;
+    uint64_t page_units = d->page_bytes / unit_bytes;
+    uint64_t block_units = d->pages_per_block * page_units;
+    uint64_t entries = unit_bytes / SCARP_MAP_ENTRY_BYTES;
+    uint64_t units = d->blocks_per_plane * block_units / entries + 1;
+
+    if (d->mapping != MAPPING_DEMAND) {
+        return 0;
+    }
+    return 2 + (units * 3 / 2 + block_units - page_units) /
+                   (block_units - page_units + 1);
+}
+
+/* What a cache of entries cannot go with, or is too small for. */
+static bool check_demand(const ScarpDescription *d, GError **error)
+{
+    if (d->mapping != MAPPING_DEMAND) {
+        return true;
+    }
+    if (d->parity_width) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.parity_width=%" G_GUINT64_FORMAT ": with "
+                    "ftl.mapping=demand it must be 0, as translation units "
+                    "have no stripe", d->parity_width);
+        return false;
+    }
+    if (d->streams > SCARP_MAP_STREAM) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.streams=%" G_GUINT64_FORMAT ": with "
+                    "ftl.mapping=demand at most %d are allowed, as "
+                    "translation units have one", d->streams,
+                    SCARP_MAP_STREAM);
+        return false;
+    }
+    return true;
+}
+
 static bool check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
                       d->planes_per_die;
     uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
-    uint64_t logical = plane_pages * 1000 /
-                       (1000 + d->over_provisioning_permille);
+    uint64_t translation, data_pages, logical;
     uint64_t needed = scarp_reserved_blocks(d);
     uint64_t unusable, least_buffer = 2 * d->page_bytes;
     uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
@@ -411,7 +515,11 @@ static bool check(const ScarpDescription *d, GError **error)
     }
     if (!check_list("timing.read_ns", d->read_ns, d, error) ||
         !check_list("timing.program_ns", d->program_ns, d, error) ||
-        !check_parity(d, error) || !check_mapping(d, error)) {
+        !check_parity(d, error) || !check_mapping(d, error) ||
+        !check_demand(d, error)) {
+        return false;
+    }
+    if (!check_mapped_blocks(d, error)) {
         return false;
     }
     if (d->buffer_bytes && d->buffer_bytes < least_buffer) {
@@ -445,8 +553,11 @@ static bool check(const ScarpDescription *d, GError **error)
     }
     /* A block with less than a page of invalid units is not collected. */
     unusable = d->blocks_per_plane * (units - 1) / units;
-    if (needed >= d->blocks_per_plane ||
-        logical + needed * d->pages_per_block + unusable > plane_pages) {
+    translation = scarp_translation_blocks(d);
+    data_pages = plane_pages - translation * d->pages_per_block;
+    logical = data_pages * 1000 / (1000 + d->over_provisioning_permille);
+    if (needed >= d->blocks_per_plane - translation ||
+        logical + needed * d->pages_per_block + unusable > data_pages) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                     ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
@@ -454,7 +565,7 @@ static bool check(const ScarpDescription *d, GError **error)
                     "units that share a page, = %" G_GUINT64_FORMAT
                     " are needed",
                     d->over_provisioning_permille,
-                    (plane_pages - logical) / d->pages_per_block,
+                    (data_pages - logical) / d->pages_per_block,
                     (needed * d->pages_per_block + unusable +
                      d->pages_per_block - 1) / d->pages_per_block);
         return false;

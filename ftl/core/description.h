@@ -10,8 +10,18 @@
 
 #define SCARP_MAX_UNITS 64 /* in a page */
 #define SCARP_MAX_STREAMS 8
+/* Of ftl.mapping=demand: blocks of translation units; the host has fewer. */
+#define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
+#define SCARP_MAP_ENTRY_BYTES 4 /* of a translation unit: a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
+
+/* ftl.recovery: what the flash itself says of the mapping */
+enum {
+    RECOVERY_NONE,
+    RECOVERY_WRITES, /* spare areas tell when a unit was written */
+    RECOVERY_ALL,    /* and records when one was deallocated */
+};
 
 /* ftl.mapping; map/mapping.c has what each of them does */
 typedef enum {
@@ -69,7 +79,7 @@ typedef struct {
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* of the host, each with blocks of its own */
-    uint64_t recovery;  /* spare areas tell when a unit was written */
+    uint64_t recovery;  /* RECOVERY_… */
     uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
     uint64_t parity_stripes; /* whose parity is in RAM, at most */
     uint64_t mapping;          /* ScarpMappingKind */
@@ -93,6 +103,12 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
     return d->trigger_free_blocks + 2 + d->streams;
 }
+
+/*
+ * ftl.mapping=demand: blocks of a plane that only translation units are in;
+ * else 0.
+ */
+uint64_t scarp_translation_blocks(const ScarpDescription *d);
 
 /*
  * Read path, then apply overrides ("group.key=value,…" or NULL), then check

@@ -26,12 +26,27 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
                                             d->dies_per_chip);
     geo.by_planes = scarp_divisor(geo.n_planes);
     /* The same number for each plane, so that striping fills them evenly. */
-    geo.mapped_units = d->blocks_per_plane * d->pages_per_block * 1000 /
+    geo.translation_blocks = scarp_translation_blocks(d);
+    geo.translation_shift = geo.unit_shift -
+                            __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
+    geo.mapped_units = (d->blocks_per_plane - geo.translation_blocks) *
+                       d->pages_per_block * 1000 /
                        (1000 + d->over_provisioning_permille) * geo.n_planes *
                        geo.units_per_page;
     geo.logical_units = geo.mapped_units;
     if (d->parity_width) {
         geo.logical_units -= geo.mapped_units / d->parity_width;
+    }
+    /* A record has the time at which each of its units was deallocated. */
+    geo.record_lpns = geo.unit_bytes / sizeof(uint64_t);
+    if (d->recovery == RECOVERY_ALL) {
+        geo.logical_units -= (geo.mapped_units + geo.record_lpns) /
+                             (geo.record_lpns + 1);
+    }
+    geo.first_translation_unit = geo.mapped_units;
+    if (geo.translation_blocks) {
+        geo.mapped_units += ((geo.logical_units - 1) >> geo.translation_shift) +
+                            1;
     }
     return geo;
 }

@@ -21,7 +21,15 @@ typedef struct {
     uint32_t n_dies, n_planes, n_blocks;
     uint32_t units_per_page, units_per_block, units_per_plane, unit_bytes;
     uint32_t logical_units; /* that the host may address */
-    uint32_t mapped_units;  /* those, then a parity of each stripe */
+    /*
+     * Those, then parities or records of deallocations, and then the
+     * translation units.
+     */
+    uint32_t mapped_units;
+    uint32_t record_lpns; /* deallocations of so many units in a record */
+    uint32_t first_translation_unit; /* mapped_units: there are none */
+    uint32_t translation_blocks;     /* of a plane, for those alone */
+    uint32_t translation_shift;      /* log2 of the entries in one */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
         by_planes_per_die, by_dies_per_channel, by_planes;

@@ -56,7 +56,13 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
         }
         break;
     case SCARP_OP_DEALLOCATE:
-        deallocate(drive, cmd);
+        if (!scarp_buffer_records(drive)) {
+            deallocate(drive, cmd);
+        } else if (scarp_buffer_write(drive, cmd)) {
+            scarp_flow_put(drive, cmd);
+            scarp_flow_flushed(drive);
+            scarp_flow_admit(drive);
+        }
         break;
     default:
         scarp_buffer_flush(drive, cmd);

@@ -12,6 +12,7 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
         scarp_flash_set_aligned(
             lead, scarp_flash_kind(lead) == SCARP_FLASH_PROGRAM &&
                       drive->scheme.merge->aligned &&
+                      !scarp_flash_stream(lead) &&
                       drive->scheme.merge->aligned(drive, lead));
         scarp_gc_cmd_started(drive, lead);
     }

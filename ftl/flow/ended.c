@@ -51,6 +51,13 @@ void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     case OWNER_BUFFER:
         host_program_ended(drive, cmd);
         break;
+    case OWNER_MAP:
+        if (scarp_flash_kind(cmd) == SCARP_FLASH_READ) {
+            scarp_flow_read_ended(drive, cmd);
+        } else {
+            scarp_map_program_ended(drive, cmd);
+        }
+        break;
     case OWNER_PARITY:
         scarp_parity_program_ended(drive, cmd);
         scarp_flow_admit(drive);

@@ -7,6 +7,7 @@
  *     command.c  a command's way: what is done when it enters the device
  *     read.c     host reads: split, retried when a unit has moved, ended
  *     ended.c    whose a flash command is that has ended
+ *     mapped.c   what has waited for its entry of the mapping
  *     die.c      a die's events, and what it does next
  *     pick.c     which of the flash commands that wait runs next
  *     merge.c    which others run with it, in a multi-plane command
@@ -49,6 +50,15 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /* Reads that redundancy has served end; those that it could not are retried. */
 void scarp_flow_take_served(ScarpDrive *drive);
+
+/* A unit of a read whose entry is known now; *open: a read that may grow. */
+void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
+                            ScarpFlashCmd **open);
+
+/* ---- mapped.c ----------------------------------------------------------- */
+
+/* Missing entries are fetched, and what waited for one goes on. */
+void scarp_flow_mapped(ScarpDrive *drive);
 
 /* ---- ended.c ------------------------------------------------------------ */
 

@@ -46,6 +46,20 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
     return NULL;
 }
 
+/* The same of a mapping that says where pages go. */
+static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
+                               uint32_t page, const ScarpFlashCmd *mate)
+{
+    uint32_t lpn;
+
+    if (scarp_flash_is_gc(mate)) {
+        return scarp_merge_offset(drive, p) == page;
+    }
+    lpn = scarp_unit_lpn(scarp_flash_units(mate));
+    return scarp_map_page_possible(drive, p, lpn) &&
+           scarp_map_page_offset(drive, p, lpn) == page;
+}
+
 /* Whether mate's plane can program the same page offset as lead. */
 static bool same_offset(const ScarpDrive *drive, uint32_t p,
                         const ScarpFlashCmd *lead, const ScarpFlashCmd *mate)
@@ -55,6 +69,9 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
                                                  : SCARP_ORIGIN_HOST;
     uint16_t stream = scarp_flash_stream(mate);
 
+    if (!scarp_map_any_page(drive)) {
+        return same_mapped_offset(drive, p, page, mate);
+    }
     if (scarp_flash_aligned(lead)) {
         return !stream && scarp_aligned_possible(drive, p) &&
                scarp_aligned_offset(drive, p) == page;

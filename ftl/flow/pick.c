@@ -59,31 +59,58 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     uint32_t plane = scarp_flash_plane(cmd);
 
+    if (!scarp_map_any_page(drive)) {
+        scarp_flash_set_ppn(cmd, scarp_map_page_take(
+            drive, plane, scarp_unit_lpn(scarp_flash_units(cmd))));
+        return;
+    }
     scarp_flash_set_ppn(cmd, scarp_flash_aligned(cmd)
         ? scarp_aligned_take(drive, plane, SCARP_ORIGIN_HOST)
         : scarp_page_take(drive, plane, SCARP_ORIGIN_HOST,
                           scarp_flash_stream(cmd)));
 }
 
-static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
+/* A program of the host can have its page now. */
+static bool has_page(const ScarpDrive *drive, uint32_t p,
+                     const ScarpFlashCmd *cmd)
 {
-    Planes planes = planes_of(drive, die);
-    const ScarpFlashCmd *best = NULL;
-    ScarpFlashCmd *cmd;
+    return scarp_map_any_page(drive)
+               ? scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                     scarp_flash_stream(cmd))
+               : scarp_map_page_possible(
+                     drive, p, scarp_unit_lpn(scarp_flash_units(cmd)));
+}
 
+/* best, or the oldest head of the queues that can have its page and is older. */
+static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
+                                          Planes planes, ScarpQueueKind kind,
+                                          const ScarpFlashCmd *best)
+{
     for (uint32_t p = planes.first; p < planes.last; p++) {
-        const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
 
-        if (is_older(head, best) &&
-            scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                scarp_flash_stream(head))) {
+        if (is_older(head, best) && has_page(drive, p, head)) {
             best = head;
         }
     }
-    if (!best) {
+    return best;
+}
+
+static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+    const ScarpFlashCmd *best =
+        older_program(drive, planes, QUEUE_PROGRAMS, NULL), *map = best;
+    ScarpFlashCmd *cmd;
+
+    if (scarp_nand_queued(drive, die, QUEUE_MAP)) {
+        map = older_program(drive, planes, QUEUE_MAP, best);
+    }
+    if (!map) {
         return NULL;
     }
-    cmd = take_head(drive, scarp_flash_plane(best), QUEUE_PROGRAMS);
+    cmd = take_head(drive, scarp_flash_plane(map),
+                    map == best ? QUEUE_PROGRAMS : QUEUE_MAP);
     scarp_flash_waited(drive, cmd);
     scarp_flash_set_aligned(cmd, drive->scheme.merge->aligned &&
                                      drive->scheme.merge->aligned(drive, cmd));
@@ -114,8 +141,9 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
 
         if (is_older(head, best) &&
-            (!needs_page(head) ||
-             scarp_page_possible(drive, p, SCARP_ORIGIN_GC, 0))) {
+            (!needs_page(head) || !scarp_map_any_page(drive) ||
+             scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
+                                 scarp_flash_stream(head)))) {
             best = head;
         }
     }
@@ -156,7 +184,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
             return cmd;
         }
     }
-    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) && pick != PICK_READ) {
+    if ((scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||
+         scarp_nand_queued(drive, die, QUEUE_MAP)) && pick != PICK_READ) {
         cmd = pick_program(drive, die);
         if (cmd) {
             return cmd;

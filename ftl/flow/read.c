@@ -47,6 +47,20 @@ static bool extends(const ScarpDrive *drive, const ScarpFlashCmd *read,
            lpn == scarp_flash_lpn(read) + scarp_flash_n_units(read);
 }
 
+/* The unit's entry is on flash: its part of cmd comes back when it is known. */
+static void wait_for_entry(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn)
+{
+    ScarpFlashCmd *part = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_READ,
+                                          SCARP_ORIGIN_HOST);
+
+    scarp_flash_set_subject(part, cmd);
+    scarp_flash_set_lpn(part, lpn, 1);
+    scarp_flash_set_target(part, 0, 0, bytes_in_unit(drive, cmd, lpn));
+    scarp_account_begin(scarp_flash_account(part), scarp_time_ns(drive));
+    cmd->units_left++;
+    scarp_map_wait_read(drive, part);
+}
+
 void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
 {
     uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);
@@ -61,6 +75,8 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
         if (unit && !scarp_unit_is_partial(unit)) {
             drive->stats.buffer_read_units++;
             copy_out(drive, cmd, lpn, scarp_unit_data(unit));
+        } else if (!scarp_map_known(drive, lpn)) {
+            wait_for_entry(drive, cmd, lpn);
         } else if (ppn == SCARP_NONE) {
             drive->stats.unmapped_read_units++;
             copy_out(drive, cmd, lpn, NULL);
@@ -95,7 +111,7 @@ static void sense(ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn,
 {
     if (scarp_flash_owner(read) == OWNER_READ) {
         copy_out(drive, scarp_flash_subject(read), lpn, data);
-    } else if (data) {
+    } else if (data && scarp_flash_owner(read) != OWNER_MAP) {
         void *copy = scarp_contents_new(drive);
 
         memcpy(copy, data, drive->geo.unit_bytes);
@@ -135,6 +151,9 @@ static void end(ScarpDrive *drive, ScarpFlashCmd *read)
     case OWNER_RMW:
         end_for_rmw(drive, read);
         break;
+    case OWNER_MAP:
+        scarp_map_read_ended(drive, read);
+        break;
     default:
         if (scarp_parity_read_ended(drive, read)) {
             scarp_flow_admit(drive);
@@ -153,7 +172,9 @@ static void serve(ScarpDrive *drive, ScarpFlashCmd *read, const void *data)
 
 void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
 {
-    if (scarp_flash_owner(read) != OWNER_STRIPE) {
+    if (scarp_flash_owner(read) == OWNER_MAP) {
+        drive->stats.map_page_reads++;
+    } else if (scarp_flash_owner(read) != OWNER_STRIPE) {
         drive->stats.host_page_reads++;
     } else if (scarp_redundancy_parent(read)) {
         drive->stats.reconstruction_page_reads++;
@@ -190,6 +211,34 @@ static void again(ScarpDrive *drive, ScarpFlashCmd *read)
             scarp_flash_owner(read) != OWNER_STRIPE;
         serve(drive, read, NULL);
     }
+}
+
+void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
+                            ScarpFlashCmd **open)
+{
+    uint32_t lpn = scarp_flash_lpn(part), ppn = scarp_map_lookup(drive, lpn);
+    const ScarpUnit *unit = scarp_pack_find(drive, lpn);
+    ScarpCmd *cmd = scarp_flash_subject(part);
+
+    scarp_account_own(scarp_flash_account(part), OWN_MAPPING,
+                      scarp_time_ns(drive));
+    if ((unit && !scarp_unit_is_partial(unit)) || ppn == SCARP_NONE) {
+        again(drive, part);
+        return;
+    }
+    if (*open && scarp_flash_subject(*open) == cmd &&
+        extends(drive, *open, lpn, ppn)) {
+        scarp_flash_extend(*open, scarp_flash_bytes(part));
+        scarp_flash_free(drive, part);
+        cmd->units_left--;
+        return;
+    }
+    if (*open) {
+        scarp_nand_enqueue(drive, *open);
+    }
+    scarp_flash_set_target(part, scarp_ppn_plane(drive, ppn), ppn,
+                           scarp_flash_bytes(part));
+    *open = part;
 }
 
 /* A part of a read: one unit of it. */
@@ -234,7 +283,8 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {
         sense(drive, read, lpn + i,
-              drive->store_data ? scarp_contents_get(drive, ppn + i) : NULL);
+              scarp_contents_kept(drive) ? scarp_contents_get(drive, ppn + i)
+                                         : NULL);
     }
     return true;
 }

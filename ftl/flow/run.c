@@ -7,8 +7,14 @@
 
 void scarp_flow_work(ScarpDrive *drive)
 {
+    if (scarp_map_wants(drive)) {
+        scarp_flow_mapped(drive);
+    }
     while (scarp_nand_any_kicked(drive)) {
         scarp_flow_die_work(drive, scarp_nand_next_kicked(drive));
+        if (scarp_map_wants(drive)) {
+            scarp_flow_mapped(drive);
+        }
     }
     scarp_flow_tell_phases(drive);
 }
@@ -55,7 +61,7 @@ static inline void run_next(ScarpDrive *drive)
     } else {
         run_source(drive, source);
     }
-    if (scarp_nand_any_kicked(drive)) {
+    if (scarp_nand_any_kicked(drive) || scarp_map_wants(drive)) {
         scarp_flow_work(drive);
     } else {
         scarp_flow_tell_phases(drive);
@@ -148,13 +154,15 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
 {
     run_all(drive);
     /*
-     * Twice: the first may leave a page open that the second fills, and what
-     * it writes changes parities.
+     * More than once: the first may leave a page open that the second fills,
+     * and what it writes changes parities, and entries of the mapping.
      */
-    for (int i = 0; i < 2 && (!scarp_buffer_is_empty(drive) ||
+    for (int i = 0; i < 8 && (!scarp_buffer_is_empty(drive) ||
                               !scarp_gc_at_rest(drive) ||
+                              !scarp_map_at_rest(drive) ||
                               !parity_rests(drive)); i++) {
         scarp_buffer_drain(drive);
+        scarp_map_drain(drive);
         if (scarp_has_parity(drive)) {
             scarp_parity_drain(drive);
         }
@@ -170,6 +178,7 @@ bool scarp_at_rest(const ScarpDrive *drive, GError **error)
         return false;
     }
     if (scarp_buffer_is_empty(drive) && scarp_gc_at_rest(drive) &&
+        scarp_map_at_rest(drive) &&
         !scarp_nand_any_kicked(drive) && parity_rests(drive) &&
         scarp_event_next_ns(drive) == SCARP_TIME_NEVER) {
         return true;
@@ -178,6 +187,7 @@ bool scarp_at_rest(const ScarpDrive *drive, GError **error)
                 "the drive is not at rest: %s", !scarp_buffer_is_empty(drive)
                     ? "its write buffer is not empty"
                     : !parity_rests(drive) ? "parity is not written"
+                    : !scarp_map_at_rest(drive) ? "its mapping is not written"
                     : "it collects, or has work to do");
     return false;
 }

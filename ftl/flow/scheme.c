@@ -423,6 +423,5 @@ char *scarp_schemes_text(void)
                                    param->unit, param->help);
         }
     }
-    scarp_mappings_text(text);
     return g_string_free(text, false);
 }

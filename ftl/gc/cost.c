@@ -72,6 +72,9 @@ static int64_t remaining_ns(const ScarpDrive *drive, const ScarpGcJob *job)
     int64_t move_ns = scarp_nand_move_ns(drive, drive->scheme.place->copyback);
     int64_t left_ns;
 
+    if (job->merge) {
+        return scarp_gc_merge_left_ns(drive, job);
+    }
     if (job->erasing &&
         scarp_nand_erasing(drive, scarp_plane_die(drive, job->plane),
                            &left_ns)) {

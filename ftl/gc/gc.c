@@ -12,6 +12,7 @@ bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
 
     scarp_pool_init(&gc->copies, sizeof(ScarpCopy));
     gc->plane = scarp_table_zeroed(drive->geo.n_planes * sizeof(ScarpGcPlane));
+    gc->map_packer = g_new0(ScarpPacker, drive->geo.n_planes);
     gc->die = scarp_table_zeroed(drive->geo.n_dies * sizeof(ScarpGcDie));
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         gc->plane[p].job.plane = p;
@@ -23,6 +24,7 @@ void scarp_gc_clear(ScarpDrive *drive)
 {
     scarp_table_free(drive->gc.plane);
     scarp_table_free(drive->gc.die);
+    g_free(drive->gc.map_packer);
     scarp_pool_clear(&drive->gc.copies);
 }
 

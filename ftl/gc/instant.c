@@ -12,8 +12,8 @@ typedef struct {
 } Copies;
 
 /* from: n valid units of one block, in the order of their pages. */
-static void copy(ScarpDrive *drive, uint32_t plane, Copies *copies,
-                 const uint32_t *from, uint32_t n)
+static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
+                 Copies *copies, const uint32_t *from, uint32_t n)
 {
     while (n) {
         uint32_t run;
@@ -22,7 +22,7 @@ static void copy(ScarpDrive *drive, uint32_t plane, Copies *copies,
             uint32_t pages = (n + drive->geo.units_per_page - 1) >>
                              drive->geo.page_shift;
 
-            copies->to = scarp_page_take_copies(drive, plane, &pages);
+            copies->to = scarp_page_take_copies(drive, plane, stream, &pages);
             copies->room = pages << drive->geo.page_shift;
             copies->programs += pages;
         }
@@ -38,13 +38,22 @@ static void copy(ScarpDrive *drive, uint32_t plane, Copies *copies,
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 {
     bool levelling;
-    uint32_t victim = scarp_gc_choose_victim(drive, p, &levelling);
-    uint32_t first = scarp_block_ppn(drive, victim), moved = 0, reads = 0;
-    uint32_t last_page = UINT32_MAX;
+    uint32_t victim, first, moved = 0, reads = 0, last_page = UINT32_MAX;
     Copies copies = { 0 };
+    uint16_t stream = 0;
 
-    if (victim == SCARP_NONE) {
+    if (!scarp_map_any_page(drive)) {
+        return !scarp_gc_runs(drive, p) &&
+               scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
+                   ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);
+    }
+    victim = scarp_gc_choose_victim(drive, p, &levelling);
+    first = scarp_block_ppn(drive, victim);
+    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
         return false;
+    }
+    if (scarp_block_is_translation(drive, victim)) {
+        stream = SCARP_MAP_STREAM;
     }
     scarp_block_take(drive, victim);
     for (uint32_t i = 0; i < drive->geo.units_per_block;) {
@@ -59,11 +68,12 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
             reads += at >> drive->geo.page_shift != last_page;
             last_page = at >> drive->geo.page_shift;
         }
-        copy(drive, p, &copies, from, n);
+        copy(drive, p, stream, &copies, from, n);
         moved += n;
         i += bits;
     }
     scarp_block_emptied(drive, victim);
+    scarp_map_collected(drive, p);
     drive->stats.padded_units += copies.room;
     drive->stats.gc_page_programs += copies.programs;
     drive->stats.gc_page_reads += reads;

@@ -17,6 +17,7 @@ void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
             .die = scarp_plane_die(drive, job->plane), .plane = job->plane,
             .victim_block = job->victim % drive->desc.blocks_per_plane,
             .moved_units = job->moved, .origin = job->origin,
+            .merge = job->kind,
         };
 
         drive->observer.gc_done(drive->observer.opaque, &run);
@@ -83,6 +84,9 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
             scarp_unit_init(&copy->unit, victim_lpn(drive, job, first + i));
             copy->job = job;
             copy->source_ppn = first + i;
+            if (scarp_is_translation_unit(drive, scarp_unit_lpn(&copy->unit))) {
+                scarp_unit_set_stream(&copy->unit, SCARP_MAP_STREAM);
+            }
             scarp_unit_append(&tail, &copy->unit);
             n++;
         }
@@ -105,7 +109,7 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
     return true;
 }
 
-static void erase(ScarpDrive *drive, ScarpGcJob *job)
+void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job)
 {
     ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_ERASE, OWNER_GC,
                                          job->origin);
@@ -117,12 +121,13 @@ static void erase(ScarpDrive *drive, ScarpGcJob *job)
     scarp_nand_enqueue(drive, cmd);
 }
 
-static void finish(ScarpDrive *drive, ScarpGcJob *job)
+void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t index = scarp_plane_die(drive, job->plane);
     ScarpGcDie *die = &drive->gc.die[index];
 
     job->running = false;
+    scarp_map_collected(drive, job->plane);
     scarp_nand_set_collecting(drive, index, --die->jobs);
     if (job->begun) {
         job->begun = false;
@@ -147,6 +152,10 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
     if (!job->running || job->erasing) {
         return;
     }
+    if (job->merge) {
+        scarp_gc_merge_advance(drive, job);
+        return;
+    }
     while (job->pages_out < window && job->moves_left &&
            job->next_page < drive->desc.pages_per_block &&
            scarp_block_valid(drive, job->victim) > job->units_out) {
@@ -165,41 +174,53 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
         }
     } else if (job->origin == SCARP_ORIGIN_PREMIGRATE) {
         scarp_block_put_back(drive, job->victim);
-        finish(drive, job);
+        scarp_gc_finish(drive, job);
     } else if (job->moves_left && !job->erase_later) {
-        erase(drive, job);
+        scarp_gc_erase(drive, job);
     }
 }
 
 /* ---- Starting ----------------------------------------------------------- */
 
-static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
-                  ScarpOrigin origin, bool levelling)
+void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
 {
-    uint32_t die = scarp_plane_die(drive, p);
-    ScarpGcJob *job = scarp_gc_job(drive, p);
+    uint32_t die = scarp_plane_die(drive, job->plane);
 
-    scarp_block_take(drive, victim);
-    memset(job, 0, sizeof(*job));
-    job->origin = origin;
     job->running = true;
-    job->levelling = levelling;
-    job->plane = p;
-    job->victim = victim;
     /* Ahead of time, a page at a step; a pacing policy may allow less. */
-    job->moves_left = origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
+    job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
-    drive->stats.wear_runs += levelling;
+    drive->stats.wear_runs += job->levelling;
+    if (!job->merge) {
+        scarp_map_collects(drive, job->plane,
+                           job->origin == SCARP_ORIGIN_PREMIGRATE
+                               ? drive->geo.units_per_page
+                               : scarp_block_valid(drive, job->victim));
+    }
     if (drive->scheme.place->gc_start) {
         drive->scheme.place->gc_start(drive, job);
     }
-    if (drive->scheme.pacing->gc_start && origin == SCARP_ORIGIN_GC) {
+    if (drive->scheme.pacing->gc_start && job->origin == SCARP_ORIGIN_GC) {
         drive->scheme.pacing->gc_start(drive, job);
     }
     if (drive->scheme.redundancy->gc_start) {
         drive->scheme.redundancy->gc_start(drive, job);
     }
     scarp_gc_advance(drive, job);
+}
+
+static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
+                  ScarpOrigin origin, bool levelling)
+{
+    ScarpGcJob *job = scarp_gc_job(drive, p);
+
+    scarp_block_take(drive, victim);
+    memset(job, 0, sizeof(*job));
+    job->origin = origin;
+    job->levelling = levelling;
+    job->plane = p;
+    job->victim = victim;
+    scarp_gc_run(drive, job);
 }
 
 bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
@@ -210,8 +231,11 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     if (scarp_gc_runs(drive, p)) {
         return false;
     }
+    if (!scarp_map_any_page(drive)) {
+        return scarp_gc_merge_start(drive, p, origin);
+    }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
-    if (victim == SCARP_NONE) {
+    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
         return false;
     }
     start(drive, p, victim, origin, levelling);
@@ -221,6 +245,12 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
     start(drive, p, victim, SCARP_ORIGIN_PREMIGRATE, false);
+}
+
+/* Of what it programs: translation units have blocks of their own. */
+static uint16_t stream_of(const ScarpFlashCmd *cmd)
+{
+    return scarp_unit_stream(scarp_flash_units(cmd));
 }
 
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
@@ -238,9 +268,10 @@ void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
     if (scarp_flash_kind(cmd) == SCARP_FLASH_PROGRAM ||
         scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK) {
-        scarp_flash_set_ppn(cmd, scarp_flash_aligned(cmd)
-            ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
-            : scarp_page_take(drive, p, SCARP_ORIGIN_GC, 0));
+        scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
+            : scarp_flash_aligned(cmd)
+                ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
+                : scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream_of(cmd)));
     }
 }
 
@@ -319,6 +350,11 @@ void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     ScarpGcJob *job = scarp_flash_subject(cmd);
 
+    if (job->merge) {
+        scarp_gc_merge_ended(drive, job, cmd);
+        scarp_flash_free(drive, cmd);
+        return;
+    }
     switch (scarp_flash_kind(cmd)) {
     case SCARP_FLASH_READ:
         read_done(drive, cmd);
@@ -331,7 +367,7 @@ void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     case SCARP_FLASH_ERASE:
         drive->stats.gc_runs++;
         scarp_block_erased(drive, job->victim);
-        finish(drive, job);
+        scarp_gc_finish(drive, job);
         break;
     }
     scarp_flash_free(drive, cmd);

@@ -16,6 +16,16 @@ void scarp_gc_clear(ScarpDrive *drive);
 
 /* The plane is so short of free blocks that it must collect. */
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
+/*
+ * A plane at or below floor must not be kept waiting, nor one where a program
+ * of the host waits until something is merged.
+ */
+static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
+                                      uint64_t floor)
+{
+    return scarp_plane_free_blocks(drive, plane) <= floor ||
+           (!scarp_map_any_page(drive) && scarp_map_is_stuck(drive, plane));
+}
 /* The die is about to choose what to do: starts what is due. */
 static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 {
@@ -119,6 +129,8 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 
 /* gc/instant.c: a collection that takes no time; false: there is no victim */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
+/* The same until lpn's next page can be programmed; false: it never can. */
+bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 
 /* ---- Costs: gc/cost.c --------------------------------------------------- */
 

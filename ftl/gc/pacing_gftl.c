@@ -20,8 +20,7 @@ static uint32_t step_pages(const ScarpDrive *drive)
 
 static bool urgent(const ScarpDrive *drive, uint32_t p)
 {
-    return scarp_plane_free_blocks(drive, p) <=
-           drive->scheme.param[AXIS_PACING][0];
+    return scarp_gc_is_urgent(drive, p, drive->scheme.param[AXIS_PACING][0]);
 }
 
 static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)

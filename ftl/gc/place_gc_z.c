@@ -55,7 +55,8 @@ const ScarpPlaceOps scarp_place_gc_z = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "gc-z",
-        .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY,
+        .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY |
+                 NEEDS_ANY_PAGE,
         .help = "relocated pages go to channels by Zipf 0.95",
         .source = "paragc section IV",
         .init = init,

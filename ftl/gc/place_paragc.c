@@ -290,7 +290,8 @@ const ScarpPlaceOps scarp_place_paragc = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "paragc",
-        .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY,
+        .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY |
+                 NEEDS_ANY_PAGE,
         .help = "relocated pages go to channels by service rate and hotness",
         .source = "paragc section III, Algorithms 1 and 2",
         .params = params,

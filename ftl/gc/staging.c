@@ -6,9 +6,8 @@
  */
 #include "gc/internal.h"
 
-static void emit(ScarpDrive *drive, uint32_t p)
+static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
 {
-    ScarpPacker *packer = &drive->gc.plane[p].packer;
     uint32_t n = scarp_packer_count(packer);
     ScarpUnit *first = scarp_packer_first(packer);
     ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
@@ -24,21 +23,28 @@ static void emit(ScarpDrive *drive, uint32_t p)
     scarp_nand_enqueue(drive, cmd);
 }
 
-static void add(ScarpDrive *drive, ScarpCopy *copy, uint32_t p)
+static void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,
+                uint32_t p)
 {
     scarp_unit_set_plane(&copy->unit, p);
-    if (scarp_packer_add(drive, &drive->gc.plane[p].packer, &copy->unit)) {
-        emit(drive, p);
+    if (scarp_packer_add(drive, packer, &copy->unit)) {
+        emit(drive, packer, p);
     }
 }
 
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 {
-    add(drive, copy,
-        drive->scheme.place->plane
-            ? drive->scheme.place->plane(drive, job,
-                                         scarp_unit_lpn(&copy->unit))
-            : job->plane);
+    uint32_t p = job->plane;
+
+    /* Translation units stay where blocks are kept for them. */
+    if (scarp_unit_stream(&copy->unit)) {
+        add(drive, &drive->gc.map_packer[p], copy, p);
+        return;
+    }
+    if (drive->scheme.place->plane) {
+        p = drive->scheme.place->plane(drive, job, scarp_unit_lpn(&copy->unit));
+    }
+    add(drive, &drive->gc.plane[p].packer, copy, p);
 }
 
 /* Units of job that wait elsewhere for company come back to its plane. */
@@ -53,7 +59,8 @@ static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
         if (scarp_copy_of(unit)->job == job) {
             scarp_packer_remove(packer, unit);
             drive->stats.gc_fallback_units++;
-            add(drive, scarp_copy_of(unit), job->plane);
+            add(drive, &drive->gc.plane[job->plane].packer,
+                scarp_copy_of(unit), job->plane);
         }
         unit = next;
     }
@@ -66,7 +73,12 @@ static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
 {
     ScarpPacker *own = &drive->gc.plane[job->plane].packer;
+    ScarpPacker *map = &drive->gc.map_packer[job->plane];
 
+    if (scarp_packer_count(map)) {
+        emit(drive, map, job->plane); /* the plane's only job's */
+        return;
+    }
     for (uint32_t p = 0; drive->scheme.place->plane && p < drive->geo.n_planes;
          p++) {
         if (p != job->plane) {
@@ -76,7 +88,7 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
     for (ScarpUnit *unit = scarp_packer_first(own); unit;
          unit = scarp_unit_next(unit)) {
         if (scarp_copy_of(unit)->job == job) {
-            emit(drive, job->plane);
+            emit(drive, own, job->plane);
             break;
         }
     }

@@ -24,9 +24,9 @@ typedef struct {
 } ScarpCopy;
 
 /*
- * Collection of one victim; at most one a plane.  It reads page after page, at
- * most window pages at once between the start of a read and the end of their
- * program, and erases the block when nothing of it is on its way.
+ * Collection of one victim, or a merge; at most one a plane.  It reads page
+ * after page, at most window pages at once between the start of a read and the
+ * end of their program, and erases the block when nothing of it is on its way.
  */
 struct ScarpGcJob {
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
@@ -34,6 +34,8 @@ struct ScarpGcJob {
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* chosen for wear */
+    bool merge;     /* its steps are the mapping's: gc/merge.c */
+    ScarpMergeKind kind; /* of a merge */
     bool erase_later; /* its pacing says when: then only */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
@@ -62,6 +64,7 @@ typedef struct {
 
 typedef struct {
     ScarpGcPlane *plane;
+    ScarpPacker *map_packer; /* [plane]: relocated translation units */
     ScarpGcDie *die;
     ScarpPool copies;
     int64_t hold_until_ns; /* no collection begins by itself before */

@@ -9,9 +9,14 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t n_free = scarp_plane_free_blocks(drive, p);
     uint32_t n = drive->desc.planes_per_die;
-    bool room = scarp_aligned_open(drive, p) &&
-                scarp_aligned_offset(drive, p) * n <
-                    drive->desc.pages_per_block * (p % n + 1);
+    bool room;
+
+    if (!scarp_map_any_page(drive)) {
+        return scarp_gc_merge_due(drive, p);
+    }
+    room = scarp_aligned_open(drive, p) &&
+           scarp_aligned_offset(drive, p) * n <
+               drive->desc.pages_per_block * (p % n + 1);
 
     /*
      * An aligned block is room too: without it being counted, a plane that
@@ -19,7 +24,7 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
      * step; each stops counting at another point, or they would be due in step
      * too, and the die would collect twice in a row.
      */
-    if (n_free <= 1) {
+    if (n_free <= 1 || scarp_translation_due(drive, p)) {
         return true;
     }
     return n_free + room <= drive->desc.trigger_free_blocks &&
@@ -48,7 +53,9 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
 
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
-    if (!scarp_nand_collecting(drive, die) && scarp_blocks_opened(drive, die)) {
+    /* Which program waits, and where it may go, changes all the time. */
+    if (!scarp_nand_collecting(drive, die) &&
+        (scarp_blocks_opened(drive, die) || !scarp_map_any_page(drive))) {
         start_one(drive, die);
     }
 }

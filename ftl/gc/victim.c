@@ -34,10 +34,13 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
-    uint32_t victim = drive->scheme.victim->choose(drive, p);
-    uint32_t worn;
+    uint32_t victim, worn;
 
     *levelling = false;
+    if (scarp_translation_due(drive, p)) {
+        return scarp_translation_victim(drive, p);
+    }
+    victim = drive->scheme.victim->choose(drive, p);
     if (victim == SCARP_NONE) {
         return SCARP_NONE;
     }

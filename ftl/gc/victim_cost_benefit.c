@@ -42,6 +42,7 @@ const ScarpVictimOps scarp_victim_cost_benefit = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "cost-benefit",
+        .needs = NEEDS_ANY_PAGE,
         .help = "greatest age x free share / valid share",
         .source = "Kawaguchi, Nishioka, Motoda 1995",
     },

@@ -236,7 +236,8 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
-        if (drive->store_data) {
+        if (drive->store_data ||
+            scarp_media_lpn(drive, ppn) >= drive->geo.logical_units) {
             void *data = scarp_contents_new(drive);
 
             memcpy(data, spare, drive->geo.unit_bytes);
@@ -262,5 +263,6 @@ bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
         }
     }
     scarp_blocks_close_unused(drive);
+    scarp_map_loaded(drive);
     return true;
 }

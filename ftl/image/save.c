@@ -123,7 +123,7 @@ static bool has_versions(const ScarpDrive *drive)
 
 static bool has_data(const ScarpDrive *drive)
 {
-    return drive->store_data;
+    return scarp_contents_kept(drive);
 }
 
 /* The sections of the file, in their order. */

@@ -48,6 +48,10 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "ftl.mapping=%s\n",
                                scarp_mapping_name(drive));
     }
+    if (d->mapping == MAPPING_SUPERBLOCK) {
+        g_string_append_printf(text, "ftl.superblock_blocks=%"
+                               G_GUINT64_FORMAT "\n", d->superblock_blocks);
+    }
     return g_string_free(text, false);
 }
 
@@ -88,7 +92,10 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     uint8_t stream = scarp_media_stream(drive, index);
     bool ok;
 
-    scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE, BLOCK_BAD);
+    scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE,
+                   !scarp_map_any_page(drive) ? BLOCK_OWNED
+                   : drive->geo.translation_blocks ? BLOCK_TRANSLATION
+                                                   : BLOCK_BAD);
     scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
                    SCARP_ORIGIN_PREMIGRATE);
     scarp_visit_u8(visit, "a block's stream", &stream, 0,
@@ -107,7 +114,11 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = written && written < pages;
         break;
     case BLOCK_FULL:
+    case BLOCK_OWNED:
         ok = written; /* it may have been closed early */
+        break;
+    case BLOCK_TRANSLATION:
+        ok = written == pages;
         break;
     default:
         ok = !written && state != BLOCK_VICTIM;
@@ -147,7 +158,7 @@ static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
 static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                        ScarpVisit *visit)
 {
-    uint32_t n = scarp_plane_free_blocks(drive, p);
+    uint32_t n = scarp_plane_erased_blocks(drive, p);
     uint32_t at = scarp_blocks_first_free(drive, p);
 
     /* The last one is GC's, and at rest GC has given it back. */
@@ -223,17 +234,41 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     }
 }
 
+/* Blocks of translation units hold nothing else, and are in no list. */
+static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
+                              ScarpVisit *visit)
+{
+    ScarpBlockState state = scarp_block_state(drive, b);
+    bool open = b == scarp_blocks_active(drive, p,
+                                         WRITE_HOST + SCARP_MAP_STREAM);
+    bool is = drive->geo.translation_blocks &&
+              (state == BLOCK_TRANSLATION || open);
+
+    if (state == BLOCK_FREE || state == BLOCK_BAD ||
+        !drive->geo.translation_blocks) {
+        return;
+    }
+    if (is != scarp_block_is_translation(drive, b) ||
+        (state == BLOCK_TRANSLATION &&
+         !scarp_blocks_add_translation(drive, b))) {
+        scarp_visit_fail(visit, "block %u of state %u and origin %d", b, state,
+                         scarp_media_origin(drive, b));
+    }
+}
+
 /* Every block is where its state says. */
 static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
                           ScarpVisit *visit)
 {
     static const uint8_t marks[] = {
         [BLOCK_FREE] = 1, [BLOCK_FULL] = 2 | 4, [BLOCK_ACTIVE] = 8,
-        [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0,
+        [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0, [BLOCK_TRANSLATION] = 0,
+        [BLOCK_OWNED] = 0,
     };
     uint32_t blocks = drive->desc.blocks_per_plane;
 
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
+        check_translation(drive, p, b, visit);
         if (seen[b] != marks[scarp_block_state(drive, b)]) {
             scarp_visit_fail(visit, "block %u of state %u is in no list", b,
                              scarp_block_state(drive, b));
@@ -241,6 +276,11 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         if (scarp_block_state(drive, b) == BLOCK_BAD) {
             scarp_blocks_add_bad(drive, b);
         }
+    }
+    if (scarp_plane_erased_blocks(drive, p) +
+            scarp_plane_translation_blocks(drive, p) <=
+        drive->geo.translation_blocks) {
+        scarp_visit_fail(visit, "plane %u has too few free blocks", p);
     }
     if (!scarp_blocks_suffice(drive, p)) {
         scarp_visit_fail(visit, "plane %u has %u bad blocks, which leave too "
@@ -265,6 +305,9 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
         if (visit->loading && !visit->problem) {
             check_members(drive, p, seen, visit);
         }
+    }
+    if (!visit->problem) {
+        scarp_map_visit(drive, visit);
     }
 }
 

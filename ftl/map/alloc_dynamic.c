@@ -66,7 +66,7 @@ const ScarpAllocOps scarp_alloc_dynamic = {
     .policy = {
         .axis = AXIS_ALLOCATION,
         .name = "dynamic",
-        .needs = NEEDS_NO_PARITY,
+        .needs = NEEDS_NO_PARITY | NEEDS_ANY_PAGE,
         .help = "a die without garbage collection first, then the least busy",
         .source = "hpdc18 section 3.3",
     },

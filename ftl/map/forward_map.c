@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "map/demand.h"
 
 uint64_t scarp_map_bytes(const ScarpGeometry *geo)
 {
@@ -17,7 +17,7 @@ void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
     if (ppn != SCARP_NONE) {
         drive->map.ppn_of[lpn] = SCARP_NONE;
         scarp_block_set_valid(drive, ppn, -1);
-        if (drive->store_data) {
+        if (scarp_contents_kept(drive)) {
             scarp_contents_release(drive, scarp_contents_take(drive, ppn));
         }
     }
@@ -33,6 +33,9 @@ void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 {
+    if (drive->map.demand) {
+        scarp_demand_written(drive, lpn);
+    }
 #ifdef SCARP_FAULT_MAPPING
     /* A test build: fio --verify must notice it. */
     if (lpn % 997 == 13 && lpn) {
@@ -40,6 +43,16 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     }
 #endif
     scarp_map_move(drive, lpn, ppn);
+}
+
+void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)
+{
+    bool mapped = scarp_map_is_mapped(drive, lpn);
+
+    scarp_map_unmap(drive, lpn);
+    if (drive->map.demand && mapped) {
+        scarp_demand_trimmed(drive, lpn);
+    }
 }
 
 /* By the mark of the source: the forward map's entry need not be read. */
@@ -53,10 +66,13 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
     }
     drive->map.ppn_of[lpn] = to;
     scarp_block_set_valid(drive, from, -1);
-    if (drive->store_data) {
+    if (scarp_contents_kept(drive)) {
         scarp_contents_put(drive, to, scarp_contents_take(drive, from));
     }
     scarp_block_set_valid(drive, to, 1);
+    if (drive->map.demand) {
+        scarp_demand_moved(drive, lpn, from);
+    }
     return true;
 }
 
@@ -78,10 +94,13 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
     for (uint32_t i = 0; scarp_media_has_versions(drive) && i < n; i++) {
         scarp_media_copy_version(drive, from[i], to + i);
     }
-    for (uint32_t i = 0; drive->store_data && i < n; i++) {
+    for (uint32_t i = 0; scarp_contents_kept(drive) && i < n; i++) {
         scarp_contents_put(drive, to + i, scarp_contents_take(drive, from[i]));
     }
     scarp_block_filled(drive, to, n);
+    for (uint32_t i = 0; drive->map.demand && i < n; i++) {
+        scarp_demand_moved(drive, scarp_media_lpn(drive, to + i), from[i]);
+    }
 }
 
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)

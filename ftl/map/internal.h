@@ -31,8 +31,38 @@ struct ScarpMappingOps {
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
     /* Its laws; those of all mappings hold already. */
     bool (*check)(const ScarpDrive *drive, GError **error);
+    /*
+     * The rest is of those that say where pages go; a unit is a page, and
+     * static allocation says of which plane.  drive->map.merge[plane] is what
+     * is merged there.
+     *
+     * The block that lpn's next page goes to, which has one left; SCARP_FRESH:
+     * to one that open() opens; SCARP_NONE: something must be merged before.
+     */
+    uint32_t (*room)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn);
+    uint32_t (*open)(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
+    /* lpn is about to get the next page of block, which room() named. */
+    void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
+                  uint32_t block);
+    /*
+     * Chooses what is merged, for lpn, which has no room, or for SCARP_NONE,
+     * so that the plane has a free block more; false: there is nothing.
+     */
+    bool (*plan)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
+                 ScarpMerge *merge);
+    /* The next page to copy, SCARP_PAD, or SCARP_NONE: that was all. */
+    uint32_t (*source_page)(const ScarpDrive *drive, ScarpMerge *merge);
+    /* The block that it goes to. */
+    uint32_t (*target)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
+    /* All copies are there: the mapping changes, and dead[] is known. */
+    void (*finish)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
+    /* What an image keeps of it, and the laws of what it brings back. */
+    void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
 };
 
-extern const ScarpMappingOps scarp_mapping_page;
+#define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
+
+extern const ScarpMappingOps scarp_mapping_page, scarp_mapping_demand,
+    scarp_mapping_block, scarp_mapping_superblock, scarp_mapping_fast;
 
 #endif /* SCARP_MAP_INTERNAL_H */

@@ -8,16 +8,18 @@
 /* In the order of ftl.mapping's choices; a new one is added here. */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
+    [MAPPING_DEMAND] = &scarp_mapping_demand,
+    [MAPPING_BLOCK] = &scarp_mapping_block,
+    [MAPPING_SUPERBLOCK] = &scarp_mapping_superblock,
+    [MAPPING_FAST] = &scarp_mapping_fast,
 };
 
 const char *scarp_mapping_name(const ScarpDrive *drive)
 {
-    return drive->map.ops->name;
-}
+    /* An image's class is compared before there are tables. */
+    const ScarpMappingOps *ops = mappings[drive->desc.mapping];
 
-bool scarp_map_any_page(const ScarpDrive *drive)
-{
-    return drive->map.ops->any_page;
+    return ops ? ops->name : "none that is built";
 }
 
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
@@ -37,8 +39,17 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                     "ftl.mapping: this one is not built");
         return false;
     }
+    map->any_page = map->ops->any_page;
+    if (!map->any_page) {
+        map->merge = scarp_table_zeroed(drive->geo.n_planes *
+                                        sizeof(ScarpMerge));
+    }
     map->ppn_of = scarp_table_none(drive->geo.mapped_units, error);
-    return map->ppn_of && (!map->ops->init || map->ops->init(drive, error));
+    if (!map->ppn_of || (map->ops->init && !map->ops->init(drive, error))) {
+        return false;
+    }
+    drive->stats.map_ram_bytes = scarp_map_ram_bytes(drive);
+    return true;
 }
 
 void scarp_map_clear(ScarpDrive *drive)
@@ -46,16 +57,27 @@ void scarp_map_clear(ScarpDrive *drive)
     if (drive->map.ops && drive->map.ops->clear) {
         drive->map.ops->clear(drive);
     }
+    scarp_table_free(drive->map.merge);
     scarp_table_free(drive->map.ppn_of);
 }
 
-void scarp_mappings_text(GString *text)
+void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit)
 {
+    if (drive->map.ops->persist) {
+        drive->map.ops->persist(drive, visit);
+    }
+}
+
+char *scarp_mappings_text(void)
+{
+    GString *text = g_string_new(NULL);
+
     for (size_t i = 0; i < G_N_ELEMENTS(mappings); i++) {
         if (mappings[i]) {
-            g_string_append_printf(text, "ftl.mapping=%s: mapping: %s (%s)\n",
+            g_string_append_printf(text, "ftl.mapping=%s: %s (%s)\n",
                                    mappings[i]->name, mappings[i]->help,
                                    mappings[i]->source);
         }
     }
+    return g_string_free(text, false);
 }

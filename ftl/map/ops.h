@@ -17,10 +17,11 @@ void scarp_map_clear(ScarpDrive *drive);
 
 /* The drive's mapping, as in ftl.mapping. */
 const char *scarp_mapping_name(const ScarpDrive *drive);
-/* A line for each mapping that there is. */
-void scarp_mappings_text(GString *text);
 /* A unit may lie in any page of its plane. */
-bool scarp_map_any_page(const ScarpDrive *drive);
+static inline bool scarp_map_any_page(const ScarpDrive *drive)
+{
+    return drive->map.any_page;
+}
 /* RAM that a controller with the drive's mapping needs for it. */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
 
@@ -46,12 +47,103 @@ static inline void scarp_map_expect_write(const ScarpDrive *drive, uint32_t lpn)
     __builtin_prefetch(&drive->map.ppn_of[lpn], 1);
 }
 
+/* ---- Entries that are not in RAM (ftl.mapping=demand) ------------------- */
+
+/*
+ * A read wants lpn's entry.  False: it is on flash, and the caller waits by
+ * scarp_map_wait_read().
+ */
+bool scarp_demand_get(ScarpDrive *drive, uint32_t lpn);
+
+/* Not every entry is in RAM. */
+static inline bool scarp_map_demands(const ScarpDrive *drive)
+{
+    return drive->map.demand;
+}
+
+static inline bool scarp_map_known(ScarpDrive *drive, uint32_t lpn)
+{
+    return !drive->map.demand || scarp_demand_get(drive, lpn);
+}
+/* A read of the host, of one unit. */
+void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read);
+/*
+ * A unit that the host wrote wants its entry, and keeps it in RAM until
+ * scarp_demand_release().  False: it waits.
+ */
+bool scarp_demand_hold(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_demand_release(ScarpDrive *drive, uint32_t lpn);
+
+/* What can go on: flow takes it by scarp_map_next_ready() until NULL. */
+void scarp_map_pump(ScarpDrive *drive);
+static inline bool scarp_map_wants(const ScarpDrive *drive)
+{
+    return drive->map.wants;
+}
+/* In the order of their turns; the list is the caller's to give back. */
+ScarpMapWait *scarp_map_take_ready(ScarpDrive *drive);
+ScarpMapWait *scarp_map_wait_next(const ScarpMapWait *wait);
+/* Of a wait, one of the two: a read, or a unit; which has lpn. */
+ScarpFlashCmd *scarp_map_wait_cmd(const ScarpMapWait *wait);
+ScarpUnit *scarp_map_wait_unit(const ScarpMapWait *wait);
+uint32_t scarp_map_wait_lpn(const ScarpMapWait *wait);
+void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait);
+
+/* Its flash commands have ended; they are freed. */
+void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
+void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
+
+/*
+ * Whether a collection of the block may begin: there is room for the entries
+ * that it changes.  If not, dies look for work when there is.
+ */
+bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block);
+/* It begins, and moves units at most; it has moved all that it will. */
+void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t units);
+void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
+static inline bool scarp_map_may_collect(ScarpDrive *drive, uint32_t block)
+{
+    return !drive->map.demand || scarp_demand_may_collect(drive, block);
+}
+static inline void scarp_map_collects(ScarpDrive *drive, uint32_t plane,
+                                      uint32_t units)
+{
+    if (drive->map.demand) {
+        scarp_demand_collects(drive, plane, units);
+    }
+}
+static inline void scarp_map_collected(ScarpDrive *drive, uint32_t plane)
+{
+    if (drive->map.demand) {
+        scarp_demand_collected(drive, plane);
+    }
+}
+
+static inline bool scarp_is_translation_unit(const ScarpDrive *drive,
+                                             uint32_t lpn)
+{
+    return lpn >= drive->geo.first_translation_unit &&
+           drive->geo.translation_blocks;
+}
+
+/* Every entry that differs from what is on flash gets on its way there. */
+void scarp_map_drain(ScarpDrive *drive);
+bool scarp_map_at_rest(const ScarpDrive *drive);
+/* Between the two: entries change, and nobody keeps account of it. */
+void scarp_map_age_begins(ScarpDrive *drive);
+void scarp_map_aged(ScarpDrive *drive);
+/* A drive at rest: what the mapping holds besides; all of it was loaded. */
+void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
+void scarp_map_loaded(ScarpDrive *drive);
+
 /* What the host wrote is on flash at ppn. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /* The same of what is not the host's own: a parity, ageing. */
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /* It was deallocated: its contents are gone, too. */
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
+/* The same, of what the host deallocated. */
+void scarp_map_trim(ScarpDrive *drive, uint32_t lpn);
 /*
  * A copy of the unit at from is on flash at to.  True: it is the valid one
  * now; mapping and data switch together.  False: the host wrote meanwhile.
@@ -64,6 +156,68 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
  */
 void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
                             uint32_t n, uint32_t to);
+
+/* ---- Where pages go, if it is not any page: map/merge.c ----------------- */
+
+/* As scarp_page_possible(), _offset() and _take(), of a page with lpn. */
+bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
+                             uint32_t lpn);
+uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t plane,
+                               uint32_t lpn);
+uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
+/* A program of the host waits until something of the plane is merged. */
+bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
+
+/*
+ * A merge is chosen, for lpn, or SCARP_NONE for a free block more; false:
+ * there is none.  Then, until it is SCARP_NONE: each next page to copy, or
+ * SCARP_PAD, and the page that it goes to, as its program starts; then each
+ * block to erase.  After the last the plane merges nothing.
+ */
+bool scarp_merge_begin(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
+uint32_t scarp_merge_next_copy(ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t plane);
+
+#define SCARP_PAD (SCARP_NONE - 1) /* a page is programmed without data */
+
+static inline const ScarpMerge *scarp_merge_of(const ScarpDrive *drive,
+                                               uint32_t plane)
+{
+    return &drive->map.merge[plane];
+}
+
+static inline ScarpMergeKind scarp_merge_kind(const ScarpMerge *merge)
+{
+    return merge->kind;
+}
+
+static inline uint32_t scarp_merge_victim(const ScarpMerge *merge)
+{
+    return merge->victim;
+}
+
+/* Pages that are still to be copied, at most. */
+static inline uint32_t scarp_merge_copies_left(const ScarpMerge *merge)
+{
+    return merge->end - merge->next;
+}
+
+/* Blocks that are still to be erased, but for the one that is. */
+static inline uint32_t scarp_merge_erases_left(const ScarpMerge *merge)
+{
+    return merge->n_dead;
+}
+
+/* The lpn of the oldest program that waits at the plane, which has one. */
+static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
+                                             uint32_t plane)
+{
+    const ScarpFlashCmd *head = scarp_nand_head(drive, plane, QUEUE_PROGRAMS);
+
+    return scarp_unit_lpn(scarp_flash_units(head));
+}
 
 /* From an image: lpn, which is unmapped, lies at ppn. */
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);

@@ -8,8 +8,9 @@
  * It does until a collection has relocated something: a copy stands in a
  * newer page than a unit that was written after it was.
  *
- * Two units with one version are copies of each other: either will do.  What
- * was deallocated comes back, as nothing on the flash says that it was.
+ * Two units with one version are copies of each other: either will do.  With
+ * ftl.recovery=2 records say when a unit was deallocated: it stays so, if that
+ * was after it was written.  Without them it comes back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,11 +21,38 @@ static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     uint64_t seq_a, seq_b;
 
     if (scarp_media_has_versions(drive)) {
-        return scarp_media_version(drive, a) > scarp_media_version(drive, b);
+        seq_a = scarp_media_version(drive, a);
+        seq_b = scarp_media_version(drive, b);
+        /* Of two equal copies the model keeps the bytes with one alone. */
+        return seq_a > seq_b ||
+               (seq_a == seq_b && scarp_contents_get(drive, a));
     }
     seq_a = scarp_media_seq(drive, scarp_ppn_block(drive, a));
     seq_b = scarp_media_seq(drive, scarp_ppn_block(drive, b));
     return seq_a > seq_b || (seq_a == seq_b && a > b);
+}
+
+/* The records are units like others: the newest of each is known by now. */
+static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
+{
+    const ScarpGeometry *geo = &drive->geo;
+
+    for (uint32_t r = geo->logical_units; r < geo->first_translation_unit; r++) {
+        const uint64_t *when =
+            ppn_of[r] == SCARP_NONE ? NULL
+                                    : scarp_contents_get(drive, ppn_of[r]);
+        uint32_t first = (r - geo->logical_units) * geo->record_lpns;
+
+        for (uint32_t i = 0; when && i < geo->record_lpns &&
+                             first + i < geo->logical_units; i++) {
+            uint32_t *ppn = &ppn_of[first + i];
+
+            if (*ppn != SCARP_NONE &&
+                scarp_media_version(drive, *ppn) < when[i]) {
+                *ppn = SCARP_NONE;
+            }
+        }
+    }
 }
 
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of)
@@ -41,5 +69,8 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of)
             (ppn_of[lpn] == SCARP_NONE || newer(drive, ppn, ppn_of[lpn]))) {
             ppn_of[lpn] = ppn;
         }
+    }
+    if (drive->desc.recovery == RECOVERY_ALL) {
+        forget_deallocated(drive, ppn_of);
     }
 }

@@ -16,12 +16,31 @@
 #include "pack/state.h"
 
 typedef struct ScarpMappingOps ScarpMappingOps;
+typedef struct ScarpDemand ScarpDemand;
+typedef struct ScarpMapWait ScarpMapWait;
+
+/* What a plane merges now, of a mapping that says where pages go. */
+typedef struct {
+    ScarpMergeKind kind; /* NONE: nothing */
+    uint32_t group;      /* logical block, or superblock, of the drive */
+    uint32_t victim;     /* block that is reclaimed */
+    uint32_t target;     /* that is copied to, or SCARP_NONE */
+    uint32_t next, end;  /* pages that are still to be looked at */
+    uint32_t dead[3];    /* blocks to be erased then, the last one first */
+    uint32_t n_dead;
+    uint32_t erasing;    /* the one of them that is erased, or SCARP_NONE */
+    bool switched;       /* target has taken the place of the dead */
+} ScarpMerge;
 
 typedef struct {
     const ScarpMappingOps *ops;
+    bool any_page;       /* of ops */
     void *state;         /* the mapping's own */
+    ScarpMerge *merge;   /* [plane], or NULL: any_page */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     uint32_t next_plane; /* dynamic allocation's turn; images have it */
+    ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
+    bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;
 
 #endif /* SCARP_MAP_STATE_H */

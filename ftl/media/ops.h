@@ -141,6 +141,12 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
+/* Some units have contents: the host's, or records of deallocations. */
+static inline bool scarp_contents_kept(const ScarpDrive *drive)
+{
+    return drive->store_data || drive->desc.recovery == RECOVERY_ALL;
+}
+
 /* A unit's bytes, undefined; the caller's until released or stored. */
 void *scarp_contents_new(ScarpDrive *drive);
 void scarp_contents_release(ScarpDrive *drive, void *data);

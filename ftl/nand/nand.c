@@ -65,7 +65,10 @@ static ScarpQueueKind queue_kind(const ScarpFlashCmd *cmd)
     if (scarp_flash_is_gc(cmd)) {
         return QUEUE_GC;
     }
-    return cmd->kind == SCARP_FLASH_READ ? QUEUE_READS : QUEUE_PROGRAMS;
+    if (cmd->kind == SCARP_FLASH_READ) {
+        return QUEUE_READS;
+    }
+    return cmd->owner == OWNER_MAP ? QUEUE_MAP : QUEUE_PROGRAMS;
 }
 
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)

@@ -299,7 +299,7 @@ static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
     const ScarpDie *die = &drive->nand.die[index];
 
     return die->queued[QUEUE_READS] + die->queued[QUEUE_PROGRAMS] +
-           die->queued[QUEUE_GC] + !!die->current;
+           die->queued[QUEUE_GC] + die->queued[QUEUE_MAP] + !!die->current;
 }
 
 /* Nothing runs, stands still, or waits. */
@@ -395,7 +395,7 @@ static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
 
     return drive->desc.cache && !die->ahead && !die->suspended &&
            die->queued[QUEUE_READS] + die->queued[QUEUE_PROGRAMS] +
-               die->queued[QUEUE_GC];
+               die->queued[QUEUE_GC] + die->queued[QUEUE_MAP];
 }
 /* What runs: it is there. */
 static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,

@@ -21,13 +21,16 @@ typedef enum {
     OWNER_STRIPE,  /* redundancy: a page that a stripe needs */
     OWNER_BUFFER,  /* buffer: a program of the host's units */
     OWNER_PARITY,  /* redundancy: a program of a parity */
+    OWNER_MAP,     /* map: a translation unit's read, a program of some */
     OWNER_GC,      /* gc: read, program, copyback or erase of a job */
     OWNER__COUNT
 } ScarpOwner;
 
 /* What waits at a plane, each first come first. */
 typedef enum {
-    QUEUE_READS, QUEUE_PROGRAMS, QUEUE_GC, QUEUE__COUNT
+    QUEUE_READS, QUEUE_PROGRAMS, QUEUE_GC,
+    QUEUE_MAP, /* programs of translation units, which have pages of their own */
+    QUEUE__COUNT
 } ScarpQueueKind;
 
 /* A flash command: one operation of one plane. */

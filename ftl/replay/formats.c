@@ -101,14 +101,27 @@ static bool flag(const char *text, TraceRecord *record)
     return (*text == '0' || *text == '1') && !text[1];
 }
 
-/* Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response */
+/* Ours: what a placement handle or a stream number is to the drive. */
+static bool stream(const char *text, TraceRecord *record)
+{
+    uint64_t number;
+
+    if (!whole(text, &number) || number > G_MAXUINT16) {
+        return false;
+    }
+    record->stream = number;
+    return true;
+}
+
+/* Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response[,stream] */
 static TraceVerdict parse_msr(char *text, char action G_GNUC_UNUSED,
                               TraceRecord *r)
 {
     char *f[MAX_FIELDS];
     uint64_t ticks;
+    int n = split(text, ",", false, f);
 
-    if (split(text, ",", false, f) < 6 || !whole(f[0], &ticks)) {
+    if (n < 6 || !whole(f[0], &ticks) || (n > 7 && !stream(f[7], r))) {
         return TRACE_BAD;
     }
     /* From 1601, today's ticks do not fit into 63 bits as nanoseconds. */
@@ -307,7 +320,7 @@ static TraceVerdict parse_heimdall(char *text, char action G_GNUC_UNUSED,
 static const TraceFormat formats[] = {
     { "systor17", "time s,response,R|W,LUN,offset,bytes; a header",
       parse_systor17, false, false },
-    { "msr", "100 ns ticks,host,disk,Read|Write,offset,bytes,response",
+    { "msr", "100 ns ticks,host,disk,Read|Write,offset,bytes,response[,stream]",
       parse_msr, false, false },
     { "spc", "unit,sector,bytes,R|W,time s", parse_spc, false, false },
     { "blkparse", "maj,min cpu seq time s pid action rwbs sector + sectors",

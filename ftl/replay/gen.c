@@ -31,6 +31,7 @@ typedef struct {
     uint64_t idle_us;    /* mean pause */
     uint64_t burst_write; /* permille of a burst's requests; 0: as of all */
     uint64_t align;      /* bytes */
+    uint64_t streams;    /* that writes go to, see stream_of() */
     uint64_t seed;
 } GenParams;
 
@@ -40,7 +41,8 @@ typedef struct {
     GenParams p;
 } Preset;
 
-#define DEFAULTS .requests = 100000, .footprint = 900, .align = 4096
+#define DEFAULTS .requests = 100000, .footprint = 900, .align = 4096, \
+    .streams = 1
 /*
  * hpdc18 Table 2 gives ratio and mean write size; the rest is open there.  Of
  * a sample of hm_0, 89 % of the reads and 80 % of the writes are whole 4 KiB
@@ -145,6 +147,8 @@ static const struct {
     KEY(burst_write, 0, 1000, "permille of writes in bursts; the other reads "
         "come in the pauses; 0: no difference"),
     KEY(align, 512, 1 << 20, "bytes"),
+    KEY(streams, 1, 255, "of the drive, by where a write goes: "
+        "the hotter the higher, or equal parts of the footprint"),
     KEY(seed, 0, G_MAXUINT64, "of this generator"),
 };
 
@@ -152,6 +156,7 @@ typedef struct {
     Workload base;
     GenParams p;
     Zipf zipf;
+    uint8_t *stream; /* of each part that has a rank; NULL: one, or no ranks */
     uint64_t units;  /* of align bytes in the footprint */
     uint64_t random;
     uint64_t sent;
@@ -186,20 +191,29 @@ static uint64_t draw_units(Generator *gen, uint64_t mean_bytes)
     return 1 + below(gen, 2 * mean - 1);
 }
 
+/* Hot parts lie all over the drive: an odd factor permutes them. */
+static uint32_t place_of(const Zipf *zipf, uint64_t rank)
+{
+    return rank * 40503 % zipf->n;
+}
+
+static uint64_t hot_units(const Generator *gen)
+{
+    return MAX(1, gen->units * gen->p.hot / 1000);
+}
+
 static uint64_t draw_place(Generator *gen)
 {
     const GenParams *p = &gen->p;
 
     if (p->theta) {
         uint64_t part = gen->units / gen->zipf.n;
-        uint64_t rank = zipf_rank(&gen->zipf, draw(gen));
+        uint32_t rank = zipf_rank(&gen->zipf, draw(gen));
 
-        /* Hot parts lie all over the drive: an odd factor permutes them. */
-        rank = rank * 40503 % gen->zipf.n;
-        return rank * part + below(gen, MAX(part, 1));
+        return place_of(&gen->zipf, rank) * part + below(gen, MAX(part, 1));
     }
     if (p->hot) {
-        uint64_t hot = MAX(1, gen->units * p->hot / 1000);
+        uint64_t hot = hot_units(gen);
 
         if (below(gen, 1000) < p->hot_share || hot == gen->units) {
             return below(gen, hot);
@@ -207,6 +221,43 @@ static uint64_t draw_place(Generator *gen)
         return hot + below(gen, gen->units - hot);
     }
     return below(gen, gen->units);
+}
+
+/*
+ * An address always has the same stream.  Of a Zipf distribution each stream
+ * gets an equal share of the requests.
+ */
+static uint16_t stream_of(const Generator *gen, uint64_t unit)
+{
+    const GenParams *p = &gen->p;
+
+    if (p->streams == 1) {
+        return 0;
+    }
+    if (gen->stream) {
+        uint64_t part = unit / (gen->units / gen->zipf.n);
+
+        return gen->stream[MIN(part, gen->zipf.n - 1)];
+    }
+    if (p->hot) {
+        return unit < hot_units(gen);
+    }
+    return unit * p->streams / gen->units;
+}
+
+static void rank_streams(Generator *gen)
+{
+    const Zipf *zipf = &gen->zipf;
+    uint64_t all = zipf->cumulative[zipf->n - 1];
+
+    gen->stream = g_new0(uint8_t, zipf->n);
+    /* The hottest last: should two ranks meet, it is that one's place. */
+    for (uint32_t rank = zipf->n; rank-- > 0;) {
+        uint64_t hotter = rank ? zipf->cumulative[rank - 1] : 0;
+        uint64_t class = (unsigned __int128)hotter * gen->p.streams / all;
+
+        gen->stream[place_of(zipf, rank)] = gen->p.streams - 1 - class;
+    }
 }
 
 /*
@@ -294,6 +345,9 @@ static bool gen_next(Workload *self, TraceRecord *record,
         at = at >= gen->units ? 0 : gen->units - units;
     }
     gen->next_unit = at + units >= gen->units ? 0 : at + units;
+    if (record->op == SCARP_OP_WRITE) {
+        record->stream = stream_of(gen, at);
+    }
     record->offset_bytes = at * p->align;
     record->length_bytes = units * p->align;
     return true;
@@ -301,8 +355,11 @@ static bool gen_next(Workload *self, TraceRecord *record,
 
 static void gen_free(Workload *self)
 {
-    zipf_clear(&((Generator *)self)->zipf);
-    g_free(self);
+    Generator *gen = (Generator *)self;
+
+    zipf_clear(&gen->zipf);
+    g_free(gen->stream);
+    g_free(gen);
 }
 
 static bool set_key(GenParams *p, const char *text, GError **error)
@@ -375,6 +432,13 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
         gen_free(&gen->base);
         return NULL;
     }
+    if (gen->p.streams > 2 && gen->p.hot && !gen->p.theta) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gen:%s: streams must be 1 or 2 with hot: a hot part and "
+                    "a cold one", text);
+        gen_free(&gen->base);
+        return NULL;
+    }
     gen->units = drive_bytes / 1000 * gen->p.footprint / gen->p.align;
     if (gen->p.align % 512 || gen->p.flush + gen->p.trim > 1000 ||
         gen->units < 64) {
@@ -393,6 +457,9 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
     }
     if (gen->p.theta) {
         zipf_init(&gen->zipf, MIN(gen->units, MAX_RANKS), gen->p.theta);
+        if (gen->p.streams > 1) {
+            rank_streams(gen);
+        }
     }
     return &gen->base;
 }

@@ -3,12 +3,12 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "options.h"
 #include "replay.h"
 #include "../timeline.h"
 
 #include <errno.h>
 #include <locale.h>
-#include <string.h>
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
@@ -78,51 +78,37 @@ static const GOptionEntry entries[] = {
       "and shows what begins in so many (0: all)", "N" },
     { "quiet", 0, 0, G_OPTION_ARG_NONE, &quiet, "no progress", NULL },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list,
-      "schemes, generators and formats", NULL },
+      "schemes, mappings, generators and formats", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
       "TRACE|gen:NAME[,KEY=VALUE...]" },
     { NULL }
 };
 
-static bool in_range(const char *name, int64_t value, int64_t min, int64_t max,
-                     GError **error)
-{
-    if (value >= min && value <= max) {
-        return true;
-    }
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "--%s=%" G_GINT64_FORMAT ": must be from %" G_GINT64_FORMAT
-                " to %" G_GINT64_FORMAT, name, value, min, max);
-    return false;
-}
+static const OptionRange ranges[] = {
+    { "depth", &depth, 1, 65536 },
+    { "speed", &speed, 1, 1000000000 },
+    { "requests", &max_requests, 0, G_MAXINT64 },
+    { "backlog", &backlog, 0, G_MAXINT32 },
+    { "warmup", &warmup, 0, G_MAXINT64 },
+    { "runtime", &runtime_us, 0, G_MAXINT64 / 4000 },
+    { "trace-from", &trace_from_us, 0, G_MAXINT64 / 4000 },
+    { "trace-for", &trace_for_us, 0, G_MAXINT64 / 4000 },
+    { "scale", &scale_bytes, 0, G_MAXINT64 },
+    { "age", &age, 0, 1000 },
+    { "age-overwrite", &age_overwrite, -1, G_MAXUINT32 - 1 },
+    { "seed", &seed, 0, G_MAXINT64 / 4 },
+    { "age-seed", &age_seed, 0, G_MAXINT64 / 4 },
+    { "align", &align, 0, 1 << 20 },
+};
 
 static bool options_from_arguments(ReplayOptions *o, GError **error)
 {
     static const char *const modes[] = { "open", "closed", "think" };
-    size_t i = 0;
+    uint32_t chosen;
 
-    while (i < G_N_ELEMENTS(modes) && strcmp(modes[i], mode ? mode : "open")) {
-        i++;
-    }
-    if (i == G_N_ELEMENTS(modes)) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "--mode=%s: allowed: open, closed, think", mode);
-        return false;
-    }
-    if (!in_range("depth", depth, 1, 65536, error) ||
-        !in_range("speed", speed, 1, 1000000000, error) ||
-        !in_range("requests", max_requests, 0, G_MAXINT64, error) ||
-        !in_range("backlog", backlog, 0, G_MAXINT32, error) ||
-        !in_range("warmup", warmup, 0, G_MAXINT64, error) ||
-        !in_range("runtime", runtime_us, 0, G_MAXINT64 / 4000, error) ||
-        !in_range("trace-from", trace_from_us, 0, G_MAXINT64 / 4000, error) ||
-        !in_range("trace-for", trace_for_us, 0, G_MAXINT64 / 4000, error) ||
-        !in_range("scale", scale_bytes, 0, G_MAXINT64, error) ||
-        !in_range("age", age, 0, 1000, error) ||
-        !in_range("age-overwrite", age_overwrite, -1, G_MAXUINT32 - 1, error) ||
-        !in_range("seed", seed, 0, G_MAXINT64 / 4, error) ||
-        !in_range("age-seed", age_seed, 0, G_MAXINT64 / 4, error) ||
-        !in_range("align", align, 0, 1 << 20, error)) {
+    if (!option_one_of("mode", mode ? mode : "open", modes,
+                       G_N_ELEMENTS(modes), &chosen, error) ||
+        !options_in_range(ranges, G_N_ELEMENTS(ranges), error)) {
         return false;
     }
     if (!trace_path && (trace_from_us || trace_for_us)) {
@@ -137,7 +123,7 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         return false;
     }
     *o = (ReplayOptions) {
-        .mode = i, .depth = depth, .speed_permille = speed,
+        .mode = chosen, .depth = depth, .speed_permille = speed,
         .max_requests = max_requests, .max_in_flight = backlog,
         .warmup_requests = warmup,
         .align_bytes = align, .scale = scale_bytes != 0,
@@ -403,11 +389,12 @@ int main(int argc, char **argv)
     }
     if (list) {
         g_autofree char *schemes = scarp_schemes_text();
+        g_autofree char *mappings = scarp_mappings_text();
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
         /* Not g_print(), which asks the locale for more than ASCII. */
-        printf("%s\n%s\n%s", schemes, generators, formats);
+        printf("%s\n%s\n%s\n%s", schemes, mappings, generators, formats);
         return 0;
     }
     if (!run(&error)) {

@@ -107,6 +107,16 @@ static bool advance(Replay *r, GError **error)
         g_propagate_error(error, problem);
         return false;
     }
+    if (r->has_next && r->next.op == SCARP_OP_WRITE &&
+        r->next.stream >= scarp_drive_streams(r->drive)) {
+        uint32_t streams = scarp_drive_streams(r->drive);
+
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "request %" G_GUINT64_FORMAT ": writes to stream %u; "
+                    "ftl.streams=%u allows 0 to %u", r->result->requests + 1,
+                    r->next.stream, streams, streams - 1);
+        return false;
+    }
     if (r->has_next) {
         fit(r, &r->next);
         scarp_expect(r->drive, r->next.offset_bytes);

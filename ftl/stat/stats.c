@@ -79,6 +79,17 @@ static const ScarpStatField fields[] = {
     { "reconstruction_page_reads", "pages", "read for them" },
     { "reconstruction_refusals", "units", "that met a collection and waited" },
     { "gc_forced_runs", "blocks", "victims collected out of turn" },
+    { "record_writes", "units", "records of deallocations, changed" },
+    { "switch_merges", "merges", "that only erased the old data block" },
+    { "partial_merges", "merges", "that filled a log block up" },
+    { "full_merges", "merges", "that copied into a free block" },
+    { "map_hits", "units", "whose entry of the mapping was in RAM" },
+    { "map_misses", "units", "whose entry was not" },
+    { "map_evictions", "entries", "that left the RAM for others" },
+    { "map_page_reads", "pages", "read to find entries, or to change them" },
+    { "map_page_programs", "pages", "programmed with changed entries" },
+    { "map_written_units", "units", "of the mapping in them" },
+    { "map_ram_bytes", "bytes", "of controller RAM that the mapping needs" },
     { "missed_reads", "commands", "reads that ended after their deadlines" },
     { "missed_writes", "commands", "writes that did" },
     { "missed_others", "commands", "others that did" },
@@ -109,14 +120,34 @@ const ScarpStats *scarp_stats(const ScarpDrive *drive)
     return &drive->stats;
 }
 
+static uint64_t programmed_pages(const ScarpStats *stats)
+{
+    return stats->host_page_programs + stats->gc_page_programs +
+           stats->parity_page_programs + stats->map_page_programs;
+}
+
+uint64_t scarp_media_written_bytes(const ScarpDrive *drive)
+{
+    return programmed_pages(&drive->stats) * drive->geo.units_per_page *
+           drive->geo.unit_bytes;
+}
+
+uint64_t scarp_media_erased_bytes(const ScarpDrive *drive)
+{
+    return drive->stats.erases * drive->geo.units_per_block *
+           drive->geo.unit_bytes;
+}
+
 void scarp_stats_reset(ScarpDrive *drive)
 {
     uint64_t outstanding =
         drive->stats.cmds_accepted - drive->stats.cmds_completed;
     uint64_t mismatches = drive->stats.oob_mismatches;
     uint64_t bad_blocks = drive->stats.bad_blocks;
+    uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    drive->stats.map_ram_bytes = map_ram_bytes;
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
     drive->stats.bad_blocks = bad_blocks;
@@ -128,9 +159,11 @@ void scarp_stats_reset(ScarpDrive *drive)
 void scarp_stat_forget(ScarpDrive *drive)
 {
     uint64_t bad_blocks = drive->stats.bad_blocks;
+    uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
     drive->stats.bad_blocks = bad_blocks;
+    drive->stats.map_ram_bytes = map_ram_bytes;
 }
 
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
@@ -225,9 +258,7 @@ char *scarp_stats_json(const ScarpDrive *drive)
                            scarp_drive_logical_bytes(drive),
                            scarp_geometry_units(&drive->geo) *
                                drive->geo.unit_bytes,
-                           host ? (host + s->gc_page_programs +
-                                   s->parity_page_programs) * 1000 / host
-                                : 0);
+                           host ? programmed_pages(s) * 1000 / host : 0);
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
                                fields[i].name, value[i]);

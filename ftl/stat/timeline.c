@@ -86,13 +86,23 @@ enum { CATEGORY_HOST = 1, CATEGORY_FLASH, CATEGORY_GC };
 static const char *const categories[] = { "host", "flash", "gc" };
 
 /* Event names: a flash command's are 1 + origin * N_KINDS + kind. */
-enum { N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE = 49 };
+enum {
+    N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE, NAME_MERGE,
+};
 static const char *const origins[] = { "host", "GC", "mapping",
                                        "pre-migration", "parity" };
 static const char *const kinds[N_KINDS] = { "read", "program", "erase",
                                             "copyback" };
 static const char *const ops[SCARP_OP__COUNT] = {
     "read", "write", "write zeroes", "deallocate", "flush",
+};
+
+/* Merges: NAME_MERGE + kind. */
+static const char *const merges[] = {
+    [SCARP_MERGE_SWITCH] = "switch merge",
+    [SCARP_MERGE_PARTIAL] = "partial merge",
+    [SCARP_MERGE_FULL] = "full merge",
+    [SCARP_MERGE_ERASE] = "erase of a log",
 };
 
 /* Names of arguments; a cause's is ARG_CAUSE + cause. */
@@ -165,6 +175,11 @@ static void intern_names(ScarpTimeline *t)
     }
     intern(t, INTERNED_EVENT_NAMES, NAME_GC, "GC");
     intern(t, INTERNED_EVENT_NAMES, NAME_PREMIGRATE, "pre-migration");
+    for (unsigned i = SCARP_MERGE_SWITCH;
+         t->drive->desc.mapping >= MAPPING_BLOCK && i < G_N_ELEMENTS(merges);
+         i++) {
+        intern(t, INTERNED_EVENT_NAMES, NAME_MERGE + i, merges[i]);
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(args); i++) {
         intern(t, INTERNED_ANNOTATION_NAMES, i + 1, args[i]);
     }
@@ -371,7 +386,8 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
     arg(t, ARG_BLOCK, run->victim_block);
     arg(t, ARG_MOVED, run->moved_units);
     slice(t, uuid, run->begin_ns, run->end_ns, CATEGORY_GC,
-          run->origin == SCARP_ORIGIN_PREMIGRATE ? NAME_PREMIGRATE : NAME_GC);
+          run->merge ? NAME_MERGE + run->merge
+          : run->origin == SCARP_ORIGIN_PREMIGRATE ? NAME_PREMIGRATE : NAME_GC);
 }
 
 /* ---- Its life ----------------------------------------------------------- */

@@ -240,6 +240,7 @@ static void settle(Array *a)
         }
         array_flusher_run(a);
         array_barrier_run(a);
+        array_discard_run(a);
         backlog_run(a);
     } while (a->n_kicks);
     while (a->done_first) {
@@ -271,6 +272,8 @@ void array_submit(Array *a, ArrayRequest *r)
                r->length_bytes > array_bytes(a) - r->offset_bytes) {
         r->error = EINVAL;
         array_request_end(a, r);
+    } else if (r->op == ARRAY_OP_DISCARD) {
+        array_discard_submit(a, r);
     } else if (a->backlog_first || !request_run(a, r)) {
         append(&a->backlog_first, &a->backlog_last, r);
     }
@@ -293,6 +296,9 @@ void array_io_done(Array *a, ArrayIo *io, int error)
         break;
     case ARRAY_IO_FLUSH:
         array_drive_flushed(a, io->drive, error);
+        break;
+    case ARRAY_IO_DISCARD:
+        array_drive_discarded(a, io->drive, error);
         break;
     }
     settle(a);

@@ -43,6 +43,13 @@ typedef struct {
      * are kept or moved, and only what would happen when is right.
      */
     void *memory;
+    /*
+     * NULL, or array_buffers() of them, zeroes, owned by the caller: a mark is
+     * one more than the number of the page whose data in that buffer of memory
+     * are not on a drive, else 0.  Who keeps marks and memory beyond the end of
+     * the process, however it ends, can write what was acknowledged later.
+     */
+    uint64_t *marks;
 
     /* Keys */
     uint64_t page_bytes;
@@ -81,6 +88,8 @@ bool array_config_parse(ArrayConfig *config, const char *text, char *error);
 bool array_config_check(const ArrayConfig *config, char *error);
 /* Cache and copies of pages that change while they are written. */
 size_t array_memory_bytes(const ArrayConfig *config);
+/* Pages that these are. */
+size_t array_buffers(const ArrayConfig *config);
 
 /* ---- Requests: what the application wants ------------------------------ */
 
@@ -92,6 +101,12 @@ typedef enum {
      * the drives were told to keep them (3.4).
      */
     ARRAY_OP_FLUSH,
+    /*
+     * What the whole pages of the range hold is of no use any more, and the
+     * drives are told so.  Until they are written again they read as zeroes, or
+     * as what was there at any time before, now this and now that.
+     */
+    ARRAY_OP_DISCARD,
 } ArrayOp;
 
 /*
@@ -131,6 +146,7 @@ typedef enum {
     ARRAY_IO_READ,
     ARRAY_IO_WRITE,
     ARRAY_IO_FLUSH, /* what the drive has acknowledged survives a power cut */
+    ARRAY_IO_DISCARD, /* it may keep the range, or make zeroes of it */
 } ArrayIoOp;
 
 /* The array owns it; the adapter has it from issue() to array_io_done(). */
@@ -140,7 +156,7 @@ struct ArrayIo {
     uint32_t drive;
     uint32_t slot; /* below ArrayConfig.slots, one I/O at a time */
     uint64_t offset_bytes; /* on the drive */
-    uint32_t length_bytes; /* 0: flush */
+    uint64_t length_bytes; /* 0: flush; of pages one, but for discards */
     void *data; /* unchanged until the end; NULL without memory */
     void *opaque; /* the adapter's */
 

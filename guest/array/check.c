@@ -107,11 +107,39 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
     if (length != d->high_length) {
         return FAIL(why, "drive %" PRIu32 ": the queue's length", drive);
     }
-    if ((d->free_slots && (d->high_first != NONE || d->flush_wanted)) ||
+    if ((d->free_slots && (d->high_first != NONE || d->flush_wanted ||
+                           d->discard_bytes)) ||
         (d->free_slots > a->config.reserved_slots && d->low_first != NONE)) {
         return FAIL(why, "drive %" PRIu32 ": idle beside work", drive);
     }
     return true;
+}
+
+/* Whose data are in the buffer and on no drive: as a mark. */
+static uint64_t mark_of(const Array *a, uint32_t page, uint32_t buffer)
+{
+    const Page *p = &a->pages[page];
+    bool unclean = a->flags[page] & (PAGE_DIRTY | PAGE_WRITING);
+
+    return unclean && p->buffer == buffer ? a->numbers[page] + 1 : 0;
+}
+
+static bool check_marks(const Array *a, char *why)
+{
+    uint64_t marked = 0;
+
+    for (uint32_t i = 0; a->config.marks && i < array_buffers(&a->config); i++) {
+        marked += a->config.marks[i] != 0;
+    }
+    for (uint32_t i = 0; a->config.marks && i < a->n_cached; i++) {
+        uint32_t buffer = a->pages[i].buffer;
+
+        if (a->config.marks[buffer] != mark_of(a, i, buffer)) {
+            return FAIL(why, "page %" PRIu32 ": a wrong mark", i);
+        }
+        marked -= a->config.marks[buffer] != 0;
+    }
+    return marked ? FAIL(why, "a mark of no page") : true;
 }
 
 /* Each buffer has one owner; returns the low-priority I/O under way. */
@@ -170,7 +198,7 @@ bool array_check(const Array *a, char *why)
             return false;
         }
     }
-    if (!check_buffers(a, &low, why)) {
+    if (!check_marks(a, why) || !check_buffers(a, &low, why)) {
         return false;
     }
     for (uint32_t i = 0; i < a->n_cached; i++) {

@@ -12,17 +12,41 @@ void array_entry_free(Array *a, uint32_t entry)
     a->entry_free = entry;
 }
 
-/* The most urgent page that may be asked for and would not be discarded. */
-static uint32_t choose(const Array *a, uint32_t set)
-{
-    uint32_t best = array_nearest(a, set, PAGE_DIRTY | PAGE_HIGH |
-                                              PAGE_WRITING | PAGE_FAILED |
-                                              PAGE_ASKED, PAGE_DIRTY);
+/* Pages of a set that may be asked for, and how far the hand is from each. */
+typedef struct {
+    uint32_t n;
+    uint32_t far[ARRAY_MAX_SET_PAGES];
+    bool open[ARRAY_MAX_SET_PAGES];
+} View;
 
-    if (best != NONE && array_flush_score(a, best) < a->config.stale_score) {
-        return NONE;
+static void look(const Array *a, uint32_t set, View *v)
+{
+    const uint8_t mask = PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING | PAGE_FAILED |
+                         PAGE_ASKED;
+    const uint8_t *flags = a->flags + set_first(a, set);
+
+    v->n = a->config.set_pages;
+    array_distances(a, set, v->far);
+    for (uint32_t i = 0; i < v->n; i++) {
+        v->open[i] = (flags[i] & mask) == PAGE_DIRTY;
     }
-    return best;
+}
+
+/* The most urgent page that would not be discarded at once, or NONE. */
+static uint32_t choose(const View *v, uint64_t stale_score)
+{
+    uint32_t best = NONE, least = UINT32_MAX, score = 0;
+
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (v->open[i] && v->far[i] < least) {
+            best = i;
+            least = v->far[i];
+        }
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        score += v->far[i] > least; /* as array_flush_score() */
+    }
+    return score < stale_score ? NONE : best;
 }
 
 static void ask(Array *a, uint32_t page)
@@ -45,13 +69,18 @@ static void ask(Array *a, uint32_t page)
 /* A few pages of the set; when it has more, it goes to the end of the FIFO. */
 static void visit(Array *a, uint32_t set)
 {
+    uint64_t stale = a->config.stale_score;
     Set *s = &a->sets[set];
-    uint32_t page = choose(a, set);
+    uint32_t page;
+    View v;
 
+    look(a, set, &v);
+    page = choose(&v, stale);
     for (uint64_t n = a->config.flush_batch;
          page != NONE && n && a->flushes_pending < a->flushes_max; n--) {
-        ask(a, page);
-        page = choose(a, set);
+        ask(a, set_first(a, set) + page);
+        v.open[page] = false;
+        page = choose(&v, stale);
     }
     if (page == NONE) {
         return;

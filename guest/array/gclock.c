@@ -35,6 +35,15 @@ uint32_t array_distance(const Array *a, uint32_t page)
     return distance(a, a->sets[a->pages[page].set].hand, page);
 }
 
+void array_distances(const Array *a, uint32_t set, uint32_t *far)
+{
+    uint32_t first = set_first(a, set), hand = a->sets[set].hand;
+
+    for (uint32_t i = 0; i < a->config.set_pages; i++) {
+        far[i] = distance(a, hand, first + i);
+    }
+}
+
 uint32_t array_flush_score(const Array *a, uint32_t page)
 {
     uint32_t set = a->pages[page].set, first = set_first(a, set);

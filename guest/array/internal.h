@@ -8,6 +8,7 @@
  *   queue.c    the drives' queues and slots
  *   flusher.c  the FIFO of sets, the number of pending flush requests
  *   barrier.c  epochs, pending flushes
+ *   discard.c  pending discards
  *   array.c    requests, parts, and the order in which all this runs
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -79,6 +80,7 @@ typedef struct {
     bool flush_wanted; /* a flush command is to be issued */
     bool lost;         /* could not keep what it had acknowledged */
     uint32_t flush_tries;
+    uint64_t discard_at, discard_bytes; /* to be issued; 0 bytes: nothing */
     bool kicked;       /* is in Array.kicks */
 } Drive;
 
@@ -123,6 +125,10 @@ struct Array {
     ArrayRequest *settling; /* the last one that drives are flushed for */
     uint32_t drives_owed;   /* flush commands that it waits for */
 
+    /* discard.c */
+    ArrayRequest *discard_first, *discard_last; /* the first is under way */
+    uint32_t discards_owed; /* drives that it waits for */
+
     /* array.c */
     Part *parts;
     uint32_t part_free, n_parts;
@@ -137,6 +143,8 @@ struct Array {
 
 /* Where a page of the array lies. */
 uint32_t array_map(const Array *a, uint64_t number, uint64_t *offset_bytes);
+/* Pages of the drive that lie before this page of the array. */
+uint64_t array_map_before(const Array *a, uint64_t number, uint32_t drive);
 
 /* ---- gclock.c ---------------------------------------------------------- */
 
@@ -148,6 +156,8 @@ static inline uint32_t set_first(const Array *a, uint32_t set)
 void array_hit(Array *a, uint32_t page);
 /* Section 3.3.1; unique in a set, small when the page goes soon. */
 uint32_t array_distance(const Array *a, uint32_t page);
+/* Of all pages of a set. */
+void array_distances(const Array *a, uint32_t set, uint32_t *far);
 /* 0 (stays longest) to set_pages - 1 (goes next). */
 uint32_t array_flush_score(const Array *a, uint32_t page);
 /* Of the pages whose flags under mask are value, the one that goes first. */
@@ -183,6 +193,8 @@ static inline bool page_listed(const Array *a, uint32_t page)
 /* Before its contents change: a write under way keeps the old ones. */
 void array_page_unshare(Array *a, uint32_t page, bool whole);
 void array_page_dirtied(Array *a, uint32_t page);
+/* Nobody wants its contents any more; nothing is under way with it. */
+void array_page_forget(Array *a, uint32_t page);
 /* To the high-priority queue; it is listed. */
 void array_page_write_soon(Array *a, uint32_t page);
 /* It goes to its drive now. */
@@ -220,6 +232,12 @@ void array_barrier_fail(Array *a, uint64_t epoch);
 uint64_t array_barrier_epoch(const Array *a);
 void array_barrier_run(Array *a);
 void array_drive_flushed(Array *a, uint32_t drive, int error);
+
+/* ---- discard.c --------------------------------------------------------- */
+
+void array_discard_submit(Array *a, ArrayRequest *request);
+void array_discard_run(Array *a);
+void array_drive_discarded(Array *a, uint32_t drive, int error);
 
 /* ---- array.c ----------------------------------------------------------- */
 

@@ -195,7 +195,12 @@ bool array_config_check(const ArrayConfig *c, char *error)
     return true;
 }
 
+size_t array_buffers(const ArrayConfig *c)
+{
+    return cached_pages(c) + c->slots * c->n_drives;
+}
+
 size_t array_memory_bytes(const ArrayConfig *c)
 {
-    return (cached_pages(c) + c->slots * c->n_drives) * c->page_bytes;
+    return array_buffers(c) * c->page_bytes;
 }

@@ -66,7 +66,11 @@ static void issue(Array *a, uint32_t drive, ArrayIoOp op, uint32_t page,
     io->op = op;
     io->low = low;
     io->page = page;
-    if (op == ARRAY_IO_FLUSH) {
+    if (op == ARRAY_IO_DISCARD) {
+        io->offset_bytes = d->discard_at;
+        io->length_bytes = d->discard_bytes;
+        io->data = NULL;
+    } else if (op == ARRAY_IO_FLUSH) {
         io->offset_bytes = 0;
         io->length_bytes = 0;
         io->data = NULL;
@@ -135,6 +139,9 @@ void array_drive_run(Array *a, uint32_t drive)
             d->unflushed = false;
             a->stats.drive_flushes++;
             issue(a, drive, ARRAY_IO_FLUSH, NONE, false);
+        } else if (d->discard_bytes) {
+            issue(a, drive, ARRAY_IO_DISCARD, NONE, false);
+            d->discard_bytes = 0;
         } else if (d->high_first != NONE) {
             issue_high(a, drive);
         } else if (d->low_first != NONE &&

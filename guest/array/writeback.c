@@ -44,6 +44,16 @@ static void list_remove(Array *a, uint32_t page)
         p->dirty_prev;
 }
 
+/* ---- Marks ------------------------------------------------------------- */
+
+/* In this order for who looks after the process was killed in between. */
+static void mark(Array *a, uint32_t buffer, uint64_t value)
+{
+    if (a->config.marks) {
+        __atomic_store_n(&a->config.marks[buffer], value, __ATOMIC_RELEASE);
+    }
+}
+
 /* ---- Becoming dirty ---------------------------------------------------- */
 
 void array_page_unshare(Array *a, uint32_t page, bool whole)
@@ -73,6 +83,10 @@ void array_page_dirtied(Array *a, uint32_t page)
         a->flags[page] &= ~PAGE_FAILED;
         p->tries = 0;
     }
+    mark(a, p->buffer, a->numbers[page] + 1);
+    if (p->io && p->io->buffer != p->buffer) {
+        mark(a, p->io->buffer, 0); /* what is under way is older */
+    }
     if (!(a->flags[page] & PAGE_DIRTY)) {
         a->flags[page] |= PAGE_DIRTY;
         p->epoch = a->epoch;
@@ -83,6 +97,23 @@ void array_page_dirtied(Array *a, uint32_t page)
         }
     }
     array_flusher_consider(a, p->set);
+}
+
+void array_page_forget(Array *a, uint32_t page)
+{
+    Page *p = &a->pages[page];
+
+    if (a->flags[page] & PAGE_DIRTY) {
+        list_remove(a, page);
+        array_epoch_paid(a, p->epoch);
+        a->sets[p->set].unclean--;
+    }
+    mark(a, p->buffer, 0);
+    p->flush = NONE; /* where a request is still queued, it is stale now */
+    p->tries = 0;
+    a->hits[page] = 0;
+    a->flags[page] = 0;
+    a->numbers[page] = NO_NUMBER;
 }
 
 /* ---- Being written ----------------------------------------------------- */
@@ -159,6 +190,7 @@ void array_write_done(Array *a, ArrayIo *io, int error)
             array_flusher_consider(a, p->set);
         } else {
             a->sets[p->set].unclean--;
+            mark(a, p->buffer, 0);
         }
     }
     if (io->low) {

@@ -6,17 +6,12 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import NoReturn
 
-from scarplib.errors import UserError, integer
+from scarplib.errors import Parser, UserError, integer
+from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.paths import DEVICES, FIO_JOBS
 
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see {self.prog} --help)")
 
 
 def _schemes(text: str) -> list[str]:
@@ -103,6 +98,14 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
         help="keys of the description to change, e.g. gc.trigger_free_blocks=4",
     )
     parser.add_argument(
+        "--handles",
+        type=integer("--handles", 0, 255),
+        default=0,
+        metavar="N",
+        help="reclaim unit handles that the guest may place its writes by (FDP), at most "
+        "ftl.streams; 0: no FDP (default: 0)",
+    )
+    parser.add_argument(
         "--age",
         type=integer("--age", 0, 1000),
         default=900,
@@ -128,13 +131,56 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
     )
 
 
+def _layouts(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in LAYOUTS:
+            raise UserError(f"--over: '{name}': allowed: {', '.join(LAYOUTS)}")
+        if names.count(name) > 1:
+            raise UserError(f"--over: '{name}' is named twice")
+    return names
+
+
+def _add_drives_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drives",
+        type=integer("--drives", 1, 24),
+        metavar="N",
+        help="run on N drives of one guest, in several layouts (docs/array.md); then --schemes is "
+        "baseline and --job is fio-jobs/drives.fio unless given",
+    )
+    parser.add_argument(
+        "--over",
+        type=_layouts,
+        metavar="A,B,…",
+        help=f"with --drives: of {', '.join(LAYOUTS)} (default: {','.join(USUAL)})",
+    )
+    parser.add_argument(
+        "--keys", metavar="KEY=VALUE,…", help="with --drives: the array's keys (docs/array.md)"
+    )
+    parser.add_argument(
+        "--depth",
+        type=integer("--depth", 1, 1024),
+        metavar="N",
+        help="with --drives: SCARP_DEPTH of the job, for a drive (default: 32)",
+    )
+    parser.add_argument(
+        "--requests",
+        type=integer("--requests", 1, 10**9),
+        metavar="N",
+        help="with --drives: SCARP_IOS of the job, for a drive (default: 20000)",
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """All commands with their options; a wrong one is a UserError."""
-    parser = _Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
+    parser = Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run the demonstration: a fio job, two schemes")
     _add_compare_options(run, "demo", ["baseline", "ideal"], "demo")
+    _add_drives_options(run)
+    run.set_defaults(schemes=None, job=None)
 
     compare = commands.add_parser("compare", help="run a fio job under several schemes")
     _add_compare_options(
@@ -196,8 +242,9 @@ def parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench-guest", help="guest I/Os per wall second, against null-co")
     bench.add_argument("--rounds", type=integer("--rounds", 1, 100), default=5, metavar="N")
 
-    # For the list only: main() hands its arguments to the program untouched.
+    # For the list only: main() hands on their arguments untouched.
     commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
+    commands.add_parser("array", help="the SSD array on simulated drives, without a guest")
 
     rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
     rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")
@@ -207,7 +254,9 @@ def parser() -> argparse.ArgumentParser:
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    reproduce.add_argument("paper", choices=("hpdc18", "paragc", "pregc", "all", "small"))
+    reproduce.add_argument(
+        "paper", choices=("hpdc18", "paragc", "pregc", "mappings", "all", "small")
+    )
     reproduce.add_argument(
         "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
     )

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from scarplib import arguments
 from scarplib.errors import UserError
-from scarplib.paths import SCRIPTS
+from scarplib.guest.layouts import USUAL
+from scarplib.paths import FIO_JOBS, SCRIPTS
 
 # Each function imports what it needs itself: `--help` and wrong arguments need none of it.
 
@@ -20,9 +21,11 @@ def main(argv: list[str] | None = None) -> int:
     """The exit status; errors of the user's are one line."""
     try:
         given = sys.argv[1:] if argv is None else argv
+        # Their options are the programs' own, which this parser must not read.
         if given[:1] == ["replay"]:
-            # Its options are the program's own, which argparse must not read.
             return _replay(given[1:])
+        if given[:1] == ["array"]:
+            return _array(given[1:])
         options = arguments.parser().parse_args(given)
         return COMMANDS.get(options.command, _develop)(options)
     except UserError as error:
@@ -39,6 +42,12 @@ def _replay(given: list[str]) -> int:
     return replay.main(given)
 
 
+def _array(given: list[str]) -> int:
+    from scarplib.experiments import array
+
+    return array.main(given)
+
+
 def _schemes(_: argparse.Namespace) -> int:
     return _replay(["--list"])
 
@@ -53,24 +62,40 @@ def _run(options: argparse.Namespace) -> int:
         from scarplib.experiments import compare_papers
 
         return compare_papers.papers(options.paper, options.jobs)
-    return run.run(
-        run.Settings(
-            job=options.job,
-            device=options.device or (None if options.image else options.default_device),
-            schemes=options.schemes,
-            age=options.age,
-            seed=options.seed,
-            smp=options.smp,
-            cpu_shift=options.cpu_shift,
-            overrides=options.set,
-            image=options.image,
-            overwrite=options.overwrite,
-            parallel=options.jobs,
-            out=options.out,
-            cpu_limit=options.cpu_limit,
-            kind=options.command,
-        )
+    several = getattr(options, "drives", None)
+    if several and options.image:
+        raise UserError("--drives: excludes --image, which is of one drive")
+    if several and options.handles:
+        raise UserError("--handles: excludes --drives, each of which has one")
+    if not several:
+        for name in ("over", "keys", "depth", "requests"):
+            if getattr(options, name, None) is not None:
+                raise UserError(f"--{name}: needs --drives")
+    settings = run.Settings(
+        job=options.job or FIO_JOBS / ("drives.fio" if several else "demo.fio"),
+        device=options.device or (None if options.image else options.default_device),
+        schemes=options.schemes or (["baseline"] if several else ["baseline", "ideal"]),
+        age=options.age,
+        seed=options.seed,
+        smp=options.smp,
+        cpu_shift=options.cpu_shift,
+        overrides=options.set,
+        handles=options.handles,
+        image=options.image,
+        overwrite=options.overwrite,
+        parallel=options.jobs,
+        out=options.out,
+        cpu_limit=options.cpu_limit,
+        kind=options.command,
     )
+    if not several:
+        return run.run(settings)
+    from scarplib.experiments import run_drives
+
+    given = {name: getattr(options, name) for name in ("keys", "depth", "requests")}
+    given = {name: value for name, value in given.items() if value is not None}
+    layouts = options.over or list(USUAL)
+    return run_drives.main(settings, run_drives.Over(options.drives, layouts, **given))
 
 
 def _shell(options: argparse.Namespace) -> int:

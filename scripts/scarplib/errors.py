@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
+from typing import NoReturn
 
 
 class UserError(Exception):
@@ -23,3 +25,11 @@ def integer(key: str, low: int, high: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong arguments are the user's errors."""
+
+    def error(self, message: str) -> NoReturn:
+        """One line, as all of them."""
+        raise UserError(f"{message} (see {self.prog} --help)")

@@ -20,6 +20,7 @@ typedef struct {
     ArrayConfig config;
     uint64_t drive_bytes;
     void *memory;
+    uint64_t *marks;
     unsigned char **disks; /* what a power cut leaves, and a reader sees */
     GPtrArray *ios;        /* ArrayIo under way, in the order of issue */
     GPtrArray *done;       /* ArrayRequest, in the order of their ends */
@@ -70,6 +71,8 @@ static inline void rig_init(Rig *rig, uint32_t drives, uint64_t drive_pages,
     g_assert_true(array_config_check(&rig->config, error));
     rig->memory = g_malloc0(array_memory_bytes(&rig->config));
     rig->config.memory = rig->memory;
+    rig->marks = g_new0(uint64_t, array_buffers(&rig->config));
+    rig->config.marks = rig->marks;
     rig->disks = g_new(unsigned char *, drives);
     for (uint32_t i = 0; i < drives; i++) {
         rig->disks[i] = g_malloc0(rig->drive_bytes);
@@ -89,6 +92,7 @@ static inline void rig_clear(Rig *rig)
     }
     g_free(rig->disks);
     g_free(rig->memory);
+    g_free(rig->marks);
     g_ptr_array_free(rig->ios, TRUE);
     g_ptr_array_free(rig->done, TRUE);
 }
@@ -112,6 +116,8 @@ static inline void rig_end_torn(Rig *rig, ArrayIo *io, int error,
         memcpy(disk, io->data, error ? torn * 512 : io->length_bytes);
     } else if (io->op == ARRAY_IO_READ && !error) {
         memcpy(io->data, disk, io->length_bytes);
+    } else if (io->op == ARRAY_IO_DISCARD && !error) {
+        memset(disk, 0, io->length_bytes);
     }
     array_io_done(rig->array, io, error);
     rig_check(rig);

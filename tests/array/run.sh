@@ -53,7 +53,7 @@ for test in "$top"/tests/array/test-*.c; do
 done
 
 # On io_uring, where there is one; its threads are watched as well.
-uring="$top/tests/array/uring/test-uring.c $top/guest/array/uring/uring.c $top/guest/array/uring/drives.c"
+uring="$top/tests/array/uring/test-uring.c $top/guest/array/uring/uring.c $top/guest/array/uring/keep.c $top/guest/array/uring/drives.c"
 for kind in address thread; do
     if ! pkg-config --exists liburing; then
         skip "uring-$kind" "liburing-dev is not installed"

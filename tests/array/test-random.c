@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
     uint64_t writes[8];
     uint32_t n;
+    bool loose; /* discarded: these, zeroes, or anything older */
 } State;
 
 typedef struct {
@@ -76,6 +77,19 @@ static void drive_flush(World *w, uint32_t drive)
     }
 }
 
+/* A drive heeds a discard, or does not; nothing says when. */
+static void drive_discard(World *w, const ArrayIo *io)
+{
+    for (uint64_t i = 0; i < io->length_bytes / SECTOR; i++) {
+        uint64_t sector = io->offset_bytes / SECTOR + i;
+
+        if (g_rand_boolean(w->rand)) {
+            memset((char *)w->caches[io->drive] + sector * SECTOR, 0, SECTOR);
+            w->in_cache[io->drive][sector] = true;
+        }
+    }
+}
+
 /* End one of the I/O under way, which may go wrong. */
 static void end_one(World *w, ArrayIo *io, bool may_fail)
 {
@@ -102,6 +116,9 @@ static void end_one(World *w, ArrayIo *io, bool may_fail)
         fails = false;
         drive_flush(w, io->drive);
         break;
+    case ARRAY_IO_DISCARD:
+        drive_discard(w, io);
+        break;
     }
     array_io_done(w->rig.array, io, fails ? EIO : 0);
     rig_check(&w->rig);
@@ -115,7 +132,8 @@ static void assert_grain(const World *w, const Grain *grain, uint64_t at)
 
     g_assert_cmpuint(grain->address, ==, grain->write ? at + 1 : 0);
     for (uint32_t i = 0; i < state->n; i++) {
-        if (grain->write == state->writes[i]) {
+        if (grain->write == state->writes[i] ||
+            (state->loose && grain->write < state->writes[i])) {
             return;
         }
     }
@@ -127,6 +145,7 @@ static void known(State *state, uint64_t write)
 {
     state->writes[0] = write;
     state->n = 1;
+    state->loose = false;
 }
 
 /* The oldest that may be there. */
@@ -157,7 +176,9 @@ static void op_ended(World *w, Op *op)
         w->busy[at] = false;
         if (r->op == ARRAY_OP_READ && !r->error) {
             assert_grain(w, &op->grains[i], at);
-            known(&w->states[at], op->grains[i].write);
+            if (!w->states[at].loose) {
+                known(&w->states[at], op->grains[i].write);
+            }
         } else if (r->op == ARRAY_OP_WRITE && !r->error) {
             known(&w->states[at], op->grains[i].write);
         } else if (r->op == ARRAY_OP_WRITE) {
@@ -187,6 +208,30 @@ static void take_done(World *w)
 
         g_ptr_array_remove_index(w->rig.done, 0);
         op_ended(w, op);
+    }
+}
+
+/* From its submission on the pages may hold zeroes, as if never written. */
+static void discarded(World *w, uint64_t first, uint64_t n)
+{
+    uint64_t page = PAGE / GRAIN, end = (first + n) / page * page;
+
+    for (uint64_t i = (first + page - 1) / page * page; i < end; i++) {
+        State *state = &w->states[i];
+
+        g_assert_cmpuint(state->n, <, G_N_ELEMENTS(state->writes));
+        if (least(state)) {
+            state->writes[state->n++] = 0;
+        }
+        state->loose = true;
+        w->kept[i] = 0;
+        for (guint k = 0; k < w->ops->len; k++) {
+            Op *op = w->ops->pdata[k];
+
+            if (op->kept) {
+                op->kept[i] = 0;
+            }
+        }
     }
 }
 
@@ -227,6 +272,9 @@ static void submit(World *w, ArrayOp kind, uint64_t first, uint64_t n,
         .op = kind, .fua = fua, .offset_bytes = first * GRAIN,
         .length_bytes = n * GRAIN, .data = op->grains,
     };
+    if (kind == ARRAY_OP_DISCARD) {
+        discarded(w, first, n);
+    }
     g_ptr_array_add(w->ops, op);
     array_submit(w->rig.array, &op->request);
     rig_check(&w->rig);
@@ -260,8 +308,10 @@ static void random_request(World *w)
     }
     if (what < 3) {
         submit(w, ARRAY_OP_FLUSH, 0, 0, false);
+    } else if (what < 6) {
+        submit(w, ARRAY_OP_DISCARD, first, n, false);
     } else if (what < 60) {
-        submit(w, ARRAY_OP_WRITE, first, n, what < 5);
+        submit(w, ARRAY_OP_WRITE, first, n, what < 8);
     } else {
         submit(w, ARRAY_OP_READ, first, n, false);
     }
@@ -315,6 +365,41 @@ static void assert_all_there(World *w)
 }
 
 /*
+ * The process is killed, the drives go on: what the marks say is written to
+ * them, and then all that was acknowledged is there.
+ */
+static void assert_killed(World *w)
+{
+    const Rig *rig = &w->rig;
+
+    for (guint i = 0; i < rig->ios->len; i++) {
+        const ArrayIo *io = rig->ios->pdata[i];
+
+        if (io->op == ARRAY_IO_WRITE && g_rand_boolean(w->rand)) {
+            drive_write(w, io, io->length_bytes / SECTOR);
+        }
+    }
+    for (uint32_t drive = 0; drive < rig->config.n_drives; drive++) {
+        drive_flush(w, drive);
+    }
+    for (size_t i = 0; i < array_buffers(&rig->config); i++) {
+        if (rig->marks[i]) {
+            uint64_t offset;
+            uint32_t drive = array_map(rig->array, rig->marks[i] - 1, &offset);
+
+            memcpy(rig->disks[drive] + offset, (char *)rig->memory + i * PAGE,
+                   PAGE);
+        }
+    }
+    for (uint64_t i = 0; i < w->n_grains; i++) {
+        /* A request that is outstanding on it will be sent again. */
+        if (!w->busy[i]) {
+            assert_grain(w, on_disk(w, i), i);
+        }
+    }
+}
+
+/*
  * Power is cut: of each sector in a drive's cache, and of each I/O under way,
  * what the dice say.  What a flush covered must be there, or newer.
  */
@@ -350,7 +435,7 @@ typedef struct {
     uint32_t drives;
     uint64_t drive_pages;
     unsigned error_permille;
-    bool stalls, power_cut;
+    bool stalls, power_cut, killed;
     unsigned runs, steps;
 } Setting;
 
@@ -419,7 +504,9 @@ static void run(const Setting *s, guint32 seed)
             random_end(&w);
         }
     }
-    if (s->power_cut) {
+    if (s->killed) {
+        assert_killed(&w);
+    } else if (s->power_cut) {
         assert_power_cut(&w);
     } else {
         end_all(&w);
@@ -440,19 +527,22 @@ static void test_random(gconstpointer data)
 }
 
 static const Setting settings[] = {
-    { "cache_bytes=196608", 3, 64, 0, true, false, 10, 3000 },
-    { "cache_bytes=196608", 3, 64, 0, true, true, 40, 800 },
-    { "cache_bytes=196608", 3, 64, 60, true, false, 10, 3000 },
-    { "cache_bytes=196608", 3, 64, 60, true, true, 40, 800 },
+    { "cache_bytes=196608", 3, 64, 0, true, false, false, 10, 3000 },
+    { "cache_bytes=196608", 3, 64, 0, true, true, false, 40, 800 },
+    { "cache_bytes=196608", 3, 64, 60, true, false, false, 10, 3000 },
+    { "cache_bytes=196608", 3, 64, 60, true, true, false, 40, 800 },
     { "cache_bytes=49152,slots=3,reserved_slots=1,max_flushes=2", 2, 64, 60,
-      true, true, 40, 800 },
-    { "cache_bytes=196608,flusher=0", 3, 64, 60, true, true, 20, 800 },
-    { "cache_bytes=196608,clean_first=0", 3, 64, 60, true, true, 20, 800 },
+      true, true, false, 40, 800 },
+    { "cache_bytes=196608,flusher=0", 3, 64, 60, true, true, false, 20, 800 },
+    { "cache_bytes=196608,clean_first=0", 3, 64, 60, true, true, false, 20, 800 },
     { "cache_bytes=4096,set_pages=1,dirty_pages=0,stale_score=0,"
-      "flush_batch=1", 2, 32, 30, false, true, 20, 800 },
+      "flush_batch=1", 2, 32, 30, false, true, false, 20, 800 },
     { "cache_bytes=131072,set_pages=16,dirty_pages=3,stale_score=9,retries=0,"
-      "stripe_bytes=16384", 5, 32, 200, true, true, 40, 800 },
-    { "cache_bytes=4194304", 4, 128, 100, true, true, 5, 4000 },
+      "stripe_bytes=16384", 5, 32, 200, true, true, false, 40, 800 },
+    { "cache_bytes=4194304", 4, 128, 100, true, true, false, 5, 4000 },
+    { "cache_bytes=196608", 3, 64, 0, true, false, true, 40, 800 },
+    { "cache_bytes=49152,slots=3,reserved_slots=1,max_flushes=2", 2, 64, 60,
+      true, false, true, 40, 800 },
 };
 
 int main(int argc, char **argv)

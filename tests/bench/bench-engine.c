@@ -62,7 +62,8 @@ static double calibrate(void)
 static uint64_t transactions(const ScarpStats *s)
 {
     return s->host_page_reads + s->host_page_programs + s->gc_page_reads +
-           s->gc_page_programs + s->erases;
+           s->gc_page_programs + s->map_page_reads + s->map_page_programs +
+           s->erases;
 }
 
 typedef struct {
@@ -153,8 +154,9 @@ int main(int argc, char **argv)
 
     if (argc == 2 && !strcmp(argv[1], "list")) {
         g_autofree char *schemes = scarp_schemes_text();
+        g_autofree char *mappings = scarp_mappings_text();
 
-        g_print("%s", schemes);
+        g_print("%s\n%s", schemes, mappings);
         return 0;
     }
     g_print("calibration loads/s %.0f\n", calibrate());

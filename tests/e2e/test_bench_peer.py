@@ -170,10 +170,11 @@ class Named(unittest.TestCase):
                 self.assertIn(words, said)
 
     def test_make_hands_it_over(self) -> None:
+        ours = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
         done = subprocess.run(
             ["make", "--no-print-directory", "-n", "bench", "PEER=/some/MQSim", "ROUNDS=2"],
             # Run by `make test`, it would take that one's options and be a recursive make.
-            env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")},
+            env={k: v for k, v in os.environ.items() if k not in ours},
             cwd=ROOT, capture_output=True, text=True, check=True,
         )  # fmt: skip
         self.assertEqual(

@@ -52,7 +52,7 @@ class Flow(unittest.TestCase):
         self.aged: list[tuple[int, int | None]] = []
         self.patch(run, "prepare", lambda: (qemu, image))
         self.patch(run, "check_drive", lambda *arguments: self.checked.append(arguments[2]))
-        self.patch(run, "_aged", self.ager)
+        self.patch(run, "aged", self.ager)
         self.patch(run, "draw", lambda _: None)
         self.patch(run, "run_job", self.guest)
 
@@ -251,6 +251,9 @@ class Task(unittest.TestCase):
         places = [text.index(word) for word in order]
         self.assertEqual(places, sorted(places))
         self.assertNotIn("nvme", task_text(-2, flash=False))
+        # A guest without handles gets the task that it always got.
+        self.assertNotIn("SCARP_NG", text)
+        self.assertIn("export SCARP_NG=/dev/ng", task_text(-2, 900, placed=True))
 
     def test_the_jobs_range_is_what_the_image_holds(self) -> None:
         text = task_text(-2, start=image_file.DriveImage(16384, 5 * 16384))

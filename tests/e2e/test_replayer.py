@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.build import replayer  # noqa: E402
+from scarplib.device_logs import command_log  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 
@@ -317,6 +318,57 @@ class Memory(Case):
                 path.unlink()
             with self.subTest(suffix, peaks=peaks):
                 self.assertLess(peaks[1], peaks[0] + 1024)
+
+
+class Streams(Case):
+    """A write names a stream of the drive: in a trace, in a generator, in a command log."""
+
+    TRACE = (
+        "1000,host,0,Write,0,4096,0,1\n2000,host,0,Read,0,4096,0,7\n"
+        "3000,host,0,Write,4096,4096,0\n4000,host,0,Write,8192,4096,0,2\n"
+    )
+
+    def streams_of_writes(self, log: Path) -> list[int]:
+        rows = command_log.read_commands(log)
+        return [rows.stream[index] for index in rows.indices(1)]
+
+    def test_trace(self) -> None:
+        trace, log, again = (self.folder / name for name in ("trace.csv", "cmd.bin", "again.bin"))
+        trace.write_text(self.TRACE)
+        self.result("-o", "ftl.streams=3", "--cmd-log", log, trace)
+        self.assertEqual(self.streams_of_writes(log), [1, 0, 2])
+        self.result("-o", "ftl.streams=3", "--cmd-log", again, log)
+        self.assertEqual(self.streams_of_writes(again), [1, 0, 2])
+        for path, number in ((trace, 4), (log, 4)):
+            says = f"request {number}: writes to stream 2; ftl.streams=2 allows 0 to 1"
+            self.fails("-o", "ftl.streams=2", path, words=(says,))
+        for bad in ("x", "-1", "65536"):
+            trace.write_text(self.TRACE + f"5000,host,0,Write,0,4096,0,{bad}\n")
+            self.fails("-o", "ftl.streams=8", "-f", "msr", trace, words=("trace.csv:5: ", "stream"))
+
+    def test_generator(self) -> None:
+        self.fails("gen:uniform,streams=2", words=("stream 1", "ftl.streams=1 allows 0 to 0"))
+        self.fails("gen:uniform,streams=0", words=("streams=0", "from 1 to"))
+        self.fails("gen:hot-cold,streams=3", words=("streams must be 1 or 2 with hot",))
+
+    def amplification(self, workload: str) -> int:
+        out = self.result(
+            *("-o", "ftl.streams=2", "-o", "ftl.over_provisioning_permille=250"),
+            *("-o", "geometry.blocks_per_plane=72", "-o", "geometry.pages_per_block=64"),
+            *("--age", 900, "-m", "closed", "-q", 32, "--warmup", 100_000, workload),
+        )
+        # Programs of the warm-up's last writes may be counted, of those that were waiting.
+        self.assertLess(abs(out["stats"]["host_page_programs"] - 100_000), 100)
+        milli: int = out["stats"]["write_amplification_milli"]
+        return milli
+
+    def test_separation(self) -> None:
+        """The same requests: with the hot ones in blocks of their own, collections copy less."""
+        for preset in ("hot-cold,hot=100,hot_share=900", "zipf,write=1000"):
+            workload = f"gen:{preset},requests=200000,streams="
+            mixed, apart = (self.amplification(f"{workload}{n}") for n in (1, 2))
+            with self.subTest(preset, mixed=mixed, apart=apart):
+                self.assertLess(apart, mixed * 0.95)
 
 
 if __name__ == "__main__":

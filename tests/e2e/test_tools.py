@@ -69,6 +69,12 @@ class Arguments(unittest.TestCase):
             (("run", "--schemes", "ideal,ideal"), "--schemes", "twice"),
             (("run", "--set", "gc=4"), "--set", "group.key=value"),
             (("run", "--what"), "--what"),
+            (("run", "--handles", "-1"), "--handles"),
+            (
+                ("run", "--job", str(ROOT / "fio-jobs" / "placement.fio")),
+                "${SCARP_NG}",
+                "--handles",
+            ),
             (("shell", "--mkfs", "ntfs"), "--mkfs", "ntfs", "ext4"),
             (("dance",), "dance", "run"),
         ):

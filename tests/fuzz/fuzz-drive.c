@@ -110,7 +110,8 @@ static char *pick_overrides(Bytes *b)
     GString *text = g_string_new(NULL);
     /* Small: every table is checked after every event. */
     unsigned shape = pick(b, G_N_ELEMENTS(shapes));
-    bool parity = pick(b, 4) == 3;
+    uint32_t layout = pick(b, 4);
+    bool parity = layout == 3, mapped = layout == 2;
 
     g_string_append_printf(text, "geometry.channels=%c,"
                            "geometry.chips_per_channel=%c,"
@@ -132,6 +133,15 @@ static char *pick_overrides(Bytes *b)
                                      ",ftl.parity_width=4",
                                      ",ftl.parity_width=3"));
         g_string_append(text, ONE_OF(b, "", ",ftl.parity_stripes=2"));
+    } else if (mapped) { /* the mapping says where pages go */
+        g_string_append(text, ONE_OF(b, ",ftl.mapping=block",
+                                     ",ftl.mapping=fast",
+                                     ",ftl.mapping=superblock",
+                                     ",ftl.mapping=superblock,"
+                                     "ftl.superblock_blocks=2"));
+        g_string_append(text, ONE_OF(b, "", ",ftl.log_blocks=1",
+                                     ",ftl.log_blocks=2", ",ftl.log_blocks=3"));
+        g_string_append(text, ONE_OF(b, "", ",ftl.allocation=pdwc"));
     } else {
         g_string_append(text, ONE_OF(b, "", ",ftl.unit_bytes=512",
                                      ",ftl.unit_bytes=1024"));
@@ -154,15 +164,25 @@ static char *pick_overrides(Bytes *b)
                                  "nand.layer_fastest_permille=500",
                                  ",timing.read_ns=0", ",timing.program_ns=0",
                                  ",timing.erase_ns=0"));
-    g_string_append(text, ONE_OF(b, "", ",ftl.streams=2", ",ftl.streams=8"));
-    g_string_append(text, ONE_OF(b, "", ",ftl.recovery=1"));
+    if (!mapped) {
+        g_string_append(text, ONE_OF(b, "", ",ftl.streams=2",
+                                     ",ftl.streams=8"));
+        g_string_append(text, ONE_OF(b, "", ",gc.wear_spread_erases=1"));
+    }
+    g_string_append(text, parity ? ONE_OF(b, "", ",ftl.recovery=1")
+                                 : ONE_OF(b, "", ",ftl.recovery=1",
+                                          ",ftl.recovery=2"));
     g_string_append(text, ONE_OF(b, "", ",gc.separate_active_block=0"));
     g_string_append(text, ONE_OF(b, "", ",gc.background_free_blocks=6"));
-    g_string_append(text, ONE_OF(b, "", ",gc.wear_spread_erases=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.bad_blocks_permille=100"));
     g_string_append(text, ONE_OF(b, "", ",nand.endurance_erases=2"));
     g_string_append(text, ONE_OF(b, "", ",controller.queue=1",
                                  ",controller.queue=4"));
+    if (!parity && !mapped) {
+        g_string_append(text, ONE_OF(b, "", "", ",ftl.mapping=demand",
+                                     ",ftl.mapping=demand,"
+                                     "ftl.map_cache_bytes=1152"));
+    }
     return g_string_free(text, false);
 }
 

@@ -32,11 +32,13 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
+from scarplib.device_logs import command_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
-from scarplib.guest.image import ensure_image  # noqa: E402
+from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
+from scarplib.guest.programs import ensure_programs  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
@@ -80,6 +82,7 @@ patience = 1
 def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestResult:
     out = ROOT / "out" / "test-guest" / name
     shutil.rmtree(out, ignore_errors=True)
+    files = {**options.pop("files", {}), **{path.name: path for path in HERE.glob("*.sh")}}
     settings: dict[str, Any] = {
         "drives": [vm.FlashDrive(description=DEVICE, overrides=SMALL)],
         "cpu_limit": 200,
@@ -91,7 +94,7 @@ def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestRes
             qemu=ensure_qemu(variant or build),
             image=ensure_image(tests=True),
             task=task,
-            files={path.name: path for path in HERE.glob("*.sh")},
+            files=files,
             out=out,
             **settings,
         )
@@ -105,12 +108,19 @@ def _console(result: vm.GuestResult) -> str:
 def suite(scheme: str) -> Outcome:
     progress = ROOT / "out" / "test-guest" / f"{scheme}.progress"
     progress.parent.mkdir(parents=True, exist_ok=True)
+    placed = progress.with_suffix(".cmd")
     result = _run(
         scheme,
         "sh /scarp/suite.sh\n",
         drives=[
             vm.FlashDrive(description=DEVICE, scheme=scheme, overrides=SMALL, progress=progress),
-            vm.FlashDrive(description=DEVICE, scheme=scheme),
+            vm.FlashDrive(
+                description=DEVICE,
+                scheme=scheme,
+                overrides="ftl.streams=2",
+                handles=2,
+                cmd_log=placed,
+            ),
         ],
         memory_mib=512,
         cpu_limit=900,
@@ -122,7 +132,30 @@ def suite(scheme: str) -> Outcome:
     # Its last word is the drive's last event, not where a clock without vCPUs has skipped to.
     good = 0 < now_ns < 3600 * 10**9 and commands > 0 and gc_runs > 0
     text += f"# progress: {now_ns} ns, {commands} commands, {gc_runs} runs of GC\n"
+    # What the suite wrote with a handle; all else came from the kernel, which names none.
+    log = command_log.read_commands(placed)
+    written = [log.length[i] for i in log.indices(1) if log.stream[i] == 1]
+    good = good and written == [4096] * 257 and set(log.stream) == {0, 1}
+    text += f"# {len(written)} of {len(log)} commands with the second handle\n"
     return good and "not ok" not in text, text
+
+
+def array() -> Outcome:
+    """The SSD array as a block device of the guest's."""
+    image = ensure_image(tests=True)
+    small = [vm.FlashDrive(description=DEVICE, overrides=SMALL, seed=n) for n in (1, 2, 3)]
+    result = _run(
+        "array",
+        "sh /scarp/array.sh\n",
+        drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=n) for n in (4, 5, 6))],
+        files={**ensure_programs(image), **ensure_modules("ublk_drv")},
+        memory_mib=512,
+        cpu_limit=900,
+    )
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    text = (result.results / "ktap").read_text()
+    return "not ok" not in text, text
 
 
 def _passed(ktap: str) -> set[str]:
@@ -429,6 +462,7 @@ def interrupted_compare() -> Outcome:
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
+    ("the SSD array as a block device: verify under GC, kills, file systems", array),
     (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
     (

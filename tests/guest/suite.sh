@@ -86,6 +86,25 @@ two_drives() {
         dd if=$SCARP_DEV1 of=/tmp/c bs=64k count=8 iflag=direct && cmp /tmp/b /tmp/c
 }
 
+# The second drive has two reclaim unit handles; what the drive did with them, its log says.
+fdp_bytes() { # HBMW|MBMW|MBE
+    nvme fdp stats $SCARP_CTRL1 --endgrp-id=1 | sed -n "s/.*($1): //p"
+}
+
+placement() {
+    host=$(fdp_bytes HBMW)
+    media=$(fdp_bytes MBMW)
+    dd if=/dev/urandom of=/tmp/a bs=4k count=1 && sync &&
+        nvme write $SCARP_DEV1 --start-block=800 --data=/tmp/a --data-size=4096 \
+            --block-count=7 --dir-type=2 --dir-spec=1 &&
+        dd if=$SCARP_DEV1 of=/tmp/c bs=4k skip=100 count=1 iflag=direct && cmp /tmp/a /tmp/c &&
+        fio --name=placed --filename=/dev/ng${SCARP_DEV1#/dev/nvme} --ioengine=io_uring_cmd \
+            --cmd_type=nvme --thread --fdp=1 --fdp_pli=1 --rw=randwrite --bs=4k --size=1m &&
+        [ $(($(fdp_bytes HBMW) - host)) = $((257 * 4096)) ] &&
+        [ $(($(fdp_bytes MBMW) - media)) -ge $((257 * 4096)) ] &&
+        ! nvme fdp update $SCARP_DEV1 --pids=1
+}
+
 file_system() { # NAME MKFS FSCK
     try_file_system "$@" && return
     umount /mnt
@@ -112,6 +131,7 @@ check "identify" identify
 check "smart log" smart
 check "unknown vendor commands are refused" bad_admin_command
 check "two drives keep their own data" two_drives
+check "writes placed by nvme-cli and by fio" placement
 check "fio verify, 10 overwrites of the whole drive under GC" verify_under_gc 10
 check "fio verify tells one overwrite's data from another's" stale_data
 check "fio verify, writes of 512 bytes to 32 KiB" mixed_verify

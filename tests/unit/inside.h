@@ -15,6 +15,8 @@
 #include "core/divisor.h"
 #include "core/event.h"
 #include "flow/ops.h"
+#include "map/log.h"
+#include "map/superblock.h"
 
 #define INSIDE_NONE UINT32_MAX /* no block, no PPN, any LPN */
 
@@ -71,6 +73,12 @@ static inline uint32_t inside_mapped_units(const ScarpDrive *drive)
     return drive->geo.mapped_units;
 }
 
+/* Of each plane, for translation units alone (ftl.mapping=demand). */
+static inline uint32_t inside_translation_blocks(const ScarpDrive *drive)
+{
+    return drive->geo.translation_blocks;
+}
+
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {
@@ -109,6 +117,12 @@ static inline bool inside_same_version(const ScarpDrive *drive, uint32_t ppn,
 {
     return scarp_media_has_versions(drive) &&
            scarp_media_version(drive, ppn) == scarp_media_version(drive, other);
+}
+
+/* Deallocations are written to flash. */
+static inline bool inside_records(const ScarpDrive *drive)
+{
+    return drive->desc.recovery == RECOVERY_ALL;
 }
 
 /* The mapping by what the flash holds; l2p[inside_mapped_units()]. */
@@ -474,6 +488,89 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
     default:
         return NULL;
     }
+}
+
+static inline const char *inside_break_logs(ScarpDrive *drive, unsigned law)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    uint32_t data = logs->data_of[0], log = logs->plane[0].oldest;
+    bool own = drive->desc.mapping == MAPPING_BLOCK;
+
+    switch (law) {
+    case 0: /* two logical blocks' data blocks are swapped */
+        logs->data_of[0] = logs->data_of[1];
+        logs->data_of[1] = data;
+        return "place of logical unit";
+    case 1: /* a block that nobody names */
+        logs->data_of[0] = SCARP_NONE;
+        return "role of mapped block";
+    case 2: /* one that two name */
+        logs->data_of[0] = logs->data_of[1];
+        return "role of mapped block";
+    case 3: /* a free one */
+        logs->data_of[0] = drive->blocks.plane[0].free.head;
+        return "role of mapped block";
+    case 4:
+        logs->plane[0].n_logs++;
+        return "log blocks of plane";
+    case 5:
+        logs->block[log].older = log;
+        return "log block before block";
+    case 6:
+        if (own) {
+            logs->block[log].in_order = !logs->block[log].in_order;
+            return "order of log block";
+        }
+        return NULL;
+    case 7:
+        logs->log_of[logs->block[log].group] = data;
+        return "log block of logical block";
+    default:
+        return NULL;
+    }
+}
+
+static inline const char *inside_break_supers(ScarpDrive *drive, unsigned law)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+    ScarpSuper *super = &supers->super[0];
+
+    switch (law) {
+    case 0: /* two superblocks' blocks are swapped */
+        supers->super[0] = supers->super[1];
+        return "superblock of block";
+    case 1:
+        super->current = drive->blocks.plane[0].free.head;
+        return "current block of superblock";
+    case 2:
+        super->n++;
+        return "blocks of superblock";
+    case 3:
+        supers->plane[0].updates++;
+        return "update blocks of plane";
+    case 4:
+        supers->plane[0].newest = SCARP_NONE;
+        return "superblocks with update blocks of plane";
+    default:
+        return NULL;
+    }
+}
+
+/*
+ * Breaks one law of the mapping of an aged drive of one plane, and returns what
+ * scarp_check() is to say; NULL: there are no more.
+ */
+static inline const char *inside_break_mapping(ScarpDrive *drive, unsigned law)
+{
+    return drive->desc.mapping == MAPPING_SUPERBLOCK
+               ? inside_break_supers(drive, law)
+               : inside_break_logs(drive, law);
+}
+
+/* An image of it says the same: what follows from the rest is made anew. */
+static inline bool inside_forges_mapping(const ScarpDrive *drive, unsigned law)
+{
+    return drive->desc.mapping == MAPPING_SUPERBLOCK ? law < 2 : law < 4;
 }
 
 /* In all planes, as the drive counts them. */

@@ -112,6 +112,9 @@ static char *random_overrides(GRand *rand, const char *scheme)
     g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=1"));
     g_string_append(text, ONE_OF(rand, "", ",nand.bad_blocks_permille=40"));
     g_string_append(text, ONE_OF(rand, "", ",nand.endurance_erases=3"));
+    if (!needs_parity(scheme)) {
+        g_string_append(text, ONE_OF(rand, "", ",ftl.recovery=2"));
+    }
     return g_string_free(text, false);
 }
 
@@ -143,6 +146,7 @@ static void test_random(gconstpointer scheme)
     } else {
         g_assert_cmpuint(seen.buffer_coalesced_units, >, 0);
         g_assert_cmpuint(seen.padded_units, >, 0);
+        g_assert_cmpuint(seen.record_writes, >, 0);
     }
     g_assert_cmpuint(seen.rmw_reads, >, 0);
     g_assert_cmpuint(seen.suspends, >, 0);

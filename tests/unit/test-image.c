@@ -438,6 +438,97 @@ static void test_rebuild(void)
     }
 }
 
+static void write_units_at(ScarpDrive *drive, uint64_t unit, uint64_t n)
+{
+    ScarpCmd cmd = { .op = SCARP_OP_WRITE, .offset_bytes = unit * UNIT,
+                     .length_bytes = n * UNIT,
+                     .deadline_ns = SCARP_TIME_NEVER };
+
+    scarp_submit(drive, &cmd, scarp_now_ns(drive));
+    g_assert_true(scarp_drain(drive, NULL));
+    g_assert_true(scarp_reap(drive) == &cmd);
+}
+
+/*
+ * With records of deallocations the flash alone says what is mapped, and what
+ * no longer is: after an image, after all was deallocated, after some of it was
+ * written again.
+ */
+static void test_rebuild_all(const void *overrides_in)
+{
+    static const char *const schemes_in[] = {
+        "baseline", "global", "dynamic", "pregc+gftl", "gc-vic", "ideal",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes_in); i++) {
+        g_autofree char *path = new_path();
+        g_autofree char *overrides = g_strconcat(
+            TINY ",ftl.recovery=2", overrides_in, needed(schemes_in[i]), NULL);
+        ScarpDrive *drive = drive_new(schemes_in[i], overrides, NULL);
+        Found found;
+
+        age(drive);
+        g_free(run(drive, i, 1500));
+        g_assert_cmpuint(scarp_stats(drive)->record_writes, >, 0);
+        save(drive, path);
+        found = rebuild(drive);
+        g_assert_cmpuint(found.other + found.back, ==, 0);
+        scarp_drive_free(drive);
+
+        drive = drive_new(schemes_in[i], overrides, path);
+        g_unlink(path);
+        found = rebuild(drive);
+        g_assert_cmpuint(found.other + found.back, ==, 0);
+        g_assert_cmpuint(found.same, >, inside_logical_units(drive) / 2);
+        deallocate_all(drive);
+        found = rebuild(drive);
+        g_assert_cmpuint(found.other + found.back + found.twins, ==, 0);
+        for (uint32_t lpn = 0; lpn < inside_logical_units(drive); lpn++) {
+            g_assert_cmpuint(inside_l2p(drive, lpn), ==, INSIDE_NONE);
+        }
+        write_units_at(drive, 3, 5);
+        g_free(run(drive, i + 7, 300));
+        g_assert_true(scarp_drain(drive, NULL));
+        found = rebuild(drive);
+        g_assert_cmpuint(found.other + found.back, ==, 0);
+        scarp_drive_free(drive);
+    }
+}
+
+/* A record is on flash when a flush has ended: a power cut brings nothing back. */
+static void test_rebuild_after_flush(void)
+{
+    ScarpDrive *drive = drive_new("baseline", TINY ",ftl.recovery=2,"
+                                  "controller.buffer_bytes=65536", NULL);
+    ScarpCmd trim = { .op = SCARP_OP_DEALLOCATE, .offset_bytes = 7 * UNIT,
+                      .length_bytes = 20 * UNIT + 512,
+                      .deadline_ns = SCARP_TIME_NEVER };
+    ScarpCmd flush = { .op = SCARP_OP_FLUSH,
+                       .deadline_ns = SCARP_TIME_NEVER };
+
+    age(drive);
+    scarp_submit(drive, &trim, scarp_now_ns(drive));
+    while (!scarp_reap(drive)) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    g_assert_cmpuint(scarp_stats(drive)->deallocated_units, ==, 20);
+    g_assert_cmpuint(scarp_stats(drive)->record_writes, ==, 1);
+    g_assert_cmpuint(rebuild(drive).back, ==, 20);
+    scarp_submit(drive, &flush, scarp_now_ns(drive));
+    while (!scarp_reap(drive)) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    g_assert_cmpuint(rebuild(drive).back, ==, 0);
+    g_assert_cmpuint(scarp_stats(drive)->host_page_programs, ==, 1);
+    /* Of what is not mapped the flash knows already. */
+    scarp_submit(drive, &trim, scarp_now_ns(drive));
+    while (!scarp_reap(drive)) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    g_assert_cmpuint(scarp_stats(drive)->record_writes, ==, 1);
+    scarp_drive_free(drive);
+}
+
 /* Blocks and pages alone tell the order until a collection has moved something. */
 static void test_rebuild_by_blocks(void)
 {
@@ -533,6 +624,12 @@ int main(int argc, char **argv)
     g_test_add_func("/image/damage", test_damage);
     g_test_add_func("/image/odd-blocks", test_odd_blocks);
     g_test_add_func("/image/rebuild", test_rebuild);
+    g_test_add_data_func("/image/rebuild-all", "", test_rebuild_all);
+    g_test_add_data_func("/image/rebuild-all-packed", ",ftl.unit_bytes=2048",
+                         test_rebuild_all);
+    g_test_add_data_func("/image/rebuild-all-buffered",
+                         ",controller.buffer_bytes=16384", test_rebuild_all);
+    g_test_add_func("/image/rebuild-after-flush", test_rebuild_after_flush);
     g_test_add_func("/image/rebuild-by-blocks", test_rebuild_by_blocks);
     return g_test_run();
 }

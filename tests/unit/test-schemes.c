@@ -48,6 +48,17 @@ static const char *const on_parity[] = {
     "hios-2", "hios-2+reconstruct", "ttflash+anticipatory",
 };
 
+/* Mappings that say where pages go, and schemes that go with them. */
+static const char *const mappings[] = {
+    "block", "block,ftl.log_blocks=1", "fast", "fast,ftl.log_blocks=2",
+    "superblock,ftl.superblock_blocks=3",
+    "superblock,ftl.superblock_blocks=2,ftl.log_blocks=1",
+};
+static const char *const on_mappings[] = {
+    "baseline", "ideal", "pgc", "gftl", "pagc+multi-plane", "copyback+pgc",
+    "background+gftl", "deadline+multi-plane+pgc",
+};
+
 static bool is_striped(const char *scheme)
 {
     return strstr(scheme, "ttflash") || strstr(scheme, "rotating") ||
@@ -130,6 +141,35 @@ static void test_scheme(gconstpointer data)
 static void test_on_parity(gconstpointer data)
 {
     test_drive(data, true);
+}
+
+/* data: "SCHEME MAPPING" */
+static void test_mapping(gconstpointer data)
+{
+    g_auto(GStrv) words = g_strsplit(data, " ", 2);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(conditions); i++) {
+        for (int buffered = 0; buffered < 2; buffered++) {
+            ScarpStats seen = { 0 };
+            g_autofree char *overrides = g_strconcat(
+                SMALL, conditions[i].overrides, ",ftl.mapping=", words[1],
+                strstr(words[0], "background") ? ",gc.background_free_blocks=5"
+                                               : "",
+                buffered ? ",controller.buffer_bytes=32768,nand.cache=1" : "",
+                /* The mapping is found from the flash alone, too. */
+                ",ftl.recovery=2", NULL);
+
+            g_test_message("%s: %s", conditions[i].name, overrides);
+            random_workload(&(Workload) {
+                .scheme = words[0], .overrides = overrides, .seed = i + 1,
+                .commands = 300, .age_permille = conditions[i].age_permille,
+                .ops = conditions[i].ops,
+                .namespaces = conditions[i].namespaces }, &seen);
+            g_assert_cmpuint(seen.switch_merges + seen.partial_merges +
+                             seen.full_merges, >, 0);
+            g_assert_cmpuint(seen.gc_runs, >=, seen.full_merges);
+        }
+    }
 }
 
 /* At its floor of free blocks, and not above, PGC stops yielding. */
@@ -338,6 +378,15 @@ int main(int argc, char **argv)
                                             NULL);
 
         g_test_add_data_func(path, on_parity[i], test_on_parity);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(on_mappings); i++) {
+        for (size_t m = 0; m < G_N_ELEMENTS(mappings); m++) {
+            char *both = g_strconcat(on_mappings[i], " ", mappings[m], NULL);
+            g_autofree char *path = g_strdup_printf(
+                "/schemes/mapping/%s/%s", on_mappings[i], mappings[m]);
+
+            g_test_add_data_func_full(path, both, test_mapping, g_free);
+        }
     }
     add_host_queues();
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);

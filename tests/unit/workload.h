@@ -7,6 +7,7 @@
 #ifndef TEST_WORKLOAD_H
 #define TEST_WORKLOAD_H
 
+#include "inside.h"
 #include "scarp.h"
 
 #include <string.h>
@@ -129,6 +130,31 @@ static inline void check_done(const ScarpCmd *done, unsigned char *model,
 }
 
 /*
+ * At rest, the flash alone says where each unit lies, deallocations included,
+ * if the drive is one that writes what is needed (ftl.recovery=2).  Of two
+ * copies with one version either will do.
+ */
+static inline void check_rebuilt(const ScarpDrive *drive)
+{
+    g_autofree uint32_t *l2p = g_new(uint32_t, inside_mapped_units(drive));
+
+    if (!inside_records(drive)) {
+        return;
+    }
+    inside_rebuild(drive, l2p);
+    for (uint32_t lpn = 0; lpn < inside_mapped_units(drive); lpn++) {
+        uint32_t is = inside_l2p(drive, lpn);
+
+        if (l2p[lpn] != is &&
+            (l2p[lpn] == INSIDE_NONE || is == INSIDE_NONE ||
+             !inside_same_version(drive, is, l2p[lpn]))) {
+            g_error("unit %u: %u by the flash alone, %u by the map", lpn,
+                    l2p[lpn], is);
+        }
+    }
+}
+
+/*
  * Random commands against a model of the contents: sectors that one command at
  * a time touches, so that what a read must return is known.  The drive's
  * statistics are added to seen.
@@ -201,6 +227,7 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
     scarp_drain(drive, &error);
     g_assert_no_error(error);
     g_assert_true(scarp_check(drive, &error));
+    check_rebuilt(drive);
     scarp_drive_free(drive);
 }
 

@@ -5,9 +5,10 @@
  */
 #include "sim.h"
 
+#include "replay/options.h"
+
 #include <locale.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *const sim_mode_names[SIM_MODES] = {
     "independent", "striped", "cached", "flusher",
@@ -69,51 +70,20 @@ static const GOptionEntry entries[] = {
     { NULL }
 };
 
-static bool in_range(const char *name, int64_t value, int64_t min, int64_t max,
-                     GError **error)
-{
-    if (value >= min && value <= max) {
-        return true;
-    }
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "--%s=%" G_GINT64_FORMAT ": must be from %" G_GINT64_FORMAT
-                " to %" G_GINT64_FORMAT, name, value, min, max);
-    return false;
-}
-
-static bool one_of(const char *name, const char *value,
-                   const char *const *names, uint32_t n, uint32_t *index,
-                   GError **error)
-{
-    g_autoptr(GString) allowed = g_string_new(NULL);
-
-    for (*index = 0; *index < n; (*index)++) {
-        if (!strcmp(value, names[*index])) {
-            return true;
-        }
-        g_string_append_printf(allowed, "%s %s", *index ? "," : "",
-                               names[*index]);
-    }
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "--%s=%s: allowed:%s",
-                name, value, allowed->str);
-    return false;
-}
-
-static bool ranges(GError **error)
-{
-    return in_range("drives", drives, 1, ARRAY_MAX_DRIVES, error) &&
-           in_range("threads", threads, 0, 4096, error) &&
-           in_range("depth", depth, 1, 1 << 20, error) &&
-           in_range("drive-slots", drive_slots, 1, 1 << 20, error) &&
-           in_range("host-ns", host_ns, 0, 1000000000, error) &&
-           in_range("read-permille", read_permille, 0, 1000, error) &&
-           in_range("request-bytes", request_bytes, 1, 65536, error) &&
-           in_range("fill-permille", fill_permille, 1, 1000, error) &&
-           in_range("warmup", warmup, -1, G_MAXINT32, error) &&
-           in_range("requests", requests, 1, G_MAXINT32, error) &&
-           in_range("barrier-every", barrier_every, 0, G_MAXINT32, error) &&
-           in_range("seed", seed, 0, G_MAXINT32, error);
-}
+static const OptionRange ranges[] = {
+    { "drives", &drives, 1, ARRAY_MAX_DRIVES },
+    { "threads", &threads, 0, 4096 },
+    { "depth", &depth, 1, 1 << 20 },
+    { "drive-slots", &drive_slots, 1, 1 << 20 },
+    { "host-ns", &host_ns, 0, 1000000000 },
+    { "read-permille", &read_permille, 0, 1000 },
+    { "request-bytes", &request_bytes, 1, 65536 },
+    { "fill-permille", &fill_permille, 1, 1000 },
+    { "warmup", &warmup, -1, G_MAXINT32 },
+    { "requests", &requests, 1, G_MAXINT32 },
+    { "barrier-every", &barrier_every, 0, G_MAXINT32 },
+    { "seed", &seed, 0, G_MAXINT32 },
+};
 
 static bool options(SimOptions *o, GError **error)
 {
@@ -125,11 +95,11 @@ static bool options(SimOptions *o, GError **error)
                     "--description=FILE: must be given");
         return false;
     }
-    if (!ranges(error) ||
-        !one_of("mode", mode ? mode : "flusher", sim_mode_names, SIM_MODES,
-                &chosen_mode, error) ||
-        !one_of("workload", workload ? workload : "uniform", workloads, 2,
-                &chosen_workload, error)) {
+    if (!options_in_range(ranges, G_N_ELEMENTS(ranges), error) ||
+        !option_one_of("mode", mode ? mode : "flusher", sim_mode_names,
+                       SIM_MODES, &chosen_mode, error) ||
+        !option_one_of("workload", workload ? workload : "uniform",
+                       workloads, 2, &chosen_workload, error)) {
         return false;
     }
     if (chosen_mode == SIM_INDEPENDENT && threads && threads % drives) {

@@ -74,7 +74,8 @@ static void snapshot(Sim *sim)
     for (uint32_t i = 0; i < sim->o->drives; i++) {
         const ScarpStats *s = scarp_stats(sim_drives_get(sim->drives, i));
         uint64_t host = s->host_page_programs;
-        uint64_t all = host + s->gc_page_programs + s->parity_page_programs;
+        uint64_t all = host + s->gc_page_programs + s->parity_page_programs +
+                       s->map_page_programs;
 
         r->drive[i].reads = s->reads;
         r->drive[i].writes = s->writes;
@@ -126,6 +127,7 @@ static void issue(void *opaque, ArrayIo *io)
     static const ScarpOp ops[] = {
         [ARRAY_IO_READ] = SCARP_OP_READ, [ARRAY_IO_WRITE] = SCARP_OP_WRITE,
         [ARRAY_IO_FLUSH] = SCARP_OP_FLUSH,
+        [ARRAY_IO_DISCARD] = SCARP_OP_DEALLOCATE,
     };
     Sim *sim = opaque;
     ScarpCmd *cmd = &sim->cmds[io->drive * sim->config.slots + io->slot];

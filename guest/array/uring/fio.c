@@ -103,7 +103,7 @@ static int init(struct thread_data *td)
 
     job->events = calloc(td->o.iodepth, sizeof(*job->events));
     if (open_drives(td, &drives, error)) {
-        job->array = array_uring_new(&drives, o->keys, error);
+        job->array = array_uring_new(&drives, o->keys, NULL, error);
     }
     if (!job->array) {
         log_err("array: %s\n", error);
@@ -117,24 +117,17 @@ static int init(struct thread_data *td)
 
 static void cleanup(struct thread_data *td)
 {
-    ArrayRequest flush = { .op = ARRAY_OP_FLUSH };
-    ArrayRequest *ended = NULL;
     Job *job = td->io_ops_data;
+    int code;
 
     if (!job) {
         return;
     }
-    array_uring_submit(job->array, &flush);
-    while (ended != &flush) {
-        ended = array_uring_reap(job->array);
-        if (!ended) {
-            array_uring_wait(job->array);
-        }
-    }
-    if (flush.error) {
+    code = array_uring_flush(job->array);
+    if (code) {
         log_err("array: not all that was written is on the drives: %s\n",
-                strerror(flush.error));
-        td_verror(td, flush.error, "array");
+                strerror(code));
+        td_verror(td, code, "array");
     }
     array_uring_free(job->array);
     free(job->events);
@@ -173,6 +166,9 @@ static enum fio_q_status queue(struct thread_data *td, struct io_u *io_u)
     case DDIR_SYNC:
     case DDIR_DATASYNC:
         request->op = ARRAY_OP_FLUSH;
+        break;
+    case DDIR_TRIM:
+        request->op = ARRAY_OP_DISCARD;
         break;
     default:
         io_u->error = EOPNOTSUPP;

@@ -6,9 +6,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "keep.h"
 #include "uring.h"
 
 #include <errno.h>
+#include <linux/falloc.h>
 #include <liburing.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,6 +50,8 @@ struct ArrayUring {
     ArrayDrives drives;
     void *memory;
     size_t memory_bytes;
+    const char *keep_path; /* or NULL */
+    Keep keep;             /* memory and marks, then */
     Lane *lanes;
     int wake_fd;
     atomic_bool sleeping;
@@ -128,6 +132,12 @@ static void lane_prepare(Lane *lane, ArrayIo *io)
     case ARRAY_IO_FLUSH:
         io_uring_prep_fsync(sqe, 0, IORING_FSYNC_DATASYNC);
         break;
+    case ARRAY_IO_DISCARD:
+        /* Of a block device: zeroes, by a command that deallocates. */
+        io_uring_prep_fallocate(sqe, 0, FALLOC_FL_PUNCH_HOLE |
+                                        FALLOC_FL_KEEP_SIZE, io->offset_bytes,
+                                io->length_bytes);
+        break;
     }
     io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
     io_uring_sqe_set_data(sqe, io);
@@ -140,6 +150,12 @@ static void lane_listen(Lane *lane)
     io_uring_prep_read(sqe, lane->wake_fd, &lane->woken, sizeof(lane->woken),
                        0);
     io_uring_sqe_set_data(sqe, NULL);
+}
+
+/* What the kernel says when all went well. */
+static uint64_t moved_bytes(const ArrayIo *io)
+{
+    return io->op == ARRAY_IO_DISCARD ? 0 : io->length_bytes;
 }
 
 /* Returns how many of the drive's I/O ended. */
@@ -158,7 +174,7 @@ static unsigned lane_reap(Lane *lane)
             continue;
         }
         lane->errors[io->slot] = cqe->res < 0 ? -cqe->res :
-            cqe->res == (int)io->length_bytes ? 0 : EIO;
+            cqe->res == (int)moved_bytes(io) ? 0 : EIO;
         mailbox_put(&lane->done, io);
         ended++;
     }
@@ -295,6 +311,20 @@ void array_uring_wait(ArrayUring *u)
     tell_drives(u);
 }
 
+bool array_uring_sleep(ArrayUring *u)
+{
+    tell_drives(u);
+    atomic_store(&u->sleeping, true);
+    atomic_thread_fence(memory_order_seq_cst);
+    /* Who has already seen us asleep makes the eventfd readable. */
+    return !anything_done(u) || !atomic_exchange(&u->sleeping, false);
+}
+
+int array_uring_fd(const ArrayUring *u)
+{
+    return u->wake_fd;
+}
+
 /* ---- From beginning to end --------------------------------------------- */
 
 static bool failed(char *error, const char *what, int code)
@@ -364,6 +394,81 @@ static void lane_clear(Lane *lane)
     free(lane->done.entries);
 }
 
+static bool make_memory(ArrayUring *u, char *error)
+{
+    u->memory_bytes = array_memory_bytes(&u->config);
+    if (u->keep_path) {
+        if (!keep_make(&u->keep, u->keep_path, &u->drives.label,
+                       array_buffers(&u->config), error)) {
+            return false;
+        }
+        u->memory = u->keep.memory;
+        return true;
+    }
+    u->memory = mmap(NULL, u->memory_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return u->memory != MAP_FAILED ? true :
+                                     failed(error, "cache_bytes", ENOMEM);
+}
+
+/* Wait for this one, the only one. */
+static int finish(ArrayUring *u, ArrayRequest *request)
+{
+    array_uring_submit(u, request);
+    while (!array_uring_reap(u)) {
+        array_uring_wait(u);
+    }
+    return request->error;
+}
+
+/* What another process acknowledged and could not write. */
+static bool write_kept(ArrayUring *u, const Keep *left, char *error)
+{
+    for (uint64_t i = 0; i < left->buffers; i++) {
+        ArrayRequest write = {
+            .op = ARRAY_OP_WRITE, .length_bytes = left->page_bytes,
+            .offset_bytes = (left->marks[i] - 1) * left->page_bytes,
+            .data = (char *)left->memory + i * left->page_bytes,
+        };
+        int code = left->marks[i] ? finish(u, &write) : 0;
+
+        if (code) {
+            return failed(error, "writing what another process left", code);
+        }
+    }
+    return true;
+}
+
+static bool restore(ArrayUring *u, char *error)
+{
+    Keep left;
+    int code;
+    bool good;
+
+    if (!u->keep_path) {
+        return true;
+    }
+    if (!keep_open(&left, u->keep_path, &u->drives.label, error)) {
+        return false;
+    }
+    if (left.base) {
+        good = write_kept(u, &left, error);
+        keep_close(&left);
+        code = good ? array_uring_flush(u) : 0;
+        if (!good || code) {
+            return good ? failed(error, u->keep_path, code) : false;
+        }
+    }
+    return keep_take_over(u->keep_path, error);
+}
+
+int array_uring_flush(ArrayUring *u)
+{
+    ArrayRequest flush = { .op = ARRAY_OP_FLUSH };
+
+    return finish(u, &flush);
+}
+
 static bool make(ArrayUring *u, const char *keys, char *error)
 {
     static const ArrayOps ops = { issue, done };
@@ -371,16 +476,17 @@ static bool make(ArrayUring *u, const char *keys, char *error)
     if (!array_drives_config(&u->drives, keys, &u->config, error)) {
         return false;
     }
-    u->memory_bytes = array_memory_bytes(&u->config);
-    u->memory = mmap(NULL, u->memory_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!make_memory(u, error)) {
+        return false;
+    }
     u->lanes = aligned_alloc(64, u->config.n_drives * sizeof(*u->lanes));
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
-    if (u->memory == MAP_FAILED || !u->lanes || u->wake_fd < 0) {
+    if (!u->lanes || u->wake_fd < 0) {
         return failed(error, "cache_bytes", ENOMEM);
     }
     memset(u->lanes, 0, u->config.n_drives * sizeof(*u->lanes));
     u->config.memory = u->memory;
+    u->config.marks = u->keep.marks;
     u->array = array_new(&u->config, &ops, u, error);
     if (!u->array) {
         return false;
@@ -390,10 +496,11 @@ static bool make(ArrayUring *u, const char *keys, char *error)
             return false;
         }
     }
-    return true;
+    return restore(u, error);
 }
 
-ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys, char *error)
+ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
+                            const char *keep, char *error)
 {
     ArrayUring *u = aligned_alloc(64, (sizeof(*u) + 63) / 64 * 64);
 
@@ -405,6 +512,7 @@ ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys, char *error)
     memset(u, 0, sizeof(*u));
     u->drives = *drives;
     u->wake_fd = -1;
+    u->keep_path = keep;
     u->memory = MAP_FAILED;
     if (!make(u, keys, error)) {
         array_uring_free(u);
@@ -419,6 +527,16 @@ void array_uring_free(ArrayUring *u)
         lane_clear(&u->lanes[i]);
     }
     free(u->lanes);
+    if (u->keep.base) {
+        char why[ARRAY_ERROR_BYTES];
+
+        if (u->array && array_quiet(u->array, why) &&
+            !array_dirty_pages(u->array)) {
+            keep_remove(u->keep_path);
+        }
+        keep_close(&u->keep);
+        u->memory = MAP_FAILED;
+    }
     array_free(u->array);
     if (u->memory != MAP_FAILED) {
         munmap(u->memory, u->memory_bytes);

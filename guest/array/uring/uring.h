@@ -14,9 +14,14 @@ typedef struct ArrayUring ArrayUring;
 /*
  * Takes the drives over, and closes them, on errors too.  NULL: error is one
  * line.  All functions below are called by one thread.
+ *
+ * keep: NULL, or a file of shared memory that has the cache.  What a process
+ * that was killed left there is on the drives when this returns.
  */
 ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
-                            char *error);
+                            const char *keep, char *error);
+/* Ends when all is on the drives: 0, or an errno, and the keep is kept. */
+int array_uring_flush(ArrayUring *uring);
 /* Nothing may be outstanding; flush before, or what is dirty is lost. */
 void array_uring_free(ArrayUring *uring);
 uint64_t array_uring_bytes(const ArrayUring *uring);
@@ -28,6 +33,13 @@ void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
 void array_uring_run(ArrayUring *uring);
 /* The same; returns when a drive has done something. */
 void array_uring_wait(ArrayUring *uring);
+/*
+ * For who waits for other things, too: tells the drives what they have to do.
+ * True: array_uring_fd(), an eventfd, can be read when one has done it, and
+ * that is all there is to do now.  False: one already has.
+ */
+bool array_uring_sleep(ArrayUring *uring);
+int array_uring_fd(const ArrayUring *uring);
 /* A request that has ended, in order, or NULL. */
 ArrayRequest *array_uring_reap(ArrayUring *uring);
 

@@ -21,17 +21,21 @@ def sources() -> list[Path]:
     return sorted(path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
 
 
-def ensure_replay() -> Path:
-    """The program, from the cache or built into it."""
-    files = sources()
-    binary = cache_dir() / "replay" / tree_hash([*files, RECIPE])[:20] / "scarp-replay"
+def ensure_program(folder: str, name: str, files: list[Path]) -> Path:
+    """A program of these sources on the engine's headers, from the cache or built into it."""
+    binary = cache_dir() / folder / tree_hash([*files, RECIPE])[:20] / name
     if binary.is_file():
         return binary
     ensure_packages(PACKAGES)
-    with locked("replay"), step("building scarp-replay"):
+    with locked(folder), step(f"building {name}"):
         if not binary.is_file():
             compile_program(binary, ENGINE, files, LIBRARIES)
     return binary
+
+
+def ensure_replay() -> Path:
+    """scarp-replay."""
+    return ensure_program("replay", "scarp-replay", sources())
 
 
 def scheme_names() -> list[str]:

@@ -142,8 +142,12 @@ def verdict(what: str, reached: float, goal: float, less_is_better: bool = False
 
 def names() -> list[str]:
     """What a drive may be asked for: the named schemes, then every policy."""
-    lines = run_bench("list").splitlines()
-    return [line.split(":")[0] for line in lines if line and not line[0].isspace()]
+    return re.findall(r"^([a-z0-9-]+): ", run_bench("list"), re.MULTILINE)
+
+
+def mappings() -> list[str]:
+    """What ftl.mapping may say."""
+    return re.findall(r"^ftl.mapping=(\w+): ", run_bench("list"), re.MULTILINE)
 
 
 def start_s(rounds: int) -> float:
@@ -183,19 +187,20 @@ def growth(rounds: int) -> None:
             verdict(f"{ratio:.2f} times as much, of 2", ratio, 2, less_is_better=True)
 
 
-def schemes(rounds: int) -> None:
+def beside(what: str, columns: dict[str, tuple[str, str]], load: str, rounds: int) -> None:
     """
-    CPU time per flash transaction beside baseline's: a scheme whose collections move more, or
-    whose write amplification is higher, is not slow by that.  In turns, so that what the machine
-    does meanwhile is the same for both.
+    CPU time per flash transaction beside baseline's, of each (scheme, keys of the drive): one
+    whose collections move more, or whose write amplification is higher, is not slow by that.  In
+    turns, so that what the machine does meanwhile is the same for both.
     """
-    print(f"{'scheme':<16}{'ns/transaction':>15}{'ratio':>7}{'  per request':>14}   (goal 2.0)")
-    for name in names():
+    print(f"{what:<16}{'ns/transaction':>15}{'ratio':>7}{'  per request':>14}   ({load}; goal 2.0)")
+    for name, (scheme, keys) in columns.items():
         pairs = []
         try:
             for _ in range(rounds):
-                base = measure("random-write-gc", SMALL, requests=SCHEME_REQUESTS)
-                own = measure("random-write-gc", SMALL, scheme=name, requests=SCHEME_REQUESTS)
+                base = measure(load, SMALL, requests=SCHEME_REQUESTS)
+                own = measure(load, f"{SMALL},{keys}".rstrip(","), scheme=scheme,
+                              requests=SCHEME_REQUESTS)  # fmt: skip
                 pairs.append((base, own))
         except UserError as error:
             print(f"{name:<16}not on this drive: {error}")
@@ -243,5 +248,8 @@ def main(rounds: int) -> int:
     print(f"peak memory, 1 TiB, 4 KiB units: {big.peak_mib:,.0f} MiB = {share:.4%} of raw")
     verdict("0.25 %", share, 0.0025, less_is_better=True)
     growth(rounds)
-    schemes(rounds)
+    beside("scheme", {name: (name, "") for name in names()}, "random-write-gc", rounds)
+    mapped = {name: ("baseline", f"ftl.mapping={name}") for name in mappings()}
+    for load in GOALS:
+        beside("mapping", mapped, load, rounds)
     return 0

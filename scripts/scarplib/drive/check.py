@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
+from scarplib.drive import controller
 from scarplib.errors import UserError
 
 
@@ -18,8 +19,9 @@ def check_drive(
     overrides: str | None = None,
     seed: int = 1,
     image: Path | None = None,
+    handles: int = 0,
 ) -> None:
-    """Let the engine itself judge description, image, scheme and overrides, without a machine."""
+    """Let the engine itself judge description, image, scheme, overrides and handles."""
     if device and not device.is_file():
         raise UserError(f"--device: {device}: no such file")
     options = {"id": "f0", "scheme": scheme.replace(",", ",,"), "seed": str(seed)}
@@ -31,13 +33,19 @@ def check_drive(
         options["age"] = str(age)
     if overrides:
         options["overrides"] = overrides.replace(",", ";")
-    command = [str(qemu.binary), "-L", str(qemu.firmware_dir), "-machine", "none", "-nodefaults"]
+    # The drive needs no machine; handles are of its namespace, on a controller on a bus.
+    machine = "q35,accel=qtest" if handles else "none"
+    command = [str(qemu.binary), "-L", str(qemu.firmware_dir), "-machine", machine, "-nodefaults"]
     command += ["-display", "none", "-monitor", "stdio", "-S", "-device"]
     command.append("nvme-flash," + ",".join(f"{k}={v}" for k, v in options.items()))
+    if handles:
+        command += controller.arguments(0, handles=handles)
     done = subprocess.run(command, input="quit\n", capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         text = lines[0] if lines else f"exit status {done.returncode}"
         # "qemu-system-x86_64: -device nvme-flash,…: reason": the reason is for the user.
-        text = text.split(command[-1] + ": ", 1)[-1].removeprefix(f"{qemu.binary.name}: ")
+        for word in command:
+            text = text.split(f"-device {word}: ", 1)[-1]
+        text = text.removeprefix(f"{qemu.binary.name}: ")
         raise UserError(text)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,10 @@ from scarplib.results.table import table_text
 OUT = ROOT / "out"
 
 
+# Boots, runs, collects; ends early when the event is set.
+Guest = Callable[[threading.Event], vm.GuestResult]
+
+
 @dataclass(frozen=True)
 class Settings:
     """What to compare; with an `image`, `age` does nothing and `device` may be None."""
@@ -47,6 +51,7 @@ class Settings:
     smp: int
     cpu_shift: int
     overrides: str | None = None
+    handles: int = 0
     image: Path | None = None
     overwrite: int | None = None
     # Guests at once; 0: as many as there are cores.
@@ -112,15 +117,15 @@ def guest_failure(name: str, result: vm.GuestResult) -> str | None:
     return f"guest '{name}': {result.reason}; its console ended with:\n{tail}"
 
 
-def _aged(settings: Settings, folder: Path) -> Path:
+def aged(settings: Settings, folder: Path, name: str = "drive", seed: int | None = None) -> Path:
     """The state that every scheme starts from, in the folder of the results."""
     assert settings.device
-    path = folder / "drive.img"
+    path = folder / f"{name}.img"
     words = age.command(
         settings.device,
         path,
         settings.age,
-        settings.seed,
+        settings.seed if seed is None else seed,
         settings.overwrite,
         overrides=settings.overrides,
     )
@@ -132,12 +137,8 @@ def _note_end(watcher: Watcher, name: str, _: Future[vm.GuestResult]) -> None:
     watcher.ended.add(name)
 
 
-def _run_jobs(
-    qemu: QemuBuild,
-    image: GuestImage,
-    jobs: dict[str, Job],
-    parallel: int,
-    expected: int | None,
+def run_guests(
+    guests: dict[str, Guest], files: dict[str, Path], parallel: int, expected: int | None
 ) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
     """Run the guests, at most so many at once: their results, what failed, and whether Ctrl-C
     ended them before all were done."""
@@ -145,13 +146,12 @@ def _run_jobs(
     interrupted = False
     results: dict[str, vm.GuestResult] = {}
     failures: dict[str, str] = {}
-    workers = min(len(jobs), parallel or os.cpu_count() or 1)
-    files = {name: progress_file(job) for name, job in jobs.items()}
+    workers = min(len(guests), parallel or os.cpu_count() or 1)
     with Watcher(files, expected) as watcher, ThreadPoolExecutor(workers) as pool:
         futures: dict[Future[vm.GuestResult], str] = {}
         try:
-            for name, job in jobs.items():
-                future = pool.submit(run_job, qemu, image, job, stop)
+            for name, guest in guests.items():
+                future = pool.submit(guest, stop)
                 futures[future] = name
                 future.add_done_callback(partial(_note_end, watcher, name))
             # The signal may have come to another thread, which wakes nobody.
@@ -180,7 +180,7 @@ def _run_jobs(
 
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
-    job_text = check_job_file(settings.job)
+    job_text = check_job_file(settings.job, settings.handles > 0)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
@@ -188,7 +188,16 @@ def compare(settings: Settings) -> Outcome:
     qemu, image = prepare()
     drive = (settings.device, settings.overrides, settings.image)
     for scheme in settings.schemes:
-        check_drive(qemu, drive[0], scheme, settings.age, drive[1], settings.seed, drive[2])
+        check_drive(
+            qemu,
+            drive[0],
+            scheme,
+            settings.age,
+            drive[1],
+            settings.seed,
+            drive[2],
+            settings.handles,
+        )
     folder = new_folder(settings.kind, settings.out)
     label = (settings.device or settings.image or Path()).name
     full = f"{settings.age / 10:g} % full"
@@ -196,7 +205,7 @@ def compare(settings: Settings) -> Outcome:
         assert settings.image
         full = f"from {settings.image.name}"
     print(f"Running {settings.job.name} on {label}, {full}:")
-    state = settings.image or _aged(settings, folder)
+    state = settings.image or aged(settings, folder)
     jobs = {
         scheme: Job(
             fio_job=settings.job,
@@ -206,14 +215,18 @@ def compare(settings: Settings) -> Outcome:
             image=state,
             seed=settings.seed,
             overrides=settings.overrides,
+            handles=settings.handles,
             smp=settings.smp,
             cpu_shift=settings.cpu_shift,
             cpu_limit=settings.cpu_limit,
         )
         for scheme in settings.schemes
     }
-    results, failures, interrupted = _run_jobs(
-        qemu, image, jobs, settings.parallel, expected_commands(job_text)
+    results, failures, interrupted = run_guests(
+        {name: partial(run_job, qemu, image, job) for name, job in jobs.items()},
+        {name: progress_file(job) for name, job in jobs.items()},
+        settings.parallel,
+        expected_commands(job_text),
     )
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():
@@ -241,6 +254,7 @@ def compare(settings: Settings) -> Outcome:
             "smp": settings.smp,
             "cpu_shift": settings.cpu_shift,
             "overrides": settings.overrides,
+            "handles": settings.handles,
         },
     )
     made = manifest.manifest(qemu, image, inputs)
@@ -274,7 +288,7 @@ def report_end(outcome: Outcome, seconds: float) -> None:
     folder = outcome.folder
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     if outcome.schemes:
-        print(f"\nResults: {shown}/  (report.html, summary.json, a folder per scheme)")
+        print(f"\nResults: {shown}/  (report.html, summary.json, a folder for each column)")
         print(f"Took {seconds:.0f} s in all.")
     if outcome.interrupted:
         kept = f"finished: {', '.join(outcome.schemes) or 'none'}"
@@ -283,11 +297,11 @@ def report_end(outcome: Outcome, seconds: float) -> None:
         raise UserError("\n".join([*outcome.failures.values(), f"What was written is in {folder}"]))
 
 
-def draw(folder: Path) -> None:
+def draw(folder: Path, module: str = "scarplib.results.report") -> None:
     """The report, by the venv's Python, which has matplotlib."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(
-        [ensure_venv(), "-m", "scarplib.results.report", folder],
+        [ensure_venv(), "-m", module, folder],
         env=environment,
         capture_output=True,
         text=True,

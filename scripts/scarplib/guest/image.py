@@ -59,14 +59,14 @@ class GuestImage:
     versions: dict[str, str]
 
 
-def _loader(root: Path) -> list[str]:
+def loader(root: Path) -> list[str]:
     """trixie's own loader and libraries: its programs run on any x86-64 host."""
     # Ceph's libraries, which Debian's fio is linked with, find theirs by an absolute path.
     paths = f"{root / _LIBRARIES}:{root / _LIBRARIES / 'ceph'}"
     return [str(root / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", paths]
 
 
-def _call(command: list[str]) -> str:
+def call(command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(f"{Path(command[0]).name}: {(done.stderr or done.stdout).strip()[-300:]}")
@@ -76,18 +76,18 @@ def _call(command: list[str]) -> str:
 def _unpack(packages: dict[str, Path], root: Path) -> None:
     with step("the guest's packages: unpacking"):
         for path in packages.values():
-            _call(["dpkg-deb", "-x", str(path), str(root)])
+            call(["dpkg-deb", "-x", str(path), str(root)])
 
 
 def _libraries(root: Path, program: str) -> set[str]:
-    text = _call([*_loader(root), "--list", str(root / program)])
+    text = call([*loader(root), "--list", str(root / program)])
     return set(re.findall(rf"=> {re.escape(str(root))}/(\S+)", text))
 
 
 def _compile(root: Path, source: Path, target: Path) -> None:
     """With trixie's tcc, so that the bytes do not depend on the host's compiler."""
-    compiler = [*_loader(root), str(root / "usr/bin/tcc"), "-B", str(root / _LIBRARIES / "tcc")]
-    _call([*compiler, "-nostdlib", "-static", "-o", str(target), str(source)])
+    compiler = [*loader(root), str(root / "usr/bin/tcc"), "-B", str(root / _LIBRARIES / "tcc")]
+    call([*compiler, "-nostdlib", "-static", "-o", str(target), str(source)])
 
 
 def _log_page_names() -> str:
@@ -100,13 +100,13 @@ def _compile_tool(root: Path, source: Path, folder: Path) -> bytes:
     (folder / "scarp-stats-names.h").write_text(_log_page_names())
     target = folder / source.stem
     libraries = root / _LIBRARIES
-    compiler = [*_loader(root), str(root / "usr/bin/tcc"), "-B", str(libraries / "tcc")]
+    compiler = [*loader(root), str(root / "usr/bin/tcc"), "-B", str(libraries / "tcc")]
     paths = ["-nostdinc", f"-I{libraries / 'tcc' / 'include'}", f"-I{root / 'usr/include'}"]
     paths += [f"-I{root / 'usr/include/x86_64-linux-gnu'}", f"-I{folder}", f"-L{libraries}"]
     start = [str(libraries / name) for name in ("crt1.o", "crti.o")]
     # A linker script names libc.so's parts by absolute paths: name the library itself.
     end = [str(libraries / name) for name in ("libnvme.so", "libc.so.6", "crtn.o")]
-    _call([*compiler, "-nostdlib", *paths, "-o", str(target), *start, str(source), *end])
+    call([*compiler, "-nostdlib", *paths, "-o", str(target), *start, str(source), *end])
     return target.read_bytes()
 
 
@@ -177,6 +177,54 @@ def _initramfs(root: Path, folder: Path, file_systems: list[str]) -> bytes:
     return archive.data()
 
 
+def _sysroot(packages: list[str], kind: str) -> tuple[Path, list[str]]:
+    """These packages and what they depend on, unpacked; name=version of each."""
+    apt = Apt()
+    # Resolved once and kept: a point release must not change results under someone's feet.
+    names = hashlib.sha256(json.dumps(packages).encode()).hexdigest()[:8]
+    chosen = cache_dir() / f"guest-packages-{kind}-{names}.json"
+    if chosen.is_file():
+        versions = json.loads(chosen.read_text())
+    else:
+        apt.update()
+        versions = [x for x in apt.closure(packages) if not _SKIPPED.match(x)]
+        chosen.write_text(json.dumps(versions))
+    unpacked = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:20]
+    root = cache_dir() / f"sysroot-{unpacked}"
+    if not root.is_dir():
+        fresh = root.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        _unpack(apt.fetch(versions), fresh)
+        fresh.rename(root)
+    return root, versions
+
+
+def ensure_sysroot(packages: tuple[str, ...], kind: str) -> tuple[Path, list[str]]:
+    """As a folder of the cache: packages of trixie's that the guest itself does without."""
+    with locked("guest"):
+        return _sysroot(list(packages), kind)
+
+
+def ensure_modules(wanted: str) -> dict[str, Path]:
+    """A module of the guest's kernel and what it needs, for GuestRun.files, in insmod's order."""
+    with locked("guest"):
+        root, versions = _sysroot([*_PACKAGES, _KERNEL["cloud"]], "cloud")
+        key = hashlib.sha256(json.dumps([versions, wanted]).encode()).hexdigest()[:20]
+        folder = cache_dir() / f"modules-{key}"
+        if not folder.is_dir():
+            fresh = folder.with_suffix(".new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            for number, (name, data) in enumerate(_modules(root, wanted)):
+                (fresh / f"{number:02d}-{name}.ko").write_bytes(data)
+            fresh.rename(folder)
+    found = sorted(folder.iterdir())
+    if not found:
+        raise UserError(f"the guest's kernel has no module {wanted}")
+    return {f"modules/{wanted}/{path.name}": path for path in found}
+
+
 def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestImage:
     """Kernel and initramfs; with tests or a file system also their tools and modules."""
     file_systems = ["ext4", "xfs"] if tests else []
@@ -185,30 +233,13 @@ def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestIm
     kind = "full" if file_system == "f2fs" else "cloud"
     packages = [*_PACKAGES, _KERNEL[kind]]
     packages += [_FILE_SYSTEM_PACKAGE[fs] for fs in file_systems if fs in _FILE_SYSTEM_PACKAGE]
-    apt = Apt()
     with locked("guest"):
-        # Resolved once and kept: a point release must not change results under someone's feet.
-        names = hashlib.sha256(json.dumps(packages).encode()).hexdigest()[:8]
-        chosen = cache_dir() / f"guest-packages-{kind}-{names}.json"
-        if chosen.is_file():
-            versions = json.loads(chosen.read_text())
-        else:
-            apt.update()
-            versions = [x for x in apt.closure(packages) if not _SKIPPED.match(x)]
-            chosen.write_text(json.dumps(versions))
-        sources = [*sorted(GUEST.rglob("*.c")), GUEST / "init", *_RECIPE]
-        made_of = [json.dumps(versions), "|".join(file_systems), tree_hash(sources)]
+        root, versions = _sysroot(packages, kind)
+        sources = [GUEST / "ship.c", *sorted((GUEST / "tools").glob("*.c")), GUEST / "init"]
+        made_of = [json.dumps(versions), "|".join(file_systems), tree_hash([*sources, *_RECIPE])]
         key = hashlib.sha256("".join([*made_of, _log_page_names()]).encode()).hexdigest()[:20]
         folder = cache_dir() / f"guest-{key}"
         if not (folder / "manifest.json").is_file():
-            unpacked = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:20]
-            root = cache_dir() / f"sysroot-{unpacked}"
-            if not root.is_dir():
-                fresh = root.with_suffix(".new")
-                shutil.rmtree(fresh, ignore_errors=True)
-                fresh.mkdir()
-                _unpack(apt.fetch(versions), fresh)
-                fresh.rename(root)
             folder.mkdir(exist_ok=True)
             _compile(root, GUEST / "ship.c", folder / "ship")
             (folder / "initramfs").write_bytes(_initramfs(root, folder, file_systems))

@@ -22,9 +22,9 @@ MARK_END = "scarp-mark: job ends"
 
 # Vendor admin opcode 0xC0 and log page 0xCA are the flash device's (ftl/scarp.h).
 _SET_SPEED = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=1 --cdw11={shift:#x} >/dev/null"
-_RESET_STATS = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=2 >/dev/null"
+_RESET_STATS = "nvme admin-passthru {control} --opcode=0xc0 --cdw10=2 >/dev/null"
 _GET_STATS = (
-    "nvme get-log $SCARP_CTRL --log-id={id:#x} --log-len={size} --raw-binary >/results/{name}.bin"
+    "nvme get-log {control} --log-id={id:#x} --log-len={size} --raw-binary >/results/{name}.bin"
 )
 
 
@@ -41,6 +41,7 @@ class Job:
     age: int = 900
     seed: int = 1
     overrides: str | None = None
+    handles: int = 0
     smp: int = 1
     cpu_shift: int = -2
     virtual_queues: bool = True
@@ -53,17 +54,28 @@ def set_speed(cpu_shift: int) -> str:
     return _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF)
 
 
+def reset_stats(control: str = "$SCARP_CTRL") -> str:
+    """The guest's command that makes a drive count from here."""
+    return _RESET_STATS.format(control=control)
+
+
+def get_stats(name: str, control: str = "$SCARP_CTRL") -> str:
+    """The guest's command that keeps a drive's log page as NAME.bin."""
+    return _GET_STATS.format(control=control, name=name, id=log_page.LOG_ID, size=log_page.size())
+
+
 def task_text(
     cpu_shift: int,
     age: int = 0,
     flash: bool = True,
     start: image_file.DriveImage | None = None,
+    placed: bool = False,
 ) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
 
     `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
+    `placed`: the job may place its writes, which only commands that are passed through can.
     """
-    stats = {"id": log_page.LOG_ID, "size": log_page.size()}
     lines = [
         "set -e",
         "export SCARP_RESULTS=/results",
@@ -78,23 +90,21 @@ def task_text(
             "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
             f" / 8 * {(not start and age) or 1000} / 1000 * 4096 ))"
         )
+    if placed:
+        lines.append("export SCARP_NG=/dev/ng${SCARP_DEV#/dev/nvme}")
     if flash:
-        lines += [
-            set_speed(cpu_shift),
-            _RESET_STATS,
-            _GET_STATS.format(name="stats-begin", **stats),
-        ]
+        lines += [set_speed(cpu_shift), reset_stats(), get_stats("stats-begin")]
     lines += [
         f"echo '{MARK_BEGIN}'",
         "fio --output-format=json+ --output=/results/fio.json --eta=never /scarp/job.fio",
         f"echo '{MARK_END}'",
     ]
     if flash:
-        lines.append(_GET_STATS.format(name="stats-end", **stats))
+        lines.append(get_stats("stats-end"))
     return "\n".join(lines) + "\n"
 
 
-def check_job_file(path: Path) -> str:
+def check_job_file(path: Path, placed: bool = False) -> str:
     """The job's text; what the guest could only find out after booting is said here."""
     try:
         text = path.read_text()
@@ -102,7 +112,9 @@ def check_job_file(path: Path) -> str:
         raise UserError(f"--job: {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"--job: {path}: not a text file") from error
-    if "${SCARP_DEV}" not in text:
+    if "${SCARP_NG}" in text and not placed:
+        raise UserError(f"--job: {path}: ${{SCARP_NG}} is for a drive with --handles")
+    if "${SCARP_DEV}" not in text and "${SCARP_NG}" not in text:
         raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
     return text
 
@@ -122,6 +134,7 @@ def run_job(
         description=job.device,
         scheme=job.scheme,
         overrides=job.overrides,
+        handles=job.handles,
         age=job.age,
         image=job.image,
         seed=job.seed,
@@ -135,7 +148,7 @@ def run_job(
             qemu=qemu,
             image=image,
             drives=[drive],
-            task=task_text(job.cpu_shift, job.age, start=start),
+            task=task_text(job.cpu_shift, job.age, start=start, placed=job.handles > 0),
             files={"job.fio": job.fio_job},
             smp=job.smp,
             cpu_limit=job.cpu_limit,
@@ -144,10 +157,16 @@ def run_job(
             stop=stop,
         )
     )
-    if result.reason == "ok" and result.results:
-        for path in sorted(result.results.iterdir()):
-            if path.is_file():
-                shutil.move(path, job.out / path.name)
-        if result.results != job.out and not any(result.results.iterdir()):
-            result.results.rmdir()
+    keep_results(result, job.out)
     return result
+
+
+def keep_results(result: vm.GuestResult, folder: Path) -> None:
+    """Move the files that the guest left from its own folder into this one."""
+    if result.reason != "ok" or not result.results:
+        return
+    for path in sorted(result.results.iterdir()):
+        if path.is_file():
+            shutil.move(path, folder / path.name)
+    if result.results != folder and not any(result.results.iterdir()):
+        result.results.rmdir()

@@ -51,7 +51,13 @@ def shell(arguments: argparse.Namespace) -> int:
     # f2fs is in Debian's full kernel only.
     image = ensure_image(file_system=arguments.mkfs)
     check_drive(
-        qemu, arguments.device, arguments.scheme, arguments.age, arguments.set, arguments.seed
+        qemu,
+        arguments.device,
+        arguments.scheme,
+        arguments.age,
+        arguments.set,
+        arguments.seed,
+        handles=arguments.handles,
     )
     # A new file system on an aged drive writes over whatever the ageing left.
     with tempfile.TemporaryDirectory(prefix="scarp-shell-") as folder:
@@ -64,6 +70,7 @@ def shell(arguments: argparse.Namespace) -> int:
                         description=arguments.device,
                         scheme=arguments.scheme,
                         overrides=arguments.set,
+                        handles=arguments.handles,
                         age=arguments.age,
                         seed=arguments.seed,
                     )

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from scarplib.build.cache import unpack_tar
 from scarplib.build.qemu import QemuBuild
+from scarplib.drive import controller
 from scarplib.errors import UserError
 from scarplib.guest.cpio import Cpio
 from scarplib.guest.image import GuestImage
@@ -61,6 +62,8 @@ class FlashDrive:
     virtual_queues: bool = True
     # Their sizes in bytes; 0: all that is left of the drive.
     namespaces: Sequence[int] = (0,)
+    # Reclaim unit handles (FDP), which each namespace has all of; 0: none.
+    handles: int = 0
     clock: str | None = None
 
     def arguments(self, number: int) -> list[str]:
@@ -85,12 +88,8 @@ class FlashDrive:
             for key, value in options.items()
             if value is not None
         )
-        arguments = ["-device", f"nvme-flash{text}"]
-        arguments += ["-device", f"nvme,id=nvme{number},serial=scarp{number}"]
-        for size in self.namespaces:
-            text = f"nvme-ns,bus=nvme{number},flash=f{number}"
-            arguments += ["-device", f"{text},size={size}" if size else text]
-        return arguments
+        flash = ["-device", f"nvme-flash{text}"]
+        return flash + controller.arguments(number, self.namespaces, self.handles)
 
 
 @dataclass

@@ -27,7 +27,11 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def bars(
-    path: Path, names: Sequence[str], label: str, groups: Mapping[str, Sequence[float]]
+    path: Path,
+    names: Sequence[str],
+    label: str,
+    groups: Mapping[str, Sequence[float]],
+    log: bool = False,
 ) -> None:
     """A group of bars for each of `names`, a bar in it for each of `groups`."""
     figure, axes = plt.subplots(figsize=(9, 2.8))
@@ -36,6 +40,8 @@ def bars(
         at = [i + (number - (len(groups) - 1) / 2) * width for i in range(len(names))]
         axes.bar(at, values, width, label=group)
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+    if log:
+        axes.set_yscale("log")
     axes.set_ylabel(label, fontsize=8)
     axes.grid(axis="y", linewidth=0.3)
     axes.legend(fontsize=7, ncols=len(groups))

@@ -86,6 +86,11 @@ def key(name: str) -> Value:
     return lambda entry: entry[name]
 
 
+def stat(name: str) -> Value:
+    """The statistic of that name."""
+    return lambda entry: float(entry["stats"][name])
+
+
 def quantile(name: str, share: float) -> Value:
     """The quantile nearest to `share` (0 to 1) of the latencies of that name, ns."""
     from scarplib.reproduce.cell import QUANTILES
@@ -105,7 +110,7 @@ def amplification(entry: Entry) -> float:
     """Pages programmed for each page that the host wrote."""
     stats = entry["stats"]
     host = stats["host_page_programs"]
-    own = stats["gc_page_programs"] + stats.get("parity_page_programs", 0)
+    own = stats["gc_page_programs"] + stats["parity_page_programs"] + stats["map_page_programs"]
     return float((host + own) / host)
 
 

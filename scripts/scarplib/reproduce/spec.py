@@ -19,7 +19,7 @@ from typing import Any
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
-PAPERS = ("hpdc18", "paragc", "pregc")
+PAPERS = ("hpdc18", "paragc", "pregc", "mappings")
 # Counts up when cells are made otherwise from the same settings.
 LAYOUT = 3
 SETS = ("full", "small")

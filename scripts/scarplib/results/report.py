@@ -11,6 +11,7 @@ import base64
 import html
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,20 +41,48 @@ dt{float:left;clear:left;width:15em;font-weight:600}dd{margin:0 0 .2em 15.5em}
 """
 
 
-def _html_table(schemes: dict[str, dict[str, Any]]) -> str:
+def html_table(names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Rows of (label, one cell for each name); a row without cells is a heading."""
     lines = ["<table><tr><th></th>"]
-    lines += [f"<th>{html.escape(name)}</th>" for name in schemes]
+    lines += [f"<th>{html.escape(name)}</th>" for name in names]
     lines.append("</tr>")
-    for label, cells in table_rows(schemes):
+    for label, cells in rows:
         if cells:
             body = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
             lines.append(f"<tr><td>{html.escape(label.strip())}</td>{body}</tr>")
         else:
             lines.append(
-                f'<tr class="head"><td colspan="{len(schemes) + 1}">{html.escape(label)}</td></tr>'
+                f'<tr class="head"><td colspan="{len(names) + 1}">{html.escape(label)}</td></tr>'
             )
     lines.append("</table>")
     return "".join(lines)
+
+
+def head(title: str, lead: str) -> list[str]:
+    """How a page begins."""
+    return [
+        "<!doctype html><html lang=en><meta charset=utf-8>",
+        "<meta name=viewport content='width=device-width'>",
+        f"<title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style>",
+        f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
+    ]
+
+
+def picture(heading: str, text: str, png: bytes) -> str:
+    """A picture that is in the page itself."""
+    data = base64.b64encode(png).decode()
+    return (
+        f"<h2>{html.escape(heading)}</h2><p>{html.escape(text)}</p>"
+        f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
+    )
+
+
+def tail(manifest: object) -> str:
+    """How it ends: with what made it."""
+    return (
+        "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"
+        f"<pre>{html.escape(json.dumps(manifest, indent=2))}</pre></html>"
+    )
 
 
 def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
@@ -95,29 +124,17 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
     lead += f" Job {result['job']} on {result['device']}, every scheme from the same state."
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        "<meta name=viewport content='width=device-width'>",
-        f"<title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style>",
-        f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
-    ]
+    parts = head(title, lead)
     numbers = (
         "<h2>In numbers</h2><p>Latencies are what fio saw in the guest, in virtual time; "
-        "pages moved and write amplification are the drive's own counts.</p>" + _html_table(schemes)
+        "pages moved and write amplification are the drive's own counts.</p>"
+        + html_table(list(schemes), table_rows(schemes))
     )
     for heading, text, png in pictures:
-        data = base64.b64encode(png).decode()
-        parts.append(
-            f"<h2>{html.escape(heading)}</h2><p>{html.escape(text)}</p>"
-            f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
-        )
+        parts.append(picture(heading, text, png))
         if heading == TAIL_HEADING:
             parts += [_tail_words(schemes), numbers]
-    manifest = json.dumps(result.get("manifest"), indent=2)
-    parts.append(
-        "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"
-        f"<pre>{html.escape(manifest)}</pre></html>"
-    )
+    parts.append(tail(result.get("manifest")))
     return "\n".join(parts)
 
 

@@ -46,25 +46,29 @@ def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
 
 
 def write_amplification(stats: dict[str, int]) -> float | None:
-    """Units programmed (moved, padding, parity) for each unit that the host wrote."""
+    """Units programmed (moved, padding, parity, mapping) for each that the host wrote."""
     written = stats["host_written_units"]
     if not written:
         return None
     moved = stats["gc_moved_units"] + stats["premigrated_units"]
     # With parity a unit is a page.
     own = moved + stats["padded_units"] + stats.get("parity_page_programs", 0)
+    own += stats.get("map_written_units", 0)
     return (written + own) / written
 
 
-def load_scheme(folder: Path, name: str) -> SchemeData:
-    """Read one guest's folder; raises LogError when the run cannot be trusted."""
+def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> SchemeData:
+    """Read one drive's files; raises LogError when the run cannot be trusted.
+
+    fio's own file is in the same folder, or elsewhere when it is of several drives.
+    """
     first = log_page.read(folder / "stats-begin.bin")
     last = log_page.read(folder / "stats-end.bin")
     if first.scheme != last.scheme:
         raise LogError(f"{folder}: the scheme changed from {first.scheme} to {last.scheme}")
     commands = read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
     runs = read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)
-    fio = load_fio(folder / "fio.json")
+    fio = load_fio(fio_file or folder / "fio.json")
     stats = last.values
     if stats["oob_mismatches"]:
         raise LogError(f"{folder}: {stats['oob_mismatches']} reads met a foreign logical address")

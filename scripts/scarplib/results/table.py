@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from scarplib.results.causes import CAUSE_LABELS, SMALL_SHARE, TAIL_PERMILLE, tail_shares
@@ -63,18 +64,22 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     return rows
 
 
-def table_text(schemes: dict[str, dict[str, Any]]) -> str:
-    """The rows in columns."""
-    rows = table_rows(schemes)
+def columns(names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Rows of (label, one cell for each name) below the names; a row without cells is a heading."""
     label_width = max(len(label) for label, _ in rows)
     widths = [
         max(len(name), *(len(cells[i]) for _, cells in rows if cells))
-        for i, name in enumerate(schemes)
+        for i, name in enumerate(names)
     ]
-    head = " ".join(f"{name:>{w + 2}}" for name, w in zip(schemes, widths, strict=True))
+    head = " ".join(f"{name:>{w + 2}}" for name, w in zip(names, widths, strict=True))
     lines = [" " * label_width + head]
     for label, cells in rows:
         line = f"{label:<{label_width}}"
         line += " ".join(f"{cell:>{w + 2}}" for cell, w in zip(cells, widths, strict=False))
         lines.append(line.rstrip())
     return "\n".join(lines)
+
+
+def table_text(schemes: dict[str, dict[str, Any]]) -> str:
+    """The rows in columns."""
+    return columns(list(schemes), table_rows(schemes))

@@ -13,6 +13,7 @@
 #include <liburing.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,7 +67,7 @@ static void format(const Files *f)
     }
 }
 
-static ArrayUring *start(const Files *f)
+static ArrayUring *start_with(const Files *f, const char *keep)
 {
     const char *other[N] = { f->paths[2], f->paths[0], f->paths[1] };
     char error[ARRAY_ERROR_BYTES] = "";
@@ -82,11 +83,16 @@ static ArrayUring *start(const Files *f)
             g_error("%s", error);
         }
     }
-    u = array_uring_new(&drives, KEYS, error);
+    u = array_uring_new(&drives, KEYS, keep, error);
     if (!u) {
         g_error("%s", error);
     }
     return u;
+}
+
+static ArrayUring *start(const Files *f)
+{
+    return start_with(f, NULL);
 }
 
 static ArrayRequest *next_end(ArrayUring *u)
@@ -211,6 +217,70 @@ static void test_contents(void)
     assert_all(u, versions, pages);
     array_uring_free(u);
     g_free(versions);
+    files_clear(&f);
+}
+
+/* Pages in turn, each time with the next version, for ever. */
+static void write_in_turn(const Files *f, const char *keep, uint64_t pages,
+                          uint64_t *acknowledged)
+{
+    ArrayUring *u = start_with(f, keep);
+    uint64_t words[PAGE / 8];
+
+    for (uint64_t n = *acknowledged;; n++) {
+        fill(words, n % pages, n / pages + 1);
+        if (one(u, ARRAY_OP_WRITE, n % pages * PAGE, PAGE, words)) {
+            _exit(1);
+        }
+        __atomic_store_n(acknowledged, n + 1, __ATOMIC_RELEASE);
+    }
+}
+
+/* A process that is killed and never flushed: all it acknowledged is kept. */
+static void test_kept(void)
+{
+    uint64_t pages = N * 128 * 16, words[PAGE / 8];
+    uint64_t *acknowledged = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    g_autofree char *keep = NULL;
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    /* Memory of files on a disk cannot be registered. */
+    keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
+    for (unsigned round = 0; round < (g_test_slow() ? 100u : 5u); round++) {
+        uint64_t before = *acknowledged, n;
+        pid_t child = fork();
+
+        if (!child) {
+            write_in_turn(&f, keep, pages, acknowledged);
+        }
+        while (__atomic_load_n(acknowledged, __ATOMIC_ACQUIRE) <
+               before + 700 + 331 * (round % 7)) {
+            g_assert_cmpint(waitpid(child, NULL, WNOHANG), ==, 0);
+            g_usleep(100);
+        }
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
+        n = *acknowledged;
+        u = start_with(&f, keep);
+        for (uint64_t i = 0; i < pages; i++) {
+            uint64_t version = n / pages + (i < n % pages);
+
+            g_assert_cmpint(one(u, ARRAY_OP_READ, i * PAGE, PAGE, words), ==,
+                            0);
+            /* The one that was not acknowledged may be there as well. */
+            assert_page(words, i, version + (i == n % pages &&
+                                             words[1] == version + 1));
+        }
+        g_assert_cmpint(array_uring_flush(u), ==, 0);
+        array_uring_free(u);
+        g_assert_false(g_file_test(keep, G_FILE_TEST_EXISTS));
+    }
+    munmap(acknowledged, 4096);
     files_clear(&f);
 }
 
@@ -389,6 +459,7 @@ int main(int argc, char **argv)
     io_uring_queue_exit(&ring);
     g_test_add_func("/array/uring/contents", test_contents);
     g_test_add_func("/array/uring/killed", test_killed);
+    g_test_add_func("/array/uring/kept", test_kept);
     g_test_add_func("/array/uring/refused", test_refused);
     g_test_add_func("/array/uring/refused-untouched", test_refused_untouched);
     g_test_add_func("/array/uring/drive-fails", test_drive_fails);

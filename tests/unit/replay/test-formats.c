@@ -57,6 +57,15 @@ typedef struct {
     { .time_ns = ns, .offset_bytes = at, .length_bytes = length, \
       .device = dev, .op = SCARP_OP_WRITE }
 
+/* One more column than the traces have. */
+static const Sample with_streams = {
+    "msr", "128166385295514663,hm,0,Write,0,2048,2833,3\n"
+           "128166385295514878,hm,0,Read,512,4096,,0\n",
+    "128166385295514878,hm,0,Write,512,4096,2617,65536\n",
+    { .length_bytes = 2048, .op = SCARP_OP_WRITE, .stream = 3 },
+    RD(21500, 512, 4096, 0),
+};
+
 static const Sample samples[] = {
     { "msr", "128166385295514663,hm,0,Write,9056014336,2048,2833\n"
              "128166385295514878,hm,1,Read,512,4096,2617\n",
@@ -103,6 +112,7 @@ static void same(const TraceRecord *a, const TraceRecord *b)
     g_assert_cmpuint(a->length_bytes, ==, b->length_bytes);
     g_assert_cmpuint(a->device, ==, b->device);
     g_assert_cmpint(a->op, ==, b->op);
+    g_assert_cmpuint(a->stream, ==, b->stream);
 }
 
 static void check(const Sample *s, const char *path, const char *format)
@@ -311,6 +321,8 @@ int main(int argc, char **argv)
         g_test_add_data_func(good, &samples[i], test_good);
         g_test_add_data_func(bad, &samples[i], test_bad);
     }
+    g_test_add_data_func("/formats/good/msr-streams", &with_streams, test_good);
+    g_test_add_data_func("/formats/bad/msr-streams", &with_streams, test_bad);
     g_test_add_func("/input/odd-files", test_odd_files);
     g_test_add_func("/input/gzip", test_gzip);
     g_test_add_func("/input/zstd", test_zstd);

@@ -179,11 +179,57 @@ static void test_seeds(void)
                     0x4e78c234f38c6ba5);
 }
 
+/* Streams change no request, and each address has one of them. */
+static void test_streams(void)
+{
+    static const struct {
+        const char *text;
+        unsigned streams;
+        double share; /* of the writes: the last stream's, in percent */
+    } rows[] = {
+        { "uniform", 3, 33.3 }, { "hot-cold", 2, 80 }, { "zipf", 2, 50 },
+        { "zipf", 4, 25 },      { "sequential", 2, 50 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *text = g_strdup_printf("%s,streams=%u", rows[i].text,
+                                                rows[i].streams);
+        g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+        g_autoptr(GError) error = NULL;
+        Workload *workload = gen_new(text, DRIVE_BYTES, 1, &error);
+        unsigned n[8] = { 0 }, writes = 0;
+        TraceRecord r;
+
+        g_assert_no_error(error);
+        g_assert_cmphex(draw(text, 1).hash, ==, draw(rows[i].text, 1).hash);
+        while (workload->next(workload, &r, &error)) {
+            gpointer at = GSIZE_TO_POINTER(r.offset_bytes + 1), known;
+
+            g_assert_cmpuint(r.stream, <, rows[i].streams);
+            if (r.op != SCARP_OP_WRITE) {
+                g_assert_cmpuint(r.stream, ==, 0);
+                continue;
+            }
+            if (g_hash_table_lookup_extended(seen, at, NULL, &known)) {
+                g_assert_cmpuint(GPOINTER_TO_UINT(known), ==, r.stream);
+            }
+            g_hash_table_insert(seen, at, GUINT_TO_POINTER(r.stream));
+            writes++;
+            n[r.stream]++;
+        }
+        workload->free(workload);
+        g_test_message("%s: %u of %u", text, n[rows[i].streams - 1], writes);
+        g_assert_cmpfloat(ABS(100.0 * n[rows[i].streams - 1] / writes -
+                              rows[i].share), <, 6);
+    }
+}
+
 static void test_bad_generators(void)
 {
     static const char *const texts[] = {
         "nonsense", "uniform,size", "uniform,size=1", "uniform,colour=1",
         "uniform,align=513", "uniform,requests=0", "mixed,trim=900,flush=900",
+        "uniform,streams=0", "uniform,streams=256", "hot-cold,streams=3",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
@@ -391,6 +437,7 @@ int main(int argc, char **argv)
     g_test_add_func("/generators/pregc-table-2", test_pregc);
     g_test_add_func("/generators/burst-write", test_burst_write);
     g_test_add_func("/generators/seeds", test_seeds);
+    g_test_add_func("/generators/streams", test_streams);
     g_test_add_func("/generators/bad", test_bad_generators);
     g_test_add_func("/replay/modes", test_modes);
     g_test_add_func("/replay/recording", test_recording);

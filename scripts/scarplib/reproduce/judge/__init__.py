@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.judge import hpdc18, paragc, pregc
+from scarplib.reproduce.judge import hpdc18, mappings, paragc, pregc
 from scarplib.reproduce.results import Results, Row
 
 
@@ -27,4 +27,9 @@ class Judge(Protocol):
         """(claim, whether it holds) of what few workloads and seeds can say."""
 
 
-JUDGES: dict[str, Judge] = {"hpdc18": hpdc18, "paragc": paragc, "pregc": pregc}
+JUDGES: dict[str, Judge] = {
+    "hpdc18": hpdc18,
+    "paragc": paragc,
+    "pregc": pregc,
+    "mappings": mappings,
+}

@@ -1,0 +1,60 @@
+/*
+ * Entries of the mapping that are not in RAM (ftl.mapping=demand): what waits
+ * for one goes on when it is known.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+/* A unit that the host wrote. */
+static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
+{
+    if (!scarp_buffer_mapped(drive, unit)) {
+        return;
+    }
+    /* The host wrote a part of it. */
+    if (scarp_map_is_mapped(drive, scarp_unit_lpn(unit))) {
+        scarp_buffer_read_rest(drive, unit);
+    } else {
+        scarp_flow_fill(drive, unit, NULL);
+    }
+}
+
+/* Units and reads that follow each other share a page, as if none had waited. */
+static void go_on(ScarpDrive *drive, ScarpMapWait *first)
+{
+    ScarpFlashCmd *open = NULL;
+    ScarpMapWait *next;
+    bool units = false;
+
+    for (ScarpMapWait *wait = first; wait; wait = scarp_map_wait_next(wait)) {
+        if (scarp_map_wait_cmd(wait)) {
+            scarp_flow_read_mapped(drive, scarp_map_wait_cmd(wait), &open);
+        } else {
+            units = true;
+            unit_mapped(drive, scarp_map_wait_unit(wait));
+        }
+    }
+    if (open) {
+        scarp_nand_enqueue(drive, open);
+    }
+    for (ScarpMapWait *wait = first; wait; wait = next) {
+        next = scarp_map_wait_next(wait);
+        if (scarp_map_wait_unit(wait)) {
+            scarp_buffer_close(drive, scarp_map_wait_lpn(wait));
+        }
+        scarp_map_give_ready(drive, wait);
+    }
+    if (units) {
+        scarp_flow_flushed(drive);
+        scarp_flow_admit(drive);
+    }
+}
+
+void scarp_flow_mapped(ScarpDrive *drive)
+{
+    while (scarp_map_wants(drive)) {
+        scarp_map_pump(drive);
+        go_on(drive, scarp_map_take_ready(drive));
+    }
+}

@@ -1,0 +1,248 @@
+/*
+ * Merges: jobs whose steps the mapping says.  Page after page is read and
+ * programmed where the mapping wants it, or programmed without data where a
+ * page that is not mapped lies before others; then blocks are erased.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/internal.h"
+
+bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n_free = scarp_plane_free_blocks(drive, p);
+
+    return scarp_map_is_stuck(drive, p) || n_free <= 1 ||
+           (n_free <= drive->desc.trigger_free_blocks &&
+            scarp_time_ns(drive) >= drive->gc.hold_until_ns);
+}
+
+static bool begin(ScarpDrive *drive, uint32_t p, uint32_t lpn, ScarpGcJob *job)
+{
+    const ScarpMerge *merge = scarp_merge_of(drive, p);
+
+    if (!scarp_merge_begin(drive, p, lpn)) {
+        return false;
+    }
+    memset(job, 0, sizeof(*job));
+    job->merge = true;
+    job->kind = scarp_merge_kind(merge);
+    job->plane = p;
+    job->victim = scarp_merge_victim(merge);
+    return true;
+}
+
+/* It has ended: its last block is erased. */
+static void count(ScarpDrive *drive, const ScarpGcJob *job)
+{
+    ScarpStats *stats = &drive->stats;
+
+    stats->gc_runs++;
+    stats->switch_merges += job->kind == SCARP_MERGE_SWITCH;
+    stats->partial_merges += job->kind == SCARP_MERGE_PARTIAL;
+    stats->full_merges += job->kind == SCARP_MERGE_FULL;
+}
+
+bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+{
+    uint32_t lpn = scarp_map_is_stuck(drive, p)
+                       ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE;
+    ScarpGcJob *job = scarp_gc_job(drive, p);
+
+    if (!begin(drive, p, lpn, job)) {
+        return false;
+    }
+    job->origin = origin;
+    scarp_gc_run(drive, job);
+    return true;
+}
+
+/* ---- Steps -------------------------------------------------------------- */
+
+/* It programs the unit that copy is of, or NULL: nothing. */
+static void program(ScarpDrive *drive, ScarpGcJob *job, ScarpUnit *unit)
+{
+    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, OWNER_GC,
+                                         job->origin);
+
+    scarp_flash_set_subject(cmd, job);
+    scarp_flash_set_units(cmd, unit, unit != NULL);
+    scarp_flash_set_target(cmd, job->plane, 0, drive->desc.page_bytes);
+    scarp_nand_enqueue(drive, cmd);
+}
+
+static void read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
+{
+    ScarpCopy *copy = scarp_pool_take(&drive->gc.copies);
+    bool copyback = drive->scheme.place->copyback;
+    ScarpFlashCmd *cmd = scarp_flash_new(drive,
+                                         copyback ? SCARP_FLASH_COPYBACK
+                                                  : SCARP_FLASH_READ,
+                                         OWNER_GC, job->origin);
+
+    scarp_unit_init(&copy->unit, scarp_media_lpn(drive, ppn));
+    copy->job = job;
+    copy->source_ppn = ppn;
+    scarp_flash_set_subject(cmd, job);
+    scarp_flash_set_units(cmd, &copy->unit, 1);
+    scarp_flash_set_target(cmd, job->plane, ppn, drive->geo.unit_bytes);
+    scarp_flash_set_source(cmd, ppn);
+    scarp_nand_enqueue(drive, cmd);
+}
+
+/* False: there was none left. */
+static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
+{
+    uint32_t ppn = scarp_merge_next_copy(drive, job->plane);
+
+    if (ppn == SCARP_NONE) {
+        return false;
+    }
+    job->moves_left--;
+    job->pages_out++;
+    if (ppn == SCARP_PAD) {
+        program(drive, job, NULL);
+    } else {
+        read_page(drive, job, ppn);
+    }
+    return true;
+}
+
+/* Pages go in order: one after the other, whatever window there is. */
+void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job)
+{
+    uint32_t dead;
+
+    if (job->pages_out || !job->moves_left || next_copy(drive, job)) {
+        return;
+    }
+    dead = scarp_merge_next_dead(drive, job->plane);
+    if (dead == SCARP_NONE) {
+        count(drive, job);
+        if (!job->begun) {
+            job->begin_ns = scarp_time_ns(drive);
+        }
+        scarp_gc_finish(drive, job);
+        return;
+    }
+    job->victim = dead;
+    scarp_gc_erase(drive, job);
+}
+
+static void program_done(ScarpDrive *drive, ScarpGcJob *job,
+                         ScarpFlashCmd *cmd)
+{
+    bool copyback = scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK;
+    ScarpUnit *unit = scarp_flash_units(cmd);
+    uint32_t ppn = scarp_flash_ppn(cmd);
+
+    job->pages_out--;
+    drive->stats.gc_page_programs++;
+    drive->stats.copybacks += copyback;
+    scarp_media_pages_programmed(drive, ppn, 1);
+    if (!unit) {
+        drive->stats.padded_units++;
+        return;
+    }
+    if (copyback) {
+        scarp_media_check_lpn(drive, scarp_copy_of(unit)->source_ppn,
+                              scarp_unit_lpn(unit));
+    }
+    if (scarp_map_relocate(drive, scarp_unit_lpn(unit),
+                           scarp_copy_of(unit)->source_ppn, ppn)) {
+        job->moved++;
+        drive->stats.gc_moved_units++;
+    }
+    scarp_pool_give(&drive->gc.copies, scarp_copy_of(unit));
+}
+
+void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
+                          ScarpFlashCmd *cmd)
+{
+    ScarpUnit *unit = scarp_flash_units(cmd);
+
+    switch (scarp_flash_kind(cmd)) {
+    case SCARP_FLASH_READ:
+        drive->stats.gc_page_reads++;
+        scarp_media_check_lpn(drive, scarp_copy_of(unit)->source_ppn,
+                              scarp_unit_lpn(unit));
+        /* Even if it is stale by now: its page comes before others. */
+        program(drive, job, unit);
+        return;
+    case SCARP_FLASH_ERASE:
+        job->erasing = false;
+        scarp_block_erased(drive, job->victim);
+        break;
+    default:
+        program_done(drive, job, cmd);
+        break;
+    }
+    scarp_gc_advance(drive, job);
+}
+
+int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job)
+{
+    const ScarpMerge *merge = scarp_merge_of(drive, job->plane);
+    int64_t move_ns = scarp_nand_move_ns(drive, drive->scheme.place->copyback);
+    int64_t ns = scarp_merge_copies_left(merge) * move_ns +
+                 scarp_merge_erases_left(merge) * (int64_t)drive->desc.erase_ns;
+    int64_t left_ns = 0;
+
+    if (job->erasing &&
+        !scarp_nand_erasing(drive, scarp_plane_die(drive, job->plane),
+                            &left_ns)) {
+        left_ns = drive->desc.erase_ns;
+    }
+    return ns + left_ns;
+}
+
+/* ---- Without time ------------------------------------------------------- */
+
+static void copy_now(ScarpDrive *drive, ScarpGcJob *job, uint32_t from)
+{
+    uint32_t to = scarp_merge_take(drive, job->plane);
+
+    drive->stats.gc_page_programs++;
+    scarp_media_pages_programmed(drive, to, 1);
+    if (from == SCARP_PAD) {
+        drive->stats.padded_units++;
+        return;
+    }
+    drive->stats.gc_page_reads++;
+    job->moved += scarp_map_relocate(drive, scarp_media_lpn(drive, from), from,
+                                     to);
+}
+
+bool scarp_gc_merge_now(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    uint32_t ppn, dead;
+    ScarpGcJob job;
+
+    if (!begin(drive, p, lpn, &job)) {
+        return false;
+    }
+    while ((ppn = scarp_merge_next_copy(drive, p)) != SCARP_NONE) {
+        copy_now(drive, &job, ppn);
+    }
+    while ((dead = scarp_merge_next_dead(drive, p)) != SCARP_NONE) {
+        scarp_block_erased(drive, dead);
+    }
+    drive->stats.gc_moved_units += job.moved;
+    count(drive, &job);
+    job.origin = SCARP_ORIGIN_GC;
+    job.begin_ns = scarp_time_ns(drive);
+    scarp_gc_report(drive, &job);
+    return true;
+}
+
+bool scarp_gc_make_room(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    while (scarp_gc_due(drive, p) && scarp_gc_merge_now(drive, p, SCARP_NONE)) {
+        continue;
+    }
+    while (!scarp_map_page_possible(drive, p, lpn)) {
+        if (!scarp_gc_merge_now(drive, p, lpn)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,144 @@
+/*
+ * Block mapping with log blocks (BAST): a page that its data block cannot take
+ * as its next one goes to its logical block's log block, at any offset.  The
+ * log block that was written least recently is merged first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/log.h"
+
+static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+    uint32_t block = scarp_log_in_place(drive, p, page), log;
+
+    if (block != SCARP_NONE) {
+        return block == SCARP_FRESH && !scarp_logs_may_open(drive, p)
+                   ? SCARP_NONE : block;
+    }
+    log = logs->log_of[page.group];
+    if (log == SCARP_NONE) {
+        return logs->plane[p].n_logs < scarp_logs_max(drive, p) &&
+                       scarp_logs_may_open(drive, p)
+                   ? SCARP_FRESH : SCARP_NONE;
+    }
+    return scarp_block_written(drive, log) < drive->geo.units_per_block
+               ? log : SCARP_NONE;
+}
+
+static uint32_t open(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+    bool in_place = scarp_log_in_place(drive, p, page) == SCARP_FRESH;
+    uint32_t block = scarp_block_open(drive, p, SCARP_ORIGIN_HOST);
+
+    if (in_place) {
+        logs->data_of[page.group] = block;
+        return block;
+    }
+    logs->log_of[page.group] = block;
+    logs->block[block].group = page.group;
+    logs->block[block].in_order = true;
+    scarp_log_append(drive, p, block);
+    return block;
+}
+
+static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t block)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+
+    if (block != logs->log_of[page.group]) {
+        return;
+    }
+    logs->block[block].in_order &= scarp_block_written(drive, block) ==
+                                   page.offset;
+    if (logs->plane[p].newest != block) {
+        scarp_log_remove(drive, p, block);
+        scarp_log_append(drive, p, block);
+    }
+}
+
+/* ---- Merges ------------------------------------------------------------- */
+
+/* No program of the log block, or of its data block, is on its way. */
+static bool is_settled(const ScarpDrive *drive, uint32_t log)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    uint32_t data = logs->data_of[logs->block[log].group];
+
+    return scarp_block_settled(drive, log) &&
+           (data == SCARP_NONE || scarp_block_settled(drive, data));
+}
+
+static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                 ScarpMerge *merge)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    uint32_t log = SCARP_NONE;
+
+    if (lpn != SCARP_NONE) {
+        log = logs->log_of[scarp_log_page(drive, p, lpn).group];
+    }
+    /* Without a full log block of its own, lpn needs anyone's. */
+    if (log == SCARP_NONE ||
+        scarp_block_written(drive, log) < drive->geo.units_per_block) {
+        log = logs->plane[p].oldest;
+        while (log != SCARP_NONE && !is_settled(drive, log)) {
+            log = logs->block[log].newer;
+        }
+    }
+    if (log == SCARP_NONE || !is_settled(drive, log)) {
+        return false;
+    }
+    merge->victim = log;
+    merge->group = logs->block[log].group;
+    scarp_log_remove(drive, p, log);
+    logs->log_of[merge->group] = SCARP_NONE;
+    scarp_log_plan(drive, p, log, merge);
+    return true;
+}
+
+static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
+                   ScarpMerge *merge)
+{
+    scarp_logs(drive)->data_of[merge->group] = merge->target;
+}
+
+/* ---- RAM ---------------------------------------------------------------- */
+
+/*
+ * 4 bytes a logical block, and for each log block that there may be 4 bytes
+ * and 2 a page; a bit for each page: it is valid.
+ */
+static uint64_t ram_bytes(const ScarpDrive *drive)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        bytes += 4ull * scarp_logs(drive)->groups +
+                 scarp_logs_max(drive, p) *
+                     (4 + 2ull * drive->geo.units_per_block);
+    }
+    return bytes + scarp_geometry_units(&drive->geo) / 8;
+}
+
+const ScarpMappingOps scarp_mapping_block = {
+    .name = "block",
+    .help = "an entry per logical block, and log blocks, each of one of them",
+    .source = "Kim et al. 2002; the B-FTL of hios-isca14 section 2.3",
+    .init = scarp_logs_init,
+    .clear = scarp_logs_clear,
+    .ram_bytes = ram_bytes,
+    .check = scarp_logs_check,
+    .room = room,
+    .open = open,
+    .wrote = wrote,
+    .plan = plan,
+    .source_page = scarp_log_source,
+    .target = scarp_log_target,
+    .finish = finish,
+    .persist = scarp_logs_persist,
+};

@@ -1,0 +1,651 @@
+/*
+ * Demand-cached page mapping (DFTL: Gupta, Kim, Urgaonkar, ASPLOS 2009): the
+ * mapping lies on flash in translation units; entries in use are in RAM.
+ *
+ * This file has the cache of entries.  map/demand_units.c reads and writes
+ * translation units.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/demand.h"
+
+/* ---- Lists -------------------------------------------------------------- */
+
+static void list_push(ScarpDemand *demand, EntryList *list, uint32_t i)
+{
+    Entry *entry = demand->entry;
+
+    entry[i].prev = SCARP_NONE;
+    entry[i].next = list->head;
+    *(list->head == SCARP_NONE ? &list->tail : &entry[list->head].prev) = i;
+    list->head = i;
+    list->n++;
+}
+
+static void list_remove(ScarpDemand *demand, EntryList *list, uint32_t i)
+{
+    Entry *entry = demand->entry;
+    uint32_t prev = entry[i].prev, next = entry[i].next;
+
+    *(prev == SCARP_NONE ? &list->head : &entry[prev].next) = next;
+    *(next == SCARP_NONE ? &list->tail : &entry[next].prev) = prev;
+    list->n--;
+}
+
+static EntryList *list_of(ScarpDemand *demand, const Entry *entry)
+{
+    return entry->state & ENTRY_PROTECTED ? &demand->protected
+                                          : &demand->probation;
+}
+
+/* Neither held, nor on its way in or out. */
+static bool is_listed(const Entry *entry)
+{
+    return !(entry->state & ~(uint32_t)(ENTRY_DIRTY | ENTRY_PROTECTED));
+}
+
+/* Becomes the one that was used last of its segment. */
+static void enlist(ScarpDemand *demand, uint32_t i)
+{
+    list_push(demand, list_of(demand, &demand->entry[i]), i);
+    if (demand->protected.n > demand->n_entries / 2) {
+        uint32_t last = demand->protected.tail;
+
+        list_remove(demand, &demand->protected, last);
+        demand->entry[last].state &= ~(uint32_t)ENTRY_PROTECTED;
+        list_push(demand, &demand->probation, last);
+    }
+}
+
+/* ---- Entries ------------------------------------------------------------ */
+
+static uint32_t bucket_of(const ScarpDemand *demand, uint32_t lpn)
+{
+    return (lpn * 2654435761u >> 7 ^ lpn) & demand->hash_mask;
+}
+
+uint32_t scarp_entry_find(const ScarpDemand *demand, uint32_t lpn)
+{
+    uint32_t i = demand->hash[bucket_of(demand, lpn)];
+
+    while (i != SCARP_NONE && demand->entry[i].lpn != lpn) {
+        i = demand->entry[i].hash_next;
+    }
+    return i;
+}
+
+static void hash_remove(ScarpDemand *demand, uint32_t i)
+{
+    uint32_t *link = &demand->hash[bucket_of(demand, demand->entry[i].lpn)];
+
+    while (*link != i) {
+        link = &demand->entry[*link].hash_next;
+    }
+    *link = demand->entry[i].hash_next;
+}
+
+/* Entry i, which was taken, is lpn's. */
+static void fill(ScarpDemand *demand, uint32_t i, uint32_t lpn, uint32_t state)
+{
+    uint32_t *head = &demand->hash[bucket_of(demand, lpn)];
+
+    demand->entry[i] = (Entry) { .lpn = lpn, .hash_next = *head,
+                                 .dirty_next = SCARP_NONE, .state = state };
+    *head = i;
+    demand->n_used++;
+}
+
+static void empty(ScarpDemand *demand, uint32_t i)
+{
+    hash_remove(demand, i);
+    demand->entry[i].next = demand->unused;
+    demand->unused = i;
+    demand->n_used--;
+}
+
+static void make_dirty(ScarpDrive *drive, uint32_t i)
+{
+    ScarpDemand *demand = drive->map.demand;
+    Entry *entry = &demand->entry[i];
+
+    if (!(entry->state & ENTRY_DIRTY)) {
+        Tu *tu = scarp_tu_of(drive, entry->lpn);
+
+        entry->state |= ENTRY_DIRTY;
+        entry->dirty_next = tu->dirty;
+        tu->dirty = i;
+        demand->n_dirty++;
+    }
+}
+
+void scarp_entries_clean(ScarpDrive *drive, Tu *tu)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    while (tu->dirty != SCARP_NONE) {
+        uint32_t i = tu->dirty;
+        Entry *entry = &demand->entry[i];
+
+        tu->dirty = entry->dirty_next;
+        entry->state &= ~(uint32_t)ENTRY_DIRTY;
+        demand->n_dirty--;
+        if (entry->state & ENTRY_LEAVING) {
+            demand->n_leaving--;
+            empty(demand, i);
+        }
+    }
+}
+
+/* ---- Eviction ----------------------------------------------------------- */
+
+/*
+ * The entry that was used longest ago goes: a clean one at once, a dirty one
+ * when its translation unit has it, and all dirty ones with it.  No more than
+ * wait for an entry are on their way.
+ */
+static void evict(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    while (demand->unused == SCARP_NONE) {
+        EntryList *list = demand->probation.n ? &demand->probation
+                                              : &demand->protected;
+        uint32_t i = list->tail;
+
+        if (i == SCARP_NONE ||
+            demand->n_leaving >= MAX(demand->for_entry.n, 1)) {
+            return;
+        }
+        drive->stats.map_evictions++;
+        list_remove(demand, list, i);
+        if (demand->entry[i].state & ENTRY_DIRTY) {
+            demand->entry[i].state |= ENTRY_LEAVING;
+            demand->n_leaving++;
+            scarp_tu_want(drive, scarp_tu_of(drive, demand->entry[i].lpn));
+        } else {
+            empty(demand, i);
+        }
+    }
+}
+
+/* An entry that is in nobody's use, or SCARP_NONE. */
+static uint32_t take(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t i;
+
+    if (demand->unused == SCARP_NONE) {
+        evict(drive);
+    }
+    i = demand->unused;
+    if (i != SCARP_NONE) {
+        demand->unused = demand->entry[i].next;
+    }
+    return i;
+}
+
+/* ---- Use ---------------------------------------------------------------- */
+
+/* It is used again. */
+static void touch(ScarpDemand *demand, uint32_t i)
+{
+    Entry *entry = &demand->entry[i];
+
+    if (entry->state & ENTRY_LEAVING) {
+        entry->state &= ~(uint32_t)ENTRY_LEAVING;
+        demand->n_leaving--;
+    } else if (is_listed(entry)) {
+        list_remove(demand, list_of(demand, entry), i);
+    } else {
+        entry->state |= ENTRY_PROTECTED; /* it is listed when it is let go */
+        return;
+    }
+    entry->state |= ENTRY_PROTECTED;
+    enlist(demand, i);
+}
+
+static void hold(ScarpDemand *demand, uint32_t i)
+{
+    Entry *entry = &demand->entry[i];
+
+    if (entry->state & ENTRY_LEAVING) {
+        entry->state &= ~(uint32_t)ENTRY_LEAVING;
+        demand->n_leaving--;
+    } else if (is_listed(entry)) {
+        list_remove(demand, list_of(demand, entry), i);
+    }
+    entry->state += ENTRY_HOLD;
+}
+
+/*
+ * The entry of lpn, if it is there or needs no read; else SCARP_NONE.  Whoever
+ * waits for an entry comes first.
+ */
+static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t i = scarp_entry_find(demand, lpn);
+
+    *hit = i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING);
+    if (*hit) {
+        drive->stats.map_hits++;
+        return i;
+    }
+    drive->stats.map_misses++;
+    if (i != SCARP_NONE || demand->for_entry.n ||
+        !scarp_tu_known(drive, scarp_tu_of(drive, lpn))) {
+        return SCARP_NONE;
+    }
+    i = take(drive);
+    if (i != SCARP_NONE) {
+        fill(demand, i, lpn, 0);
+    }
+    return i;
+}
+
+bool scarp_demand_get(ScarpDrive *drive, uint32_t lpn)
+{
+    bool hit;
+    uint32_t i = get(drive, lpn, &hit);
+
+    if (i == SCARP_NONE) {
+        return false;
+    }
+    if (hit) {
+        touch(drive->map.demand, i);
+    } else {
+        enlist(drive->map.demand, i);
+    }
+    return true;
+}
+
+static ScarpMapWait *wait_new(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpMapWait *wait = scarp_pool_take(&drive->map.demand->waits);
+
+    *wait = (ScarpMapWait) { .lpn = lpn };
+    scarp_wait_push(&drive->map.demand->for_entry, wait);
+    drive->map.wants = true;
+    return wait;
+}
+
+void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read)
+{
+    wait_new(drive, scarp_flash_lpn(read))->read = read;
+}
+
+bool scarp_demand_hold(ScarpDrive *drive, ScarpUnit *unit)
+{
+    bool hit;
+    uint32_t i = get(drive, scarp_unit_lpn(unit), &hit);
+
+    if (i == SCARP_NONE) {
+        wait_new(drive, scarp_unit_lpn(unit))->unit = unit;
+        return false;
+    }
+    if (hit) {
+        hold(drive->map.demand, i);
+        drive->map.demand->entry[i].state |= ENTRY_PROTECTED;
+    } else {
+        drive->map.demand->entry[i].state += ENTRY_HOLD;
+    }
+    return true;
+}
+
+void scarp_demand_release(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t i = scarp_entry_find(demand, lpn);
+
+    demand->entry[i].state -= ENTRY_HOLD;
+    if (demand->entry[i].state < ENTRY_HOLD) {
+        enlist(demand, i);
+        drive->map.wants |= demand->for_entry.n > 0;
+    }
+}
+
+/* ---- Waiting ------------------------------------------------------------ */
+
+static void grant(ScarpDemand *demand, ScarpMapWait *wait, uint32_t i)
+{
+    if (wait->unit) {
+        hold(demand, i);
+    }
+    scarp_wait_push(&demand->ready, wait);
+}
+
+void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    while (waits->n) {
+        ScarpMapWait *wait = scarp_wait_pop(waits);
+        uint32_t i = scarp_entry_find(demand, wait->lpn);
+        Entry *entry = &demand->entry[i];
+
+        if (entry->state & ENTRY_LOADING) {
+            entry->state &= ~(uint32_t)ENTRY_LOADING;
+            enlist(demand, i);
+        }
+        grant(demand, wait, i);
+    }
+}
+
+/* False: there is no entry for it. */
+static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
+{
+    ScarpDemand *demand = drive->map.demand;
+    Tu *tu = scarp_tu_of(drive, wait->lpn);
+    uint32_t i = scarp_entry_find(demand, wait->lpn);
+    bool known;
+
+    if (i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING)) {
+        scarp_wait_pop(&demand->for_entry);
+        if (wait->read) {
+            touch(demand, i);
+        }
+        grant(demand, wait, i);
+        return true;
+    }
+    if (i == SCARP_NONE) {
+        i = take(drive);
+        if (i == SCARP_NONE) {
+            return false;
+        }
+        known = scarp_tu_known(drive, tu);
+        fill(demand, i, wait->lpn, known ? 0 : ENTRY_LOADING);
+        if (known) {
+            scarp_wait_pop(&demand->for_entry);
+            enlist(demand, i);
+            grant(demand, wait, i);
+            return true;
+        }
+    }
+    scarp_wait_pop(&demand->for_entry);
+    scarp_tu_await(drive, tu, wait);
+    return true;
+}
+
+void scarp_entries_feed(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+    bool fed = true;
+
+    while (fed && demand->for_entry.n) {
+        fed = feed_one(drive, demand->for_entry.head);
+    }
+}
+
+ScarpMapWait *scarp_map_take_ready(ScarpDrive *drive)
+{
+    ScarpMapWait *first = drive->map.demand->ready.n
+                              ? drive->map.demand->ready.head : NULL;
+
+    drive->map.demand->ready.n = 0;
+    return first;
+}
+
+ScarpMapWait *scarp_map_wait_next(const ScarpMapWait *wait)
+{
+    return wait->next;
+}
+
+ScarpFlashCmd *scarp_map_wait_cmd(const ScarpMapWait *wait)
+{
+    return wait->read;
+}
+
+ScarpUnit *scarp_map_wait_unit(const ScarpMapWait *wait)
+{
+    return wait->unit;
+}
+
+uint32_t scarp_map_wait_lpn(const ScarpMapWait *wait)
+{
+    return wait->lpn;
+}
+
+void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait)
+{
+    scarp_pool_give(&drive->map.demand->waits, wait);
+}
+
+/* ---- Changes ------------------------------------------------------------ */
+
+void scarp_demand_written(ScarpDrive *drive, uint32_t lpn)
+{
+    if (lpn < drive->geo.logical_units) { /* where records lie is in RAM */
+        make_dirty(drive, scarp_entry_find(drive->map.demand, lpn));
+    }
+}
+
+void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t i = scarp_entry_find(demand, lpn);
+    Tu *tu = scarp_tu_of(drive, lpn);
+
+    if (i != SCARP_NONE) {
+        make_dirty(drive, i);
+        return;
+    }
+    /* The controller remembers ranges, until their translation units have it. */
+    demand->n_trimmed += !tu->trimmed;
+    tu->trimmed = true;
+    scarp_tu_want(drive, tu);
+}
+
+void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t p, i;
+    Tu *tu;
+
+    if (demand->aside || scarp_is_translation_unit(drive, lpn)) {
+        return; /* where those lie is always in RAM */
+    }
+    p = scarp_ppn_plane(drive, from);
+    if (demand->reserved[p]) {
+        demand->reserved[p]--;
+        demand->n_reserved--;
+    }
+    if (lpn >= drive->geo.logical_units) {
+        return; /* a record: as those */
+    }
+    i = scarp_entry_find(demand, lpn);
+    if (i != SCARP_NONE) {
+        make_dirty(drive, i);
+        return;
+    }
+    tu = scarp_tu_of(drive, lpn);
+    tu->updates++;
+    demand->n_updates++;
+    if (!tu->batched) {
+        uint32_t index = tu - demand->tu;
+        TuList *batch = &demand->batch[p];
+
+        tu->batched = true;
+        tu->batch_next = SCARP_NONE;
+        *(batch->head == SCARP_NONE ? &batch->head
+                                    : &demand->tu[batch->tail].batch_next) =
+            index;
+        batch->tail = index;
+    }
+}
+
+/* ---- Making and loading ------------------------------------------------- */
+
+/* Entries that the write buffer's units may hold, and some that others use. */
+static uint64_t least_entries(const ScarpDrive *drive)
+{
+    uint64_t buffered = drive->desc.buffer_bytes / drive->geo.unit_bytes;
+
+    return MIN(buffered + 16, drive->geo.logical_units);
+}
+
+static bool count_entries(ScarpDrive *drive, uint64_t *n, GError **error)
+{
+    uint64_t least = least_entries(drive);
+    uint64_t bytes = drive->desc.map_cache_bytes;
+
+    if (bytes && bytes / DEMAND_ENTRY_BYTES < least) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.map_cache_bytes=%" G_GUINT64_FORMAT ": must be 0, or "
+                    "at least %" G_GUINT64_FORMAT ", %d for each unit of "
+                    "controller.buffer_bytes and 16 more", bytes,
+                    least * DEMAND_ENTRY_BYTES, DEMAND_ENTRY_BYTES);
+        return false;
+    }
+    bytes = bytes ? bytes : scarp_map_bytes(&drive->geo) / 100;
+    *n = CLAMP(bytes / DEMAND_ENTRY_BYTES, least, drive->geo.logical_units);
+    return true;
+}
+
+static void init_entries(ScarpDemand *demand)
+{
+    uint32_t n = demand->n_entries;
+
+    while (demand->hash_mask + 1 < n) {
+        demand->hash_mask = demand->hash_mask * 2 + 1;
+    }
+    demand->hash = scarp_table_new(((uint64_t)demand->hash_mask + 1) *
+                                   sizeof(*demand->hash));
+    memset(demand->hash, 0xff,
+           ((uint64_t)demand->hash_mask + 1) * sizeof(*demand->hash));
+    demand->entry = scarp_table_zeroed(n * sizeof(*demand->entry));
+    demand->probation = demand->protected =
+        (EntryList) { SCARP_NONE, SCARP_NONE, 0 };
+    for (uint32_t i = 0; i < n; i++) {
+        demand->entry[i].next = i + 1 < n ? i + 1 : SCARP_NONE;
+    }
+}
+
+static void init_units(ScarpDrive *drive, ScarpDemand *demand)
+{
+    uint32_t planes = drive->geo.n_planes;
+
+    demand->n_tus = drive->geo.mapped_units -
+                    drive->geo.first_translation_unit;
+    demand->tu = scarp_table_zeroed(demand->n_tus * sizeof(*demand->tu));
+    for (uint32_t i = 0; i < demand->n_tus; i++) {
+        demand->tu[i].dirty = SCARP_NONE;
+    }
+    demand->plane_of = g_new(uint32_t, planes);
+    demand->packer = g_new0(ScarpPacker, planes);
+    demand->batch = g_new(TuList, planes);
+    demand->reserved = g_new0(uint32_t, planes);
+    for (uint32_t p = 0; p < planes; p++) {
+        demand->plane_of[p] = scarp_alloc_order(&drive->desc, p);
+        demand->batch[p] = (TuList) { SCARP_NONE, SCARP_NONE };
+    }
+    demand->queue = (TuList) { SCARP_NONE, SCARP_NONE };
+    scarp_pool_init(&demand->works, sizeof(Work));
+    scarp_pool_init(&demand->waits, sizeof(ScarpMapWait));
+    /* More than wait in packers for others to fill their page. */
+    demand->writing_limit = planes * drive->geo.units_per_page + 64;
+    demand->update_limit = (uint64_t)planes * drive->geo.units_per_block;
+}
+
+static bool init(ScarpDrive *drive, GError **error)
+{
+    ScarpDemand *demand;
+    uint64_t n;
+
+    if (!count_entries(drive, &n, error)) {
+        return false;
+    }
+    demand = drive->map.demand = g_new0(ScarpDemand, 1);
+    demand->n_entries = n;
+    init_entries(demand);
+    init_units(drive, demand);
+    return true;
+}
+
+static void clear(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    if (!demand) {
+        return;
+    }
+    for (uint32_t i = 0; i < demand->n_tus; i++) {
+        if (demand->tu[i].work) {
+            g_free(scarp_unit_data(&demand->tu[i].work->unit));
+        }
+    }
+    scarp_table_free(demand->entry);
+    scarp_table_free(demand->hash);
+    scarp_table_free(demand->tu);
+    g_free(demand->plane_of);
+    g_free(demand->packer);
+    g_free(demand->batch);
+    g_free(demand->reserved);
+    scarp_pool_clear(&demand->works);
+    scarp_pool_clear(&demand->waits);
+    g_free(demand);
+}
+
+/*
+ * The cache, where each translation unit lies, what collections have changed,
+ * and the translation units on their way to flash.
+ */
+static uint64_t ram_bytes(const ScarpDrive *drive)
+{
+    const ScarpDemand *demand = drive->map.demand;
+
+    return ((uint64_t)demand->n_entries + demand->update_limit +
+            (uint64_t)drive->geo.n_planes * drive->geo.units_per_page) *
+               DEMAND_ENTRY_BYTES +
+           4 * (uint64_t)demand->n_tus +
+           (uint64_t)demand->writing_limit * drive->geo.unit_bytes;
+}
+
+/* Of a list, used longest ago first. */
+static void visit_list(ScarpDrive *drive, EntryList *list, uint32_t state,
+                       ScarpVisit *visit)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t n = list->n, at = list->tail;
+
+    scarp_visit_u32(visit, "cached entries", &n, 0, drive->geo.logical_units);
+    for (uint32_t i = 0; i < n && !visit->problem; i++) {
+        uint32_t lpn = visit->loading ? 0 : demand->entry[at].lpn;
+
+        scarp_visit_u32(visit, "a cached entry", &lpn, 0,
+                        drive->geo.logical_units - 1);
+        if (!visit->loading) {
+            at = demand->entry[at].prev;
+        } else if (!visit->problem &&
+                   scarp_entry_find(demand, lpn) != SCARP_NONE) {
+            scarp_visit_fail(visit, "the entry of unit %u is cached twice",
+                             lpn);
+        } else if (!visit->problem) {
+            uint32_t entry = take(drive);
+
+            fill(demand, entry, lpn, state);
+            enlist(demand, entry);
+        }
+    }
+}
+
+static void persist(ScarpDrive *drive, ScarpVisit *visit)
+{
+    uint64_t evictions = drive->stats.map_evictions;
+
+    /* With a smaller cache those that were used last stay. */
+    visit_list(drive, &drive->map.demand->probation, 0, visit);
+    visit_list(drive, &drive->map.demand->protected, ENTRY_PROTECTED, visit);
+    drive->stats.map_evictions = evictions;
+}
+
+const ScarpMappingOps scarp_mapping_demand = {
+    .name = "demand",
+    .help = "an entry per unit on flash, those in use cached in RAM",
+    .source = "Gupta, Kim, Urgaonkar 2009, DFTL",
+    .any_page = true,
+    .init = init,
+    .clear = clear,
+    .ram_bytes = ram_bytes,
+    .check = scarp_demand_check,
+    .persist = persist,
+};

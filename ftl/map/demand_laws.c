@@ -1,0 +1,187 @@
+/*
+ * Laws of ftl.mapping=demand, checked from scratch.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/demand.h"
+
+static bool broken(GError **error, const char *what, uint64_t where,
+                   uint64_t is, uint64_t should)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s %" G_GUINT64_FORMAT ": is %" G_GUINT64_FORMAT
+                ", should be %" G_GUINT64_FORMAT, what, where, is, should);
+    return false;
+}
+
+/* ---- The cache ---------------------------------------------------------- */
+
+static bool check_list(const ScarpDemand *demand, const EntryList *list,
+                       uint32_t protected, GError **error)
+{
+    uint32_t n = 0, last = SCARP_NONE;
+
+    for (uint32_t i = list->head; i != SCARP_NONE; i = demand->entry[i].next) {
+        uint32_t state = demand->entry[i].state & ~(uint32_t)ENTRY_DIRTY;
+
+        if (state != protected || demand->entry[i].prev != last ||
+            scarp_entry_find(demand, demand->entry[i].lpn) != i) {
+            return broken(error, "state of cached entry", demand->entry[i].lpn,
+                          state, protected);
+        }
+        last = i;
+        n++;
+    }
+    return (n == list->n && list->tail == last) ||
+           broken(error, "cached entries of segment", protected, list->n, n);
+}
+
+/* By the hash: every entry is in its list, or has a reason not to be. */
+static bool check_entries(const ScarpDrive *drive, GError **error)
+{
+    const ScarpDemand *demand = drive->map.demand;
+    uint32_t used = 0, listed = 0, leaving = 0, dirty = 0, unused = 0;
+
+    for (uint32_t h = 0; h <= demand->hash_mask; h++) {
+        for (uint32_t i = demand->hash[h]; i != SCARP_NONE;
+             i = demand->entry[i].hash_next) {
+            const Entry *entry = &demand->entry[i];
+            uint32_t tu = entry->lpn >> drive->geo.translation_shift;
+
+            used++;
+            dirty += !!(entry->state & ENTRY_DIRTY);
+            leaving += !!(entry->state & ENTRY_LEAVING);
+            listed += entry->state < ENTRY_HOLD &&
+                      !(entry->state & (ENTRY_LOADING | ENTRY_LEAVING));
+            if (entry->state & ENTRY_LOADING &&
+                (!demand->tu[tu].work || !demand->tu[tu].work->reading)) {
+                return broken(error, "entry that nobody reads", entry->lpn, 0,
+                              1);
+            }
+            if (entry->state & ENTRY_LEAVING &&
+                (!(entry->state & ENTRY_DIRTY) || !demand->tu[tu].wanted)) {
+                return broken(error, "entry that waits for nothing",
+                              entry->lpn, 0, 1);
+            }
+        }
+    }
+    for (uint32_t i = demand->unused; i != SCARP_NONE;
+         i = demand->entry[i].next) {
+        unused++;
+    }
+    if (used != demand->n_used || used + unused != demand->n_entries) {
+        return broken(error, "cached entries", 0, demand->n_used + unused,
+                      demand->n_entries);
+    }
+    if (listed != demand->probation.n + demand->protected.n) {
+        return broken(error, "cached entries in a list", 0, listed,
+                      demand->probation.n + demand->protected.n);
+    }
+    if (dirty != demand->n_dirty || leaving != demand->n_leaving) {
+        return broken(error, "dirty entries", 0, demand->n_dirty, dirty);
+    }
+    return check_list(demand, &demand->probation, 0, error) &&
+           check_list(demand, &demand->protected, ENTRY_PROTECTED, error);
+}
+
+/* ---- Translation units -------------------------------------------------- */
+
+/* What it says, in RAM or on flash; NULL: every unit is unmapped. */
+static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
+{
+    const Work *work = drive->map.demand->tu[tu].work;
+    uint32_t lpn = drive->geo.first_translation_unit + tu;
+
+    if (work && !work->reading) {
+        return scarp_unit_data(&work->unit);
+    }
+    return scarp_map_is_mapped(drive, lpn)
+               ? scarp_contents_get(drive, scarp_map_lookup(drive, lpn)) : NULL;
+}
+
+/*
+ * With its dirty entries it says what the forward map does.  What collections
+ * moved and the host deallocated, in no entry, are as many as are remembered.
+ */
+static bool check_contents(const ScarpDrive *drive, uint32_t index,
+                           GError **error)
+{
+    const ScarpDemand *demand = drive->map.demand;
+    const Tu *tu = &demand->tu[index];
+    const uint32_t *says = newest(drive, index);
+    uint32_t first = index << drive->geo.translation_shift, moved = 0;
+    uint32_t n = MIN(1u << drive->geo.translation_shift,
+                     drive->geo.logical_units - first);
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t ppn = drive->map.ppn_of[first + k];
+        uint32_t said = says ? says[k] : SCARP_NONE, i;
+
+        if (said == ppn) {
+            continue;
+        }
+        i = scarp_entry_find(demand, first + k);
+        if (i != SCARP_NONE && demand->entry[i].state & ENTRY_DIRTY) {
+            continue;
+        }
+        if (i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING) &&
+            !tu->updates && !tu->trimmed) {
+            return broken(error, "clean entry of unit", first + k, said, ppn);
+        }
+        if (ppn != SCARP_NONE || !tu->trimmed) {
+            moved++;
+        }
+    }
+    return moved <= tu->updates ||
+           broken(error, "entries that are lost in translation unit", index,
+                  moved, tu->updates);
+}
+
+static bool check_units(const ScarpDrive *drive, GError **error)
+{
+    const ScarpDemand *demand = drive->map.demand;
+    uint64_t updates = 0, dirty = 0, works = 0, trimmed = 0, writing = 0;
+
+    for (uint32_t t = 0; t < demand->n_tus; t++) {
+        const Tu *tu = &demand->tu[t];
+
+        for (uint32_t i = tu->dirty; i != SCARP_NONE;
+             i = demand->entry[i].dirty_next) {
+            dirty++;
+        }
+        updates += tu->updates;
+        trimmed += tu->trimmed;
+        works += !!tu->work;
+        writing += tu->work && tu->work->writing;
+        if (tu->updates && !tu->batched && !tu->wanted) {
+            return broken(error, "translation unit that nobody will write", t,
+                          tu->updates, 0);
+        }
+        if (drive->store_data && !demand->aside &&
+            !check_contents(drive, t, error)) {
+            return false;
+        }
+    }
+    if (dirty != demand->n_dirty) {
+        return broken(error, "dirty entries of translation units", 0, dirty,
+                      demand->n_dirty);
+    }
+    if (updates != demand->n_updates || trimmed != demand->n_trimmed ||
+        works != demand->n_works || writing != demand->n_writing) {
+        return broken(error, "changed translation units", 0, updates,
+                      demand->n_updates);
+    }
+    if (demand->n_updates + demand->n_reserved >
+            demand->update_limit +
+                (uint64_t)drive->geo.n_planes * drive->geo.units_per_page ||
+        demand->n_writing > demand->writing_limit) {
+        return broken(error, "entries that collections changed", 0,
+                      demand->n_updates, demand->update_limit);
+    }
+    return true;
+}
+
+bool scarp_demand_check(const ScarpDrive *drive, GError **error)
+{
+    return check_entries(drive, error) && check_units(drive, error);
+}

@@ -1,0 +1,402 @@
+/*
+ * Translation units: read when an entry is missing, written when entries have
+ * changed, each with all of its changed entries.
+ *
+ * One that is written is read first, as flash has no writes of parts, unless
+ * none is there.  From then on it is in RAM, and what it lacks is dirty again,
+ * until its program has ended.  Several fill a page.  Each has its plane, where
+ * blocks are kept for them: whatever else happens, they can be written.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/demand.h"
+
+static uint32_t lpn_of(const ScarpDrive *drive, uint32_t tu)
+{
+    return drive->geo.first_translation_unit + tu;
+}
+
+static uint32_t index_of(const ScarpDrive *drive, const Tu *tu)
+{
+    return tu - drive->map.demand->tu;
+}
+
+static uint32_t plane_of(const ScarpDrive *drive, uint32_t tu)
+{
+    return drive->map.demand->plane_of[tu % drive->geo.n_planes];
+}
+
+/* What it says now: real entries, where contents are kept. */
+static void snapshot(ScarpDrive *drive, uint32_t tu, uint32_t *entries)
+{
+    uint32_t n = 1u << drive->geo.translation_shift;
+    uint32_t first = tu << drive->geo.translation_shift;
+
+    for (uint32_t i = 0; i < n; i++) {
+        entries[i] = first + i < drive->geo.logical_units
+                         ? drive->map.ppn_of[first + i] : SCARP_NONE;
+    }
+}
+
+bool scarp_tu_known(const ScarpDrive *drive, const Tu *tu)
+{
+    return tu->work ? !tu->work->reading
+                    : !scarp_map_is_mapped(drive,
+                                           lpn_of(drive, index_of(drive, tu)));
+}
+
+/* ---- What is to be written ---------------------------------------------- */
+
+static void queue(ScarpDrive *drive, Tu *tu)
+{
+    ScarpDemand *demand = drive->map.demand;
+    uint32_t index = index_of(drive, tu);
+
+    drive->map.wants = true;
+    if (tu->queued) {
+        return;
+    }
+    tu->queued = true;
+    tu->queue_next = SCARP_NONE;
+    *(demand->queue.head == SCARP_NONE
+          ? &demand->queue.head
+          : &demand->tu[demand->queue.tail].queue_next) = index;
+    demand->queue.tail = index;
+}
+
+void scarp_tu_want(ScarpDrive *drive, Tu *tu)
+{
+    tu->wanted = true;
+    queue(drive, tu);
+}
+
+static Work *work_new(ScarpDrive *drive, Tu *tu)
+{
+    ScarpDemand *demand = drive->map.demand;
+    Work *work = scarp_pool_take(&demand->works);
+
+    memset(work, 0, sizeof(*work));
+    work->tu = index_of(drive, tu);
+    tu->work = work;
+    demand->n_works++;
+    return work;
+}
+
+static void work_free(ScarpDrive *drive, Work *work)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    demand->tu[work->tu].work = NULL;
+    demand->n_writing -= work->writing;
+    demand->n_works--;
+    drive->map.wants |= demand->queue.head != SCARP_NONE;
+    scarp_pool_give(&demand->works, work);
+}
+
+static void read_unit(ScarpDrive *drive, Work *work)
+{
+    uint32_t lpn = lpn_of(drive, work->tu);
+    uint32_t ppn = scarp_map_lookup(drive, lpn);
+    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_MAP,
+                                         SCARP_ORIGIN_MAP);
+
+    work->reading = true;
+    scarp_flash_set_subject(cmd, work);
+    scarp_flash_set_lpn(cmd, lpn, 1);
+    scarp_flash_set_target(cmd, scarp_ppn_plane(drive, ppn), ppn,
+                           drive->geo.unit_bytes);
+    scarp_nand_enqueue(drive, cmd);
+}
+
+void scarp_tu_await(ScarpDrive *drive, Tu *tu, ScarpMapWait *wait)
+{
+    if (!tu->work) {
+        read_unit(drive, work_new(drive, tu));
+    }
+    scarp_wait_push(&tu->work->waits, wait);
+}
+
+/* ---- On the way to a page ----------------------------------------------- */
+
+static void emit(ScarpDrive *drive, uint32_t p)
+{
+    ScarpFlashCmd *cmd = scarp_packer_emit(drive, &drive->map.demand->packer[p],
+                                           OWNER_MAP, SCARP_ORIGIN_MAP);
+
+    scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
+    scarp_nand_enqueue(drive, cmd);
+}
+
+/* What has changed is in the unit, and is not to be remembered any longer. */
+static void settle(ScarpDrive *drive, Tu *tu, Work *work)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    if (drive->store_data) {
+        if (!scarp_unit_data(&work->unit)) {
+            scarp_unit_set_data(&work->unit, scarp_contents_new(drive));
+        }
+        snapshot(drive, work->tu, scarp_unit_data(&work->unit));
+    }
+    tu->wanted = false;
+    demand->n_trimmed -= tu->trimmed;
+    tu->trimmed = false;
+    demand->n_updates -= tu->updates;
+    if (demand->starved && tu->updates) {
+        demand->starved = false;
+        for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+            scarp_nand_kick(drive, die);
+        }
+    }
+    tu->updates = 0;
+    scarp_entries_clean(drive, tu);
+    drive->map.wants |= demand->for_entry.n > 0;
+}
+
+/* Its old contents are in RAM, or it has none. */
+static void merge(ScarpDrive *drive, Tu *tu, Work *work)
+{
+    uint32_t p = plane_of(drive, work->tu);
+    ScarpPacker *packer = &drive->map.demand->packer[p];
+
+    scarp_unit_init(&work->unit, lpn_of(drive, work->tu));
+    scarp_unit_set_seq(&work->unit, scarp_next_seq(drive));
+    scarp_unit_set_plane(&work->unit, p);
+    scarp_unit_set_stream(&work->unit, SCARP_MAP_STREAM);
+    settle(drive, tu, work);
+    if (scarp_packer_add(drive, packer, &work->unit)) {
+        emit(drive, p);
+    }
+}
+
+/* It is the turn of one that is to be written. */
+static void write_one(ScarpDrive *drive, Tu *tu)
+{
+    ScarpDemand *demand = drive->map.demand;
+    Work *work = tu->work;
+
+    if (work && !work->reading) {
+        if (scarp_unit_is_packing(&work->unit)) {
+            settle(drive, tu, work);
+        }
+        return; /* else it is written once more when its program has ended */
+    }
+    if (!work) {
+        work = work_new(drive, tu);
+        if (scarp_map_is_mapped(drive, lpn_of(drive, work->tu))) {
+            read_unit(drive, work);
+        }
+    }
+    demand->n_writing += !work->writing;
+    work->writing = true;
+    if (!work->reading) {
+        merge(drive, tu, work);
+    }
+}
+
+void scarp_tus_write(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    while (demand->queue.head != SCARP_NONE &&
+           demand->n_writing < demand->writing_limit) {
+        Tu *tu = &demand->tu[demand->queue.head];
+
+        demand->queue.head = tu->queue_next;
+        tu->queued = false;
+        if (tu->wanted) {
+            write_one(drive, tu);
+        }
+    }
+}
+
+void scarp_map_pump(ScarpDrive *drive)
+{
+    while (drive->map.wants) {
+        drive->map.wants = false;
+        scarp_entries_feed(drive);
+        scarp_tus_write(drive);
+    }
+}
+
+/* ---- Ends of its flash commands ----------------------------------------- */
+
+void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    Work *work = scarp_flash_subject(cmd);
+    Tu *tu = &drive->map.demand->tu[work->tu];
+
+    scarp_flash_free(drive, cmd);
+    work->reading = false;
+    scarp_entries_loaded(drive, &work->waits);
+    drive->map.wants = true;
+    if (work->writing) {
+        merge(drive, tu, work);
+    } else {
+        work_free(drive, work);
+    }
+}
+
+void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    uint32_t ppn = scarp_flash_ppn(cmd);
+    ScarpUnit *next;
+
+    drive->stats.map_page_programs++;
+    scarp_media_pages_programmed(drive, ppn, 1);
+    for (ScarpUnit *unit = scarp_flash_units(cmd); unit; unit = next, ppn++) {
+        Work *work = (Work *)unit;
+        Tu *tu = &drive->map.demand->tu[work->tu];
+
+        next = scarp_unit_next(unit);
+        drive->stats.map_written_units++;
+        scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
+        scarp_map_move(drive, scarp_unit_lpn(unit), ppn);
+        scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+        if (tu->wanted) {
+            merge(drive, tu, work); /* what it says is still in RAM */
+        } else {
+            work_free(drive, work);
+        }
+    }
+    scarp_flash_free(drive, cmd);
+}
+
+/* ---- Collections -------------------------------------------------------- */
+
+bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    if (demand->aside || scarp_block_is_translation(drive, block) ||
+        demand->n_updates + demand->n_reserved +
+                scarp_block_valid(drive, block) <= demand->update_limit) {
+        return true;
+    }
+    demand->starved = true;
+    return false;
+}
+
+void scarp_demand_collects(ScarpDrive *drive, uint32_t p, uint32_t units)
+{
+    drive->map.demand->reserved[p] = units;
+    drive->map.demand->n_reserved += units;
+}
+
+void scarp_demand_collected(ScarpDrive *drive, uint32_t p)
+{
+    ScarpDemand *demand = drive->map.demand;
+    TuList *batch = &demand->batch[p];
+
+    demand->n_reserved -= demand->reserved[p];
+    demand->reserved[p] = 0;
+    while (batch->head != SCARP_NONE) {
+        Tu *tu = &demand->tu[batch->head];
+
+        batch->head = tu->batch_next;
+        tu->batched = false;
+        if (tu->updates) {
+            scarp_tu_want(drive, tu);
+        }
+    }
+}
+
+/* ---- Rest --------------------------------------------------------------- */
+
+void scarp_map_drain(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    for (uint32_t i = 0; demand && i < demand->n_tus; i++) {
+        Tu *tu = &demand->tu[i];
+
+        if (tu->dirty != SCARP_NONE || tu->updates || tu->trimmed) {
+            scarp_tu_want(drive, tu);
+        }
+    }
+    for (uint32_t p = 0; demand && p < drive->geo.n_planes; p++) {
+        if (scarp_packer_count(&demand->packer[p])) {
+            emit(drive, p);
+        }
+    }
+}
+
+bool scarp_map_at_rest(const ScarpDrive *drive)
+{
+    const ScarpDemand *demand = drive->map.demand;
+
+    return !demand || !(demand->n_dirty || demand->n_updates ||
+                        demand->n_trimmed || demand->n_works ||
+                        demand->for_entry.n);
+}
+
+/* Nothing was written after it aged, and no entry is in RAM. */
+void scarp_map_age_begins(ScarpDrive *drive)
+{
+    if (drive->map.demand) {
+        drive->map.demand->aside = true;
+    }
+}
+
+static bool is_empty(const ScarpDrive *drive, uint32_t tu)
+{
+    uint32_t first = tu << drive->geo.translation_shift;
+    uint32_t n = MIN(1u << drive->geo.translation_shift,
+                     drive->geo.logical_units - first);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (scarp_map_is_mapped(drive, first + i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_contents(ScarpDrive *drive, uint32_t tu)
+{
+    uint32_t ppn = scarp_map_lookup(drive, lpn_of(drive, tu));
+
+    if (drive->store_data && ppn != SCARP_NONE &&
+        !scarp_contents_get(drive, ppn)) {
+        void *data = scarp_contents_new(drive);
+
+        snapshot(drive, tu, data);
+        scarp_contents_put(drive, ppn, data);
+    }
+}
+
+/* Written one after the other, in the order of the planes. */
+void scarp_map_aged(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+    g_autofree uint32_t *next = NULL;
+
+    if (!demand) {
+        return;
+    }
+    demand->aside = false;
+    next = g_new0(uint32_t, drive->geo.n_planes);
+    for (uint32_t tu = 0; tu < demand->n_tus; tu++) {
+        uint32_t p = plane_of(drive, tu), *ppn = &next[p];
+
+        if (is_empty(drive, tu)) {
+            continue;
+        }
+        if (!(*ppn & (drive->geo.units_per_page - 1))) {
+            *ppn = scarp_page_take(drive, p, SCARP_ORIGIN_HOST,
+                                   SCARP_MAP_STREAM);
+            scarp_media_pages_programmed(drive, *ppn, 1);
+        }
+        scarp_media_set_version(drive, *ppn, scarp_next_seq(drive));
+        scarp_map_move(drive, lpn_of(drive, tu), (*ppn)++);
+        put_contents(drive, tu);
+    }
+}
+
+void scarp_map_loaded(ScarpDrive *drive)
+{
+    for (uint32_t tu = 0; drive->map.demand && tu < drive->map.demand->n_tus;
+         tu++) {
+        put_contents(drive, tu);
+    }
+}

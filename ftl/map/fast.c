@@ -1,0 +1,240 @@
+/*
+ * Block mapping with shared log blocks (FAST): a page that its data block
+ * cannot take as its next one goes to the sequential log block, if it is its
+ * logical block's first page or the next one there, else to the random log
+ * block that is open, whosever pages that holds.
+ *
+ * Random log blocks are reclaimed in the order in which they were opened: each
+ * logical block that has a page there is merged, one after the other, and then
+ * the log block is erased.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/log.h"
+
+/* What a page that does not go to its data block needs. */
+typedef enum { LOG_SEQUENTIAL, LOG_NEW_SEQUENTIAL, LOG_MERGE, LOG_RANDOM } Need;
+
+static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    uint32_t log = logs->plane[p].sequential;
+
+    if (!page.offset) {
+        return log == SCARP_NONE ? LOG_NEW_SEQUENTIAL : LOG_MERGE;
+    }
+    if (log == SCARP_NONE || logs->block[log].group != page.group) {
+        return LOG_RANDOM;
+    }
+    /* Its order is broken: it has no use as it is. */
+    return scarp_block_written(drive, log) == page.offset ? LOG_SEQUENTIAL
+                                                          : LOG_MERGE;
+}
+
+static bool is_full(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block_written(drive, block) == drive->geo.units_per_block;
+}
+
+static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    const ScarpLogPlane *plane = &scarp_logs(drive)->plane[p];
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+    uint32_t block = scarp_log_in_place(drive, p, page);
+    bool may_open = scarp_logs_may_open(drive, p);
+
+    if (block != SCARP_NONE) {
+        return block == SCARP_FRESH && !may_open ? SCARP_NONE : block;
+    }
+    switch (need_of(drive, p, page)) {
+    case LOG_SEQUENTIAL:
+        return plane->sequential;
+    case LOG_NEW_SEQUENTIAL:
+        return may_open ? SCARP_FRESH : SCARP_NONE;
+    case LOG_MERGE:
+        return SCARP_NONE;
+    default:
+        break;
+    }
+    if (plane->newest != SCARP_NONE && !is_full(drive, plane->newest)) {
+        return plane->newest;
+    }
+    /* One of the log blocks is for what comes in order. */
+    return may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)
+               ? SCARP_FRESH : SCARP_NONE;
+}
+
+static uint32_t open(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+    bool in_place = scarp_log_in_place(drive, p, page) == SCARP_FRESH;
+    uint32_t block = scarp_block_open(drive, p, SCARP_ORIGIN_HOST);
+
+    if (in_place) {
+        logs->data_of[page.group] = block;
+    } else if (!page.offset) {
+        logs->plane[p].sequential = block;
+        logs->block[block].group = page.group;
+        logs->block[block].in_order = true;
+    } else {
+        logs->block[block].group = SCARP_NONE;
+        logs->block[block].in_order = false;
+        scarp_log_append(drive, p, block);
+    }
+    return block;
+}
+
+static void wrote(ScarpDrive *drive G_GNUC_UNUSED, uint32_t p G_GNUC_UNUSED,
+                  uint32_t lpn G_GNUC_UNUSED, uint32_t block G_GNUC_UNUSED)
+{
+}
+
+/* ---- Merges ------------------------------------------------------------- */
+
+static bool is_settled(const ScarpDrive *drive, uint32_t block)
+{
+    return block == SCARP_NONE || scarp_block_settled(drive, block);
+}
+
+static bool plan_sequential(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    uint32_t log = logs->plane[p].sequential;
+    uint32_t group = logs->block[log].group;
+
+    if (!is_settled(drive, log) || !is_settled(drive, logs->data_of[group])) {
+        return false;
+    }
+    merge->victim = log;
+    merge->group = group;
+    logs->plane[p].sequential = SCARP_NONE;
+    scarp_log_plan(drive, p, log, merge);
+    return true;
+}
+
+/* A valid page of the block, or SCARP_NONE. */
+static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
+{
+    for (uint32_t i = 0; i < drive->geo.units_per_block; i += 64) {
+        uint32_t first = scarp_block_ppn(drive, block) + i;
+        uint64_t valid = scarp_valid_bits(
+            drive, first, MIN(64, drive->geo.units_per_block - i));
+
+        if (valid) {
+            return first + __builtin_ctzll(valid);
+        }
+    }
+    return SCARP_NONE;
+}
+
+/* The next logical block that has a page in the random log block. */
+static bool plan_random(ScarpDrive *drive, uint32_t p, uint32_t log,
+                        ScarpMerge *merge)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    uint32_t ppn = first_valid(drive, log);
+    uint32_t sequential = logs->plane[p].sequential;
+
+    if (!is_settled(drive, log)) {
+        return false;
+    }
+    merge->victim = log;
+    if (ppn == SCARP_NONE) {
+        merge->kind = SCARP_MERGE_ERASE;
+        merge->group = SCARP_NONE;
+        return true;
+    }
+    merge->group = scarp_log_page(drive, p, scarp_media_lpn(drive, ppn)).group;
+    if (sequential == SCARP_NONE ||
+        logs->block[sequential].group != merge->group) {
+        sequential = SCARP_NONE;
+    }
+    if (!is_settled(drive, sequential) ||
+        !is_settled(drive, logs->data_of[merge->group])) {
+        return false;
+    }
+    if (sequential != SCARP_NONE) {
+        /* Its pages are copied, too. */
+        merge->dead[merge->n_dead++] = sequential;
+        logs->plane[p].sequential = SCARP_NONE;
+    }
+    scarp_log_plan(drive, p, SCARP_NONE, merge);
+    return true;
+}
+
+static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                 ScarpMerge *merge)
+{
+    const ScarpLogPlane *plane = &scarp_logs(drive)->plane[p];
+    bool stuck = lpn != SCARP_NONE, sequential = false;
+
+    if (stuck) {
+        ScarpLogPage page = scarp_log_page(drive, p, lpn);
+
+        sequential = scarp_log_in_place(drive, p, page) == SCARP_NONE &&
+                     need_of(drive, p, page) == LOG_MERGE;
+    }
+    /* Without copies first: a switch. */
+    if (plane->sequential != SCARP_NONE &&
+        (sequential || is_full(drive, plane->sequential))) {
+        return plan_sequential(drive, p, merge);
+    }
+    if (plane->oldest != SCARP_NONE &&
+        (stuck || is_full(drive, plane->oldest))) {
+        return plan_random(drive, p, plane->oldest, merge);
+    }
+    return stuck && plane->sequential != SCARP_NONE &&
+           plan_sequential(drive, p, merge);
+}
+
+static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+{
+    uint32_t log = scarp_logs(drive)->plane[p].oldest;
+
+    if (merge->group != SCARP_NONE) {
+        scarp_logs(drive)->data_of[merge->group] = merge->target;
+    }
+    /* The oldest random log block holds nothing any longer: it goes, too. */
+    if (log != SCARP_NONE && log == merge->victim &&
+        !scarp_block_valid(drive, log) && scarp_block_settled(drive, log)) {
+        scarp_log_remove(drive, p, log);
+        merge->dead[merge->n_dead++] = log;
+    }
+}
+
+/* ---- RAM ---------------------------------------------------------------- */
+
+/*
+ * 4 bytes a logical block; for each log block that there may be 4 bytes, and 4
+ * a page: which page of which logical block it is; a bit for each page.
+ */
+static uint64_t ram_bytes(const ScarpDrive *drive)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        bytes += 4ull * scarp_logs(drive)->groups +
+                 scarp_logs_max(drive, p) *
+                     (4 + 4ull * drive->geo.units_per_block);
+    }
+    return bytes + scarp_geometry_units(&drive->geo) / 8;
+}
+
+const ScarpMappingOps scarp_mapping_fast = {
+    .name = "fast",
+    .help = "an entry per logical block, and log blocks that all share",
+    .source = "Lee et al. 2007",
+    .init = scarp_logs_init,
+    .clear = scarp_logs_clear,
+    .ram_bytes = ram_bytes,
+    .check = scarp_logs_check,
+    .room = room,
+    .open = open,
+    .wrote = wrote,
+    .plan = plan,
+    .source_page = scarp_log_source,
+    .target = scarp_log_target,
+    .finish = finish,
+    .persist = scarp_logs_persist,
+};

@@ -1,0 +1,192 @@
+/*
+ * What mappings by logical block share: their tables, and merges.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/log.h"
+
+bool scarp_logs_init(ScarpDrive *drive, GError **error)
+{
+    ScarpLogs *logs = g_new0(ScarpLogs, 1);
+    const ScarpGeometry *geo = &drive->geo;
+    uint32_t pages = geo->mapped_units / geo->n_planes;
+    uint32_t groups = (pages + geo->units_per_block - 1) /
+                      geo->units_per_block;
+
+    drive->map.state = logs;
+    logs->groups = groups;
+    logs->turn_of = g_new(uint32_t, geo->n_planes);
+    for (uint32_t i = 0; i < geo->n_planes; i++) {
+        logs->turn_of[scarp_alloc_order(&drive->desc, i)] = i;
+    }
+    logs->data_of = scarp_table_none((uint64_t)groups * geo->n_planes, error);
+    logs->log_of = scarp_table_none((uint64_t)groups * geo->n_planes, error);
+    if (!logs->data_of || !logs->log_of) {
+        return false;
+    }
+    logs->block = scarp_table_zeroed((uint64_t)geo->n_blocks *
+                                     sizeof(ScarpLogBlock));
+    logs->plane = scarp_table_zeroed(geo->n_planes * sizeof(ScarpLogPlane));
+    for (uint32_t p = 0; p < geo->n_planes; p++) {
+        logs->plane[p] = (ScarpLogPlane) { SCARP_NONE, SCARP_NONE, 0,
+                                           SCARP_NONE };
+    }
+    return true;
+}
+
+void scarp_logs_clear(ScarpDrive *drive)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+
+    if (logs) {
+        g_free(logs->turn_of);
+        scarp_table_free(logs->data_of);
+        scarp_table_free(logs->log_of);
+        scarp_table_free(logs->block);
+        scarp_table_free(logs->plane);
+        g_free(logs);
+    }
+}
+
+uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
+                       uint32_t offset)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    uint32_t p = group / logs->groups;
+    uint64_t page = (uint64_t)(group % logs->groups) *
+                        drive->geo.units_per_block + offset;
+    uint64_t lpn = page * drive->geo.n_planes + logs->turn_of[p];
+
+    return lpn < drive->geo.mapped_units ? lpn : SCARP_NONE;
+}
+
+uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t spare = drive->desc.blocks_per_plane -
+                     scarp_plane_bad_blocks(drive, p) -
+                     scarp_logs(drive)->groups;
+
+    /* One is left for what a full merge copies to. */
+    return drive->desc.log_blocks ? MIN(drive->desc.log_blocks, spare - 1)
+                                  : spare - 1;
+}
+
+/* ---- Lists of log blocks ------------------------------------------------ */
+
+void scarp_log_append(ScarpDrive *drive, uint32_t p, uint32_t block)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPlane *plane = &logs->plane[p];
+
+    logs->block[block].older = plane->newest;
+    logs->block[block].newer = SCARP_NONE;
+    *(plane->newest == SCARP_NONE ? &plane->oldest
+                                  : &logs->block[plane->newest].newer) = block;
+    plane->newest = block;
+    plane->n_logs++;
+}
+
+void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPlane *plane = &logs->plane[p];
+    ScarpLogBlock *log = &logs->block[block];
+
+    *(log->older == SCARP_NONE ? &plane->oldest
+                               : &logs->block[log->older].newer) = log->newer;
+    *(log->newer == SCARP_NONE ? &plane->newest
+                               : &logs->block[log->newer].older) = log->older;
+    plane->n_logs--;
+}
+
+/* ---- Merges ------------------------------------------------------------- */
+
+/* Where a page of a logical block lies now, or SCARP_NONE. */
+static uint32_t place_of(const ScarpDrive *drive, uint32_t group,
+                         uint32_t offset)
+{
+    uint32_t lpn = scarp_log_lpn(drive, group, offset);
+
+    return lpn == SCARP_NONE ? SCARP_NONE : scarp_map_lookup(drive, lpn);
+}
+
+/* Offset behind the logical block's last page that is mapped. */
+static uint32_t mapped_end(const ScarpDrive *drive, uint32_t group)
+{
+    uint32_t end = drive->geo.units_per_block;
+
+    while (end && place_of(drive, group, end - 1) == SCARP_NONE) {
+        end--;
+    }
+    return end;
+}
+
+/* None of the first n pages of a logical block is valid in its data block. */
+static bool supersedes(const ScarpDrive *drive, uint32_t group, uint32_t n)
+{
+    uint32_t data = scarp_logs(drive)->data_of[group];
+
+    for (uint32_t i = 0; data != SCARP_NONE && i < n; i++) {
+        uint32_t ppn = place_of(drive, group, i);
+
+        if (ppn != SCARP_NONE && scarp_ppn_block(drive, ppn) == data) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void scarp_log_plan(ScarpDrive *drive, uint32_t p, uint32_t log,
+                    ScarpMerge *merge)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    uint32_t data = logs->data_of[merge->group], written = 0;
+    uint32_t end = mapped_end(drive, merge->group);
+
+    if (log != SCARP_NONE) {
+        written = scarp_block_written(drive, log);
+        merge->dead[merge->n_dead++] = log;
+    }
+    if (data != SCARP_NONE) {
+        merge->dead[merge->n_dead++] = data;
+    }
+    if (!end) {
+        merge->kind = SCARP_MERGE_ERASE;
+    } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
+        /* What it held was written in place later: the data block stays. */
+        merge->kind = SCARP_MERGE_ERASE;
+        merge->target = data;
+        merge->n_dead = 1;
+    } else if (log != SCARP_NONE && logs->block[log].in_order &&
+               supersedes(drive, merge->group, written)) {
+        /* It takes the data block's place. */
+        merge->target = log;
+        merge->next = written;
+        merge->end = MAX(end, written);
+        merge->kind = merge->next == merge->end ? SCARP_MERGE_SWITCH
+                                                : SCARP_MERGE_PARTIAL;
+        merge->dead[0] = data;
+        merge->n_dead = data != SCARP_NONE;
+    } else {
+        merge->target = scarp_block_open(drive, p, SCARP_ORIGIN_GC);
+        merge->end = end;
+        merge->kind = SCARP_MERGE_FULL;
+    }
+}
+
+uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge)
+{
+    uint32_t ppn;
+
+    if (merge->next == merge->end) {
+        return SCARP_NONE;
+    }
+    ppn = place_of(drive, merge->group, merge->next++);
+    return ppn == SCARP_NONE ? SCARP_PAD : ppn;
+}
+
+uint32_t scarp_log_target(ScarpDrive *drive G_GNUC_UNUSED,
+                          uint32_t p G_GNUC_UNUSED, ScarpMerge *merge)
+{
+    return merge->target;
+}

@@ -1,0 +1,122 @@
+/*
+ * What mappings by logical block share (block, fast).  Static allocation gives
+ * each plane a sequence of logical pages; pages_per_block of them, one after
+ * the other, are a logical block.  It has at most one data block, where each
+ * page lies at its own offset, and pages in log blocks, at any.
+ *
+ * Logical blocks are numbered through the drive, those of a plane together.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_LOG_H
+#define SCARP_LOG_H
+
+#include "map/internal.h"
+
+/* Of a log block. */
+typedef struct {
+    uint32_t older, newer; /* in the plane's list, or SCARP_NONE */
+    uint32_t group;        /* logical block whose log it is, or SCARP_NONE */
+    bool in_order;         /* each page lies at its own offset */
+    bool named;            /* an image has named it */
+} ScarpLogBlock;
+
+typedef struct {
+    uint32_t oldest, newest; /* log blocks */
+    uint32_t n_logs;
+    uint32_t sequential;     /* fast: is in no list; or SCARP_NONE */
+} ScarpLogPlane;
+
+typedef struct {
+    uint32_t groups;        /* logical blocks of a plane */
+    uint32_t *turn_of;      /* [plane]: in the order of allocation */
+    uint32_t *data_of;      /* [logical block], SCARP_NONE: it has none */
+    uint32_t *log_of;       /* [logical block]: of its own, or SCARP_NONE */
+    ScarpLogBlock *block;   /* [block] */
+    ScarpLogPlane *plane;
+} ScarpLogs;
+
+static inline ScarpLogs *scarp_logs(const ScarpDrive *drive)
+{
+    return drive->map.state;
+}
+
+/* Where a logical page belongs. */
+typedef struct {
+    uint32_t group, offset;
+} ScarpLogPage;
+
+static inline ScarpLogPage scarp_log_page(const ScarpDrive *drive, uint32_t p,
+                                          uint32_t lpn)
+{
+    uint32_t page = scarp_divide(lpn, drive->geo.by_planes);
+    uint32_t block = scarp_divide(page, drive->geo.by_units_per_block);
+
+    return (ScarpLogPage) { p * scarp_logs(drive)->groups + block,
+                            page - block * drive->geo.units_per_block };
+}
+
+/* SCARP_NONE: beyond the plane's last logical page. */
+uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
+                       uint32_t offset);
+
+bool scarp_logs_init(ScarpDrive *drive, GError **error);
+void scarp_logs_clear(ScarpDrive *drive);
+/* Log blocks that a plane may have. */
+uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
+/* The host may open a block: the last free one is for a full merge. */
+static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_plane_free_blocks(drive, plane) >= 2;
+}
+
+/* The end of the plane's list, which block joins, or leaves. */
+void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);
+void scarp_log_remove(ScarpDrive *drive, uint32_t plane, uint32_t block);
+
+/* group is merged, and its data block must stay as it is. */
+static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
+                                        uint32_t group)
+{
+    const ScarpMerge *merge = &drive->map.merge[plane];
+
+    return merge->kind && !merge->switched && merge->group == group;
+}
+
+/*
+ * The next page of the data block, if it is the one of page->offset, or
+ * SCARP_FRESH: the first one.  SCARP_NONE: it goes to a log.
+ */
+static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
+                                          ScarpLogPage page)
+{
+    uint32_t data = scarp_logs(drive)->data_of[page.group];
+
+    if (data == SCARP_NONE ? page.offset
+                           : scarp_block_written(drive, data) != page.offset) {
+        return SCARP_NONE;
+    }
+    if (scarp_log_is_merging(drive, p, page.group)) {
+        return SCARP_NONE;
+    }
+    return data == SCARP_NONE ? SCARP_FRESH : data;
+}
+
+/*
+ * The plan of a merge of merge->group, whose log block, or SCARP_NONE, is in
+ * no list any longer: switch or partial if that may be, else full.
+ */
+void scarp_log_plan(ScarpDrive *drive, uint32_t plane, uint32_t log,
+                    ScarpMerge *merge);
+/* ScarpMappingOps: source_page, target. */
+uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
+uint32_t scarp_log_target(ScarpDrive *drive, uint32_t plane,
+                          ScarpMerge *merge);
+
+/* ---- map/log_laws.c ----------------------------------------------------- */
+
+/* ScarpMappingOps: check, persist. */
+bool scarp_logs_check(const ScarpDrive *drive, GError **error);
+void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit);
+
+#endif /* SCARP_LOG_H */

@@ -1,0 +1,88 @@
+/*
+ * Mappings that say where pages go: which block a page of the host gets, and
+ * the steps of what is merged so that there is room.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/internal.h"
+
+bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    return drive->map.ops->room(drive, p, lpn) != SCARP_NONE;
+}
+
+uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t p,
+                               uint32_t lpn)
+{
+    uint32_t block = drive->map.ops->room(drive, p, lpn);
+
+    return block >= SCARP_FRESH ? 0 : scarp_block_written(drive, block);
+}
+
+uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    const ScarpMappingOps *ops = drive->map.ops;
+    uint32_t block = ops->room(drive, p, lpn);
+
+    if (block == SCARP_FRESH) {
+        block = ops->open(drive, p, lpn);
+    }
+    ops->wrote(drive, p, lpn, block);
+    return scarp_block_next_page(drive, block);
+}
+
+bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t p)
+{
+    return !drive->map.any_page && scarp_nand_head(drive, p, QUEUE_PROGRAMS) &&
+           !scarp_map_page_possible(drive, p, scarp_map_waiting_lpn(drive, p));
+}
+
+/* ---- Merges ------------------------------------------------------------- */
+
+bool scarp_merge_begin(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    ScarpMerge merge = { .target = SCARP_NONE, .erasing = SCARP_NONE };
+
+    if (!drive->map.ops->plan(drive, p, lpn, &merge)) {
+        return false;
+    }
+    drive->map.merge[p] = merge;
+    return true;
+}
+
+uint32_t scarp_merge_next_copy(ScarpDrive *drive, uint32_t p)
+{
+    return drive->map.ops->source_page(drive, &drive->map.merge[p]);
+}
+
+uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t target = drive->map.merge[p].target;
+
+    return target == SCARP_NONE || scarp_block_written(drive, target) ==
+                                       drive->geo.units_per_block
+               ? 0 : scarp_block_written(drive, target);
+}
+
+uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t p)
+{
+    return scarp_block_next_page(
+        drive, drive->map.ops->target(drive, p, &drive->map.merge[p]));
+}
+
+uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t p)
+{
+    ScarpMerge *merge = &drive->map.merge[p];
+
+    if (!merge->switched) {
+        merge->switched = true;
+        drive->map.ops->finish(drive, p, merge);
+    }
+    merge->erasing = SCARP_NONE;
+    if (merge->n_dead) {
+        merge->erasing = merge->dead[--merge->n_dead];
+    } else {
+        merge->kind = SCARP_MERGE_NONE;
+    }
+    return merge->erasing;
+}

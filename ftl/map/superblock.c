@@ -1,0 +1,301 @@
+/*
+ * Superblock mapping: adjacent logical blocks are a superblock, which has
+ * blocks of its own; a page lies in any page of them.  One of them is written;
+ * those beyond the number of logical blocks are update blocks.
+ *
+ * Of the superblock with update blocks that was written least recently, the
+ * block with the fewest valid pages is reclaimed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/superblock.h"
+
+#define WIDTH 8 /* logical blocks, unless ftl.superblock_blocks says more */
+
+static bool init(ScarpDrive *drive, GError **error G_GNUC_UNUSED)
+{
+    ScarpSupers *supers = g_new0(ScarpSupers, 1);
+    const ScarpGeometry *geo = &drive->geo;
+    uint32_t pages = geo->mapped_units / geo->n_planes;
+
+    drive->map.state = supers;
+    supers->width = drive->desc.superblock_blocks
+                        ? drive->desc.superblock_blocks : WIDTH;
+    supers->by_width = scarp_divisor(supers->width);
+    supers->blocks = (pages + geo->units_per_block - 1) / geo->units_per_block;
+    supers->n = (supers->blocks + supers->width - 1) / supers->width;
+    supers->super = g_new(ScarpSuper, supers->n * geo->n_planes);
+    for (uint32_t s = 0; s < supers->n * geo->n_planes; s++) {
+        supers->super[s] = (ScarpSuper) { .first = SCARP_NONE,
+                                          .current = SCARP_NONE };
+    }
+    supers->block = scarp_table_zeroed((uint64_t)geo->n_blocks *
+                                       sizeof(ScarpSuperBlock));
+    supers->plane = g_new(ScarpSuperPlane, geo->n_planes);
+    for (uint32_t p = 0; p < geo->n_planes; p++) {
+        supers->plane[p] = (ScarpSuperPlane) { SCARP_NONE, SCARP_NONE, 0 };
+    }
+    return true;
+}
+
+static void clear(ScarpDrive *drive)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+
+    if (supers) {
+        g_free(supers->super);
+        scarp_table_free(supers->block);
+        g_free(supers->plane);
+        g_free(supers);
+    }
+}
+
+/* ---- The blocks of a superblock, and who has update blocks -------------- */
+
+static void append(ScarpSupers *supers, uint32_t s)
+{
+    ScarpSuperPlane *plane = &supers->plane[s / supers->n];
+
+    supers->super[s].older = plane->newest;
+    supers->super[s].newer = SCARP_NONE;
+    *(plane->newest == SCARP_NONE ? &plane->oldest
+                                  : &supers->super[plane->newest].newer) = s;
+    plane->newest = s;
+}
+
+static void leave(ScarpSupers *supers, uint32_t s)
+{
+    ScarpSuperPlane *plane = &supers->plane[s / supers->n];
+    const ScarpSuper *super = &supers->super[s];
+
+    *(super->older == SCARP_NONE ? &plane->oldest
+                                 : &supers->super[super->older].newer) =
+        super->newer;
+    *(super->newer == SCARP_NONE ? &plane->newest
+                                 : &supers->super[super->newer].older) =
+        super->older;
+}
+
+void scarp_super_touch(ScarpSupers *supers, uint32_t s)
+{
+    leave(supers, s);
+    append(supers, s);
+}
+
+void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+    ScarpSuper *super = &supers->super[s];
+    bool had = scarp_super_has_updates(supers, s);
+
+    supers->block[block] = (ScarpSuperBlock) { super->first, SCARP_NONE, s };
+    if (super->first != SCARP_NONE) {
+        supers->block[super->first].prev = block;
+    }
+    super->first = block;
+    super->n++;
+    supers->plane[s / supers->n].updates += scarp_super_has_updates(supers, s);
+    if (scarp_super_has_updates(supers, s) && !had) {
+        append(supers, s);
+    }
+}
+
+static void drop(ScarpDrive *drive, uint32_t block)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+    ScarpSuperBlock link = supers->block[block];
+    ScarpSuper *super = &supers->super[link.super];
+
+    supers->plane[link.super / supers->n].updates -=
+        scarp_super_has_updates(supers, link.super);
+    *(link.prev == SCARP_NONE ? &super->first
+                              : &supers->block[link.prev].next) = link.next;
+    if (link.next != SCARP_NONE) {
+        supers->block[link.next].prev = link.prev;
+    }
+    super->n--;
+    super->current = super->current == block ? SCARP_NONE : super->current;
+    if (super->n == scarp_super_width(supers, link.super)) {
+        leave(supers, link.super);
+    }
+}
+
+/* ---- Where pages go ----------------------------------------------------- */
+
+/* The block that is written has a page left. */
+static bool has_room(const ScarpDrive *drive, uint32_t block)
+{
+    return block != SCARP_NONE && scarp_block_written(drive, block) <
+                                      drive->geo.units_per_block;
+}
+
+static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    const ScarpMerge *merge = &drive->map.merge[p];
+    uint32_t s = scarp_super_of(drive, p, lpn);
+    const ScarpSuper *super = &supers->super[s];
+
+    if (has_room(drive, super->current)) {
+        return super->current;
+    }
+    /* What a merge of it opens will be written next. */
+    if ((merge->kind && !merge->switched && merge->group == s) ||
+        scarp_plane_free_blocks(drive, p) < 2) {
+        return SCARP_NONE;
+    }
+    return super->n < scarp_super_width(supers, s) ||
+                   !drive->desc.log_blocks ||
+                   supers->plane[p].updates < drive->desc.log_blocks
+               ? SCARP_FRESH : SCARP_NONE;
+}
+
+static uint32_t open(ScarpDrive *drive, uint32_t p, uint32_t lpn)
+{
+    uint32_t block = scarp_block_open(drive, p, SCARP_ORIGIN_HOST);
+    uint32_t s = scarp_super_of(drive, p, lpn);
+
+    scarp_super_add(drive, s, block);
+    scarp_supers(drive)->super[s].current = block;
+    return block;
+}
+
+static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                  uint32_t block G_GNUC_UNUSED)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+    uint32_t s = scarp_super_of(drive, p, lpn);
+
+    if (supers->plane[p].newest != s && scarp_super_has_updates(supers, s)) {
+        scarp_super_touch(supers, s);
+    }
+}
+
+/* ---- Merges ------------------------------------------------------------- */
+
+/* Of its blocks the one with the fewest valid pages, or SCARP_NONE. */
+static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    const ScarpSuper *super = &supers->super[s];
+    uint32_t best = SCARP_NONE, least = drive->geo.units_per_block;
+
+    for (uint32_t b = super->first; b != SCARP_NONE;
+         b = supers->block[b].next) {
+        uint32_t valid = scarp_block_valid(drive, b);
+
+        /* While it is written it is worth something. */
+        if (b == super->current && has_room(drive, b) && valid) {
+            continue;
+        }
+        if (valid < least && scarp_block_settled(drive, b)) {
+            least = valid;
+            best = b;
+        }
+    }
+    return best;
+}
+
+static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn G_GNUC_UNUSED,
+                 ScarpMerge *merge)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    uint32_t s = supers->plane[p].oldest, valid, left = 0, current;
+
+    for (; s != SCARP_NONE; s = supers->super[s].newer) {
+        merge->victim = fewest(drive, s);
+        if (merge->victim != SCARP_NONE) {
+            break;
+        }
+    }
+    if (s == SCARP_NONE) {
+        return false;
+    }
+    if (supers->super[s].current == merge->victim) {
+        supers->super[s].current = SCARP_NONE;
+    }
+    current = supers->super[s].current;
+    if (has_room(drive, current)) {
+        merge->target = current;
+        left = drive->geo.units_per_block - scarp_block_written(drive, current);
+    }
+    valid = scarp_block_valid(drive, merge->victim);
+    merge->kind = !valid ? SCARP_MERGE_SWITCH
+                  : valid <= left ? SCARP_MERGE_PARTIAL : SCARP_MERGE_FULL;
+    merge->group = s;
+    merge->end = valid ? scarp_block_written(drive, merge->victim) : 0;
+    return true;
+}
+
+static uint32_t source_page(const ScarpDrive *drive, ScarpMerge *merge)
+{
+    uint32_t first = scarp_block_ppn(drive, merge->victim);
+
+    while (merge->next < merge->end) {
+        uint32_t ppn = first + merge->next++;
+
+        if (scarp_unit_is_valid(drive, ppn)) {
+            return ppn;
+        }
+    }
+    return SCARP_NONE;
+}
+
+static uint32_t target(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+{
+    if (!has_room(drive, merge->target)) {
+        merge->target = scarp_block_open(drive, p, SCARP_ORIGIN_GC);
+        scarp_super_add(drive, merge->group, merge->target);
+    }
+    return merge->target;
+}
+
+static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
+                   ScarpMerge *merge)
+{
+    ScarpSuper *super = &scarp_supers(drive)->super[merge->group];
+
+    if (!has_room(drive, super->current) && has_room(drive, merge->target)) {
+        super->current = merge->target;
+    }
+    drop(drive, merge->victim);
+    merge->dead[merge->n_dead++] = merge->victim;
+}
+
+/* ---- RAM ---------------------------------------------------------------- */
+
+/*
+ * 4 bytes a block: its superblock's list; for each logical page as many bits
+ * as name one of the pages that its superblock may have; a bit for each page.
+ * The paper keeps the pages' entries in spare areas, and reads them from there.
+ */
+static uint64_t ram_bytes(const ScarpDrive *drive)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    uint64_t spare = drive->desc.blocks_per_plane - supers->blocks;
+    uint64_t pages = (supers->width + (drive->desc.log_blocks
+                                           ? drive->desc.log_blocks : spare)) *
+                     drive->geo.units_per_block;
+    uint64_t bits = 64 - __builtin_clzll(pages - 1);
+
+    return 4ull * drive->geo.n_blocks + drive->geo.mapped_units * bits / 8 +
+           scarp_geometry_units(&drive->geo) / 8;
+}
+
+const ScarpMappingOps scarp_mapping_superblock = {
+    .name = "superblock",
+    .help = "an entry per superblock, and pages anywhere in its blocks",
+    .source = "Kang et al. 2006; the H-FTL of hios-isca14 section 2.3",
+    .init = init,
+    .clear = clear,
+    .ram_bytes = ram_bytes,
+    .check = scarp_supers_check,
+    .room = room,
+    .open = open,
+    .wrote = wrote,
+    .plan = plan,
+    .source_page = source_page,
+    .target = target,
+    .finish = finish,
+    .persist = scarp_supers_persist,
+};

@@ -1,0 +1,78 @@
+/*
+ * The state of superblock mapping: map/superblock.c, and its laws.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_SUPERBLOCK_H
+#define SCARP_SUPERBLOCK_H
+
+#include "map/internal.h"
+
+typedef struct {
+    uint32_t first;        /* of its blocks, or SCARP_NONE */
+    uint32_t n;            /* of them */
+    uint32_t current;      /* the one that is written, or SCARP_NONE */
+    uint32_t older, newer; /* in its plane's list, while it has update blocks */
+} ScarpSuper;
+
+/* Of a block. */
+typedef struct {
+    uint32_t next, prev; /* of its superblock, or SCARP_NONE */
+    uint32_t super;
+} ScarpSuperBlock;
+
+typedef struct {
+    uint32_t oldest, newest; /* superblocks with update blocks, as written */
+    uint32_t updates;        /* blocks beyond what superblocks have logically */
+} ScarpSuperPlane;
+
+typedef struct {
+    uint32_t width;     /* logical blocks of a superblock */
+    uint32_t blocks;    /* logical blocks of a plane */
+    uint32_t n;         /* superblocks of a plane */
+    ScarpDivisor by_width;
+    ScarpSuper *super;  /* of the drive, those of a plane together */
+    ScarpSuperBlock *block;
+    ScarpSuperPlane *plane;
+} ScarpSupers;
+
+static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
+{
+    return drive->map.state;
+}
+
+/* The superblock of a logical page. */
+static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
+                                      uint32_t lpn)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    uint32_t page = scarp_divide(lpn, drive->geo.by_planes);
+    uint32_t block = scarp_divide(page, drive->geo.by_units_per_block);
+
+    return p * supers->n + scarp_divide(block, supers->by_width);
+}
+
+/* Its logical blocks: the last of a plane may have fewer. */
+static inline uint32_t scarp_super_width(const ScarpSupers *supers, uint32_t s)
+{
+    uint32_t first = s % supers->n * supers->width;
+
+    return MIN(supers->width, supers->blocks - first);
+}
+
+static inline bool scarp_super_has_updates(const ScarpSupers *supers,
+                                           uint32_t s)
+{
+    return supers->super[s].n > scarp_super_width(supers, s);
+}
+
+/* A block joins its superblock. */
+void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block);
+/* It was written: it is the newest of those with update blocks. */
+void scarp_super_touch(ScarpSupers *supers, uint32_t s);
+
+/* map/superblock_laws.c */
+bool scarp_supers_check(const ScarpDrive *drive, GError **error);
+void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit);
+
+#endif /* SCARP_SUPERBLOCK_H */

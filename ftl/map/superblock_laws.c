@@ -1,0 +1,206 @@
+/*
+ * The laws of superblock mapping, and what an image keeps of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/superblock.h"
+
+static bool broken(GError **error, const char *what, uint32_t where,
+                   uint64_t is, uint64_t should)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
+                what, where, is, should);
+    return false;
+}
+
+/* Each block of it is named once, and the one that is written is of it. */
+static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
+                        GError **error)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    const ScarpSuper *super = &supers->super[s];
+    uint32_t n = 0, last = SCARP_NONE;
+    bool current = super->current == SCARP_NONE;
+
+    for (uint32_t b = super->first; b != SCARP_NONE;
+         b = supers->block[b].next) {
+        if (named[b] || scarp_block_state(drive, b) != BLOCK_OWNED ||
+            supers->block[b].super != s || supers->block[b].prev != last ||
+            scarp_block_plane(drive, b) != s / supers->n) {
+            return broken(error, "superblock of block", b,
+                          supers->block[b].super, s);
+        }
+        named[b] = true;
+        current |= b == super->current;
+        last = b;
+        n++;
+    }
+    if (!current) {
+        return broken(error, "current block of superblock", s, super->current,
+                      super->first);
+    }
+    return n == super->n ||
+           broken(error, "blocks of superblock", s, super->n, n);
+}
+
+/* Those with update blocks are in the list, and no others. */
+static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
+                        GError **error)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    const ScarpSuperPlane *plane = &supers->plane[p];
+    const ScarpMerge *merge = &drive->map.merge[p];
+    uint32_t updates = 0, with = 0, listed = 0, last = SCARP_NONE;
+
+    for (uint32_t s = p * supers->n; s < (p + 1) * supers->n; s++) {
+        if (!check_super(drive, named, s, error)) {
+            return false;
+        }
+        if (scarp_super_has_updates(supers, s)) {
+            updates += supers->super[s].n - scarp_super_width(supers, s);
+            with++;
+        }
+    }
+    for (uint32_t s = plane->oldest; s != SCARP_NONE && listed <= with;
+         s = supers->super[s].newer) {
+        if (!scarp_super_has_updates(supers, s) ||
+            supers->super[s].older != last) {
+            return broken(error, "superblock before superblock", s,
+                          supers->super[s].older, last);
+        }
+        last = s;
+        listed++;
+    }
+    if (listed != with || plane->newest != last) {
+        return broken(error, "superblocks with update blocks of plane", p,
+                      listed, with);
+    }
+    if (merge->kind && merge->erasing != SCARP_NONE) {
+        named[merge->erasing] = true;
+    }
+    return updates == plane->updates ||
+           broken(error, "update blocks of plane", p, plane->updates, updates);
+}
+
+bool scarp_supers_check(const ScarpDrive *drive, GError **error)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    g_autofree bool *named = g_new0(bool, drive->geo.n_blocks);
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (!check_plane(drive, named, p, error)) {
+            return false;
+        }
+    }
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        if (named[b] != (scarp_block_state(drive, b) == BLOCK_OWNED)) {
+            return broken(error, "role of mapped block", b, named[b],
+                          !named[b]);
+        }
+    }
+    for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
+        uint32_t ppn = scarp_map_lookup(drive, lpn), block, s;
+
+        if (ppn == SCARP_NONE) {
+            continue;
+        }
+        block = scarp_ppn_block(drive, ppn);
+        s = scarp_super_of(drive, scarp_ppn_plane(drive, ppn), lpn);
+        if (supers->block[block].super != s) {
+            return broken(error, "place of logical unit", lpn,
+                          supers->block[block].super, s);
+        }
+    }
+    return true;
+}
+
+/* ---- Images ------------------------------------------------------------- */
+
+static void load_block(ScarpDrive *drive, uint32_t s, uint32_t block,
+                       bool *named, ScarpVisit *visit)
+{
+    if (named[block] || scarp_block_state(drive, block) != BLOCK_OWNED) {
+        scarp_visit_fail(visit, "block %u is of two superblocks, or of none",
+                         block);
+        return;
+    }
+    named[block] = true;
+    scarp_super_add(drive, s, block);
+}
+
+static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
+                        ScarpVisit *visit)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    ScarpSuper *super = &supers->super[s];
+    uint32_t blocks = drive->desc.blocks_per_plane, n = super->n;
+    uint32_t first = s / supers->n * blocks, b = super->first;
+    bool current = super->current != SCARP_NONE;
+
+    /* The last one first: each is put before the others. */
+    while (!visit->loading && b != SCARP_NONE &&
+           supers->block[b].next != SCARP_NONE) {
+        b = supers->block[b].next;
+    }
+    scarp_visit_u32(visit, "blocks of a superblock", &n, 0, blocks);
+    for (uint32_t i = 0; i < n && !visit->problem; i++) {
+        scarp_visit_u32(visit, "a superblock's block", &b, first,
+                        first + blocks - 1);
+        if (visit->loading && !visit->problem) {
+            load_block(drive, s, b, named, visit);
+        } else if (!visit->loading) {
+            b = supers->block[b].prev;
+        }
+    }
+    scarp_visit_bool(visit, "a current block", &current);
+    if (current) {
+        scarp_visit_u32(visit, "a current block", &super->current, first,
+                        first + blocks - 1);
+    }
+}
+
+/* Superblocks with update blocks, in the order in which they were written. */
+static void visit_order(ScarpDrive *drive, uint32_t p, ScarpVisit *visit)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+    uint32_t n = 0, s = supers->plane[p].oldest, first = p * supers->n;
+
+    for (uint32_t i = s; i != SCARP_NONE; i = supers->super[i].newer) {
+        n++;
+    }
+    scarp_visit_u32(visit, "superblocks with update blocks", &n, n,
+                    visit->loading ? n : supers->n);
+    for (uint32_t i = 0; i < n && !visit->problem; i++) {
+        scarp_visit_u32(visit, "a superblock with update blocks", &s, first,
+                        first + supers->n - 1);
+        if (!visit->loading) {
+            s = supers->super[s].newer;
+        } else if (scarp_super_has_updates(supers, s)) {
+            scarp_super_touch(supers, s);
+        } else {
+            scarp_visit_fail(visit, "superblock %u has no update blocks", s);
+        }
+    }
+}
+
+void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
+{
+    g_autofree bool *named = g_new0(bool, drive->geo.n_blocks);
+    const ScarpSupers *supers = scarp_supers(drive);
+    g_autoptr(GError) error = NULL;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes && !visit->problem; p++) {
+        for (uint32_t s = p * supers->n;
+             s < (p + 1) * supers->n && !visit->problem; s++) {
+            visit_super(drive, s, named, visit);
+        }
+        if (!visit->problem) {
+            visit_order(drive, p, visit);
+        }
+    }
+    if (visit->loading && !visit->problem &&
+        !scarp_supers_check(drive, &error)) {
+        scarp_visit_fail(visit, "%s", error->message);
+    }
+}

@@ -1,0 +1,273 @@
+/*
+ * array-ublk: an array of drives as a block device of the kernel's.
+ *
+ * One thread owns the core, the queue's ring and the drives' ends; each drive
+ * has a thread of its own below (uring/).  A third kind starts and stops the
+ * device, which the kernel ends only when requests are being served.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#define _GNU_SOURCE
+#include "ublk.h"
+#include "uring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { TAG_DRIVES = UBLK_DEPTH, TAG_SIGNAL }; /* user data besides tags */
+
+typedef struct {
+    const char *keys, *keep;
+    int id, recover; /* below 0: none */
+    bool read_only;
+} Options;
+
+typedef struct {
+    Ublk ublk;
+    ArrayUring *array;
+    struct io_uring ring;
+    ArrayRequest requests[UBLK_DEPTH];
+    uint32_t fetching; /* tags that the driver has or we serve */
+    int signals;
+    uint64_t woken;
+    struct signalfd_siginfo signal;
+    bool recovered, stopping;
+    pthread_t starter, stopper;
+} Server;
+
+static bool complain(const char *what, int code)
+{
+    fprintf(stderr, "array-ublk: %s: %s\n", what, strerror(code));
+    return false;
+}
+
+/* ---- Starting and stopping --------------------------------------------- */
+
+static void *starter(void *opaque)
+{
+    Server *s = opaque;
+    int code = ublk_start(&s->ublk, s->recovered);
+
+    if (code) {
+        complain("the ublk device does not start", code);
+        exit(1);
+    }
+    printf("/dev/ublkb%u\n", s->ublk.id);
+    fflush(stdout);
+    return NULL;
+}
+
+static void *stopper(void *opaque)
+{
+    Server *s = opaque;
+
+    pthread_join(s->starter, NULL);
+    ublk_stop(&s->ublk);
+    return NULL;
+}
+
+/* ---- Requests ---------------------------------------------------------- */
+
+static void begin(Server *s, uint16_t tag)
+{
+    static const int ops[] = {
+        [UBLK_IO_OP_READ] = ARRAY_OP_READ, [UBLK_IO_OP_WRITE] = ARRAY_OP_WRITE,
+        [UBLK_IO_OP_FLUSH] = ARRAY_OP_FLUSH,
+        [UBLK_IO_OP_DISCARD] = ARRAY_OP_DISCARD,
+    };
+    const struct ublksrv_io_desc *d = &s->ublk.requests[tag];
+    unsigned op = ublksrv_get_op(d);
+
+    if (op > UBLK_IO_OP_DISCARD) {
+        ublk_end(&s->ublk, &s->ring, tag, -EOPNOTSUPP);
+        return;
+    }
+    s->requests[tag] = (ArrayRequest) {
+        .op = ops[op], .fua = d->op_flags & UBLK_IO_F_FUA,
+        .offset_bytes = d->start_sector << 9,
+        .length_bytes = (uint64_t)d->nr_sectors << 9,
+        .data = ublk_buffer(&s->ublk, tag),
+    };
+    array_uring_submit(s->array, &s->requests[tag]);
+}
+
+static void end(Server *s, ArrayRequest *r)
+{
+    bool moves = r->op == ARRAY_OP_READ || r->op == ARRAY_OP_WRITE;
+
+    ublk_end(&s->ublk, &s->ring, r - s->requests,
+             r->error ? -r->error : moves ? (int)r->length_bytes : 0);
+}
+
+static void listen_to(Server *s, int fd, void *data, size_t length,
+                      uint64_t tag)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
+
+    io_uring_prep_read(sqe, fd, data, length, 0);
+    sqe->user_data = tag;
+}
+
+static void look(Server *s, const struct io_uring_cqe *cqe)
+{
+    if (cqe->user_data == TAG_DRIVES) {
+        listen_to(s, array_uring_fd(s->array), &s->woken, sizeof(s->woken),
+                  TAG_DRIVES);
+    } else if (cqe->user_data == TAG_SIGNAL) {
+        if (!s->stopping) {
+            s->stopping = true;
+            pthread_create(&s->stopper, NULL, stopper, s);
+        }
+    } else if (cqe->res == UBLK_IO_RES_OK) {
+        begin(s, cqe->user_data);
+    } else {
+        s->fetching--; /* the device is being stopped */
+    }
+}
+
+/* Until the driver has taken back every tag. */
+static void serve(Server *s)
+{
+    while (s->fetching) {
+        struct io_uring_cqe *cqe;
+        unsigned head, seen = 0;
+        ArrayRequest *r;
+
+        array_uring_run(s->array);
+        while ((r = array_uring_reap(s->array))) {
+            end(s, r);
+        }
+        if (!io_uring_cq_ready(&s->ring)) {
+            io_uring_submit_and_wait(&s->ring, array_uring_sleep(s->array));
+        } else {
+            io_uring_submit(&s->ring);
+        }
+        io_uring_for_each_cqe(&s->ring, head, cqe) {
+            look(s, cqe);
+            seen++;
+        }
+        io_uring_cq_advance(&s->ring, seen);
+    }
+}
+
+/* ---- From beginning to end --------------------------------------------- */
+
+static bool open_array(Server *s, const Options *o, const char *const *paths,
+                       uint32_t n)
+{
+    char error[ARRAY_ERROR_BYTES];
+    ArrayDrives drives;
+
+    if (array_drives_open(&drives, paths, n, error)) {
+        s->array = array_uring_new(&drives, o->keys, o->keep, error);
+    }
+    if (!s->array) {
+        fprintf(stderr, "array-ublk: %s\n", error);
+    }
+    return s->array;
+}
+
+static bool open_device(Server *s, const Options *o)
+{
+    UblkSize size = {
+        .bytes = array_uring_bytes(s->array), .page_bytes = 4096,
+        .read_only = o->read_only,
+    };
+    const char *what;
+    int code;
+
+    s->recovered = o->recover >= 0;
+    code = s->recovered ? ublk_recover(&s->ublk, o->recover, &what) :
+                          ublk_add(&s->ublk, o->id, &size, &what);
+    if (code) {
+        return complain(what, code);
+    }
+    /* All tags, the drives, the signal; the thread that serves makes it. */
+    code = io_uring_queue_init(2 * UBLK_DEPTH, &s->ring, 0);
+    if (code) {
+        return complain("io_uring", -code);
+    }
+    for (uint32_t tag = 0; tag < UBLK_DEPTH; tag++) {
+        ublk_fetch(&s->ublk, &s->ring, tag);
+        s->fetching++;
+    }
+    listen_to(s, array_uring_fd(s->array), &s->woken, sizeof(s->woken),
+              TAG_DRIVES);
+    listen_to(s, s->signals, &s->signal, sizeof(s->signal), TAG_SIGNAL);
+    io_uring_submit(&s->ring);
+    code = pthread_create(&s->starter, NULL, starter, s);
+    return code ? complain("a thread", code) : true;
+}
+
+/* What is dirty goes to the drives; false: not all of it could. */
+static bool close_array(Server *s)
+{
+    int code = array_uring_flush(s->array);
+
+    array_uring_free(s->array);
+    return code ? complain("not all that was written is on the drives", code) :
+                  true;
+}
+
+static int usage(const char *argument)
+{
+    fprintf(stderr, "array-ublk: %s: allowed: --keys=KEY=VALUE,..., "
+            "--keep=FILE, --id=N, --read-only, --recover=N, then the drives\n", argument);
+    return 1;
+}
+
+static bool number(const char *text, int *value)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *value = n;
+    return *text && !*end && n >= 0 && n < 1 << 20;
+}
+
+int main(int argc, char **argv)
+{
+    Options o = { .id = -1, .recover = -1 };
+    Server *s = calloc(1, sizeof(*s));
+    sigset_t signals;
+    int i = 1;
+
+    for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
+        if (!strncmp(argv[i], "--keys=", 7)) {
+            o.keys = argv[i] + 7;
+        } else if (!strncmp(argv[i], "--keep=", 7)) {
+            o.keep = argv[i] + 7;
+        } else if (!strcmp(argv[i], "--read-only")) {
+            o.read_only = true;
+        } else if (!(!strncmp(argv[i], "--id=", 5) &&
+                     number(argv[i] + 5, &o.id)) &&
+                   !(!strncmp(argv[i], "--recover=", 10) &&
+                     number(argv[i] + 10, &o.recover))) {
+            return usage(argv[i]);
+        }
+    }
+    /* Blocked before there is any thread, so that only the ring sees them. */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    s->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+    if (!open_array(s, &o, (const char *const *)argv + i, argc - i) ||
+        !open_device(s, &o)) {
+        return 1;
+    }
+    serve(s);
+    pthread_join(s->stopping ? s->stopper : s->starter, NULL);
+    io_uring_queue_exit(&s->ring);
+    if (!close_array(s)) {
+        return 1;
+    }
+    ublk_remove(&s->ublk);
+    return 0;
+}

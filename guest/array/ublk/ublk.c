@@ -1,0 +1,210 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#define _GNU_SOURCE
+#include "ublk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int control(int fd, unsigned op, struct ublksrv_ctrl_cmd *cmd)
+{
+    struct io_uring_sqe *sqe;
+    struct io_uring_cqe *cqe;
+    struct io_uring ring;
+    int code;
+
+    code = io_uring_queue_init(2, &ring, IORING_SETUP_SQE128);
+    if (code) {
+        return -code;
+    }
+    sqe = io_uring_get_sqe(&ring);
+    io_uring_prep_rw(IORING_OP_URING_CMD, sqe, fd, NULL, 0, 0);
+    sqe->cmd_op = op;
+    memcpy(sqe->cmd, cmd, sizeof(*cmd));
+    do {
+        code = io_uring_submit_and_wait(&ring, 1);
+    } while (code == -EINTR);
+    code = io_uring_wait_cqe(&ring, &cqe);
+    if (!code) {
+        code = cqe->res;
+    }
+    io_uring_queue_exit(&ring);
+    return code < 0 ? -code : 0;
+}
+
+/* A command about the device as a whole, with what it reads or writes. */
+static int command(const Ublk *u, unsigned op, void *data, size_t length,
+                   uint64_t value)
+{
+    struct ublksrv_ctrl_cmd cmd = {
+        .dev_id = u->id, .queue_id = -1, .len = length,
+        .addr = (uintptr_t)data, .data = { value },
+    };
+
+    return control(u->control, op, &cmd);
+}
+
+/* The device of the driver appears a moment after the command. */
+static int open_device(uint32_t id)
+{
+    char path[32];
+    int fd = -1;
+
+    snprintf(path, sizeof(path), "/dev/ublkc%u", id);
+    for (int i = 0; fd < 0 && i < 500; i++) {
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        if (fd < 0) {
+            usleep(10000);
+        }
+    }
+    return fd;
+}
+
+static int attach(Ublk *u, const char **what)
+{
+    size_t bytes = UBLK_DEPTH * sizeof(struct ublksrv_io_desc);
+
+    *what = "/dev/ublkc";
+    u->device = open_device(u->id);
+    if (u->device < 0) {
+        return errno;
+    }
+    bytes = (bytes + 4095) / 4096 * 4096;
+    u->requests = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE,
+                       u->device, UBLKSRV_CMD_BUF_OFFSET);
+    u->buffers = mmap(NULL, (size_t)UBLK_DEPTH * UBLK_BUFFER_BYTES,
+                      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
+    *what = "memory for requests";
+    return u->requests == MAP_FAILED || u->buffers == MAP_FAILED ? errno : 0;
+}
+
+static int open_control(Ublk *u, const char **what)
+{
+    *what = "/dev/ublk-control (modprobe ublk_drv)";
+    u->control = open("/dev/ublk-control", O_RDWR | O_CLOEXEC);
+    return u->control < 0 ? errno : 0;
+}
+
+static int set_params(const Ublk *u, const UblkSize *size)
+{
+    unsigned page_shift = __builtin_ctz(size->page_bytes);
+    struct ublk_params params = {
+        .len = sizeof(params),
+        .types = UBLK_PARAM_TYPE_BASIC |
+                 (size->read_only ? 0 : UBLK_PARAM_TYPE_DISCARD),
+        .basic = {
+            .attrs = UBLK_ATTR_VOLATILE_CACHE | UBLK_ATTR_FUA |
+                     (size->read_only ? UBLK_ATTR_READ_ONLY : 0),
+            .logical_bs_shift = 9, .physical_bs_shift = page_shift,
+            .io_min_shift = page_shift, .io_opt_shift = page_shift,
+            .max_sectors = UBLK_BUFFER_BYTES >> 9,
+            .dev_sectors = size->bytes >> 9,
+        },
+        .discard = {
+            .discard_granularity = size->page_bytes,
+            .max_discard_sectors = 1u << 21,
+            .max_discard_segments = 1,
+        },
+    };
+
+    return command(u, UBLK_U_CMD_SET_PARAMS, &params, sizeof(params), 0);
+}
+
+int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what)
+{
+    struct ublksrv_ctrl_dev_info info = {
+        .nr_hw_queues = 1, .queue_depth = UBLK_DEPTH,
+        .max_io_buf_bytes = UBLK_BUFFER_BYTES, .dev_id = id,
+        .ublksrv_pid = getpid(),
+        .flags = UBLK_F_CMD_IOCTL_ENCODE | UBLK_F_USER_RECOVERY |
+                 UBLK_F_USER_RECOVERY_REISSUE,
+    };
+    int code = open_control(u, what);
+
+    if (code) {
+        return code;
+    }
+    *what = "a ublk device";
+    u->id = id;
+    code = command(u, UBLK_U_CMD_ADD_DEV, &info, sizeof(info), 0);
+    if (code) {
+        return code;
+    }
+    u->id = info.dev_id;
+    code = set_params(u, size);
+    return code ? code : attach(u, what);
+}
+
+int ublk_recover(Ublk *u, uint32_t id, const char **what)
+{
+    int code = open_control(u, what);
+
+    if (code) {
+        return code;
+    }
+    u->id = id;
+    *what = "recovery of the ublk device";
+    /* The driver first has to see that the old server is gone. */
+    for (int i = 0; i < 500; i++) {
+        code = command(u, UBLK_U_CMD_START_USER_RECOVERY, NULL, 0, 0);
+        if (code != EBUSY) {
+            break;
+        }
+        usleep(10000);
+    }
+    return code ? code : attach(u, what);
+}
+
+int ublk_start(Ublk *u, bool recovered)
+{
+    return command(u, recovered ? UBLK_U_CMD_END_USER_RECOVERY :
+                                  UBLK_U_CMD_START_DEV, NULL, 0, getpid());
+}
+
+int ublk_stop(Ublk *u)
+{
+    return command(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0);
+}
+
+void ublk_remove(Ublk *u)
+{
+    /* It goes when nobody has it open: the ring that was closed a moment ago. */
+    close(u->device);
+    command(u, UBLK_U_CMD_DEL_DEV_ASYNC, NULL, 0, 0);
+    close(u->control);
+}
+
+static void queue_command(const Ublk *u, struct io_uring *ring, unsigned op,
+                          uint16_t tag, int result)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+    struct ublksrv_io_cmd *cmd;
+
+    if (!sqe) {
+        io_uring_submit(ring);
+        sqe = io_uring_get_sqe(ring);
+    }
+    io_uring_prep_rw(IORING_OP_URING_CMD, sqe, u->device, NULL, 0, 0);
+    sqe->cmd_op = op;
+    sqe->user_data = tag;
+    cmd = (struct ublksrv_io_cmd *)sqe->cmd;
+    *cmd = (struct ublksrv_io_cmd) {
+        .tag = tag, .result = result, .addr = (uintptr_t)ublk_buffer(u, tag),
+    };
+}
+
+void ublk_fetch(const Ublk *u, struct io_uring *ring, uint16_t tag)
+{
+    queue_command(u, ring, UBLK_U_IO_FETCH_REQ, tag, 0);
+}
+
+void ublk_end(const Ublk *u, struct io_uring *ring, uint16_t tag, int result)
+{
+    queue_command(u, ring, UBLK_U_IO_COMMIT_AND_FETCH_REQ, tag, result);
+}

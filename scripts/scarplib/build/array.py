@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scarp-array: the SSD array's core on drives of the engine, built as scarp-replay is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scarplib.build.replayer import ensure_program
+from scarplib.build.replayer import sources as engine_and_replayer
+from scarplib.paths import ENGINE, ROOT
+
+ARRAY = ROOT / "guest" / "array"
+_REPLAYER = ENGINE / "replay"
+# Of the replayer, what the simulator uses, too.
+_SHARED = (_REPLAYER / "options.c", _REPLAYER / "options.h")
+
+
+def core() -> list[Path]:
+    """The array's own sources, the same wherever it runs."""
+    return sorted(path for path in ARRAY.glob("*") if path.suffix in (".c", ".h"))
+
+
+def ensure_simulator() -> Path:
+    """scarp-array, from the cache or built into it."""
+    engine = [p for p in engine_and_replayer() if _REPLAYER not in p.parents or p in _SHARED]
+    simulator = sorted((ARRAY / "sim").glob("*.[ch]"))
+    return ensure_program("array", "scarp-array", [*engine, *core(), *simulator])

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp array`: the SSD array on simulated drives, its modes side by side."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from scarplib.build.array import ARRAY, ensure_simulator
+from scarplib.errors import Parser, UserError
+from scarplib.paths import ROOT
+from scarplib.results.table import columns
+from scarplib.results.units import human_ns
+
+SCHEMA = "scarp-arrays-1"
+# What an array is compared with: its drives without it, and itself without its flusher.
+_MODES = "independent,striped,cached,flusher"
+_DRIVE = ARRAY / "sim" / "safs.ini"
+_NOTES = f"""
+This command adds to the program's options:
+  -m, --mode=A,B,...        several modes, a column each ({_MODES})
+  -j, --json=FILE           the results, too; - for the standard output, without the table
+  -d, --description=FILE    may be left out ({_DRIVE.relative_to(ROOT)})
+"""
+
+
+def _options(given: list[str]) -> tuple[Any, list[str]]:
+    """What this command reads itself, and what it hands on."""
+    parser = Parser(prog="scarp array", add_help=False, allow_abbrev=False)
+    parser.add_argument("-m", "--mode", default=_MODES)
+    parser.add_argument("-j", "--json", default=None)
+    parser.add_argument("-d", "--description", default=str(_DRIVE))
+    parser.add_argument("--images", default=None)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("-h", "--help", action="store_true")
+    options, rest = parser.parse_known_args(given)
+    options.modes = options.mode.split(",")
+    for mode in options.modes:
+        # Before the first one runs, which may take long.
+        if mode not in _MODES.split(","):
+            raise UserError(f"--mode={mode}: allowed: {_MODES.replace(',', ', ')}")
+        if options.modes.count(mode) > 1:
+            raise UserError(f"--mode: '{mode}' is named twice")
+    if options.json not in (None, "-"):
+        _write(options.json, "a", "")
+    return options, rest
+
+
+def _write(path: str, mode: str, text: str) -> None:
+    try:
+        with Path(path).open(mode) as stream:
+            stream.write(text)
+    except OSError as error:
+        raise UserError(f"--json: {path}: {error.strerror}") from error
+
+
+def _program(words: list[str]) -> str:
+    """What scarp-array prints; its one line of an error is the user's."""
+    command = [str(ensure_simulator()), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        text = done.stderr.strip() or f"ended with status {done.returncode}"
+        raise UserError(text.removeprefix("scarp-array: "))
+    return done.stdout
+
+
+def _latency_rows(runs: list[dict[str, Any]], key: str, name: str) -> list[tuple[str, list[str]]]:
+    of = [run[key] for run in runs]
+    if not any(latency["n"] for latency in of):
+        return []
+    rows: list[tuple[str, list[str]]] = [(name, [])]
+    for label in ("mean", "p50", "p99", "p99_9", "max"):
+        cells = [human_ns(x[f"{label}_ns"]) if x["n"] else "–" for x in of]
+        rows.append((f"  {label.replace('_', '.')}", cells))
+    return rows
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def _array_rows(runs: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    of = [run["array"] for run in runs]
+    if not any(array["hits"] + array["misses"] for array in of):
+        return []
+
+    def dropped(array: dict[str, int]) -> int:
+        return sum(array[f"discarded_{why}"] for why in ("evicted", "cleaned", "score"))
+
+    return [
+        ("array", []),
+        ("  cache hits", [_share(a["hits"], a["hits"] + a["misses"]) for a in of]),
+        ("  pages written", [f"{a['written']:,}" if a["written"] else "–" for a in of]),
+        ("  by the flusher", [_share(a["written_low"], a["written"]) for a in of]),
+        ("  flush requests dropped", [_share(dropped(a), a["flush_requests"]) for a in of]),
+    ]
+
+
+def _drive_rows(runs: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Of all drives: the least and the most."""
+
+    def between(values: list[float], digits: int) -> str:
+        low, high = f"{min(values):,.{digits}f}", f"{max(values):,.{digits}f}"
+        return low if low == high else f"{low} to {high}"
+
+    drives = [run["per_drive"] for run in runs]
+    return [
+        ("drives", []),
+        ("  writes", [between([d["writes"] for d in x], 0) for x in drives]),
+        ("  collections", [between([d["gc_runs"] for d in x], 0) for x in drives]),
+        (
+            "  write amplification",
+            [between([d["write_amplification_milli"] / 1000 for d in x], 2) for x in drives],
+        ),
+    ]
+
+
+def table_text(runs: list[dict[str, Any]]) -> str:
+    """A column for each run."""
+    rows: list[tuple[str, list[str]]] = [
+        ("requests/s", [f"{run['iops']:,}" for run in runs]),
+        ("  a drive", [f"{run['iops_per_drive']:,}" for run in runs]),
+    ]
+    for key, name in (("read", "reads"), ("write", "writes"), ("barrier", "barriers")):
+        rows += _latency_rows(runs, f"{key}_latency", name)
+    rows += _array_rows(runs) + _drive_rows(runs)
+    rows.append(("virtual time", [human_ns(run["ns"]) for run in runs]))
+    return columns([run["mode"] for run in runs], rows)
+
+
+def main(given: list[str]) -> int:
+    """Run each mode from the same aged drives; the table, and JSON where asked."""
+    options, rest = _options(given)
+    if options.help:
+        print(_program([*rest, "--help"]) + _NOTES, end="")
+        return 0
+    if options.list:
+        print(_program([*rest, "--list"]), end="")
+        return 0
+    runs = []
+    with tempfile.TemporaryDirectory(prefix="scarp-array-") as folder:
+        words = ["-d", options.description, "--images", options.images or folder, *rest]
+        for mode in options.modes:
+            runs.append(json.loads(_program([*words, "-m", mode])))
+    text = json.dumps({"schema": SCHEMA, "runs": runs}, indent=1) + "\n"
+    if options.json == "-":
+        print(text, end="")
+        return 0
+    print(table_text(runs))
+    if options.json:
+        _write(options.json, "w", text)
+    return 0

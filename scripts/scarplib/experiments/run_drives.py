@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp run --drives N`: a guest for each layout of the same N drives, side by side."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scarplib.device_logs.log_file import LogError
+from scarplib.drive.check import check_drive
+from scarplib.errors import UserError
+from scarplib.experiments import manifest, run
+from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
+from scarplib.guest.job import check_job_file
+from scarplib.results import drives
+
+
+@dataclass(frozen=True)
+class Over:
+    """What a run over several drives adds to one on a drive."""
+
+    drives: int
+    layouts: list[str]
+    keys: str | None = None
+    depth: int = 32
+    requests: int = 20_000
+
+
+def _images(settings: run.Settings, folder: Path, count: int) -> tuple[Path, ...]:
+    """Each drive's state: alike, but aged with another seed."""
+    made = []
+    for number in range(count):
+        made.append(run.aged(settings, folder, f"drive{number}", settings.seed + number))
+    return tuple(made)
+
+
+def _jobs(
+    settings: run.Settings, over: Over, folder: Path, images: tuple[Path, ...]
+) -> dict[str, DrivesJob]:
+    jobs = {}
+    for scheme in settings.schemes:
+        for layout in over.layouts:
+            name = layout if len(settings.schemes) == 1 else f"{layout}-{scheme}"
+            jobs[name] = DrivesJob(
+                fio_job=settings.job,
+                layout=layout,
+                device=settings.device,
+                scheme=scheme,
+                out=folder / name,
+                images=images,
+                seed=settings.seed,
+                overrides=settings.overrides,
+                keys=over.keys,
+                depth=over.depth,
+                requests=over.requests,
+                smp=settings.smp,
+                cpu_shift=settings.cpu_shift,
+                cpu_limit=settings.cpu_limit,
+            )
+    return jobs
+
+
+def _load(
+    jobs: dict[str, DrivesJob], results: dict[str, Any], failures: dict[str, str]
+) -> dict[str, dict[str, Any]]:
+    layouts: dict[str, dict[str, Any]] = {}
+    for name, job in jobs.items():
+        if name not in results:
+            continue
+        try:
+            data = drives.load_layout(job.out, name, len(job.images))
+        except LogError as error:
+            failures[name] = f"results of '{name}': {error}"
+            continue
+        layouts[name] = {"layout": job.layout, **data.summary}
+        for number in range(len(job.images)):
+            (job.folder(number) / "progress.bin").unlink(missing_ok=True)
+    return layouts
+
+
+def _write(made: run.Outcome, settings: run.Settings, over: Over) -> None:
+    assert settings.device
+    written = {
+        "schema": drives.SCHEMA,
+        "job": settings.job.name,
+        "device": settings.device.name,
+        "drives": over.drives,
+        "layouts": made.schemes,
+        "failed": sorted(made.failures),
+        "manifest": made.manifest,
+    }
+    (made.folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
+
+
+def compare(settings: run.Settings, over: Over) -> run.Outcome:
+    """A guest for each layout from one state of the drives; summary.json of those that finished."""
+    check_job_file(settings.job)
+    if not settings.device or not settings.device.is_file():
+        raise UserError(f"--device: {settings.device}: no such file")
+    if not settings.age:
+        raise UserError("--age=0: a run over several drives begins with aged ones: 1 to 1000")
+    qemu, image = run.prepare()
+    files = prepare(image, over.layouts)
+    for scheme in settings.schemes:
+        check_drive(qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed)
+    folder = run.new_folder(settings.kind, settings.out)
+    full = f"{settings.age / 10:g} % full"
+    print(f"Running {settings.job.name} on {over.drives} of {settings.device.name}, {full}:")
+    images = _images(settings, folder, over.drives)
+    jobs = _jobs(settings, over, folder, images)
+    results, failures, interrupted = run.run_guests(
+        {
+            name: partial(run_drives_job, qemu, image, files[job.layout], job)
+            for name, job in jobs.items()
+        },
+        {name: job.folder(0) / "progress.bin" for name, job in jobs.items()},
+        settings.parallel,
+        None,
+    )
+    layouts = _load(jobs, results, failures)
+    run.point_latest(folder)
+    inputs = {"job": settings.job, "device": settings.device}
+    inputs |= {f"image{n}": path for n, path in enumerate(images)}
+    inputs |= {path.name: path for added in files.values() for path in added.values()}
+    made = manifest.manifest(
+        qemu,
+        image,
+        manifest.Inputs(
+            inputs,
+            {
+                "layouts": list(layouts),
+                "drives": over.drives,
+                "keys": over.keys,
+                "depth": over.depth,
+                "requests": over.requests,
+                "schemes": list(settings.schemes),
+                "age": settings.age,
+                "overwrite": settings.overwrite,
+                "seed": settings.seed,
+                "smp": settings.smp,
+                "cpu_shift": settings.cpu_shift,
+                "overrides": settings.overrides,
+            },
+        ),
+    )
+    outcome = run.Outcome(folder, layouts, failures, interrupted, made)
+    if layouts:
+        _write(outcome, settings, over)
+    return outcome
+
+
+def main(settings: run.Settings, over: Over) -> int:
+    """The guests, the table, the report; the exit status."""
+    began = time.monotonic()
+    outcome = compare(settings, over)
+    if outcome.schemes:
+        print(drives.table_text(outcome.schemes))
+        run.draw(outcome.folder, "scarplib.results.drives_report")
+    run.report_end(outcome, time.monotonic() - began)
+    return 130 if outcome.interrupted else 0

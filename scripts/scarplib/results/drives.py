@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run over several drives in numbers: what fio saw of all, what each drive did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.results.fio import fio_direction, load_fio
+from scarplib.results.percentiles import PERCENTILES
+from scarplib.results.summary import SchemeData, load_scheme
+from scarplib.results.table import columns
+from scarplib.results.units import human_ns
+
+SCHEMA = "scarp-drives-1"
+
+
+@dataclass
+class LayoutData:
+    """Everything that the report draws for one layout."""
+
+    name: str
+    drives: list[SchemeData]
+    # (ns since the job's start, latency in ns, READ or WRITE) of every request that fio sent.
+    requests: list[tuple[int, int, int]]
+    summary: dict[str, Any]
+
+    @property
+    def begin_ns(self) -> int:
+        """On the drives' clock, which is one for all: their first command of the job."""
+        return min(drive.begin_ns for drive in self.drives)
+
+    @property
+    def end_ns(self) -> int:
+        """Their last."""
+        return max(drive.end_ns for drive in self.drives)
+
+
+def _requests(folder: Path) -> list[tuple[int, int, int]]:
+    """fio's log of latencies, of all its jobs: its clock counts whole milliseconds."""
+    found = []
+    for path in sorted(folder.glob("lat_lat*.log")):
+        for line in path.read_text().splitlines():
+            ms, latency, direction = (int(x) for x in line.split(",")[:3])
+            if direction in (0, 1):
+                found.append((ms * 1_000_000, latency, WRITE if direction else READ))
+    return sorted(found)
+
+
+def _drive(data: SchemeData) -> dict[str, Any]:
+    kept = ("gc_runs", "gc_pages_moved", "write_amplification", "device", "tail_causes", "stats")
+    return {name: data.summary[name] for name in kept}
+
+
+def load_layout(folder: Path, name: str, drives: int) -> LayoutData:
+    """Read one guest's folder; raises LogError when the run cannot be trusted."""
+    fio_file = folder / "fio.json"
+    loaded = [load_scheme(folder / f"drive{n}", f"drive {n}", fio_file) for n in range(drives)]
+    fio = load_fio(fio_file)
+    data = LayoutData(name, loaded, _requests(folder), {})
+    data.summary = {
+        "scheme": loaded[0].summary["scheme"],
+        "virtual_ns": data.end_ns - data.begin_ns,
+        "fio": {direction: fio_direction(fio, direction) for direction in ("read", "write")},
+        "drives": [_drive(drive) for drive in loaded],
+    }
+    return data
+
+
+def _direction(layouts: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
+    of = [layout["fio"][direction] for layout in layouts.values()]
+    if not any(of):
+        return []
+    rows: list[tuple[str, list[str]]] = [(f"{direction}s, as fio saw them", [])]
+    rows.append(("  IOPS", [f"{x['iops']:,.0f}" if x else "–" for x in of]))
+    for label in ("mean", *(f"p{p}" for p in PERCENTILES), "max"):
+        rows.append((f"  {label}", [human_ns(x.get(f"{label}_ns")) if x else "–" for x in of]))
+    return rows
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def table_rows(layouts: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """A column for each layout; then, drive by drive, what each did."""
+    rows = _direction(layouts, "read") + _direction(layouts, "write")
+    of = [layout["drives"] for layout in layouts.values()]
+
+    def each(heading: str, cell: Any) -> None:
+        rows.append((heading, []))
+        for number in range(len(of[0])):
+            rows.append((f"  drive {number}", [cell(drives[number]) for drives in of]))
+
+    def written(drive: dict[str, Any]) -> str:
+        device = drive["device"]["write"]
+        return f"{device['count']:,}" if device else "0"
+
+    each("writes that reached it", written)
+    each("collections", lambda drive: f"{drive['gc_runs']:,}")
+    each("write amplification", lambda drive: _number(drive["write_amplification"], 3))
+    rows.append(("virtual time", [f"{x['virtual_ns'] / 1e9:.3f} s" for x in layouts.values()]))
+    return rows
+
+
+def table_text(layouts: dict[str, dict[str, Any]]) -> str:
+    """The rows in columns."""
+    return columns(list(layouts), table_rows(layouts))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The picture of several drives: what fio waited for, above each drive's collections."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.results.drives import LayoutData
+from scarplib.results.pictures.latency_over_time import (
+    GC_EDGE,
+    READ_COLOUR,
+    WRITE_COLOUR,
+    merge_spans,
+)
+from scarplib.results.pictures.style import latency_axis, scheme_colour
+
+# Collections closer than this share of the run are one bar.
+GAP = 1 / 1500
+
+
+def _requests(axes: Axes, data: LayoutData) -> None:
+    for op, colour, order in ((WRITE, WRITE_COLOUR, 2), (READ, READ_COLOUR, 3)):
+        chosen = [(at / 1e9, latency) for at, latency, kind in data.requests if kind == op]
+        axes.scatter(
+            [at for at, _ in chosen],
+            [latency for _, latency in chosen],
+            s=2.0,
+            color=colour,
+            alpha=0.45,
+            linewidths=0,
+            zorder=order,
+            rasterized=True,
+        )
+
+
+def _collections(axes: Axes, data: LayoutData) -> None:
+    gap = int((data.end_ns - data.begin_ns) * GAP)
+    for number, drive in enumerate(data.drives):
+        spans = merge_spans([(r.begin, r.end) for r in drive.gc_runs if r.end > r.begin], gap)
+        bars = [((b - data.begin_ns) / 1e9, (e - b) / 1e9) for b, e in spans]
+        axes.broken_barh(bars, (number + 0.1, 0.8), color=GC_EDGE, linewidth=0)
+    axes.set_ylim(len(data.drives), 0)
+    axes.set_yticks([n + 0.5 for n in range(len(data.drives))])
+    axes.set_yticklabels([str(n) for n in range(len(data.drives))], fontsize=7)
+    axes.set_ylabel("drive\nin GC")
+    axes.grid(visible=False)
+
+
+def figure_drives(layouts: list[LayoutData]) -> Figure:
+    """For each layout: every request that fio sent, and below it who collected when."""
+    high = 0.16 * len(layouts[0].drives) + 0.3
+    figure = plt.figure(figsize=(11, (2.6 + high) * len(layouts) + 0.5), layout="constrained")
+    grid = figure.add_gridspec(2 * len(layouts), 1, height_ratios=[2.6, high] * len(layouts))
+    latencies = [latency for data in layouts for _, latency, _ in data.requests] or [1]
+    longest = max((data.end_ns - data.begin_ns) / 1e9 for data in layouts)
+    for row, data in enumerate(layouts):
+        main = figure.add_subplot(grid[2 * row])
+        strip = figure.add_subplot(grid[2 * row + 1], sharex=main)
+        _requests(main, data)
+        _collections(strip, data)
+        main.set_yscale("log")
+        main.set_ylim(max(min(latencies), 1) * 0.7, max(latencies) * 1.5)
+        main.set_xlim(0, longest * 1.005)
+        latency_axis(main.yaxis)
+        main.set_ylabel("latency")
+        main.set_title(f"{data.name}: every request of fio's", color=scheme_colour(row))
+        main.tick_params(labelbottom=False)
+        main.legend(
+            handles=[
+                Line2D([], [], marker="o", ls="", ms=5, color=READ_COLOUR, label="read"),
+                Line2D([], [], marker="o", ls="", ms=5, color=WRITE_COLOUR, label="write"),
+            ],
+            loc="upper right",
+            ncols=2,
+            fontsize=8.5,
+        )
+        strip.set_xlabel("virtual time since the job's start (s)")
+    return figure

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The SSD array as a block device (ublk).  Drives 0 to 2 are small, to be overwritten until they
+# collect; 3 to 5 take file systems.
+
+. /scarp/ktap.sh
+
+small="$SCARP_DEV0 $SCARP_DEV1 $SCARP_DEV2"
+large="$SCARP_DEV3 $SCARP_DEV4 $SCARP_DEV5"
+for module in /scarp/modules/ublk_drv/*.ko; do
+    insmod "$module"
+done
+
+start() { # OPTIONS… DRIVES…: a server, and $device
+    rm -f /tmp/ready
+    /scarp/array-ublk "$@" >/tmp/ready 2>/tmp/errors &
+    server=$!
+    while [ ! -s /tmp/ready ]; do
+        if ! kill -0 $server 2>/dev/null; then
+            cat /tmp/errors
+            return 1
+        fi
+        usleep 10000
+    done
+    read -r device </tmp/ready
+    [ -b "$device" ]
+}
+
+stop() { # 0 when all that was written is on the drives
+    kill -TERM $server && wait $server && [ ! -e "$device" ]
+}
+
+killed() {
+    kill -KILL $server
+    wait $server
+    [ -b "$device" ]
+}
+
+# Few pages, so that nearly all I/O reaches the drives; a stripe that divides what they have.
+format() { # KEYS DRIVES…
+    keys=$1
+    shift
+    /scarp/array-format --force --keys=stripe_bytes=8192"$keys" "$@"
+}
+
+verify() { # OPTIONS…: of fio
+    fio --name=v --filename=$device --direct=1 --ioengine=io_uring --iodepth=32 --bs=4k \
+        --rw=randwrite --verify=crc32c --verify_fatal=1 "$@"
+}
+
+refused() { # LINE COMMAND…: it fails, and says this in one line
+    line=$1
+    shift
+    if "$@" >/tmp/said 2>&1; then
+        return 1
+    fi
+    cat /tmp/said
+    [ "$(wc -l </tmp/said)" = 1 ] &&
+        grep -qF -e "$line" /tmp/said
+}
+
+labels() {
+    refused "has no label of an array" /scarp/array-ublk $small &&
+        refused "--frobnicate: allowed: --keys" /scarp/array-ublk --frobnicate $small &&
+        format "" $small && refused "belongs to an array" /scarp/array-format $small &&
+        refused "slot: no such key" /scarp/array-ublk --keys=slot=1 $small
+}
+
+begins_and_ends() {
+    start $small || return 1
+    all=0
+    for drive in $small; do
+        all=$((all + $(bytes_of $drive) - 1048576))
+    done
+    [ "$(bytes_of $device)" = $all ] && refused "is in use" /scarp/array-ublk $small &&
+        [ "$(cat /sys/block/${device#/dev/}/queue/write_cache)" = "write back" ] && stop
+}
+
+# Each overwrite has a seed of its own: data of an earlier one are wrong.
+in_collections() { # KEYS
+    start --keys=cache_bytes=3145728"$1" $small || return 1
+    for seed in 1 2 3; do
+        verify --randseed=$seed --fsync=2000 || return 1
+    done
+    stop && [ "$(stat_of gc_runs $SCARP_CTRL1)" -gt 0 ]
+}
+
+of_all_sizes() {
+    start --keys=cache_bytes=3145728 $small || return 1
+    verify --bsrange=512-128k --bs_unaligned=0 --fsync=100 && stop
+}
+
+# With the cache in a file, all that was acknowledged is there, flushed or not; and who writes while
+# the server is killed, again and again, only waits.
+killed_under_load() {
+    keep="--keys=cache_bytes=3145728 --keep=/dev/array-keep"
+    start $keep $small || return 1
+    verify --randseed=3 >/tmp/verified 2>&1 &
+    load=$!
+    for round in 1 2 3 4 5; do
+        usleep $((round * 30011))
+        kill -0 $load && killed && start --recover=${device#/dev/ublkb} $keep $small || return 1
+    done
+    if ! wait $load; then
+        cat /tmp/verified
+        return 1
+    fi
+    stop && [ ! -e /dev/array-keep ]
+}
+
+# A mounted file system goes on.
+killed_under_a_file_system() {
+    keep=--keep=/dev/array-keep
+    start $keep $large && mkfs.ext4 -q -F $device && mount -t ext4 $device /mnt || return 1
+    for i in 1 2 3; do
+        mkdir -p /mnt/d$i && dd if=/dev/urandom of=/mnt/d$i/file bs=64k count=$((i * 20)) || return 1
+        [ $i = 3 ] || sync
+        killed && start --recover=${device#/dev/ublkb} $keep $large || return 1
+    done
+    (cd /mnt && find . -type f -exec sha256sum {} \; >/tmp/sums) && umount /mnt && stop &&
+        start $large && fsck.ext4 -f -n $device && mount -t ext4 $device /mnt &&
+        (cd /mnt && sha256sum -c /tmp/sums) && umount /mnt && stop
+}
+
+# What a flush covered is there for the next server, though this one is killed.
+killed_after_a_flush() {
+    start $small || return 1
+    verify --do_verify=0 --randseed=9 --size=64m --end_fsync=1 && killed &&
+        start --recover=${device#/dev/ublkb} $small &&
+        verify --verify_only=1 --randseed=9 --size=64m && stop
+}
+
+read_only() {
+    start --read-only $small || return 1
+    dd if=$device of=/dev/null bs=64k count=16 && ! dd if=/dev/zero of=$device bs=4k count=1 && stop
+}
+
+file_system() { # NAME MKFS FSCK
+    start --keys=cache_bytes=8388608 $large && $2 $device && mount -t $1 $device /mnt || return 1
+    for i in 1 2 3 4 5 6 7 8; do
+        mkdir -p /mnt/d$i && dd if=/dev/urandom of=/mnt/d$i/file bs=4k count=$((i * 40)) || return 1
+    done
+    sync
+    before=$(stat_of deallocated_units $SCARP_CTRL4)
+    rm -r /mnt/d8 && sync && fstrim /mnt &&
+        [ "$(stat_of deallocated_units $SCARP_CTRL4)" -gt "$before" ] || return 1
+    (cd /mnt && find . -type f -exec sha256sum {} \; >/tmp/sums) && umount /mnt && stop &&
+        start $large && $3 $device && mount -t $1 $device /mnt &&
+        (cd /mnt && sha256sum -c /tmp/sums) && umount /mnt && stop
+}
+
+# Errors, not a hang; and the server says that not all could be kept.
+a_drive_that_goes() {
+    start $small || return 1
+    verify --do_verify=0 --size=16m --end_fsync=1 || return 1
+    name=${SCARP_CTRL1#/dev/}
+    echo 1 >/sys/class/nvme/$name/device/remove
+    ! verify --size=16m --end_fsync=1 && ! stop && grep -q "not all that was written" /tmp/errors
+}
+
+check "labels: refused without, and where one is" labels
+format "" $small
+check "a device of all the drives' data comes and goes" begins_and_ends
+check "fio verify, three overwrites under GC" in_collections
+check "the same without the flusher" in_collections ,flusher=0
+check "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
+check "killed after a flush, recovered: all is there" killed_after_a_flush
+check "killed five times under load, the cache in a file" killed_under_load
+check "read-only" read_only
+format "" $large
+check "ext4: mkfs, files, trim, fsck, files again" \
+    file_system ext4 "mkfs.ext4 -q -F" "fsck.ext4 -f -n"
+check "xfs: mkfs, files, trim, fsck, files again" \
+    file_system xfs "mkfs.xfs -q -f" "xfs_repair -n"
+check "killed three times under a mounted ext4" killed_under_a_file_system
+check "a drive that is removed: errors, not a hang" a_drive_that_goes
+plan
