@@ -125,10 +125,11 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
  * For how long the die may do something else just before the i-th command
- * begins, so that none of those that wait and are in the device is late.
+ * begins, whose slack that is, so that none of those that wait and are in the
+ * device is late.
  */
 int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
-                     uint32_t die);
+                     int64_t slack_ns, uint32_t die);
 
 /* ---- hios_neutral.c ----------------------------------------------------- */
 

@@ -78,12 +78,12 @@ static int64_t left_ns(const ScarpDrive *drive, const HiosRecord *record,
 }
 
 int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
-                     uint32_t die)
+                     int64_t slack_ns, uint32_t die)
 {
     bool serial = drive->scheme.param[AXIS_HIL][HIOS_SERIAL];
     const HiosRecord *first = hios_waiting(hios, i);
-    int64_t before_ns = pending_ns(drive, hios, die, false);
-    int64_t room_ns = hios_slack_ns(drive, hios, first);
+    const int64_t begin_ns = pending_ns(drive, hios, die, false);
+    int64_t before_ns = begin_ns, room_ns = slack_ns;
 
     /* It is the one that carries it, even if it goes elsewhere. */
     room_ns = MIN(room_ns, first->deadline_ns - scarp_time_ns(drive) -
@@ -98,12 +98,11 @@ int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
             room_ns = MIN(room_ns, left_ns(drive, record, before_ns));
         }
     }
-    before_ns = pending_ns(drive, hios, die, false);
     for (uint32_t j = 0; j < hios->n_flying; j++) {
         const HiosRecord *record = &hios->record[hios->flying[j]];
 
         if (on_die_ns(record, die, serial)) {
-            room_ns = MIN(room_ns, left_ns(drive, record, before_ns));
+            room_ns = MIN(room_ns, left_ns(drive, record, begin_ns));
         }
     }
     /*

@@ -140,7 +140,8 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
 /* ---- Redistributing (algorithm 2) --------------------------------------- */
 
 /* The i-th carries what its slack, and that of all behind it, has room for. */
-static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i)
+static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
+                         int64_t slack_ns)
 {
     uint32_t plane = scarp_gc_round(drive), n, left;
     int64_t segment_ns = scarp_gc_segment_ns(drive);
@@ -153,7 +154,8 @@ static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i)
         return;
     }
     left = scarp_gc_round_left(drive, plane, &erase_first);
-    room_ns = hios_room_ns(drive, hios, i, scarp_plane_die(drive, plane));
+    room_ns = hios_room_ns(drive, hios, i, slack_ns,
+                           scarp_plane_die(drive, plane));
     erase = erase_first && room_ns >= erase_ns;
     ns = erase ? erase_ns : 0;
     n = room_ns < ns || erase_first > erase
@@ -176,28 +178,38 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
     return scarp_time_ns(drive) < hios_latest_ns(record);
 }
 
-/* Those that need a round of their own wait, until the queue is full. */
-static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
+/*
+ * Those that need a round of their own wait, until the queue is full.
+ * *found: what the one that is returned needs.
+ */
+static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios,
+                                    Found *found)
 {
     for (uint32_t i = 0; i < hios->n_waiting; i++) {
         HiosRecord *record = hios_waiting(hios, i);
 
+        *found = find(drive, record, false);
         if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record) ||
-            !find(drive, record, false).successive) {
+            !found->successive) {
             return i;
         }
         drive->stats.passed_to_next_round += !record->passed;
         record->passed = true;
     }
+    *found = find(drive, hios_waiting(hios, 0), false);
     return 0;
 }
 
-static uint32_t choose(ScarpDrive *drive, Hios *hios)
+static uint32_t choose(ScarpDrive *drive, Hios *hios, Found *found)
 {
+    uint32_t i;
+
     if (scarp_gc_round(drive) != SCARP_NONE) {
-        return first_of_this_round(drive, hios);
+        return first_of_this_round(drive, hios, found);
     }
-    return hios->neutral ? hios_empty_channel_first(drive, hios) : 0;
+    i = hios->neutral ? hios_empty_channel_first(drive, hios) : 0;
+    *found = find(drive, hios_waiting(hios, i), false);
+    return i;
 }
 
 static void classify(ScarpDrive *drive, const Hios *hios,
@@ -217,6 +229,7 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 {
     Hios *hios = hios_of(drive);
+    Found found = { 0, false };
     const HiosRecord *record;
     int64_t slack_ns;
     bool joined;
@@ -224,22 +237,18 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 
     hios_see(drive, hios, waiting);
     joined = hios->joins != SCARP_NONE;
-    i = joined ? hios_take_joined(hios) : choose(drive, hios);
+    i = joined ? hios_take_joined(hios) : choose(drive, hios, &found);
     record = hios_waiting(hios, i);
     slack_ns = hios_slack_ns(drive, hios, record);
-    if (!joined) {
-        int64_t gc_ns = find(drive, record, false).gc_ns;
-
-        slack_ns -= gc_ns;
-        if (gc_ns && slack_ns < 0 && accumulates(drive, hios, i, -slack_ns)) {
+    if (found.gc_ns) {
+        if (slack_ns < found.gc_ns &&
+            accumulates(drive, hios, i, found.gc_ns - slack_ns)) {
             return NULL;
         }
-        if (gc_ns) {
-            find(drive, record, true);
-        }
+        find(drive, record, true);
     }
-    classify(drive, hios, record, slack_ns);
-    redistribute(drive, hios, i);
+    classify(drive, hios, record, slack_ns - found.gc_ns);
+    redistribute(drive, hios, i, slack_ns);
     if (hios->neutral && scarp_gc_round(drive) == SCARP_NONE) {
         hios_aggregate(drive, hios, i, joined);
     }
