@@ -10,8 +10,12 @@ from matplotlib.lines import Line2D
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results.drives import LayoutData
-from scarplib.results.pictures.latency_over_time import GC_EDGE, READ_COLOUR, WRITE_COLOUR
-from scarplib.results.pictures.latency_over_time import merge_spans
+from scarplib.results.pictures.latency_over_time import (
+    GC_EDGE,
+    READ_COLOUR,
+    WRITE_COLOUR,
+    merge_spans,
+)
 from scarplib.results.pictures.style import latency_axis, scheme_colour
 
 # Collections closer than this share of the run are one bar.
