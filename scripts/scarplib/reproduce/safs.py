@@ -288,8 +288,8 @@ ROWS = {
 
 
 # What was found out besides, by the commands that are named; docs/papers/safs.md has more.
-NOTES = """- **5b**: the drives differ too little for a larger array to wait for its slowest one. That is not
-  dynamic allocation's doing, which was the first guess: with `-o ftl.allocation=cwdp`, where each
+NOTES = """- **5b**: the drives differ too little for a larger array to wait for its slowest one. That
+  is not dynamic allocation's doing, which was the first guess: with `-o ftl.allocation=cwdp`, where each
   page has its die, 1, 6 and 18 drives do 26,490, 26,024 and 25,231 writes a second and drive, with
   dynamic allocation 40,647, 40,252 and 40,682 (two seeds each, `--mode striped --depth 128
   --fill-permille 600`). What is left as a reason, and was not tried: every drive here has 16 dies
@@ -305,11 +305,11 @@ NOTES = """- **5b**: the drives differ too little for a larger array to wait for
   on. Shorter collections do not bring it: with blocks of 32 pages (1,024 a plane,
   `gc.trigger_free_blocks=4`) there is three times the throughput, the p99 is 76 ms, and the gain is
   +13.6 % ± 1.7.
-- **5f**: at 60 and 80 % reads the extra writes are the warm-up's shortness. Its four cache's worth of
-  requests was chosen before, and at 80 % reads it has too few writes to fill the sets with dirty
+- **5f**: at 60 and 80 % reads the extra writes are the warm-up's shortness. Its four cache's worth
+  of requests was chosen before, and at 80 % reads it has too few writes to fill the sets with dirty
   pages, so that without the flusher hardly any leave. After 1,000,000 requests in place of 98,304
-  (300,000 measured) it is +4.4, +4.0 and +4.5 % at 80 % reads (three seeds) and +4.7 % at 60 % (one),
-  which is below 5 %. The hits are then 0.8 to 1.0 points fewer: clean-first eviction lets go of
+  (300,000 measured) it is +4.4, +4.0 and +4.5 % at 80 % reads (three seeds) and +4.7 % at 60 %
+  (one), which is below 5 %. The hits are then 0.8 to 1.0 points fewer: clean-first eviction lets go of
   clean pages that are used, and the flusher makes more of them clean. Against plain GClock, which
   was SAFS's before the flusher, both halves of the row hold at every share. That second reading
   was added after the first had been seen, so it has no verdict.
