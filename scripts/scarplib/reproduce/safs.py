@@ -288,34 +288,36 @@ ROWS = {
 
 
 # What was found out besides, by the commands that are named; docs/papers/safs.md has more.
-NOTES = """- **5b**: the drives differ too little for a larger array to wait for its slowest one. That
-  is not dynamic allocation's doing, which was the first guess: with `-o ftl.allocation=cwdp`, where each
-  page has its die, 1, 6 and 18 drives do 26,490, 26,024 and 25,231 writes a second and drive, with
-  dynamic allocation 40,647, 40,252 and 40,682 (two seeds each, `--mode striped --depth 128
-  --fill-permille 600`). What is left as a reason, and was not tried: every drive here has 16 dies
-  that collect each on its own, so a drive slows down and does not stop.
-- **5d**, Zipf: the mean is above the limit, its interval's lower end is not: a page that is not in
-  the cache must be read first, and the time of such reads behind collections differs from seed to
-  seed. Runs twice as long do not narrow it: +15.7 % ± 7.6 (six seeds of 100,000 requests a drive).
-  So the gain is about the limit.
+NOTES = """- **5b**: the drives differ too little for a larger array to wait for its slowest one.
+  That is not dynamic allocation's doing, which was the first guess: with `-o
+  ftl.allocation=cwdp`, where each page has its die, 1, 6 and 18 drives do 26,490,
+  26,024 and 25,231 writes a second and drive, with dynamic allocation 40,647, 40,252
+  and 40,682 (two seeds each, `--mode striped --depth 128 --fill-permille 600`). What
+  is left as a reason, and was not tried: every drive here has 16 dies that collect
+  each on its own, so a drive slows down and does not stop.
+- **5d**, Zipf: the mean is above the limit, its interval's lower end is not: a page that is not
+  in the cache must be read first, and the time of such reads behind collections differs from
+  seed to seed. Runs twice as long do not narrow it: +15.7 % ± 7.6 (six seeds of 100,000 requests
+  a drive). So the gain is about the limit.
 - **5e**: what limits it is that each request that meets a collection stays until the victim is
   collected (the reads' p99 is the time of one), and that the application has a fixed number of
-  requests. At 40 % reads and a depth of 256 a drive in place of 32 the gain is +52.5 % ± 31.3, with
-  32 +19.4 % ± 7.1 (three seeds): the row's direction is there once enough requests are left to go
-  on. Shorter collections do not bring it: with blocks of 32 pages (1,024 a plane,
-  `gc.trigger_free_blocks=4`) there is three times the throughput, the p99 is 76 ms, and the gain is
-  +13.6 % ± 1.7.
-- **5f**: at 60 and 80 % reads the extra writes are the warm-up's shortness. Its four cache's worth
-  of requests was chosen before, and at 80 % reads it has too few writes to fill the sets with dirty
-  pages, so that without the flusher hardly any leave. After 1,000,000 requests in place of 98,304
-  (300,000 measured) it is +4.4, +4.0 and +4.5 % at 80 % reads (three seeds) and +4.7 % at 60 %
-  (one), which is below 5 %. The hits are then 0.8 to 1.0 points fewer: clean-first eviction lets go of
-  clean pages that are used, and the flusher makes more of them clean. Against plain GClock, which
-  was SAFS's before the flusher, both halves of the row hold at every share. That second reading
-  was added after the first had been seen, so it has no verdict.
-- **5g**: under Zipf the page of rank 1 takes 6 % of all requests, and one drive has it beside its
-  share of the others, which caps six drives at 0.77 of independent ones. So the need for 95 % is
-  counted of the most that the workload reaches, as the paper's text does."""
+  requests. At 40 % reads and a depth of 256 a drive in place of 32 the gain is +52.5 % ± 31.3,
+  with 32 +19.4 % ± 7.1 (three seeds): the row's direction is there once enough requests are left
+  to go on. Shorter collections do not bring it: with blocks of 32 pages (1,024 a plane,
+  `gc.trigger_free_blocks=4`) there is three times the throughput, the p99 is 76 ms, and the gain
+  is +13.6 % ± 1.7.
+- **5f**: at 60 and 80 % reads the extra writes are the warm-up's shortness. Its four cache's
+  worth of requests was chosen before, and at 80 % reads it has too few writes to fill the sets
+  with dirty pages, so that without the flusher hardly any leave. After 1,000,000 requests in
+  place of 98,304 (300,000 measured) it is +4.4, +4.0 and +4.5 % at 80 % reads (three seeds) and
+  +4.7 % at 60 % (one), which is below 5 %. The hits are then 0.8 to 1.0 points fewer:
+  clean-first eviction lets go of clean pages that are used, and the flusher makes more of them
+  clean. Against plain GClock, which was SAFS's before the flusher, both halves of the row hold
+  at every share. That second reading was added after the first had been seen, so it has no
+  verdict.
+- **5g**: under Zipf the page of rank 1 takes 6 % of all requests, and one drive has it beside
+  its share of the others, which caps six drives at 0.77 of independent ones. So the need for 95
+  % is counted of the most that the workload reaches, as the paper's text does."""
 
 
 def _page(made: Table) -> str:
