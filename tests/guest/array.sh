@@ -152,8 +152,8 @@ file_system() { # NAME MKFS FSCK
 a_drive_that_goes() {
     start $small || return 1
     verify --do_verify=0 --size=16m --end_fsync=1 || return 1
-    name=${SCARP_CTRL1#/dev/}
-    echo 1 >/sys/class/nvme/$name/device/remove
+    controller=${SCARP_CTRL1#/dev/}
+    echo 1 >/sys/class/nvme/$controller/device/remove
     ! verify --size=16m --end_fsync=1 && ! stop && grep -q "not all that was written" /tmp/errors
 }
 
