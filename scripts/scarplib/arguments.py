@@ -254,9 +254,8 @@ def parser() -> argparse.ArgumentParser:
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    reproduce.add_argument(
-        "paper", choices=("hpdc18", "paragc", "pregc", "mappings", "all", "small")
-    )
+    papers = ("hpdc18", "paragc", "pregc", "mappings", "safs", "all", "small")
+    reproduce.add_argument("paper", choices=papers)
     reproduce.add_argument(
         "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
     )

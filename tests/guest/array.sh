@@ -35,11 +35,11 @@ killed() {
     [ -b "$device" ]
 }
 
-# Few pages, so that nearly all I/O reaches the drives; a stripe that divides what they have.
+# A stripe that divides what each of them has.
 format() { # KEYS DRIVES…
     keys=$1
     shift
-    /scarp/array-format --force --keys=stripe_bytes=8192"$keys" "$@"
+    /scarp/array-format --force --keys=stripe_bytes=4096"$keys" "$@"
 }
 
 verify() { # OPTIONS…: of fio
@@ -124,9 +124,9 @@ killed_under_a_file_system() {
 # What a flush covered is there for the next server, though this one is killed.
 killed_after_a_flush() {
     start $small || return 1
-    verify --do_verify=0 --randseed=9 --size=64m --end_fsync=1 && killed &&
+    verify --do_verify=0 --randseed=9 --size=16m --end_fsync=1 && killed &&
         start --recover=${device#/dev/ublkb} $small &&
-        verify --verify_only=1 --randseed=9 --size=64m && stop
+        verify --verify_only=1 --randseed=9 --size=16m && stop
 }
 
 read_only() {
@@ -152,8 +152,8 @@ file_system() { # NAME MKFS FSCK
 a_drive_that_goes() {
     start $small || return 1
     verify --do_verify=0 --size=16m --end_fsync=1 || return 1
-    name=${SCARP_CTRL1#/dev/}
-    echo 1 >/sys/class/nvme/$name/device/remove
+    controller=${SCARP_CTRL1#/dev/}
+    echo 1 >/sys/class/nvme/$controller/device/remove
     ! verify --size=16m --end_fsync=1 && ! stop && grep -q "not all that was written" /tmp/errors
 }
 

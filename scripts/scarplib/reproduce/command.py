@@ -100,6 +100,12 @@ def command(name: str, cores: int, traces: str = "") -> int:
             from scarplib.reproduce import small_set as small
 
             return small.main(cores)
+        if name == "safs":
+            from scarplib.reproduce import safs
+
+            if traces:
+                raise UserError("--traces: the array's workloads are generated: uniform and Zipf")
+            return safs.main(cores)
         if traces:
             _use_traces(traces)
         return main(name, cores)
