@@ -212,6 +212,14 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 
 /* ---- Data ---------------------------------------------------------------- */
 
+/* Of deallocations: kept, though the host's data is not. */
+static bool is_record(const ScarpDrive *drive, uint32_t lpn)
+{
+    return drive->desc.recovery == RECOVERY_ALL &&
+           lpn >= drive->geo.logical_units &&
+           lpn < drive->geo.first_translation_unit;
+}
+
 static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     g_autofree char *spare = g_malloc(drive->geo.unit_bytes);
@@ -236,8 +244,7 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
-        if (drive->store_data ||
-            scarp_media_lpn(drive, ppn) >= drive->geo.logical_units) {
+        if (drive->store_data || is_record(drive, scarp_media_lpn(drive, ppn))) {
             void *data = scarp_contents_new(drive);
 
             memcpy(data, spare, drive->geo.unit_bytes);

@@ -9,6 +9,7 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 import synthetic
 from scarplib import cli
@@ -22,7 +23,7 @@ from scarplib.results import drives
 JOB = (FIO_JOBS / "drives.fio").read_text()
 
 
-def _job(layout: str, **options: str) -> drives_job.DrivesJob:
+def _job(layout: str, **options: Any) -> drives_job.DrivesJob:
     images = tuple(Path(f"drive{n}.img") for n in range(3))
     return drives_job.DrivesJob(
         FIO_JOBS / "drives.fio", layout, None, "baseline", Path("out"), images, **options
