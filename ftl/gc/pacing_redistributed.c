@@ -8,8 +8,9 @@
  * meanwhile: its job waits for the erase.
  *
  * When no command waits nothing is granted, and nothing runs.  A plane that is
- * down to its last free block no longer waits: its collection runs to its end,
- * erase and all (counted in gc_forced_runs).
+ * down to its last free block, or whose translation units have none left, no
+ * longer waits: its collection runs to its end, erase and all (counted in
+ * gc_forced_runs).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -252,7 +253,8 @@ static void check(ScarpDrive *drive, uint32_t die)
         return;
     }
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        if (scarp_plane_free_blocks(drive, p) <= LAST_FREE_BLOCK) {
+        if (scarp_plane_free_blocks(drive, p) <= LAST_FREE_BLOCK ||
+            scarp_translation_due(drive, p)) {
             low = true;
             release(drive, p);
         }

@@ -344,6 +344,20 @@ static void add_registered(void)
     }
 }
 
+/* Entries that are on flash, and pages of theirs that must be collected. */
+static void test_hios_on_demand(void)
+{
+    ScarpStats seen = { 0 };
+
+    random_workload(&(Workload) {
+        .scheme = "hios-2", .overrides = SMALL ",ftl.mapping=demand,"
+                            "controller.slots=3,controller.queue=8",
+        .seed = 3, .commands = 600, .age_permille = 900, .ops = "RRRWWWWZDF" },
+        &seen);
+    g_assert_cmpuint(seen.gc_segments, >, 0);
+    g_assert_cmpuint(seen.map_page_programs, >, 0);
+}
+
 static void add_host_queue(char *scheme)
 {
     g_autofree char *path = g_strconcat("/schemes/host-queue/", scheme, NULL);
@@ -389,6 +403,7 @@ int main(int argc, char **argv)
         }
     }
     add_host_queues();
+    g_test_add_func("/schemes/host-queue/on-demand", test_hios_on_demand);
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
     g_test_add_func("/schemes/gftl-packs", test_gftl_packs);
     g_test_add_func("/schemes/copyback", test_copyback);
