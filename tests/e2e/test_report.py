@@ -19,7 +19,7 @@ import synthetic  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, gc_log, log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.results import causes, fio, percentiles, summary  # noqa: E402
-from scarplib.results.table import table_text  # noqa: E402
+from scarplib.results.table import mapping_rows, table_text  # noqa: E402
 from scarplib.results.units import human_ns  # noqa: E402
 
 
@@ -210,6 +210,20 @@ class Report(Folder):
         # Columns line up: every line with cells ends where the head does.
         ends = {len(line) for line in lines if re.search(r"\S {2,}\S", line) or line == lines[0]}
         self.assertEqual(len(ends), 1, text)
+
+    def test_mappings_say_what_they_did(self) -> None:
+        page: dict[str, int] = {"full_merges": 0, "map_hits": 0, "map_misses": 0}
+        self.assertEqual(mapping_rows([page, {}]), [])
+        fast = {"switch_merges": 0, "partial_merges": 2, "full_merges": 1234}
+        self.assertEqual(
+            mapping_rows([fast, page]),
+            [("  switch merges", ["0", "0"]), ("  partial merges", ["2", "0"]),
+             ("  full merges", ["1,234", "0"])],
+        )  # fmt: skip
+        demand = {"map_hits": 1, "map_misses": 7}
+        self.assertEqual(
+            mapping_rows([demand, page]), [("  mapping entries in RAM", ["12.5 %", "–"])]
+        )
 
     def test_write_amplification_counts_every_move(self) -> None:
         stats = dict.fromkeys(log_page.fields(), 0)

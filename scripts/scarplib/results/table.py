@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scarplib.results.causes import CAUSE_LABELS, SMALL_SHARE, TAIL_PERMILLE, tail_shares
@@ -53,6 +53,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     rows.append(
         ("  write amplification", ["–" if a is None else f"{a:.3f}" for a in amplification])
     )
+    rows += mapping_rows([s.get("stats", {}) for s in schemes.values()])
     rows.append(("time", []))
     rows.append(("  virtual", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
     rows.append(
@@ -61,6 +62,20 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
             [f"{s['wall_s']:.1f} s" if "wall_s" in s else "–" for s in schemes.values()],
         )
     )
+    return rows
+
+
+def mapping_rows(stats: Sequence[Mapping[str, int]]) -> list[tuple[str, list[str]]]:
+    """What the drive's mapping did, if it is not `page`: merges, entries that were in RAM."""
+    rows = []
+    merges = {k: [s.get(f"{k}_merges", 0) for s in stats] for k in ("switch", "partial", "full")}
+    if any(any(counts) for counts in merges.values()):
+        rows += [(f"  {kind} merges", [f"{n:,}" for n in n_s]) for kind, n_s in merges.items()]
+    hits = [s.get("map_hits", 0) for s in stats]
+    asked = [n + s.get("map_misses", 0) for n, s in zip(hits, stats, strict=True)]
+    if any(asked):
+        shares = [f"{100 * n / of:.1f} %" if of else "–" for n, of in zip(hits, asked, strict=True)]
+        rows.append(("  mapping entries in RAM", shares))
     return rows
 
 
