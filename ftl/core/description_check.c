@@ -1,0 +1,273 @@
+/*
+ * Whether the values of a description can work together.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/description_check.h"
+
+#include <string.h>
+
+const char *const scarp_mapping_names[MAPPING__COUNT] = {
+    "page", "demand", "block", "superblock", "fast",
+};
+
+static bool check_list(const char *name, const uint64_t *values,
+                       const ScarpDescription *d, GError **error)
+{
+    uint64_t n = values[SCARP_LIST_COUNT];
+
+    if (n == 1 || n == d->cell_bits) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s: has %" G_GUINT64_FORMAT " values; one, or nand.cell_bits=%"
+                G_GUINT64_FORMAT " are needed", name, n, d->cell_bits);
+    return false;
+}
+
+/* Stripes are of whole pages, each with its die. */
+static bool check_parity(const ScarpDescription *d, GError **error)
+{
+    if (!d->parity_width) {
+        return true;
+    }
+    if (d->parity_width < 2) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.parity_width=%" G_GUINT64_FORMAT ": must be 0, or "
+                    "from 2 to 32", d->parity_width);
+        return false;
+    }
+    if (d->unit_bytes && d->unit_bytes != d->page_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.unit_bytes=%" G_GUINT64_FORMAT ": with "
+                    "ftl.parity_width it must be 0, or geometry.page_bytes=%"
+                    G_GUINT64_FORMAT, d->unit_bytes, d->page_bytes);
+        return false;
+    }
+    if (d->recovery == RECOVERY_ALL) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.recovery=2: with ftl.parity_width it must be 0 or 1, "
+                    "as records of deallocations are in no stripe");
+        return false;
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.parity_width it must be "
+                    "an order of the letters c, w, d, p");
+        return false;
+    }
+    return true;
+}
+
+/* A key of one kind of mapping says nothing beside another. */
+static bool check_mapping(const ScarpDescription *d, GError **error)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+        uint32_t of; /* bits: mappings that have it */
+    } key[] = {
+        { "ftl.map_cache_bytes", d->map_cache_bytes, 1 << MAPPING_DEMAND },
+        { "ftl.log_blocks", d->log_blocks,
+          1 << MAPPING_BLOCK | 1 << MAPPING_SUPERBLOCK | 1 << MAPPING_FAST },
+        { "ftl.superblock_blocks", d->superblock_blocks,
+          1 << MAPPING_SUPERBLOCK },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value && !(key[i].of >> d->mapping & 1)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "%s=%" G_GUINT64_FORMAT ": with ftl.mapping=%s it "
+                        "must be 0", key[i].name, key[i].value,
+                        scarp_mapping_names[d->mapping]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Those that say where pages go: a unit is a page, and a plane a device of its
+ * own.
+ */
+static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
+{
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t logical = plane_pages * 1000 /
+                       (1000 + d->over_provisioning_permille);
+    uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
+    /* FAST: one for what comes in order, and another one. */
+    uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
+    const struct {
+        const char *name;
+        uint64_t value, allowed[2];
+    } key[] = {
+        { "ftl.unit_bytes", d->unit_bytes, { 0, d->page_bytes } },
+        { "ftl.streams", d->streams, { 1, 1 } },
+        { "ftl.parity_width", d->parity_width, { 0, 0 } },
+        { "gc.wear_spread_erases", d->wear_spread_erases, { 0, 0 } },
+    };
+
+    if (d->mapping == MAPPING_PAGE || d->mapping == MAPPING_DEMAND) {
+        return true;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value != key[i].allowed[0] &&
+            key[i].value != key[i].allowed[1]) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                        "%s=%" G_GUINT64_FORMAT ": with ftl.mapping=%s it must "
+                        "be %" G_GUINT64_FORMAT, key[i].name, key[i].value,
+                        scarp_mapping_names[d->mapping], key[i].allowed[0]);
+            return false;
+        }
+    }
+    if (!strcmp(d->allocation, "dynamic")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.allocation=dynamic: with ftl.mapping=%s it must be "
+                    "an order of the letters c, w, d, p",
+                    scarp_mapping_names[d->mapping]);
+        return false;
+    }
+    if (d->log_blocks &&
+        (d->log_blocks < least ||
+         groups + d->log_blocks + 1 > d->blocks_per_plane)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.log_blocks=%" G_GUINT64_FORMAT ": must be 0, or from "
+                    "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                    ", the spare blocks of a plane but for one",
+                    d->log_blocks, least,
+                    MAX(d->blocks_per_plane, groups + 1) - groups - 1);
+        return false;
+    }
+    return true;
+}
+
+/*
+ * Half as much again as the plane's translation units need, in blocks whose
+ * last page of stale units is out of reach; then one for the units on their way
+ * in, and one for those that a collection of such a block moves.
+ */
+uint64_t scarp_translation_blocks(const ScarpDescription *d)
+{
+    uint64_t unit_bytes = d->unit_bytes ? d->unit_bytes : d->page_bytes;
+    uint64_t page_units = d->page_bytes / unit_bytes;
+    uint64_t block_units = d->pages_per_block * page_units;
+    uint64_t entries = unit_bytes / SCARP_MAP_ENTRY_BYTES;
+    uint64_t units = d->blocks_per_plane * block_units / entries + 1;
+
+    if (d->mapping != MAPPING_DEMAND) {
+        return 0;
+    }
+    return 2 + (units * 3 / 2 + block_units - page_units) /
+                   (block_units - page_units + 1);
+}
+
+/* What a cache of entries cannot go with, or is too small for. */
+static bool check_demand(const ScarpDescription *d, GError **error)
+{
+    if (d->mapping != MAPPING_DEMAND) {
+        return true;
+    }
+    if (d->parity_width) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.parity_width=%" G_GUINT64_FORMAT ": with "
+                    "ftl.mapping=demand it must be 0, as translation units "
+                    "have no stripe", d->parity_width);
+        return false;
+    }
+    if (d->streams > SCARP_MAP_STREAM) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.streams=%" G_GUINT64_FORMAT ": with "
+                    "ftl.mapping=demand at most %d are allowed, as "
+                    "translation units have one", d->streams,
+                    SCARP_MAP_STREAM);
+        return false;
+    }
+    return true;
+}
+
+bool scarp_description_check(const ScarpDescription *d, GError **error)
+{
+    uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
+                      d->planes_per_die;
+    uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
+    uint64_t translation, data_pages, logical;
+    uint64_t needed = scarp_reserved_blocks(d);
+    uint64_t unusable, least_buffer = 2 * d->page_bytes;
+    uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
+
+    if (d->page_bytes & (d->page_bytes - 1)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "geometry.page_bytes=%" G_GUINT64_FORMAT
+                    ": must be a power of two from 512 to 32768",
+                    d->page_bytes);
+        return false;
+    }
+    if (d->unit_bytes & (d->unit_bytes - 1) || d->unit_bytes > d->page_bytes ||
+        (d->unit_bytes && (d->unit_bytes < 512 ||
+                           d->page_bytes / d->unit_bytes > SCARP_MAX_UNITS))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.unit_bytes=%" G_GUINT64_FORMAT ": must be a power of "
+                    "two from 512 to geometry.page_bytes, at most %d in a page",
+                    d->unit_bytes, SCARP_MAX_UNITS);
+        return false;
+    }
+    if (!check_list("timing.read_ns", d->read_ns, d, error) ||
+        !check_list("timing.program_ns", d->program_ns, d, error) ||
+        !check_parity(d, error) || !check_mapping(d, error) ||
+        !check_demand(d, error)) {
+        return false;
+    }
+    if (!check_mapped_blocks(d, error)) {
+        return false;
+    }
+    if (d->buffer_bytes && d->buffer_bytes < least_buffer) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.buffer_bytes=%" G_GUINT64_FORMAT ": must be 0, "
+                    "or at least %" G_GUINT64_FORMAT ", two pages",
+                    d->buffer_bytes, least_buffer);
+        return false;
+    }
+    if (d->background_free_blocks &&
+        d->background_free_blocks <= d->trigger_free_blocks) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gc.background_free_blocks=%" G_GUINT64_FORMAT ": must be "
+                    "0, or more than gc.trigger_free_blocks=%" G_GUINT64_FORMAT,
+                    d->background_free_blocks, d->trigger_free_blocks);
+        return false;
+    }
+    if (planes > 65536) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "geometry.channels x chips_per_channel x dies_per_chip x "
+                    "planes_per_die = %" G_GUINT64_FORMAT
+                    ": at most 65536 planes are allowed", planes);
+        return false;
+    }
+    if (planes * plane_pages * units >= UINT32_MAX) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "geometry.blocks_per_plane: %" G_GUINT64_FORMAT
+                    " mapping units in all do not fit a 4-byte entry; at most "
+                    "4294967294 are allowed", planes * plane_pages * units);
+        return false;
+    }
+    /* A block with less than a page of invalid units is not collected. */
+    unusable = d->blocks_per_plane * (units - 1) / units;
+    translation = scarp_translation_blocks(d);
+    data_pages = plane_pages - translation * d->pages_per_block;
+    logical = data_pages * 1000 / (1000 + d->over_provisioning_permille);
+    if (needed >= d->blocks_per_plane - translation ||
+        logical + needed * d->pages_per_block + unusable > data_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                    "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
+                    ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
+                    "gc.trigger_free_blocks + ftl.streams + 2, and room for "
+                    "units that share a page, = %" G_GUINT64_FORMAT
+                    " are needed",
+                    d->over_provisioning_permille,
+                    (data_pages - logical) / d->pages_per_block,
+                    (needed * d->pages_per_block + unusable +
+                     d->pages_per_block - 1) / d->pages_per_block);
+        return false;
+    }
+    return true;
+}
