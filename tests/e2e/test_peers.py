@@ -56,12 +56,17 @@ KEYS: dict[str, tuple[str, str]] = {
     "controller.firmware_ns": ("5001", ""),
     "controller.link_mbs": ("3201", ""),
     "controller.slots": ("4", ""),
+    "controller.queue": ("2", "scheme=deadline,controller.slots=4"),
     "controller.buffer_bytes": ("65536", ""),
     "ftl.unit_bytes": ("1024", ""),
     "ftl.over_provisioning_permille": ("400", ""),
     "ftl.allocation": ("pdwc", ""),
     "ftl.parity_width": ("2", ""),
     "ftl.parity_stripes": ("2", "ftl.parity_width=2"),
+    "ftl.mapping": ("demand", ""),
+    "ftl.map_cache_bytes": ("2048", "ftl.mapping=demand"),
+    "ftl.log_blocks": ("2", "ftl.mapping=block,ftl.over_provisioning_permille=400"),
+    "ftl.superblock_blocks": ("2", "ftl.mapping=superblock,ftl.over_provisioning_permille=400"),
     "gc.trigger_free_blocks": ("4", ""),
     "gc.separate_active_block": ("0", ""),
     "gc.victim_candidates": ("1", ""),
@@ -104,7 +109,9 @@ class PeerDefects(unittest.TestCase):
         text = (ROOT / "ftl" / "core" / "description.c").read_text()
         known = {
             f"{group}.{name}"
-            for group, name in re.findall(r'^    (?:KEY|LIST)\("(\w+)", (\w+),', text, re.MULTILINE)
+            for group, name in re.findall(
+                r'^    (?:KEY|LIST|CHOICE)\("(\w+)", (\w+),', text, re.MULTILINE
+            )
         } | {"ftl.allocation"}
         self.assertEqual(known, {*KEYS, *ELSEWHERE}, "a key without a row here, or the reverse")
         # One value, or one for each of cell_bits.
@@ -114,8 +121,10 @@ class PeerDefects(unittest.TestCase):
         plain: dict[str, dict[str, Any]] = {}
         for key, (value, needs) in KEYS.items():
             with self.subTest(key):
-                scheme = ("-s", "pgc") if needs == "scheme=pgc" else ()
-                base = () if not needs or scheme else ("-o", needs)
+                named = re.match(r"scheme=([\w-]+),?(.*)", needs)
+                scheme = ("-s", named[1]) if named else ()
+                rest = named[2] if named else needs
+                base = ("-o", rest) if rest else ()
                 if needs not in plain:
                     plain[needs] = self.outcome(*scheme, *base)
                 other = self.outcome(*scheme, *base, "-o", f"{key}={value}")
