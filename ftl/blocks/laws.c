@@ -5,15 +5,6 @@
  */
 #include "blocks/internal.h"
 
-static bool broken(GError **error, const char *what, uint32_t where,
-                   uint64_t is, uint64_t should)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
-                what, where, is, should);
-    return false;
-}
-
 static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
 {
     uint32_t marks = 0;
@@ -44,17 +35,19 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
         if (!scarp_write_point_used(drive, i) ||
             scarp_block_plane(drive, b) != p ||
             scarp_block_record(drive, b)->state != BLOCK_ACTIVE) {
-            return broken(error, "open block", b,
-                          scarp_block_record(drive, b)->state, BLOCK_ACTIVE);
+            return scarp_law_differs(error, "open block", b,
+                                     scarp_block_record(drive, b)->state,
+                                     BLOCK_ACTIVE);
         }
         if (i >= WRITE_HOST &&
             (int)scarp_media_stream(drive, b) != i - WRITE_HOST) {
-            return broken(error, "stream of block", b,
-                          scarp_media_stream(drive, b), i - WRITE_HOST);
+            return scarp_law_differs(error, "stream of block", b,
+                                     scarp_media_stream(drive, b),
+                                     i - WRITE_HOST);
         }
     }
-    return open == named || broken(error, "open blocks of plane", p, open,
-                                   named);
+    return open == named ||
+           scarp_law_differs(error, "open blocks of plane", p, open, named);
 }
 
 static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
@@ -69,20 +62,22 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         uint32_t found = count_marks(drive, b);
 
         if (found != block->valid) {
-            return broken(error, "valid units of block", b, block->valid,
-                          found);
+            return scarp_law_differs(error, "valid units of block", b,
+                                     block->valid, found);
         }
         if (block->state == BLOCK_FREE && block->written) {
-            return broken(error, "pages in free block", b, block->written, 0);
+            return scarp_law_differs(error, "pages in free block", b,
+                                     block->written, 0);
         }
         if (block->valid > block->written * drive->geo.units_per_page) {
-            return broken(error, "valid over written units of block", b,
-                          block->valid,
-                          block->written * drive->geo.units_per_page);
+            return scarp_law_differs(
+                error, "valid over written units of block", b, block->valid,
+                block->written * drive->geo.units_per_page);
         }
         if (scarp_media_programmed(drive, b) > block->written) {
-            return broken(error, "programmed pages of block", b,
-                          scarp_media_programmed(drive, b), block->written);
+            return scarp_law_differs(error, "programmed pages of block", b,
+                                     scarp_media_programmed(drive, b),
+                                     block->written);
         }
         bad += block->state == BLOCK_BAD;
         free += block->state == BLOCK_FREE;
@@ -97,47 +92,51 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         uint32_t last = SCARP_NONE;
 
         if (filled != (plane->bucket[v].head != SCARP_NONE)) {
-            return broken(error, "mark of bucket", v, filled, !filled);
+            return scarp_law_differs(error, "mark of bucket", v, filled,
+                                     !filled);
         }
         for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
              b = drive->blocks.link[b].next) {
             if (scarp_block_record(drive, b)->valid != v ||
                 scarp_block_record(drive, b)->state != BLOCK_FULL) {
-                return broken(error, "bucket of block", b, v,
-                              scarp_block_record(drive, b)->valid);
+                return scarp_law_differs(error, "bucket of block", b, v,
+                                         scarp_block_record(drive, b)->valid);
             }
             if (drive->blocks.link[b].prev != last) {
-                return broken(error, "block before block", b,
-                              drive->blocks.link[b].prev, last);
+                return scarp_law_differs(error, "block before block", b,
+                                         drive->blocks.link[b].prev, last);
             }
             last = b;
             listed++;
         }
         if (plane->bucket[v].tail != last) {
-            return broken(error, "last block of bucket", v,
-                          plane->bucket[v].tail, last);
+            return scarp_law_differs(error, "last block of bucket", v,
+                                     plane->bucket[v].tail, last);
         }
     }
     if (free != plane->n_free) {
-        return broken(error, "free blocks of plane", p, plane->n_free, free);
+        return scarp_law_differs(error, "free blocks of plane", p,
+                                 plane->n_free, free);
     }
     if (listed != full) {
-        return broken(error, "candidates of plane", p, listed, full);
+        return scarp_law_differs(error, "candidates of plane", p, listed, full);
     }
     if (bad != plane->n_bad || full != plane->n_full) {
-        return broken(error, "bad blocks of plane", p, plane->n_bad, bad);
+        return scarp_law_differs(error, "bad blocks of plane", p, plane->n_bad,
+                                 bad);
     }
     if (map != plane->n_map || map_full != plane->n_map_full) {
-        return broken(error, "blocks of translation units of plane", p,
-                      plane->n_map, map);
+        return scarp_law_differs(error, "blocks of translation units of plane",
+                                 p, plane->n_map, map);
     }
     if (map > drive->geo.translation_blocks ||
         free + map < drive->geo.translation_blocks) {
-        return broken(error, "blocks for translation units of plane", p,
-                      free + map, drive->geo.translation_blocks);
+        return scarp_law_differs(error, "blocks for translation units of plane",
+                                 p, free + map, drive->geo.translation_blocks);
     }
     return valid == plane->valid ||
-           broken(error, "valid units of plane", p, plane->valid, valid);
+           scarp_law_differs(error, "valid units of plane", p, plane->valid,
+                             valid);
 }
 
 bool scarp_blocks_check(const ScarpDrive *drive, uint32_t p, GError **error)

@@ -116,42 +116,58 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     }
 }
 
-/* A part of a unit, or all of it; nobody waits for it unless through. */
-static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
-                     uint16_t stream, uint32_t first_byte, uint32_t bytes,
-                     const char *from, bool through, bool ready)
+/* What a command puts into one unit. */
+typedef struct Piece {
+    uint32_t lpn, first_byte, bytes;
+    uint16_t stream;
+    const char *from; /* NULL: zeroes */
+} Piece;
+
+/* Without a buffer nothing may be lost by a power cut, nor what has FUA set. */
+static bool goes_through(const ScarpDrive *drive, const ScarpCmd *cmd)
 {
-    ScarpDirty *older = scarp_buffer_find(drive, lpn), *dirty;
+    return !drive->buffer.room_units || cmd->fua;
+}
+
+/*
+ * The command waits until the unit is on flash if it goes through, else until
+ * the rest of the unit's bytes is known; but nobody waits for a record's.
+ */
+static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
+{
+    ScarpDirty *older = scarp_buffer_find(drive, piece->lpn), *dirty;
+    bool through = goes_through(drive, cmd);
+    bool is_record = piece->lpn >= drive->geo.logical_units;
     ScarpUnit *unit;
 
     if (older && scarp_unit_is_packing(&older->unit) && !older->cmd &&
-        !through && scarp_unit_stream(&older->unit) == stream) {
+        !through && scarp_unit_stream(&older->unit) == piece->stream) {
         drive->stats.buffer_coalesced_units++;
-        copy_in(&older->unit, first_byte, bytes, from);
+        copy_in(&older->unit, piece->first_byte, piece->bytes, piece->from);
         return;
     }
-    dirty = scarp_dirty_new(drive, lpn);
+    dirty = scarp_dirty_new(drive, piece->lpn);
     unit = &dirty->unit;
     /* What is mapped will be superseded. */
-    scarp_block_expect(drive, scarp_map_lookup(drive, lpn));
+    scarp_block_expect(drive, scarp_map_lookup(drive, piece->lpn));
     dirty->cmd_seq = cmd->seq;
-    scarp_unit_set_stream(unit, stream);
-    dirty->first_byte = first_byte;
-    dirty->bytes = bytes;
+    scarp_unit_set_stream(unit, piece->stream);
+    dirty->first_byte = piece->first_byte;
+    dirty->bytes = piece->bytes;
     if (through) {
         take_cmd(dirty, cmd);
     }
     if (drive->scheme.alloc->early) {
-        scarp_unit_set_plane(unit,
-                             drive->scheme.alloc->plane(drive, lpn, stream));
+        scarp_unit_set_plane(
+            unit, drive->scheme.alloc->plane(drive, piece->lpn, piece->stream));
         scarp_pack_host_units(drive, scarp_unit_plane(unit), 1);
     }
-    if (drive->store_data || lpn >= drive->geo.logical_units) {
+    if (drive->store_data || is_record) {
         scarp_unit_set_data(unit, scarp_contents_new(drive));
-        copy_in(unit, first_byte, bytes, from);
+        copy_in(unit, piece->first_byte, piece->bytes, piece->from);
     }
-    if (bytes < drive->geo.unit_bytes) {
-        write_part(drive, ready ? cmd : NULL, dirty, older);
+    if (piece->bytes < drive->geo.unit_bytes) {
+        write_part(drive, through || is_record ? NULL : cmd, dirty, older);
         return;
     }
     if (older) {
@@ -164,30 +180,33 @@ static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                        uint32_t first_byte, uint32_t bytes, const char *from)
 {
-    bool through = !drive->buffer.room_units || cmd->fua;
+    Piece piece = {
+        .lpn = lpn, .first_byte = first_byte, .bytes = bytes, .from = from};
 
+    /* What has no blocks of its own goes with what names no stream. */
+    if (cmd->stream < drive->desc.streams) {
+        piece.stream = cmd->stream;
+    }
     drive->stats.host_written_units++;
     if (drive->scheme.place->host_write) {
         drive->scheme.place->host_write(drive, lpn);
     }
-    /* What has no blocks of its own goes with what names no stream. */
-    put_unit(drive, cmd, lpn,
-             cmd->stream < drive->desc.streams ? cmd->stream : 0, first_byte,
-             bytes, from, through, !through);
+    put_unit(drive, cmd, &piece);
 }
 
 /* ---- Deallocations ------------------------------------------------------ */
 
 /*
  * n units from lpn on, of one record.  The record is a unit above the host's
- * that goes to flash like any other; nobody waits for it but a flush.
+ * that goes to flash like any other.
  */
 static void deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                            uint32_t n)
 {
-    uint32_t record = lpn / drive->geo.record_lpns;
     uint32_t at = lpn % drive->geo.record_lpns;
     uint32_t first = UINT32_MAX, end = 0;
+    Piece piece = {.lpn =
+                       drive->geo.logical_units + lpn / drive->geo.record_lpns};
     uint64_t when;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -199,17 +218,22 @@ static void deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
         }
     }
     if (!end) {
-        return; /* the flash says so already */
+        if (!goes_through(drive, cmd) || !scarp_buffer_find(drive, piece.lpn)) {
+            return; /* the flash says so already */
+        }
+        /* It is about to say so: the command waits for a record of its own. */
+        first = 0;
+        end = n;
     }
     when = scarp_next_seq(drive);
     for (uint32_t i = first; i < end; i++) {
         drive->buffer.record[i] = GUINT64_TO_LE(when);
     }
     drive->stats.record_writes++;
-    put_unit(drive, cmd, drive->geo.logical_units + record, 0,
-             (at + first) * sizeof(uint64_t),
-             (end - first) * sizeof(uint64_t),
-             (const char *)&drive->buffer.record[first], false, false);
+    piece.first_byte = (at + first) * sizeof(uint64_t);
+    piece.bytes = (end - first) * sizeof(uint64_t);
+    piece.from = (const char *)&drive->buffer.record[first];
+    put_unit(drive, cmd, &piece);
 }
 
 /* Of the command, from its next byte on: what one record has. */
@@ -225,19 +249,31 @@ static uint32_t run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
 
 /* ---- Writes ------------------------------------------------------------- */
 
-/* Units of cmd that still wait for company go now. */
-static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
+/* Of units first to last, those of a command that wait for company go now. */
+static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 {
-    uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);
-    uint32_t last = scarp_bytes_lpn(drive, cmd->offset_bytes +
-                                               cmd->length_bytes - 1);
-
     for (uint32_t lpn = first; lpn <= last; lpn++) {
         ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
 
         if (dirty && scarp_unit_is_packing(&dirty->unit) && dirty->cmd) {
             scarp_dirty_emit(drive, dirty);
         }
+    }
+}
+
+/* All of cmd was taken, and it ends only when it is on flash. */
+static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
+{
+    uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);
+    uint32_t last =
+        scarp_bytes_lpn(drive, cmd->offset_bytes + cmd->length_bytes - 1);
+    uint32_t records = drive->geo.logical_units, per = drive->geo.record_lpns;
+
+    if (cmd->op != SCARP_OP_DEALLOCATE) {
+        close_units(drive, first, last);
+    }
+    if (cmd->op != SCARP_OP_WRITE && scarp_buffer_records(drive)) {
+        close_units(drive, records + first / per, records + last / per);
     }
 }
 
@@ -273,9 +309,8 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         }
         cmd->next_byte += bytes;
     }
-    if (cmd->op != SCARP_OP_DEALLOCATE && cmd->length_bytes &&
-        (!buffer->room_units || cmd->fua) && drive->geo.units_per_page > 1 &&
-        !cmd->joined) {
+    if (cmd->length_bytes && goes_through(drive, cmd) &&
+        drive->geo.units_per_page > 1 && !cmd->joined) {
         close_packers(drive, cmd);
     }
     return true;

@@ -309,15 +309,26 @@ static bool set_link(ScarpDescription *d, GError **error)
     return true;
 }
 
+/* The number of blocks that 0 stands for. */
+static void set_superblock(ScarpDescription *d)
+{
+    if (d->mapping == MAPPING_SUPERBLOCK && !d->superblock_blocks) {
+        d->superblock_blocks = 8;
+    }
+}
+
 static bool load(ScarpDescription *desc, GKeyFile *file, const char *name,
                  const char *overrides, GError **error)
 {
     memset(desc, 0, sizeof(*desc));
     g_strlcpy(desc->allocation, "cwdp", sizeof(desc->allocation));
-    return load_file(desc, file, name, error) &&
-           (!overrides || !*overrides ||
-            apply_overrides(desc, overrides, error)) &&
-           set_link(desc, error) && scarp_description_check(desc, error);
+    if (!load_file(desc, file, name, error) ||
+        (overrides && *overrides && !apply_overrides(desc, overrides, error)) ||
+        !set_link(desc, error)) {
+        return false;
+    }
+    set_superblock(desc);
+    return scarp_description_check(desc, error);
 }
 
 bool scarp_description_load(ScarpDescription *desc, const char *path,

@@ -70,6 +70,10 @@ static inline void scarp_law_broken(ScarpDrive *drive)
     drive->core.broken = true;
 }
 
+/* core/law.c: "what where: is …, should be …"; returns false. */
+bool scarp_law_differs(GError **error, const char *what, uint64_t where,
+                       uint64_t is, uint64_t should);
+
 static inline bool scarp_is_broken(const ScarpDrive *drive)
 {
     return drive->core.broken;

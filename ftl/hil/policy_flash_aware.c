@@ -42,7 +42,7 @@ static uint64_t stretch_pages(const ScarpDrive *drive,
         blocks = 1;
         break;
     case MAPPING_SUPERBLOCK:
-        blocks = d->superblock_blocks ? d->superblock_blocks : 8;
+        blocks = d->superblock_blocks;
         break;
     default:
         blocks = drive->geo.n_planes;

@@ -5,15 +5,6 @@
  */
 #include "map/demand.h"
 
-static bool broken(GError **error, const char *what, uint64_t where,
-                   uint64_t is, uint64_t should)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s %" G_GUINT64_FORMAT ": is %" G_GUINT64_FORMAT
-                ", should be %" G_GUINT64_FORMAT, what, where, is, should);
-    return false;
-}
-
 /* ---- The cache ---------------------------------------------------------- */
 
 static bool check_list(const ScarpDemand *demand, const EntryList *list,
@@ -26,14 +17,15 @@ static bool check_list(const ScarpDemand *demand, const EntryList *list,
 
         if (state != protected || demand->entry[i].prev != last ||
             scarp_entry_find(demand, demand->entry[i].lpn) != i) {
-            return broken(error, "state of cached entry", demand->entry[i].lpn,
-                          state, protected);
+            return scarp_law_differs(error, "state of cached entry",
+                                     demand->entry[i].lpn, state, protected);
         }
         last = i;
         n++;
     }
     return (n == list->n && list->tail == last) ||
-           broken(error, "cached entries of segment", protected, list->n, n);
+           scarp_law_differs(error, "cached entries of segment", protected,
+                             list->n, n);
 }
 
 /* By the hash: every entry is in its list, or has a reason not to be. */
@@ -55,13 +47,13 @@ static bool check_entries(const ScarpDrive *drive, GError **error)
                       !(entry->state & (ENTRY_LOADING | ENTRY_LEAVING));
             if (entry->state & ENTRY_LOADING &&
                 (!demand->tu[tu].work || !demand->tu[tu].work->reading)) {
-                return broken(error, "entry that nobody reads", entry->lpn, 0,
-                              1);
+                return scarp_law_differs(error, "entry that nobody reads",
+                                         entry->lpn, 0, 1);
             }
             if (entry->state & ENTRY_LEAVING &&
                 (!(entry->state & ENTRY_DIRTY) || !demand->tu[tu].wanted)) {
-                return broken(error, "entry that waits for nothing",
-                              entry->lpn, 0, 1);
+                return scarp_law_differs(error, "entry that waits for nothing",
+                                         entry->lpn, 0, 1);
             }
         }
     }
@@ -70,15 +62,16 @@ static bool check_entries(const ScarpDrive *drive, GError **error)
         unused++;
     }
     if (used != demand->n_used || used + unused != demand->n_entries) {
-        return broken(error, "cached entries", 0, demand->n_used + unused,
-                      demand->n_entries);
+        return scarp_law_differs(error, "cached entries", 0,
+                                 demand->n_used + unused, demand->n_entries);
     }
     if (listed != demand->probation.n + demand->protected.n) {
-        return broken(error, "cached entries in a list", 0, listed,
-                      demand->probation.n + demand->protected.n);
+        return scarp_law_differs(error, "cached entries in a list", 0, listed,
+                                 demand->probation.n + demand->protected.n);
     }
     if (dirty != demand->n_dirty || leaving != demand->n_leaving) {
-        return broken(error, "dirty entries", 0, demand->n_dirty, dirty);
+        return scarp_law_differs(error, "dirty entries", 0, demand->n_dirty,
+                                 dirty);
     }
     return check_list(demand, &demand->probation, 0, error) &&
            check_list(demand, &demand->protected, ENTRY_PROTECTED, error);
@@ -126,15 +119,16 @@ static bool check_contents(const ScarpDrive *drive, uint32_t index,
         }
         if (i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING) &&
             !tu->updates && !tu->trimmed) {
-            return broken(error, "clean entry of unit", first + k, said, ppn);
+            return scarp_law_differs(error, "clean entry of unit", first + k,
+                                     said, ppn);
         }
         if (ppn != SCARP_NONE || !tu->trimmed) {
             moved++;
         }
     }
     return moved <= tu->updates ||
-           broken(error, "entries that are lost in translation unit", index,
-                  moved, tu->updates);
+           scarp_law_differs(error, "entries that are lost in translation unit",
+                             index, moved, tu->updates);
 }
 
 static bool check_units(const ScarpDrive *drive, GError **error)
@@ -154,8 +148,9 @@ static bool check_units(const ScarpDrive *drive, GError **error)
         works += !!tu->work;
         writing += tu->work && tu->work->writing;
         if (tu->updates && !tu->batched && !tu->wanted) {
-            return broken(error, "translation unit that nobody will write", t,
-                          tu->updates, 0);
+            return scarp_law_differs(error,
+                                     "translation unit that nobody will write",
+                                     t, tu->updates, 0);
         }
         if (drive->store_data && !demand->aside &&
             !check_contents(drive, t, error)) {
@@ -163,20 +158,20 @@ static bool check_units(const ScarpDrive *drive, GError **error)
         }
     }
     if (dirty != demand->n_dirty) {
-        return broken(error, "dirty entries of translation units", 0, dirty,
-                      demand->n_dirty);
+        return scarp_law_differs(error, "dirty entries of translation units", 0,
+                                 dirty, demand->n_dirty);
     }
     if (updates != demand->n_updates || trimmed != demand->n_trimmed ||
         works != demand->n_works || writing != demand->n_writing) {
-        return broken(error, "changed translation units", 0, updates,
-                      demand->n_updates);
+        return scarp_law_differs(error, "changed translation units", 0, updates,
+                                 demand->n_updates);
     }
     if (demand->n_updates + demand->n_reserved >
             demand->update_limit +
                 (uint64_t)drive->geo.n_planes * drive->geo.units_per_page ||
         demand->n_writing > demand->writing_limit) {
-        return broken(error, "entries that collections changed", 0,
-                      demand->n_updates, demand->update_limit);
+        return scarp_law_differs(error, "entries that collections changed", 0,
+                                 demand->n_updates, demand->update_limit);
     }
     return true;
 }

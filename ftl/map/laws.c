@@ -5,15 +5,6 @@
  */
 #include "map/internal.h"
 
-static bool broken(GError **error, const char *what, uint32_t where,
-                   uint64_t is, uint64_t should)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
-                what, where, is, should);
-    return false;
-}
-
 /* The units of a block: marked as valid when the forward map names them. */
 static bool check_marks(const ScarpDrive *drive, uint32_t block,
                         uint64_t *valid, GError **error)
@@ -29,7 +20,7 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
             bool is = lpn != SCARP_NONE && drive->map.ppn_of[lpn] == ppn;
 
             if (is != (marks >> k & 1)) {
-                return broken(error, "mark of unit", ppn, !is, is);
+                return scarp_law_differs(error, "mark of unit", ppn, !is, is);
             }
             *valid += is;
         }
@@ -50,13 +41,14 @@ bool scarp_map_check(const ScarpDrive *drive, GError **error)
         uint32_t ppn = drive->map.ppn_of[lpn];
 
         if (ppn != SCARP_NONE && scarp_media_lpn(drive, ppn) != lpn) {
-            return broken(error, "reverse map of unit", ppn,
-                          scarp_media_lpn(drive, ppn), lpn);
+            return scarp_law_differs(error, "reverse map of unit", ppn,
+                                     scarp_media_lpn(drive, ppn), lpn);
         }
         mapped += ppn != SCARP_NONE;
     }
     if (valid != mapped) {
-        return broken(error, "mapped units of drive", 0, mapped, valid);
+        return scarp_law_differs(error, "mapped units of drive", 0, mapped,
+                                 valid);
     }
     return !drive->map.ops->check || drive->map.ops->check(drive, error);
 }

@@ -19,22 +19,13 @@ typedef struct {
     uint32_t group;
 } Role;
 
-static bool broken(GError **error, const char *what, uint32_t where,
-                   uint64_t is, uint64_t should)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
-                what, where, is, should);
-    return false;
-}
-
 /* Each block is named once. */
 static bool name(const ScarpDrive *drive, Role *role, uint32_t block,
                  RoleKind kind, uint32_t group, GError **error)
 {
     if (role[block].kind || scarp_block_state(drive, block) != BLOCK_OWNED) {
-        return broken(error, "role of mapped block", block, role[block].kind,
-                      kind);
+        return scarp_law_differs(error, "role of mapped block", block,
+                                 role[block].kind, kind);
     }
     role[block] = (Role) { kind, group };
     return true;
@@ -71,7 +62,8 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
                     scarp_log_lpn(drive, log->group, i);
     }
     return in_order == log->in_order ||
-           broken(error, "order of log block", block, log->in_order, in_order);
+           scarp_law_differs(error, "order of log block", block, log->in_order,
+                             in_order);
 }
 
 static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
@@ -90,18 +82,19 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
             return false;
         }
         if (group != SCARP_NONE && logs->log_of[group] != b) {
-            return broken(error, "log block of logical block", group,
-                          logs->log_of[group], b);
+            return scarp_law_differs(error, "log block of logical block", group,
+                                     logs->log_of[group], b);
         }
         if (logs->block[b].older != last) {
-            return broken(error, "log block before block", b,
-                          logs->block[b].older, last);
+            return scarp_law_differs(error, "log block before block", b,
+                                     logs->block[b].older, last);
         }
         last = b;
         n++;
     }
     if (plane->newest != last || plane->n_logs != n) {
-        return broken(error, "log blocks of plane", p, plane->n_logs, n);
+        return scarp_law_differs(error, "log blocks of plane", p, plane->n_logs,
+                                 n);
     }
     return plane->sequential == SCARP_NONE ||
            (name(drive, role, plane->sequential, ROLE_ORDER,
@@ -166,8 +159,8 @@ static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
         break;
     }
     own &= scarp_log_lpn(drive, page.group, page.offset) == lpn;
-    return own || broken(error, "place of logical unit", lpn, ppn,
-                         role[block].group);
+    return own || scarp_law_differs(error, "place of logical unit", lpn, ppn,
+                                    role[block].group);
 }
 
 bool scarp_logs_check(const ScarpDrive *drive, GError **error)
@@ -185,8 +178,8 @@ bool scarp_logs_check(const ScarpDrive *drive, GError **error)
     }
     for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
         if (!role[b].kind && scarp_block_state(drive, b) == BLOCK_OWNED) {
-            return broken(error, "role of mapped block", b, ROLE_NONE,
-                          ROLE_DATA);
+            return scarp_law_differs(error, "role of mapped block", b,
+                                     ROLE_NONE, ROLE_DATA);
         }
     }
     for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {

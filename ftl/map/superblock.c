@@ -10,8 +10,6 @@
  */
 #include "map/superblock.h"
 
-#define WIDTH 8 /* logical blocks, unless ftl.superblock_blocks says more */
-
 static bool init(ScarpDrive *drive, GError **error G_GNUC_UNUSED)
 {
     ScarpSupers *supers = g_new0(ScarpSupers, 1);
@@ -19,8 +17,7 @@ static bool init(ScarpDrive *drive, GError **error G_GNUC_UNUSED)
     uint32_t pages = geo->mapped_units / geo->n_planes;
 
     drive->map.state = supers;
-    supers->width = drive->desc.superblock_blocks
-                        ? drive->desc.superblock_blocks : WIDTH;
+    supers->width = drive->desc.superblock_blocks;
     supers->by_width = scarp_divisor(supers->width);
     supers->blocks = (pages + geo->units_per_block - 1) / geo->units_per_block;
     supers->n = (supers->blocks + supers->width - 1) / supers->width;

@@ -5,15 +5,6 @@
  */
 #include "map/superblock.h"
 
-static bool broken(GError **error, const char *what, uint32_t where,
-                   uint64_t is, uint64_t should)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s %u: is %" G_GUINT64_FORMAT ", should be %" G_GUINT64_FORMAT,
-                what, where, is, should);
-    return false;
-}
-
 /* Each block of it is named once, and the one that is written is of it. */
 static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                         GError **error)
@@ -28,8 +19,8 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
         if (named[b] || scarp_block_state(drive, b) != BLOCK_OWNED ||
             supers->block[b].super != s || supers->block[b].prev != last ||
             scarp_block_plane(drive, b) != s / supers->n) {
-            return broken(error, "superblock of block", b,
-                          supers->block[b].super, s);
+            return scarp_law_differs(error, "superblock of block", b,
+                                     supers->block[b].super, s);
         }
         named[b] = true;
         current |= b == super->current;
@@ -37,11 +28,11 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
         n++;
     }
     if (!current) {
-        return broken(error, "current block of superblock", s, super->current,
-                      super->first);
+        return scarp_law_differs(error, "current block of superblock", s,
+                                 super->current, super->first);
     }
     return n == super->n ||
-           broken(error, "blocks of superblock", s, super->n, n);
+           scarp_law_differs(error, "blocks of superblock", s, super->n, n);
 }
 
 /* Those with update blocks are in the list, and no others. */
@@ -66,21 +57,22 @@ static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
          s = supers->super[s].newer) {
         if (!scarp_super_has_updates(supers, s) ||
             supers->super[s].older != last) {
-            return broken(error, "superblock before superblock", s,
-                          supers->super[s].older, last);
+            return scarp_law_differs(error, "superblock before superblock", s,
+                                     supers->super[s].older, last);
         }
         last = s;
         listed++;
     }
     if (listed != with || plane->newest != last) {
-        return broken(error, "superblocks with update blocks of plane", p,
-                      listed, with);
+        return scarp_law_differs(
+            error, "superblocks with update blocks of plane", p, listed, with);
     }
     if (merge->kind && merge->erasing != SCARP_NONE) {
         named[merge->erasing] = true;
     }
     return updates == plane->updates ||
-           broken(error, "update blocks of plane", p, plane->updates, updates);
+           scarp_law_differs(error, "update blocks of plane", p, plane->updates,
+                             updates);
 }
 
 bool scarp_supers_check(const ScarpDrive *drive, GError **error)
@@ -95,8 +87,8 @@ bool scarp_supers_check(const ScarpDrive *drive, GError **error)
     }
     for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
         if (named[b] != (scarp_block_state(drive, b) == BLOCK_OWNED)) {
-            return broken(error, "role of mapped block", b, named[b],
-                          !named[b]);
+            return scarp_law_differs(error, "role of mapped block", b, named[b],
+                                     !named[b]);
         }
     }
     for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
@@ -108,8 +100,8 @@ bool scarp_supers_check(const ScarpDrive *drive, GError **error)
         block = scarp_ppn_block(drive, ppn);
         s = scarp_super_of(drive, scarp_ppn_plane(drive, ppn), lpn);
         if (supers->block[block].super != s) {
-            return broken(error, "place of logical unit", lpn,
-                          supers->block[block].super, s);
+            return scarp_law_differs(error, "place of logical unit", lpn,
+                                     supers->block[block].super, s);
         }
     }
     return true;

@@ -529,6 +529,47 @@ static void test_rebuild_after_flush(void)
     scarp_drive_free(drive);
 }
 
+static void do_now(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    scarp_submit(drive, cmd, scarp_now_ns(drive));
+    while (!scarp_reap(drive)) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+}
+
+/*
+ * Zeroes with FUA end when their record is on flash, also if an earlier command
+ * without it deallocated the units already; so do all without a buffer.
+ */
+static void test_rebuild_after_fua(void)
+{
+    static const char *const units[] = {"", ",ftl.unit_bytes=1024"};
+
+    for (unsigned i = 0; i < 4; i++) {
+        g_autofree char *overrides =
+            g_strconcat(TINY ",ftl.recovery=2", units[i % 2],
+                        i / 2 ? "" : ",controller.buffer_bytes=0", NULL);
+        ScarpDrive *drive = drive_new("baseline", overrides, NULL);
+        ScarpCmd zeroes = {.op = SCARP_OP_WRITE_ZEROES,
+                           .offset_bytes = 7 * UNIT,
+                           .length_bytes = 20 * UNIT,
+                           .deadline_ns = SCARP_TIME_NEVER};
+        uint32_t n = i % 2 ? 80 : 20; /* units */
+
+        age(drive);
+        do_now(drive, &zeroes);
+        g_assert_cmpuint(rebuild(drive).back, ==, i / 2 ? n : 0);
+        g_assert_cmpuint(scarp_stats(drive)->host_page_programs, ==, !(i / 2));
+        zeroes.fua = true;
+        do_now(drive, &zeroes);
+        g_assert_cmpuint(rebuild(drive).back, ==, 0);
+        /* Of a page's size, the first record was on its way already. */
+        g_assert_cmpuint(scarp_stats(drive)->host_page_programs, ==,
+                         i == 2 ? 2 : 1);
+        scarp_drive_free(drive);
+    }
+}
+
 /* Blocks and pages alone tell the order until a collection has moved something. */
 static void test_rebuild_by_blocks(void)
 {
@@ -630,6 +671,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/image/rebuild-all-buffered",
                          ",controller.buffer_bytes=16384", test_rebuild_all);
     g_test_add_func("/image/rebuild-after-flush", test_rebuild_after_flush);
+    g_test_add_func("/image/rebuild-after-fua", test_rebuild_after_fua);
     g_test_add_func("/image/rebuild-by-blocks", test_rebuild_by_blocks);
     return g_test_run();
 }
