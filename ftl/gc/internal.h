@@ -60,6 +60,9 @@ uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
 /* gc/pacing_redistributed.c: a round follows the erase that is awaited */
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
+/* What was granted of the round for lpn is what lpn's room needs. */
+bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
+                         uint32_t lpn);
 
 /* gc/staging.c: a unit that was read goes to the packer of its place */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);

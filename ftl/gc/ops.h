@@ -163,8 +163,9 @@ typedef struct {
 } ScarpGcWrite;
 
 typedef enum {
-    RECLAIM_NOTHING, /* it needs nothing that is not under way */
+    RECLAIM_NOTHING, /* it needs nothing that is not under way, or granted */
     RECLAIM_DUE,     /* a round that can be opened */
+    RECLAIM_NEEDED,  /* ditto, and it has no room before */
     RECLAIM_WAITS,   /* what is under way must end before it has room */
 } ScarpReclaim;
 

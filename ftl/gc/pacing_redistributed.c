@@ -27,7 +27,7 @@ typedef struct {
     bool *listed;       /* [n_planes] it is in the ring */
     bool *next;         /* a victim follows the erase that was granted */
     uint32_t *pages;    /* and has been granted so many */
-    uint32_t *lpn;      /* of a merge that follows: for whom, or SCARP_NONE */
+    uint32_t *lpn;      /* for whom a merge is, or the one that follows it */
 } Rounds;
 
 static Rounds *rounds_of(const ScarpDrive *drive)
@@ -76,6 +76,19 @@ static bool is_paced(const ScarpGcJob *job)
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane)
 {
     return rounds_of(drive)->next[plane];
+}
+
+bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+    const Rounds *rounds = rounds_of(drive);
+
+    if (!job->running || !is_paced(job) || rounds->lpn[plane] != lpn) {
+        return false;
+    }
+    return rounds->next[plane]
+               ? !scarp_gc_awaits_erase(drive, job)
+               : scarp_merge_copies_left(drive, plane) <= job->moves_left;
 }
 
 /* Pages that are still to move, whether granted or not. */
@@ -166,6 +179,7 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
 
 static bool start(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 {
+    rounds_of(drive)->lpn[plane] = lpn;
     return scarp_map_any_page(drive)
                ? scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)
                : scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC);

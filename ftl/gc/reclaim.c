@@ -65,7 +65,8 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
     ScarpReclaim without = room ? RECLAIM_NOTHING : RECLAIM_WAITS;
 
     if (is_under_way(drive, plane)) {
-        return without;
+        return scarp_gc_makes_room(drive, plane, write->lpn) ? RECLAIM_NOTHING
+                                                             : without;
     }
     if (room && !scarp_gc_due(drive, plane)) {
         return RECLAIM_NOTHING;
@@ -74,7 +75,8 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
     return scarp_gc_runs(drive, plane) ||
                    scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn,
                                     &copies, &erases)
-               ? RECLAIM_DUE : without;
+               ? room ? RECLAIM_DUE : RECLAIM_NEEDED
+               : without;
 }
 
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,

@@ -131,6 +131,8 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
 typedef struct {
     int64_t gc_ns;   /* what the rounds cost that it could begin */
     bool successive; /* it needs one that has to wait */
+    bool stuck;      /* and has no room before: it would wait in the device */
+    uint32_t plane;  /* whose round it needs, or waits for, or SCARP_NONE */
 } HiosFound;
 
 typedef enum {

@@ -7,22 +7,22 @@
  */
 #include "hil/hios.h"
 
-/* Another round must end before this plane's can begin. */
-static bool must_wait(ScarpDrive *drive, uint32_t plane)
+/* The plane whose round must end before this one's can begin, or SCARP_NONE. */
+static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 {
     uint32_t first = scarp_die_plane(drive, scarp_plane_die(drive, plane));
 
     if (hios_is_set(drive, HIOS_SERIAL)) {
         uint32_t round = scarp_gc_round(drive);
 
-        return round != SCARP_NONE && round != plane;
+        return round == plane ? SCARP_NONE : round;
     }
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
         if (p != plane && scarp_gc_has_round(drive, p)) {
-            return true;
+            return p;
         }
     }
-    return false;
+    return SCARP_NONE;
 }
 
 /* ---- Pages that are on their way to a plane ------------------------------ */
@@ -75,13 +75,19 @@ static void look_at(ScarpDrive *drive, const ScarpGcWrite *write,
                     HiosLook look, HiosFound *found)
 {
     ScarpReclaim reclaim = scarp_gc_reclaim(drive, write);
+    uint32_t other = SCARP_NONE;
     int64_t ns;
 
     if (reclaim == RECLAIM_NOTHING) {
         return;
     }
-    if (reclaim == RECLAIM_WAITS || must_wait(drive, write->plane)) {
+    if (reclaim != RECLAIM_WAITS) {
+        other = must_wait(drive, write->plane);
+    }
+    found->plane = other == SCARP_NONE ? write->plane : other;
+    if (reclaim == RECLAIM_WAITS || other != SCARP_NONE) {
         found->successive = true;
+        found->stuck |= reclaim != RECLAIM_DUE;
         return;
     }
     if (look == HIOS_LOOK) {
@@ -102,7 +108,7 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 {
     const ScarpCmd *cmd = record->cmd;
     uint32_t last, left = drive->geo.n_planes;
-    HiosFound found = { 0, false };
+    HiosFound found = { .plane = SCARP_NONE };
 
     if (!hios_is_write(record) || !cmd->length_bytes) {
         return found;

@@ -60,15 +60,21 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
 
 /* ---- Redistributing (algorithm 2) --------------------------------------- */
 
-/* The i-th carries what its slack, and that of all behind it, has room for. */
+/*
+ * The i-th carries what its slack, and that of all behind it, has room for: of
+ * the round that it needs itself, on plane, or of the one whose turn it is.
+ */
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
-                         int64_t slack_ns)
+                         int64_t slack_ns, uint32_t plane)
 {
-    uint32_t plane = scarp_gc_round(drive), n, left;
+    uint32_t n, left;
     int64_t segment_ns = scarp_gc_segment_ns(drive);
     int64_t erase_ns = scarp_gc_erase_ns(drive), room_ns, ns;
     uint32_t erases, erases_first;
 
+    if (plane == SCARP_NONE || !scarp_gc_has_round(drive, plane)) {
+        plane = scarp_gc_round(drive);
+    }
     if (plane == SCARP_NONE ||
         hios_waiting(hios, i)->cmd->op > SCARP_OP_WRITE) {
         return;
@@ -142,37 +148,67 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 /*
  * Which is next, the rounds that it needs open, or SCARP_NONE.  If one of them
  * has work that must be done before the command has room, others go first, and
- * carry it.
+ * carry it.  *found: what it still waits for.
  */
-static uint32_t next(ScarpDrive *drive, Hios *hios)
+static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 {
-    uint32_t i = choose(drive, hios), before = SCARP_NONE;
+    uint32_t i = choose(drive, hios), before = SCARP_NONE, plane;
 
     while (i != before) {
         HiosRecord *record = hios_waiting(hios, i);
         int64_t slack_ns = hios_slack_ns(drive, hios, record);
-        int64_t gc_ns = hios_find(drive, hios, record, HIOS_COST).gc_ns;
 
-        if (!gc_ns) {
+        *found = hios_find(drive, hios, record, HIOS_COST);
+        if (!found->gc_ns) {
             break;
         }
-        if (slack_ns < gc_ns &&
-            accumulates(drive, hios, i, gc_ns - slack_ns)) {
+        if (slack_ns < found->gc_ns &&
+            accumulates(drive, hios, i, found->gc_ns - slack_ns)) {
             return SCARP_NONE;
         }
-        record->gc_ns = gc_ns;
+        record->gc_ns = found->gc_ns;
+        plane = found->plane;
         hios_find(drive, hios, record, HIOS_OPEN);
+        *found = hios_find(drive, hios, record, HIOS_LOOK);
+        found->plane = found->plane == SCARP_NONE ? plane : found->plane;
         before = i;
-        if (may_pass(drive, record) &&
-            hios_find(drive, hios, record, HIOS_LOOK).successive) {
+        if (found->stuck && may_pass(drive, record)) {
             i = first_of_this_round(drive, hios);
         }
     }
     return i;
 }
 
+/*
+ * The i-th is alone with others that have no room, either.  It stays in the
+ * queue while what it, or another one, carries is done, and goes when no more
+ * can be granted, or to be in time.
+ */
+static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i, uint32_t plane)
+{
+    const HiosRecord *record = hios_waiting(hios, i);
+    int64_t now_ns = scarp_time_ns(drive), wait_ns;
+
+    if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record) ||
+        !hios_find(drive, hios, record, HIOS_LOOK).stuck) {
+        return false;
+    }
+    wait_ns = scarp_gc_granted_ns(drive, scarp_plane_die(drive, plane));
+    if (!wait_ns && !scarp_gc_runs(drive, plane) && hios->n_flying) {
+        /* There is nothing to merge before programs on their way have ended. */
+        wait_ns = scarp_gc_segment_ns(drive);
+    }
+    if (!wait_ns) {
+        return false;
+    }
+    scarp_timer_set(drive, AXIS_HIL,
+                    MIN(hios_latest_ns(record), now_ns + wait_ns));
+    return true;
+}
+
 static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 {
+    HiosFound found = { .plane = SCARP_NONE };
     Hios *hios = hios_of(drive);
     const HiosRecord *record;
     int64_t slack_ns;
@@ -181,14 +217,17 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 
     hios_see(drive, hios, waiting);
     joined = hios->joins != SCARP_NONE;
-    i = joined ? hios_take_joined(hios) : next(drive, hios);
+    i = joined ? hios_take_joined(hios) : next(drive, hios, &found);
     if (i == SCARP_NONE) {
         return NULL;
     }
     record = hios_waiting(hios, i);
     slack_ns = hios_slack_ns(drive, hios, record);
+    redistribute(drive, hios, i, slack_ns, found.plane);
+    if (found.stuck && holds(drive, hios, i, found.plane)) {
+        return NULL;
+    }
     classify(drive, hios, record, slack_ns - record->gc_ns);
-    redistribute(drive, hios, i, slack_ns);
     if (hios->neutral && scarp_gc_round(drive) == SCARP_NONE) {
         hios_aggregate(drive, hios, i, joined);
     }
