@@ -113,7 +113,22 @@ static bool stream(const char *text, TraceRecord *record)
     return true;
 }
 
-/* Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response[,stream] */
+/* Ours, too: microseconds within which the request should end; 0: none. */
+static bool deadline(const char *text, TraceRecord *record)
+{
+    uint64_t number;
+
+    if (!whole(text, &number) || number > TRACE_DEADLINE_MAX_US) {
+        return false;
+    }
+    record->deadline_ns = number * 1000;
+    return true;
+}
+
+/*
+ * Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response[,stream
+ * [,deadline]]
+ */
 static TraceVerdict parse_msr(char *text, char action G_GNUC_UNUSED,
                               TraceRecord *r)
 {
@@ -121,7 +136,8 @@ static TraceVerdict parse_msr(char *text, char action G_GNUC_UNUSED,
     uint64_t ticks;
     int n = split(text, ",", false, f);
 
-    if (n < 6 || !whole(f[0], &ticks) || (n > 7 && !stream(f[7], r))) {
+    if (n < 6 || !whole(f[0], &ticks) || (n > 7 && !stream(f[7], r)) ||
+        (n > 8 && !deadline(f[8], r))) {
         return TRACE_BAD;
     }
     /* From 1601, today's ticks do not fit into 63 bits as nanoseconds. */
@@ -320,7 +336,8 @@ static TraceVerdict parse_heimdall(char *text, char action G_GNUC_UNUSED,
 static const TraceFormat formats[] = {
     { "systor17", "time s,response,R|W,LUN,offset,bytes; a header",
       parse_systor17, false, false },
-    { "msr", "100 ns ticks,host,disk,Read|Write,offset,bytes,response[,stream]",
+    { "msr", "100 ns ticks,host,disk,Read|Write,offset,bytes,response"
+      "[,stream[,deadline us]]",
       parse_msr, false, false },
     { "spc", "unit,sector,bytes,R|W,time s", parse_spc, false, false },
     { "blkparse", "maj,min cpu seq time s pid action rwbs sector + sectors",

@@ -32,6 +32,9 @@ typedef struct {
     uint64_t burst_write; /* permille of a burst's requests; 0: as of all */
     uint64_t align;      /* bytes */
     uint64_t streams;    /* that writes go to, see stream_of() */
+    uint64_t deadline_us; /* of each request; 0: none */
+    uint64_t urgent;     /* permille of the reads that have … */
+    uint64_t urgent_us;  /* … this one */
     uint64_t seed;
 } GenParams;
 
@@ -149,6 +152,11 @@ static const struct {
     KEY(align, 512, 1 << 20, "bytes"),
     KEY(streams, 1, 255, "of the drive, by where a write goes: "
         "the hotter the higher, or equal parts of the footprint"),
+    KEY(deadline_us, 0, TRACE_DEADLINE_MAX_US,
+        "of each request, from its submission on; 0: none"),
+    KEY(urgent, 0, 1000, "permille of reads with the deadline urgent_us"),
+    KEY(urgent_us, 0, TRACE_DEADLINE_MAX_US,
+        "deadline of such a read; 0: there are none"),
     KEY(seed, 0, G_MAXUINT64, "of this generator"),
 };
 
@@ -159,6 +167,7 @@ typedef struct {
     uint8_t *stream; /* of each part that has a rank; NULL: one, or no ranks */
     uint64_t units;  /* of align bytes in the footprint */
     uint64_t random;
+    uint64_t random_urgent; /* its own: deadlines change no request */
     uint64_t sent;
     int64_t now_ns;
     uint64_t in_phase;  /* requests left of the burst, or of the pause */
@@ -167,14 +176,17 @@ typedef struct {
     uint64_t next_unit; /* where a sequential request goes on */
 } Generator;
 
-static uint64_t draw(Generator *gen)
+static uint64_t draw_from(uint64_t *s)
 {
-    uint64_t *s = &gen->random;
-
     *s ^= *s >> 12;
     *s ^= *s << 25;
     *s ^= *s >> 27;
     return *s * 2685821657736338717ull;
+}
+
+static uint64_t draw(Generator *gen)
+{
+    return draw_from(&gen->random);
 }
 
 static uint64_t below(Generator *gen, uint64_t n)
@@ -317,6 +329,18 @@ static bool is_write(Generator *gen)
            below(gen, 1000) < (p->burst_write ? p->burst_write : p->write);
 }
 
+static int64_t deadline_ns(Generator *gen, ScarpOp op)
+{
+    const GenParams *p = &gen->p;
+
+    if (op == SCARP_OP_READ && p->urgent &&
+        (unsigned __int128)draw_from(&gen->random_urgent) * 1000 >> 64 <
+            p->urgent) {
+        return p->urgent_us * 1000;
+    }
+    return p->deadline_us * 1000;
+}
+
 static bool gen_next(Workload *self, TraceRecord *record,
                      GError **error G_GNUC_UNUSED)
 {
@@ -334,6 +358,7 @@ static bool gen_next(Workload *self, TraceRecord *record,
     self->permille_done = gen->sent * 1000 / p->requests;
     if (kind < p->flush) {
         record->op = SCARP_OP_FLUSH;
+        record->deadline_ns = deadline_ns(gen, record->op);
         return true;
     }
     record->op = kind < p->flush + p->trim ? SCARP_OP_DEALLOCATE
@@ -348,6 +373,7 @@ static bool gen_next(Workload *self, TraceRecord *record,
     if (record->op == SCARP_OP_WRITE) {
         record->stream = stream_of(gen, at);
     }
+    record->deadline_ns = deadline_ns(gen, record->op);
     record->offset_bytes = at * p->align;
     record->length_bytes = units * p->align;
     return true;
@@ -439,6 +465,13 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
         gen_free(&gen->base);
         return NULL;
     }
+    if (!gen->p.urgent != !gen->p.urgent_us) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "gen:%s: urgent and urgent_us need each other: a share of "
+                    "the reads, and their deadline", text);
+        gen_free(&gen->base);
+        return NULL;
+    }
     gen->units = drive_bytes / 1000 * gen->p.footprint / gen->p.align;
     if (gen->p.align % 512 || gen->p.flush + gen->p.trim > 1000 ||
         gen->units < 64) {
@@ -450,7 +483,7 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
         return NULL;
     }
     gen->pausing = gen->p.burst_write != 0; /* it begins with a burst */
-    gen->random = gen->p.seed * 2 + 1;
+    gen->random = gen->random_urgent = gen->p.seed * 2 + 1;
     /* Neighbouring seeds must not begin alike. */
     for (int i = 0; i < 16; i++) {
         draw(gen);

@@ -197,7 +197,9 @@ static void submit(Replay *r, int64_t now_ns)
     slot->cmd.op = r->next.op;
     slot->cmd.offset_bytes = r->next.offset_bytes;
     slot->cmd.length_bytes = r->next.length_bytes;
-    slot->cmd.deadline_ns = SCARP_TIME_NEVER;
+    slot->cmd.deadline_ns = r->next.deadline_ns
+                                ? now_ns + r->next.deadline_ns
+                                : SCARP_TIME_NEVER;
     slot->cmd.opaque = slot;
     slot->cmd.nsid = 1;
     slot->cmd.fua = r->next.fua;

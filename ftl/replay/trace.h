@@ -17,7 +17,10 @@ typedef struct {
     ScarpOp op;
     uint16_t stream;
     bool fua;
+    int64_t deadline_ns; /* from its submission on; 0: none */
 } TraceRecord;
+
+#define TRACE_DEADLINE_MAX_US 1000000000ll
 
 typedef enum {
     TRACE_RECORD, /* a request */

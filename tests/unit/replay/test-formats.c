@@ -66,6 +66,15 @@ static const Sample with_streams = {
     RD(21500, 512, 4096, 0),
 };
 
+static const Sample with_deadlines = {
+    "msr", "128166385295514663,hm,0,Write,0,2048,2833,3,1500\n"
+           "128166385295514878,hm,0,Read,512,4096,,0,0\n",
+    "128166385295514878,hm,0,Write,512,4096,2617,0,1000000001\n",
+    { .length_bytes = 2048, .op = SCARP_OP_WRITE, .stream = 3,
+      .deadline_ns = 1500000 },
+    RD(21500, 512, 4096, 0),
+};
+
 static const Sample samples[] = {
     { "msr", "128166385295514663,hm,0,Write,9056014336,2048,2833\n"
              "128166385295514878,hm,1,Read,512,4096,2617\n",
@@ -113,6 +122,7 @@ static void same(const TraceRecord *a, const TraceRecord *b)
     g_assert_cmpuint(a->device, ==, b->device);
     g_assert_cmpint(a->op, ==, b->op);
     g_assert_cmpuint(a->stream, ==, b->stream);
+    g_assert_cmpint(a->deadline_ns, ==, b->deadline_ns);
 }
 
 static void check(const Sample *s, const char *path, const char *format)
@@ -323,6 +333,10 @@ int main(int argc, char **argv)
     }
     g_test_add_data_func("/formats/good/msr-streams", &with_streams, test_good);
     g_test_add_data_func("/formats/bad/msr-streams", &with_streams, test_bad);
+    g_test_add_data_func("/formats/good/msr-deadlines", &with_deadlines,
+                         test_good);
+    g_test_add_data_func("/formats/bad/msr-deadlines", &with_deadlines,
+                         test_bad);
     g_test_add_func("/input/odd-files", test_odd_files);
     g_test_add_func("/input/gzip", test_gzip);
     g_test_add_func("/input/zstd", test_zstd);

@@ -224,12 +224,68 @@ static void test_streams(void)
     }
 }
 
+/* Deadlines change no request; of the reads a share has its own. */
+static void test_deadlines(void)
+{
+    g_autoptr(GError) error = NULL;
+    Workload *workload = gen_new("mixed,deadline_us=30000,urgent=250,"
+                                 "urgent_us=2000", DRIVE_BYTES, 1, &error);
+    unsigned reads = 0, urgent = 0;
+    TraceRecord r;
+
+    g_assert_no_error(error);
+    g_assert_cmphex(draw("mixed,urgent=250,urgent_us=2000", 1).hash, ==,
+                    draw("mixed", 1).hash);
+    while (workload->next(workload, &r, &error)) {
+        bool is_urgent = r.deadline_ns == 2000000;
+
+        g_assert_true(is_urgent || r.deadline_ns == 30000000);
+        g_assert_true(!is_urgent || r.op == SCARP_OP_READ);
+        reads += r.op == SCARP_OP_READ;
+        urgent += is_urgent;
+    }
+    workload->free(workload);
+    g_assert_cmpfloat(ABS(100.0 * urgent / reads - 25), <, 2);
+}
+
+/* From the submission on: what a drive counts as late, whatever its scheme. */
+static void test_deadlines_count(void)
+{
+    static const struct {
+        const char *text;
+        bool late;
+    } rows[] = {
+        { "uniform,requests=50,deadline_us=1", true },
+        { "uniform,requests=50,deadline_us=1000000000", false },
+        { "uniform,requests=50", false },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(GError) error = NULL;
+        ScarpDrive *drive = new_drive();
+        Workload *workload = gen_new(rows[i].text,
+                                     scarp_drive_logical_bytes(drive), 1,
+                                     &error);
+        ReplayOptions o = { .mode = REPLAY_CLOSED, .depth = 1,
+                            .speed_permille = 1000, .align_bytes = 512 };
+        ReplayResult result;
+
+        g_assert_true(replay_run(drive, workload, &o, &result, &error));
+        g_assert_cmpuint(scarp_stats(drive)->missed_writes, ==,
+                         rows[i].late ? 50 : 0);
+        workload->free(workload);
+        scarp_drive_free(drive);
+    }
+}
+
 static void test_bad_generators(void)
 {
     static const char *const texts[] = {
         "nonsense", "uniform,size", "uniform,size=1", "uniform,colour=1",
         "uniform,align=513", "uniform,requests=0", "mixed,trim=900,flush=900",
         "uniform,streams=0", "uniform,streams=256", "hot-cold,streams=3",
+        "uniform,urgent=5", "uniform,urgent_us=5", "uniform,urgent=1001",
+        "uniform,deadline_us=1000000001",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
@@ -438,6 +494,8 @@ int main(int argc, char **argv)
     g_test_add_func("/generators/burst-write", test_burst_write);
     g_test_add_func("/generators/seeds", test_seeds);
     g_test_add_func("/generators/streams", test_streams);
+    g_test_add_func("/generators/deadlines", test_deadlines);
+    g_test_add_func("/generators/deadlines/count", test_deadlines_count);
     g_test_add_func("/generators/bad", test_bad_generators);
     g_test_add_func("/replay/modes", test_modes);
     g_test_add_func("/replay/recording", test_recording);
