@@ -40,7 +40,7 @@ def ensure_replay() -> Path:
 
 def scheme_names(program: Path | None = None) -> list[str]:
     """Every scheme and choice that the engine (or another replayer's) knows, in its own order."""
-    command = [program or ensure_replay(), "--list"]
+    command = [str(program or ensure_replay()), "--list"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     listed = done.stdout.split("\n\n")[0]
     return re.findall(r"^([a-z0-9-]+): ", listed, re.MULTILINE)
