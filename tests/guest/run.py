@@ -60,6 +60,18 @@ STRIPED = (
     f"{TURNS},geometry.blocks_per_plane=24,ftl.parity_width=4,ftl.parity_stripes=32,"
     "nand.suspend_program=0,nand.suspend_erase=0"
 )
+# For the mappings: 16 MiB, two thirds of it for the host, and log blocks of 16 pages; room in RAM
+# for a part of the entries.
+MAPPED = (
+    "geometry.blocks_per_plane=32,geometry.pages_per_block=16,ftl.over_provisioning_permille=500"
+)
+MAPPINGS = {
+    "page": "",
+    "demand": ",ftl.map_cache_bytes=2048",
+    "block": "",
+    "superblock": "",
+    "fast": "",
+}
 HALVES = (4 << 20, 0)
 COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc", "ttflash+pregc")
 SCHEMES = ("baseline", "ideal")
@@ -193,6 +205,27 @@ def every_scheme() -> Outcome:
     taken = (result.results / "taken").read_text()
     text += "".join(f"# {line}\n" for line in taken.splitlines())
     missing = [name for name in names if name not in _passed(text)]
+    text += f"# not tried: {', '.join(missing)}\n" if missing else ""
+    return "not ok" not in text and not missing, text
+
+
+def every_mapping() -> Outcome:
+    """One boot: a drive for each mapping, and fio's data through its merges."""
+    result = _run(
+        "mappings",
+        f"export SCARP_MAPPINGS='{' '.join(MAPPINGS)}'\nsh /scarp/mappings.sh\n",
+        drives=[
+            vm.FlashDrive(description=DEVICE, overrides=f"{MAPPED},ftl.mapping={name}{keys}")
+            for name, keys in MAPPINGS.items()
+        ],
+        cpu_limit=900,
+    )
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    text = (result.results / "ktap").read_text()
+    counted = (result.results / "counted").read_text()
+    text += "".join(f"# {line}\n" for line in counted.splitlines())
+    missing = [name for name in MAPPINGS if f"ftl.mapping={name}\n" not in text]
     text += f"# not tried: {', '.join(missing)}\n" if missing else ""
     return "not ok" not in text and not missing, text
 
@@ -467,6 +500,7 @@ ARRAY = "the SSD array as a block device: verify under GC, kills, file systems"
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
+    ("every mapping through ten overwrites", every_mapping),
     (ARRAY, array),
     (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
