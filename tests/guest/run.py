@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -28,11 +29,12 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+import timeline  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
-from scarplib.device_logs import command_log  # noqa: E402
+from scarplib.device_logs import command_log, gc_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
@@ -451,6 +453,44 @@ def compare_twice() -> Outcome:
     return not differ and found[0].keys() == found[1].keys() and other, notes
 
 
+def compare_merges() -> Outcome:
+    """Merges in a run's table, causes and page, and its log replayed as a timeline has them."""
+    folder = _fresh("merges")
+    out = folder / "out"
+    process = _compare(
+        out,
+        *("--device", str(DEVICE), "--set", f"{SMALL},ftl.mapping=fast", "--schemes", "baseline"),
+        *("--job", str(ROOT / "fio-jobs" / "short.fio")),
+    )
+    said = process.communicate()[0]
+    notes = "".join(f"# {line}\n" for line in said.splitlines()[-25:])
+    if process.returncode:
+        return False, notes
+    scheme = json.loads((out / "summary.json").read_text())["schemes"]["baseline"]
+    counted = {k: scheme["stats"][f"{k}_merges"] for k in ("switch", "partial", "full")}
+    good = (
+        sum(counted.values()) > 0 and "die_gc_program" in scheme["tail_causes"]["write"]["cause_ns"]
+    )
+    good = good and "  die: merge program" in said and f"{counted['full']:,}\n" in said
+    good = good and "<dt>die: merge program</dt>" in (out / "report.html").read_text()
+    command = [
+        *(str(replayer.ensure_replay()), "--quiet", "-i", str(out / "drive.img")),
+        *("--trace", str(folder / "trace"), str(out / "baseline" / "cmd.bin")),
+    ]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    slices, _ = timeline.read(folder / "trace")
+    shown = [s for s in slices if s.track.endswith("GC")]
+    ran = gc_log.read_gc_runs(out / "baseline" / "gc.bin")
+    # The replay goes on until its drive is at rest.
+    last = max(run.end for run in ran)
+    good = good and sorted((s.begin_ns, s.end_ns) for s in shown if s.end_ns <= last) == sorted(
+        (run.begin, run.end) for run in ran
+    )
+    kinds = Counter(s.name for s in shown)
+    good = good and all(kinds[f"{k} merge"] >= n for k, n in counted.items()) and not kinds["GC"]
+    return good, f"{notes}# counted {counted}, shown {dict(kinds)}\n"
+
+
 def _processes_of(folder: Path) -> list[int]:
     """QEMUs whose command lines name the folder."""
     found = []
@@ -553,6 +593,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
         ),
     ),
     ("compare: two schemes from one image, twice, the same bytes", compare_twice),
+    ("compare: merges in table, page and timeline", compare_merges),
     ("compare: Ctrl-C ends the guests and keeps what finished", interrupted_compare),
     ("a killed QEMU ends the run", killed_qemu),
     ("a killed run leaves no QEMU behind", killed_runner),
