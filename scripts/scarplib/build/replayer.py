@@ -40,7 +40,14 @@ def ensure_replay() -> Path:
 
 def scheme_names(program: Path | None = None) -> list[str]:
     """Every scheme and choice that the engine (or another replayer's) knows, in its own order."""
-    command = [str(program or ensure_replay()), "--list"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    listed = done.stdout.split("\n\n")[0]
+    listed = _listed(program or ensure_replay()).split("\n\n")[0]
     return re.findall(r"^([a-z0-9-]+): ", listed, re.MULTILINE)
+
+
+def mapping_names() -> list[str]:
+    """What ftl.mapping may be."""
+    return re.findall(r"^ftl.mapping=(\w+): ", _listed(ensure_replay()), re.MULTILINE)
+
+
+def _listed(program: Path) -> str:
+    return subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout
