@@ -257,9 +257,10 @@ def loads(rounds: int) -> None:
     memory("sequential-write", "page")
 
 
-def memory(load: str, mapping: str) -> float:
+def memory(load: str, mapping: str, requests: int | None = None) -> float:
     """Of a drive of 1 TiB: the host's, with its goal; returns what its controller would need."""
-    sample = measure(load, f"ftl.unit_bytes=4096,ftl.mapping={mapping}", TERABYTE)
+    keys = f"ftl.unit_bytes=4096,ftl.mapping={mapping}"
+    sample = measure(load, keys, TERABYTE, requests=requests)
     share = sample.peak_mib / (1 << 20)
     print(f"peak memory, 1 TiB, 4 KiB units, {mapping}: {sample.peak_mib:,.0f} MiB = {share:.4%}")
     verdict("0.25 % of raw", share, 0.0025, less_is_better=True)
@@ -277,7 +278,7 @@ def mappings(rounds: int) -> None:
     for load in GOALS:
         beside("mapping", mapped, load, rounds, MERGED_REQUESTS if load == MERGING else None)
     # Aged, so that all of it is mapped; its cache has room for a hundredth of the entries.
-    ram = memory("random-write-gc", "demand")
+    ram = memory("random-write-gc", "demand", SCHEME_REQUESTS)
     print(f"RAM of a controller with it: {ram / 1e6:.1f} MB = {ram / (1 << 40):.4%}")
     verdict("0.02 % of raw", ram / (1 << 40), 0.0002, less_is_better=True)
 
