@@ -102,8 +102,8 @@ test-reproduce: ## few workloads and seeds of the papers' experiments: direction
 reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc18, or all)
 	@$(SCARP) reproduce $(PAPER)
 
-bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3; PEER=…/MQSim: beside MQSim)
-	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS))
+bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3 ARGS='--only mappings'; PEER=…/MQSim: beside MQSim)
+	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS) $(ARGS))
 
 against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
 	@python3 tests/bench/against.py $(BASE) $(ARGS)

@@ -252,6 +252,12 @@ def parser() -> argparse.ArgumentParser:
 
     engine = commands.add_parser("bench", help="the engine's speed and memory on one core")
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
+    engine.add_argument(
+        "--only",
+        choices=("loads", "growth", "schemes", "mappings"),
+        default="",
+        help="one part of it (default: all)",
+    )
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
     papers = ("hpdc18", "paragc", "pregc", "mappings", "safs", "all", "small")

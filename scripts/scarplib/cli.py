@@ -135,7 +135,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from scarplib.dev import bench_engine
 
-    return bench_engine.main(options.rounds)
+    return bench_engine.main(options.rounds, options.only)
 
 
 def _bench_guest(options: argparse.Namespace) -> int:

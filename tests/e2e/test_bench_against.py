@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import struct
 import sys
 import tempfile
 import unittest
@@ -15,16 +17,18 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "bench")]
 
 import against  # noqa: E402
 import engines  # noqa: E402
+import outputs  # noqa: E402
 import speed  # noqa: E402
+from scarplib.drive import image_file  # noqa: E402
 
 CASE = against.Case("baseline", "demo", ("gen:uniform",))
 # A replayer that leaves what the real one leaves.
 REPLAYER = """#!/bin/sh
 {before}
-for file in json commands collections drive; do
+for file in commands collections drive; do
     echo "$file" >"$file"
 done
-echo '{{"wall_s": '$$'}}' >>json
+echo '{{"stats": {{"reads": 7}}, "wall_s": '$$'}}' >json
 {after}
 """
 
@@ -45,17 +49,20 @@ class Compared(unittest.TestCase):
         return against.compare(self.engine("there", **there), self.engine("here", **here), CASE)
 
     def test_equal(self) -> None:
-        self.assertEqual(self.verdict({}, {}), against.Verdict([], False, True))
+        self.assertEqual(self.verdict({}, {}), against.Verdict([], False, True, []))
 
     def test_each_file_counts(self) -> None:
         for name in ("json", "commands", "collections", "drive"):
             with self.subTest(name):
                 verdict = self.verdict({}, {"after": f"echo more >>{name}"})
-                self.assertIn(name, verdict.differ)
+                self.assertEqual(
+                    {what.split(":")[0] for what in verdict.differ},
+                    {name, f"{name} (from the image)"} if name != "json" else {name},
+                )
 
     def test_refusals(self) -> None:
         refusal = {"before": "echo no >&2; exit 1"}
-        self.assertEqual(self.verdict(refusal, refusal), against.Verdict([], True, None))
+        self.assertEqual(self.verdict(refusal, refusal), against.Verdict([], True, None, []))
         other = {"before": "echo never >&2; exit 1"}
         self.assertEqual(self.verdict(refusal, other).differ, ["words"])
         self.assertIn("status", self.verdict({}, refusal).differ)
@@ -78,6 +85,101 @@ class Compared(unittest.TestCase):
         tell = 'if [ "$1" = -i ]; then grep -q theirs start || echo foreign >>commands; fi'
         verdict = self.verdict({"after": f"echo theirs >>drive; {tell}"}, {"after": tell})
         self.assertNotIn("commands (from the image)", verdict.differ)
+
+
+def drive(**section: bytes) -> bytes:
+    """A saved drive of these sections; their digests are not looked at."""
+    size = image_file.HEAD.size + len(section) * image_file.SECTION.size
+    size += sum(map(len, section.values()))
+    head = image_file.HEAD.pack(b"SCARPIMG", 1, len(section), size, bytes(16))
+    rows = [
+        image_file.SECTION.pack(name.encode(), len(data), bytes(16))
+        for name, data in section.items()
+    ]
+    return b"".join([head, *rows, *section.values()])
+
+
+def policy(name: str, *parameters: int, state: bytes = b"") -> bytes:
+    head = struct.pack("<32sI", name.encode(), len(parameters))
+    return head + struct.pack(f"<{len(parameters)}QI", *parameters, len(state)) + state
+
+
+def scheme(*policies: bytes) -> bytes:
+    return struct.pack("<I", len(policies)) + b"".join(policies)
+
+
+class ByBasesKeys(unittest.TestCase):
+    """What BASE knew must be there; what it did not know is no difference."""
+
+    def differ(self, name: str, base: bytes, now: bytes) -> tuple[list[str], list[str]]:
+        found = outputs.compare({name: base}, {name: now})
+        return found.unexpected, found.known
+
+    def json(self, base: str, now: str) -> list[str]:
+        return self.differ("json", base.encode(), now.encode())[0]
+
+    def test_statistics(self) -> None:
+        stats = {"erases": 3, "tail": [{"n": 4}]}
+        base = {"reads": 1, "wall_s": 2, "stats": stats}
+        text = json.dumps(base)
+        more = json.dumps({**base, "stats": {**stats, "merges": 0}, "wall_s": 9, "x": 1})
+        self.assertEqual(self.json(text, more), [])
+        self.assertEqual(self.json(more, text), ["json: stats.merges is gone", "json: x is gone"])
+        self.assertEqual(self.json(text, text.replace("3", "5")), ["json: stats.erases"])
+        # In a list there are no keys to go by.
+        self.assertEqual(self.json(text, text.replace('"n"', '"m"')), ["json: stats.tail"])
+        self.assertEqual(self.json('{"x": 1.0}', '{"x": 1.00}'), ["json: x"])
+        self.assertEqual(self.json('{"x": 1}', ""), ["json: not JSON"])
+
+    def test_a_file_that_only_one_has(self) -> None:
+        self.assertEqual(outputs.compare({"a": b""}, {"b": b""}).unexpected, ["a", "b"])
+
+    def test_sections_of_a_drive(self) -> None:
+        old = {"layout": b"a.b=1\n", "describe": b"[ftl]\nstreams=1\n", "state": b"blocks"}
+        new = {**old, "describe": b"[ftl]\nmapping=page\n[gc]\nx=1\n[ftl]\nstreams=1\n",
+               "layout": b"a.b=1\na.c=2\n", "more": b"?"}  # fmt: skip
+        self.assertEqual(self.differ("drive", drive(**old), drive(**new)), ([], []))
+        for name, value, said in (
+            ("layout", b"a.b=2\n", "drive: layout: a.b"),
+            ("describe", b"[gc]\nstreams=1\n", "drive: describe: ftl.streams is gone"),
+            ("state", b"Blocks", "drive: state"),
+        ):
+            with self.subTest(name):
+                changed = drive(**{**new, name: value})
+                self.assertEqual(self.differ("drive", drive(**old), changed), ([said], []))
+        without = drive(**{name: new[name] for name in ("layout", "describe")})
+        self.assertEqual(self.differ("drive", drive(**old), without)[0], ["drive: state is gone"])
+        for damaged in (b"drive", b"SCARPIMG", drive(**new)[:-1]):
+            self.assertEqual(self.differ("drive", drive(**old), damaged)[0], ["drive"])
+
+    def scheme(self, there: bytes, here: bytes, queue: int = 32) -> tuple[list[str], list[str]]:
+        described = f"[controller]\nqueue={queue}\n".encode()
+        return self.differ(
+            "drive", drive(scheme=there), drive(describe=described, scheme=here)
+        )  # fmt: skip
+
+    def test_policies(self) -> None:
+        greedy, fifo = policy("greedy", 1, state=b"x"), policy("fifo")
+        self.assertEqual(self.scheme(scheme(greedy), scheme(greedy, fifo)), ([], []))
+        for other in (fifo, policy("greedy", 2, state=b"x"), policy("greedy", 1, state=b"y")):
+            self.assertEqual(
+                self.scheme(scheme(greedy), scheme(other)), (["drive: scheme: greedy"], [])
+            )
+        self.assertEqual(
+            self.scheme(scheme(greedy, fifo), scheme(greedy))[0],
+            ["drive: scheme: fewer policies"],
+        )
+
+    def test_a_parameter_that_became_a_key(self) -> None:
+        there = scheme(policy("deadline", 1, 2, 3, 4, 32, state=b"x"))
+        here = policy("deadline", 1, 2, 3, 4, state=b"x")
+        known = ["deadline: a parameter is the key controller.queue now"]
+        self.assertEqual(self.scheme(there, scheme(here)), ([], known))
+        # Not with another value, nor beside anything else.
+        wrong: tuple[list[str], list[str]] = (["drive: scheme: deadline"], [])
+        self.assertEqual(self.scheme(there, scheme(here), queue=31), wrong)
+        for other in (policy("deadline", 1, 2, 3, 5, state=b"x"), policy("deadline", 1, 2, 3, 4)):
+            self.assertEqual(self.scheme(there, scheme(other)), wrong)
 
 
 class Library(unittest.TestCase):

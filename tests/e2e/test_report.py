@@ -225,6 +225,17 @@ class Report(Folder):
             mapping_rows([demand, page]), [("  mapping entries in RAM", ["12.5 %", "–"])]
         )
 
+    def test_what_merges_is_not_called_gc(self) -> None:
+        schemes = self.write_run()["schemes"]
+        self.assertIn("  die: GC program", table_text(schemes))
+        schemes["ideal"]["stats"]["partial_merges"] = 1
+        text = table_text(schemes)
+        self.assertIn("  die: merge program", text)
+        self.assertNotIn("die: GC", text)
+        tail = schemes["baseline"]["tail_causes"]["read"]
+        self.assertIn("% die: merge program", causes.tail_text(tail, merging=True))
+        self.assertIn("% die: GC program", causes.tail_text(tail))
+
     def test_write_amplification_counts_every_move(self) -> None:
         stats = dict.fromkeys(log_page.fields(), 0)
         self.assertIsNone(summary.write_amplification(stats))
@@ -276,6 +287,9 @@ class Report(Folder):
     def test_every_cause_is_explained_and_coloured(self) -> None:
         self.assertEqual(set(causes.CAUSE_LABELS), set(command_log.CAUSES))
         self.assertEqual(set(causes.CAUSE_SENTENCES), set(command_log.CAUSES))
+        for words in (*causes.labels(True).values(), *causes.sentences(True).values()):
+            self.assertNotRegex(words, r"\bGC\b|garbage")
+        self.assertEqual(list(causes.labels(True)), list(causes.labels(False)))
         try:
             from scarplib.results.pictures import style
         except ImportError as error:

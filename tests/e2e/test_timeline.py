@@ -117,6 +117,28 @@ class Timeline(unittest.TestCase):
                 self.assertEqual(parents["plane 0"], parents["plane 0 GC"])
                 self.assertEqual(parents["channel 0"], "channels")
 
+    def test_merges(self) -> None:
+        for mapping, scheme in (("block", "baseline"), ("superblock", "pgc"), ("fast", "baseline")):
+            with self.subTest(mapping):
+                options = ("-o", f"ftl.mapping={mapping}", "-s", scheme, "-m", "closed", "-q", "8")
+                slices, parents, stats, rows = self.traced(*options, "gen:mixed,requests=500")
+                self.check_commands(slices, rows)
+                self.check_flows(slices)
+                runs = [s for s in slices if s.track.endswith("GC")]
+                shown = Counter(s.name for s in runs)
+                for kind in ("switch", "partial", "full"):
+                    self.assertEqual(shown[f"{kind} merge"], stats[f"{kind}_merges"], kind)
+                self.assertGreater(stats["partial_merges"] + stats["full_merges"], 50)
+                # Nothing else is collected, and each shows what it copied.
+                self.assertEqual(len(runs), stats["gc_runs"])
+                self.assertNotIn("GC", shown)
+                moved = sum(s.args["moved_units"] for s in runs)
+                self.assertEqual(moved, stats["gc_moved_units"])
+                self.assertEqual(parents["plane 0"], parents["plane 0 GC"])
+                array = self.count(slices, "plane")
+                self.assertEqual(array["GC program"], stats["gc_page_programs"])
+                self.assertEqual(array["GC read"], stats["gc_page_reads"])
+
     def test_parity(self) -> None:
         parity = ("-o", "ftl.parity_width=4", "-o", "ftl.parity_stripes=8")
         slices, _, stats, rows = self.traced(

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -28,11 +29,12 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+import timeline  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
-from scarplib.device_logs import command_log  # noqa: E402
+from scarplib.device_logs import command_log, gc_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
@@ -60,6 +62,18 @@ STRIPED = (
     f"{TURNS},geometry.blocks_per_plane=24,ftl.parity_width=4,ftl.parity_stripes=32,"
     "nand.suspend_program=0,nand.suspend_erase=0"
 )
+# For the mappings: 16 MiB, two thirds of it for the host, and log blocks of 16 pages; room in RAM
+# for a part of the entries.
+MAPPED = (
+    "geometry.blocks_per_plane=32,geometry.pages_per_block=16,ftl.over_provisioning_permille=500"
+)
+MAPPINGS = {
+    "page": "",
+    "demand": ",ftl.map_cache_bytes=2048",
+    "block": "",
+    "superblock": "",
+    "fast": "",
+}
 HALVES = (4 << 20, 0)
 COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc", "ttflash+pregc")
 SCHEMES = ("baseline", "ideal")
@@ -193,6 +207,27 @@ def every_scheme() -> Outcome:
     taken = (result.results / "taken").read_text()
     text += "".join(f"# {line}\n" for line in taken.splitlines())
     missing = [name for name in names if name not in _passed(text)]
+    text += f"# not tried: {', '.join(missing)}\n" if missing else ""
+    return "not ok" not in text and not missing, text
+
+
+def every_mapping() -> Outcome:
+    """One boot: a drive for each mapping, and fio's data through its merges."""
+    result = _run(
+        "mappings",
+        f"export SCARP_MAPPINGS='{' '.join(MAPPINGS)}'\nsh /scarp/mappings.sh\n",
+        drives=[
+            vm.FlashDrive(description=DEVICE, overrides=f"{MAPPED},ftl.mapping={name}{keys}")
+            for name, keys in MAPPINGS.items()
+        ],
+        cpu_limit=900,
+    )
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    text = (result.results / "ktap").read_text()
+    counted = (result.results / "counted").read_text()
+    text += "".join(f"# {line}\n" for line in counted.splitlines())
+    missing = [name for name in MAPPINGS if f"ftl.mapping={name}\n" not in text]
     text += f"# not tried: {', '.join(missing)}\n" if missing else ""
     return "not ok" not in text and not missing, text
 
@@ -418,6 +453,44 @@ def compare_twice() -> Outcome:
     return not differ and found[0].keys() == found[1].keys() and other, notes
 
 
+def compare_merges() -> Outcome:
+    """Merges in a run's table, causes and page, and its log replayed as a timeline has them."""
+    folder = _fresh("merges")
+    out = folder / "out"
+    process = _compare(
+        out,
+        *("--device", str(DEVICE), "--set", f"{SMALL},ftl.mapping=fast", "--schemes", "baseline"),
+        *("--job", str(ROOT / "fio-jobs" / "short.fio")),
+    )
+    said = process.communicate()[0]
+    notes = "".join(f"# {line}\n" for line in said.splitlines()[-25:])
+    if process.returncode:
+        return False, notes
+    scheme = json.loads((out / "summary.json").read_text())["schemes"]["baseline"]
+    counted = {k: scheme["stats"][f"{k}_merges"] for k in ("switch", "partial", "full")}
+    good = (
+        sum(counted.values()) > 0 and "die_gc_program" in scheme["tail_causes"]["write"]["cause_ns"]
+    )
+    good = good and "  die: merge program" in said and f"{counted['full']:,}\n" in said
+    good = good and "<dt>die: merge program</dt>" in (out / "report.html").read_text()
+    command = [
+        *(str(replayer.ensure_replay()), "--quiet", "-i", str(out / "drive.img")),
+        *("--trace", str(folder / "trace"), str(out / "baseline" / "cmd.bin")),
+    ]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    slices, _ = timeline.read(folder / "trace")
+    shown = [s for s in slices if s.track.endswith("GC")]
+    ran = gc_log.read_gc_runs(out / "baseline" / "gc.bin")
+    # The replay goes on until its drive is at rest.
+    last = max(run.end for run in ran)
+    good = good and sorted((s.begin_ns, s.end_ns) for s in shown if s.end_ns <= last) == sorted(
+        (run.begin, run.end) for run in ran
+    )
+    kinds = Counter(s.name for s in shown)
+    good = good and all(kinds[f"{k} merge"] >= n for k, n in counted.items()) and not kinds["GC"]
+    return good, f"{notes}# counted {counted}, shown {dict(kinds)}\n"
+
+
 def _processes_of(folder: Path) -> list[int]:
     """QEMUs whose command lines name the folder."""
     found = []
@@ -467,6 +540,7 @@ ARRAY = "the SSD array as a block device: verify under GC, kills, file systems"
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
+    ("every mapping through ten overwrites", every_mapping),
     (ARRAY, array),
     (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
@@ -519,6 +593,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
         ),
     ),
     ("compare: two schemes from one image, twice, the same bytes", compare_twice),
+    ("compare: merges in table, page and timeline", compare_merges),
     ("compare: Ctrl-C ends the guests and keeps what finished", interrupted_compare),
     ("a killed QEMU ends the run", killed_qemu),
     ("a killed run leaves no QEMU behind", killed_runner),

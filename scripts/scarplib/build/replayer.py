@@ -38,8 +38,16 @@ def ensure_replay() -> Path:
     return ensure_program("replay", "scarp-replay", sources())
 
 
-def scheme_names() -> list[str]:
-    """Every scheme and choice that the engine knows, in its own order."""
-    done = subprocess.run([ensure_replay(), "--list"], capture_output=True, text=True, check=True)
-    listed = done.stdout.split("\n\n")[0]
+def scheme_names(program: Path | None = None) -> list[str]:
+    """Every scheme and choice that the engine (or another replayer's) knows, in its own order."""
+    listed = _listed(program or ensure_replay()).split("\n\n")[0]
     return re.findall(r"^([a-z0-9-]+): ", listed, re.MULTILINE)
+
+
+def mapping_names() -> list[str]:
+    """What ftl.mapping may be."""
+    return re.findall(r"^ftl.mapping=(\w+): ", _listed(ensure_replay()), re.MULTILINE)
+
+
+def _listed(program: Path) -> str:
+    return subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 
-_HEAD = struct.Struct("<8sIIQ16s")
-_SECTION = struct.Struct("<8sQ16s")
+# The file's head, and a row of the table of sections behind it.
+HEAD = struct.Struct("<8sIIQ16s")
+SECTION = struct.Struct("<8sQ16s")
 _VERSION = 1
 _UNMAPPED = 2**32 - 1
 
@@ -32,13 +33,13 @@ def read(path: Path) -> DriveImage:
     """What is needed of an image; what is none is a UserError that names --image."""
     try:
         with path.open("rb") as stream:
-            data = stream.read(_HEAD.size)
-            if len(data) < _HEAD.size or not data.startswith(b"SCARPIMG"):
+            data = stream.read(HEAD.size)
+            if len(data) < HEAD.size or not data.startswith(b"SCARPIMG"):
                 raise UserError(f"--image: {path}: not a drive image; `scarp age` makes one")
-            _, version, count, _, _ = _HEAD.unpack(data)
+            _, version, count, _, _ = HEAD.unpack(data)
             if version != _VERSION:
                 raise UserError(f"--image: {path}: version {version}; this one reads {_VERSION}")
-            table = [_SECTION.unpack(stream.read(_SECTION.size)) for _ in range(count)]
+            table = [SECTION.unpack(stream.read(SECTION.size)) for _ in range(count)]
             wanted: dict[bytes, bytes] = {}
             for name, length, _ in table:
                 key = name.rstrip(b"\0")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scarplib.device_logs.command_log import CAUSES, Commands
@@ -53,8 +54,38 @@ CAUSE_SENTENCES = {
     "controller": "the drive's firmware: not a wait",
     "link": "the link to the host",
 }
+# What collections are called where the mapping merges blocks (ftl.mapping=block, superblock, fast):
+# nothing else is collected there.
+MERGE_LABELS = {
+    "die_gc_program": "die: merge program",
+    "die_gc_read": "die: merge read",
+    "die_gc_held": "die: held by a waiting merge",
+    "no_space": "no free page until a merge ends",
+}
+MERGE_SENTENCES = {
+    "die_gc_program": "the die was writing pages that a merge copies",
+    "die_gc_read": "the die was reading pages that a merge copies",
+    "die_gc_held": "a merge kept the die to itself while it waited for something else",
+    "no_space": "no page was free to write to until a merge had made one",
+}
 # A cause that is less than this share (in percent) of every tail is among "anything else".
 SMALL_SHARE = 5
+
+
+def merges(summaries: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the drive of these schemes' summaries merges blocks: one has counted it."""
+    kinds = ("switch_merges", "partial_merges", "full_merges")
+    return any(s.get("stats", {}).get(kind, 0) for s in summaries for kind in kinds)
+
+
+def labels(merging: bool) -> dict[str, str]:
+    """Each cause in a few words, in the order of CAUSE_LABELS."""
+    return {**CAUSE_LABELS, **MERGE_LABELS} if merging else CAUSE_LABELS
+
+
+def sentences(merging: bool) -> dict[str, str]:
+    """The same in full."""
+    return {**CAUSE_SENTENCES, **MERGE_SENTENCES} if merging else CAUSE_SENTENCES
 
 
 def tail_causes(commands: Commands, op: int) -> dict[str, Any] | None:
@@ -84,8 +115,9 @@ def tail_shares(tail: dict[str, Any] | None) -> dict[str, float]:
     return {name: value * 100 / total for name, value in causes.items()} if total else {}
 
 
-def tail_text(tail: dict[str, Any], most: int = 3) -> str:
+def tail_text(tail: dict[str, Any], most: int = 3, merging: bool = False) -> str:
     """The greatest causes in words: "71 % die: GC program, 20 % die: erase"."""
+    words = labels(merging)
     shares = sorted(tail_shares(tail).items(), key=lambda item: -item[1])
     named = [(name, share) for name, share in shares[:most] if share >= SMALL_SHARE]
-    return ", ".join(f"{share:.0f} % {CAUSE_LABELS[name]}" for name, share in named)
+    return ", ".join(f"{share:.0f} % {words[name]}" for name, share in named)

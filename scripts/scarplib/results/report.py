@@ -18,7 +18,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from scarplib.results import summary
-from scarplib.results.causes import CAUSE_LABELS, CAUSE_SENTENCES, tail_shares, tail_text
+from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.latency_over_time import figure_over_time
@@ -89,6 +89,7 @@ def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
     """The picture of the tails in sentences, and what its causes mean."""
     lines = ["<ul>"]
     met: set[str] = set()
+    merging = merges(schemes.values())
     for name, scheme in schemes.items():
         for direction in ("read", "write"):
             tail = scheme["tail_causes"][direction]
@@ -98,12 +99,12 @@ def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
             lines.append(
                 f"<li><b>{html.escape(name)}</b>: its slowest 0.1 % of {direction}s "
                 f"({tail['count']:,}) took {human_ns(tail['mean_ns'])} on average: "
-                f"{html.escape(tail_text(tail))}.</li>"
+                f"{html.escape(tail_text(tail, merging=merging))}.</li>"
             )
     lines.append("</ul><dl>")
-    for cause, label in CAUSE_LABELS.items():
+    for cause, label in labels(merging).items():
         if cause in met:
-            said = html.escape(CAUSE_SENTENCES[cause])
+            said = html.escape(sentences(merging)[cause])
             lines.append(f"<dt>{html.escape(label)}</dt><dd>{said}</dd>")
     lines.append("</dl>")
     return "".join(lines)

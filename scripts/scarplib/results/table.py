@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scarplib.results.causes import CAUSE_LABELS, SMALL_SHARE, TAIL_PERMILLE, tail_shares
+from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.percentiles import PERCENTILES
 from scarplib.results.units import human_ns
 
@@ -23,13 +23,14 @@ def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
 def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
     tails = [s["tail_causes"][direction] for s in schemes.values()]
     shares = [tail_shares(tail) for tail in tails]
-    named = [name for name in CAUSE_LABELS if any(s.get(name, 0) >= SMALL_SHARE for s in shares)]
+    words = labels(merges(schemes.values()))
+    named = [name for name in words if any(s.get(name, 0) >= SMALL_SHARE for s in shares)]
     rows: list[tuple[str, list[str]]] = []
     rows.append((f"slowest {TAIL_PERMILLE / 10:g} % of {direction}s: their time", []))
     rows.append(("  mean of them", [human_ns(tail["mean_ns"]) if tail else "–" for tail in tails]))
     for name in named:
         cells = [f"{s.get(name, 0):.0f} %" if s else "–" for s in shares]
-        rows.append((f"  {CAUSE_LABELS[name]}", cells))
+        rows.append((f"  {words[name]}", cells))
     rest = [100 - sum(s.get(name, 0) for name in named) if s else None for s in shares]
     rows.append(("  anything else", ["–" if r is None else f"{abs(r):.0f} %" for r in rest]))
     return rows

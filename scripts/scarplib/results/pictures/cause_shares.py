@@ -9,7 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from scarplib.results.causes import CAUSE_LABELS, TAIL_PERMILLE
+from scarplib.results.causes import TAIL_PERMILLE, labels, merges
 from scarplib.results.pictures.style import CAUSE_COLOURS
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
@@ -56,10 +56,11 @@ def figure_cause_shares(schemes: list[SchemeData]) -> Figure | None:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("share of their time (%)")
     axes.set_title(f"Where the slowest {TAIL_PERMILLE / 10:g} % spent their time")
+    words = labels(merges(data.summary for data in schemes))
     ordered = [cause for cause in CAUSE_COLOURS if cause in used]
     figure.legend(
         [used[cause] for cause in ordered],
-        [CAUSE_LABELS[cause] for cause in ordered],
+        [words[cause] for cause in ordered],
         loc="outside lower center",
         ncols=min(5, len(ordered)),
     )

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scarplib.device_logs.command_log import READ, WRITE
-from scarplib.results.causes import CAUSE_LABELS, TAIL_PERMILLE, tail_shares
+from scarplib.results.causes import TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, scheme_colour
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
@@ -82,6 +82,7 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
 def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, Any]:
     """One bar a scheme, as long as its slowest commands took; returns a patch for each cause."""
     used: dict[str, Any] = {}
+    words = labels(merges(data.summary for data in schemes))
     tails = [data.summary["tail_causes"][direction] for data in schemes]
     longest = max((tail["mean_ns"] for tail in tails if tail), default=1) or 1
     for y, tail in enumerate(tails):
@@ -115,7 +116,7 @@ def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, An
         axes.text(
             left + longest * 0.012,
             y,
-            f"{human_ns(tail['mean_ns'])}\nmostly {CAUSE_LABELS[first]}",
+            f"{human_ns(tail['mean_ns'])}\nmostly {words[first]}",
             va="center",
             fontsize=8.5,
             linespacing=1.3,
@@ -148,13 +149,14 @@ def figure_tail(
         layout="constrained",
     )
     used: dict[str, Any] = {}
+    words = labels(merges(data.summary for data in schemes))
     for (left, right), direction in zip(rows, shown, strict=True):
         _curves(left, schemes, direction)
         used = {**_bars(right, schemes, direction), **used}
     ordered = [cause for cause in CAUSE_COLOURS if cause in used]
     figure.legend(
         [used[cause] for cause in ordered],
-        [CAUSE_LABELS[cause] for cause in ordered],
+        [words[cause] for cause in ordered],
         loc="outside lower center",
         ncols=min(5, max(1, len(ordered))),
         fontsize=9.5,
