@@ -38,7 +38,7 @@ from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
-from scarplib.guest.programs import ensure_programs  # noqa: E402
+from scarplib.guest.programs import ensure_programs, ensure_test_program  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
@@ -140,17 +140,18 @@ def suite(scheme: str) -> Outcome:
     return good and "not ok" not in text, text
 
 
-def array() -> Outcome:
-    """The SSD array as a block device of the guest's."""
-    image = ensure_image(tests=True)
-    # 20 MiB each: three overwrites of all, with verification, are quick and collect.
-    tiny = f"{SMALL},geometry.pages_per_block=32"
-    small = [vm.FlashDrive(description=DEVICE, overrides=tiny, seed=n) for n in (1, 2, 3)]
+# 20 MiB each: overwrites of all, with verification, are quick and collect.
+TINY = f"{SMALL},geometry.pages_per_block=32"
+
+
+def _array(name: str, task: str, more: dict[str, Path], large: int) -> Outcome:
+    """The SSD array as a block device of the guest's, on three small drives and some large ones."""
+    small = [vm.FlashDrive(description=DEVICE, overrides=TINY, seed=n) for n in (1, 2, 3)]
     result = _run(
-        "array",
-        "sh /scarp/array.sh\n",
-        drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=n) for n in (4, 5, 6))],
-        files={**ensure_programs(image), **ensure_modules("ublk_drv")},
+        name,
+        task,
+        drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=4 + n) for n in range(large))],
+        files={**ensure_programs(ensure_image(tests=True)), **ensure_modules("ublk_drv"), **more},
         memory_mib=512,
         cpu_limit=900,
     )
@@ -158,6 +159,17 @@ def array() -> Outcome:
         return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
     text = (result.results / "ktap").read_text()
     return "not ok" not in text, text
+
+
+def array() -> Outcome:
+    return _array("array", "sh /scarp/array.sh\n", {}, large=3)
+
+
+def array_kills() -> Outcome:
+    kills, seed = (os.environ.get(f"SCARP_{name}", "10") for name in ("KILLS", "SEED"))
+    task = f"export SCARP_KILLS={int(kills)} SCARP_SEED={int(seed)}\nsh /scarp/array_kills.sh\n"
+    versions = ensure_test_program(ROOT / "tests" / "array" / "versions.c")
+    return _array("array-kills", task, versions, large=0)
 
 
 def _passed(ktap: str) -> set[str]:
@@ -463,11 +475,14 @@ def interrupted_compare() -> Outcome:
 
 # Many guests' worth of work: only where it is named (`make test-array-guest`).
 ARRAY = "the SSD array as a block device: verify under GC, kills, file systems"
+KILLS = "the SSD array's server killed at random moments"
+NAMED = (ARRAY, KILLS)
 
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
     (ARRAY, array),
+    (KILLS, array_kills),
     (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
     (
@@ -555,7 +570,7 @@ def main() -> int:
     tests = [
         (name, test)
         for name, test in TESTS
-        if any(x in name for x in arguments.only) or (not arguments.only and name != ARRAY)
+        if any(x in name for x in arguments.only) or (not arguments.only and name not in NAMED)
     ]
     if not tests:
         parser.error(f"no test's name contains {' or '.join(arguments.only)}")
