@@ -77,11 +77,11 @@ ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
 void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
                        int64_t now_ns);
 /* Time of the next event of any of them. */
-int64_t sim_drives_next_ns(const SimDrives *drives);
-/* Let what is due at now_ns happen, and what follows at that time. */
+int64_t sim_drives_next_ns(SimDrives *drives);
+/* Let what is due then happen: now_ns is what that has just returned. */
 void sim_drives_run(SimDrives *drives, int64_t now_ns);
-/* Commands that sim_drives_submit() brought to an end at once. */
-void sim_drives_reap(SimDrives *drives);
+/* Commands that sim_drives_submit() brought to an end at once; true: some. */
+bool sim_drives_reap(SimDrives *drives);
 /* All at rest, laws checked; else *error. */
 bool sim_drives_end(SimDrives *drives, GError **error);
 
