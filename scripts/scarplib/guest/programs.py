@@ -117,7 +117,9 @@ def ensure_test_program(source: Path) -> dict[str, Path]:
                 compiler = _compiler(root, Path(work))
                 flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
                 target = fresh / source.stem
-                _run([str(compiler), *flags, "-o", str(target), str(source), "-lpthread"], fresh, {})
+                _run(
+                    [str(compiler), *flags, "-o", str(target), str(source), "-lpthread"], fresh, {}
+                )
             fresh.rename(folder)
     return {source.stem: folder / source.stem}
 
