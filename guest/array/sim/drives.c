@@ -202,6 +202,21 @@ void sim_drives_run(SimDrives *drives, int64_t now_ns)
     }
 }
 
+void sim_drives_hold(SimDrives *drives, uint32_t index, int64_t until_ns,
+                     int64_t now_ns)
+{
+    scarp_run(drives->drive[index], now_ns);
+    scarp_hold_collections(drives->drive[index], until_ns);
+    touch(drives, index);
+}
+
+void sim_drives_collect(SimDrives *drives, uint32_t index,
+                        uint32_t free_blocks, int64_t now_ns)
+{
+    sim_drives_hold(drives, index, now_ns, now_ns);
+    scarp_collect_now(drives->drive[index], free_blocks);
+}
+
 bool sim_drives_end(SimDrives *drives, GError **error)
 {
     for (uint32_t i = 0; i < drives->n; i++) {

@@ -36,6 +36,7 @@ typedef struct {
     SimResult *result;
     SimDrives *drives;
     Array *array;
+    SimTurns *turns; /* or NULL */
     ArrayConfig config;
     ScarpCmd *cmds;  /* [drives][slots], with an array */
     GQueue *queues;  /* [drives] of clients, without one */
@@ -309,11 +310,29 @@ static int64_t threads_next_ns(Sim *sim)
     return sim->next_ns[sim->first];
 }
 
-static void step(Sim *sim, int64_t drives_ns, int64_t threads_ns)
+static int64_t turns_next_ns(const Sim *sim)
 {
-    sim->now_ns = MIN(drives_ns, threads_ns);
-    if (drives_ns <= threads_ns) {
+    return sim->turns ? sim_turns_next_ns(sim->turns) : SCARP_TIME_NEVER;
+}
+
+static void take_turns(Sim *sim)
+{
+    if (sim->stopping) {
+        sim_turns_end(sim->turns, sim->now_ns);
+    } else {
+        sim_turns_run(sim->turns, sim->now_ns);
+    }
+    sim_drives_reap(sim->drives);
+}
+
+static void step(Sim *sim, int64_t drives_ns, int64_t turns_ns,
+                 int64_t threads_ns)
+{
+    sim->now_ns = MIN(MIN(drives_ns, turns_ns), threads_ns);
+    if (drives_ns == sim->now_ns) {
         sim_drives_run(sim->drives, sim->now_ns);
+    } else if (turns_ns == sim->now_ns) {
+        take_turns(sim);
     } else {
         thread_submit(sim, &sim->threads[sim->first]);
         sim_drives_reap(sim->drives);
@@ -346,7 +365,7 @@ static bool setup(Sim *sim, GError **error)
     }
     sim->config.n_drives = o->drives;
     sim->config.drive_bytes = sizes;
-    sim->config.flusher = o->mode == SIM_FLUSHER;
+    sim->config.flusher = o->mode >= SIM_FLUSHER;
     if (!array_config_check(&sim->config, why)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "--keys: %s", why);
         return false;
@@ -358,7 +377,10 @@ static bool setup(Sim *sim, GError **error)
         return false;
     }
     sim->pages = bytes / sim->config.page_bytes * o->fill_permille / 1000;
-    if (o->mode == SIM_CACHED || o->mode == SIM_FLUSHER) {
+    if (o->mode == SIM_COORDINATED) {
+        sim->turns = sim_turns_new(o, sim->drives);
+    }
+    if (o->mode >= SIM_CACHED) {
         sim->array = array_new(&sim->config, &ops, sim, why);
         if (!sim->array) {
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "%s", why);
@@ -444,6 +466,7 @@ static gint by_value(gconstpointer a, gconstpointer b)
 static void clear(Sim *sim)
 {
     array_free(sim->array);
+    sim_turns_free(sim->turns);
     if (sim->drives) {
         sim_drives_free(sim->drives);
     }
@@ -460,12 +483,13 @@ static void drain(Sim *sim)
 {
     for (;;) {
         int64_t drives_ns = sim_drives_next_ns(sim->drives);
+        int64_t turns_ns = turns_next_ns(sim);
         int64_t threads_ns = threads_next_ns(sim);
 
-        if (MIN(drives_ns, threads_ns) == SCARP_TIME_NEVER) {
+        if (MIN(MIN(drives_ns, turns_ns), threads_ns) == SCARP_TIME_NEVER) {
             return;
         }
-        step(sim, drives_ns, threads_ns);
+        step(sim, drives_ns, turns_ns, threads_ns);
     }
 }
 
