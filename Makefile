@@ -4,17 +4,18 @@
 SCARP := scripts/scarp
 N ?= 50
 ROUNDS ?= 5
+KILLS ?= 100
 PAPER ?= hpdc18
 BASE ?= HEAD
 PEER ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-array-long test-array-guest test-fuzz-long test-tsan-guest mutate
+LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	test-tsan-guest test-array-guest test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
+	test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -73,7 +74,10 @@ test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; 
 	@python3 tests/qtest/tsan.py $(ARGS)
 
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
-	@python3 tests/guest/run.py "SSD array"
+	@python3 tests/guest/run.py "SSD array as"
+
+test-array-kills: ## the array's server in the guest killed at KILLS=100 random moments, recovered, checked
+	@SCARP_KILLS=$(KILLS) python3 tests/guest/run.py "random moments"
 
 test-tsan-guest:
 	@python3 tests/qtest/tsan.py --guest

@@ -94,7 +94,6 @@ Array *array_new(const ArrayConfig *config, const ArrayOps *ops, void *opaque,
     for (uint32_t i = 0; i < a->n_cached; i++) {
         a->numbers[i] = NO_NUMBER;
         a->pages[i].buffer = i;
-        a->pages[i].set = i / a->config.set_pages;
         a->pages[i].flush = NONE;
     }
     for (uint32_t i = 0; i < a->n_sets; i++) {
@@ -284,6 +283,10 @@ void array_io_done(Array *a, ArrayIo *io, int error)
 {
     Drive *d = &a->drives[io->drive];
 
+    if (io->page != NONE) {
+        __builtin_prefetch(&a->pages[io->page]);
+        set_fetch(a, set_of_page(a, io->page));
+    }
     enter(a);
     d->slot_stack[d->free_slots++] = io->slot;
     array_drive_kick(a, io->drive);

@@ -71,9 +71,10 @@ static uint32_t page_take(Array *a, uint32_t set, uint64_t number)
 
 bool array_part_run(Array *a, const Part *part, bool first)
 {
-    uint32_t set = array_set_of(a, part->number);
-    uint32_t page = array_find(a, set, part->number);
+    uint32_t set = array_set_of(a, part->number), page;
 
+    set_fetch(a, set);
+    page = array_find(a, set, part->number);
     if (page != NONE && a->flags[page] & PAGE_VALID) {
         if (first) {
             a->stats.hits++;
@@ -205,18 +206,18 @@ void array_set_run(Array *a, uint32_t set)
 
 void array_read_done(Array *a, uint32_t page, int error)
 {
-    Page *p = &a->pages[page];
+    uint32_t set = set_of_page(a, page);
     uint64_t number = a->numbers[page];
 
     if (!error) {
         a->stats.read++;
         a->flags[page] = PAGE_VALID;
-        array_set_run(a, p->set);
+        array_set_run(a, set);
         return;
     }
     a->stats.read_errors++;
     a->flags[page] = 0;
     a->numbers[page] = NO_NUMBER;
-    set_scan(a, p->set, number, error);
-    set_make_room(a, p->set);
+    set_scan(a, set, number, error);
+    set_make_room(a, set);
 }

@@ -14,7 +14,7 @@
 #define FAIL(why, ...) \
     (snprintf(why, ARRAY_ERROR_BYTES, __VA_ARGS__), false)
 
-static bool check_page(const Array *a, uint32_t i, char *why)
+static bool check_page(const Array *a, uint32_t set, uint32_t i, char *why)
 {
     const Page *p = &a->pages[i];
     uint64_t number = a->numbers[i];
@@ -24,8 +24,8 @@ static bool check_page(const Array *a, uint32_t i, char *why)
         return flags || p->flush != NONE ?
                    FAIL(why, "page %" PRIu32 ": empty, but in use", i) : true;
     }
-    if (number >= a->n_pages || array_set_of(a, number) != p->set ||
-        array_find(a, p->set, number) != i) {
+    if (number >= a->n_pages || array_set_of(a, number) != set ||
+        array_find(a, set, number) != i) {
         return FAIL(why, "page %" PRIu32 ": number %" PRIu64
                     " twice or in a foreign set", i, number);
     }
@@ -55,7 +55,7 @@ static bool check_set(const Array *a, uint32_t set, char *why)
     for (uint32_t i = first; i < first + a->config.set_pages; i++) {
         uint8_t flags = a->flags[i];
 
-        if (!check_page(a, i, why)) {
+        if (!check_page(a, set, i, why)) {
             return false;
         }
         unclean += !!(flags & (PAGE_DIRTY | PAGE_WRITING));
@@ -94,7 +94,7 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
     for (uint32_t i = d->low_first; i != NONE; i = a->entries[i].next) {
         (*low)++;
     }
-    for (uint32_t i = d->dirty_first; i != NONE; i = a->pages[i].dirty_next) {
+    for (uint32_t i = d->dirty_first; i != NONE; i = a->pages[i].next) {
         const Page *p = &a->pages[i];
 
         (*listed)++;
@@ -154,9 +154,11 @@ static bool check_buffers(const Array *a, uint64_t *low, char *why)
 
         owners[p->buffer]++;
         if (p->io) {
-            owners[p->io->buffer] += p->io->buffer != p->buffer;
-            *low += p->io->low;
-            good &= p->io->page == i;
+            const ArrayIo *io = page_io(a, p);
+
+            owners[io->buffer] += io->buffer != p->buffer;
+            *low += io->low;
+            good &= io->page == i;
         }
     }
     for (uint32_t i = 0; good && i < a->n_spares; i++) {
@@ -177,7 +179,7 @@ static uint64_t owed_to(const Array *a, uint64_t epoch)
         const Page *p = &a->pages[i];
 
         owed += a->flags[i] & PAGE_DIRTY && p->epoch == epoch;
-        owed += p->io && p->io->epoch == epoch;
+        owed += p->io && page_io(a, p)->epoch == epoch;
     }
     return owed;
 }

@@ -23,7 +23,7 @@ void array_discard_submit(Array *a, ArrayRequest *request)
 
 static void forget(Array *a, uint32_t page)
 {
-    uint32_t set = a->pages[page].set;
+    uint32_t set = set_of_page(a, page);
 
     if (!(a->flags[page] & (PAGE_READING | PAGE_HIGH | PAGE_WRITING))) {
         array_page_forget(a, page);

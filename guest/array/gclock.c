@@ -32,7 +32,7 @@ static inline uint32_t distance(const Array *a, uint32_t hand, uint32_t page)
 
 uint32_t array_distance(const Array *a, uint32_t page)
 {
-    return distance(a, a->sets[a->pages[page].set].hand, page);
+    return distance(a, a->sets[set_of_page(a, page)].hand, page);
 }
 
 void array_distances(const Array *a, uint32_t set, uint32_t *far)
@@ -46,7 +46,7 @@ void array_distances(const Array *a, uint32_t set, uint32_t *far)
 
 uint32_t array_flush_score(const Array *a, uint32_t page)
 {
-    uint32_t set = a->pages[page].set, first = set_first(a, set);
+    uint32_t set = set_of_page(a, page), first = set_first(a, set);
     uint32_t hand = a->sets[set].hand, score = 0;
     uint32_t mine = distance(a, hand, page);
 

@@ -31,15 +31,15 @@ enum {
     PAGE_ASKED = 64,  /* a flush request for it is queued: Page.flush */
 };
 
+/* Half a line of a processor's cache: where much is cached, few are in that. */
 typedef struct {
     uint64_t epoch;     /* of its oldest data not written; while DIRTY */
-    ArrayIo *io;        /* while WRITING */
     uint32_t buffer;    /* where its contents are */
-    uint32_t set;
-    uint32_t drive;
-    uint32_t next;      /* in the high-priority queue */
-    uint32_t dirty_prev, dirty_next; /* while listed: page_listed() */
+    uint32_t next;      /* in the high-priority queue; while listed, there */
+    uint32_t prev;      /* while listed: page_listed() */
     uint32_t flush;     /* its flush request, or NONE */
+    uint16_t drive;
+    uint16_t io;        /* while WRITING: one more than its slot; else 0 */
     uint8_t tries;      /* failed attempts to write it, in a row */
 } Page;
 
@@ -153,6 +153,23 @@ static inline uint32_t set_first(const Array *a, uint32_t set)
     return set * (uint32_t)a->config.set_pages;
 }
 
+static inline uint32_t set_of_page(const Array *a, uint32_t page)
+{
+    return page / (uint32_t)a->config.set_pages;
+}
+
+/* What is looked at first of a set, on its way from memory meanwhile. */
+static inline void set_fetch(const Array *a, uint32_t set)
+{
+    uint32_t first = set_first(a, set);
+
+    __builtin_prefetch(&a->numbers[first]);
+    __builtin_prefetch(&a->numbers[first + a->config.set_pages - 1]);
+    __builtin_prefetch(&a->flags[first]);
+    __builtin_prefetch(&a->hits[first]);
+    __builtin_prefetch(&a->sets[set]);
+}
+
 void array_hit(Array *a, uint32_t page);
 /* Section 3.3.1; unique in a set, small when the page goes soon. */
 uint32_t array_distance(const Array *a, uint32_t page);
@@ -188,6 +205,12 @@ static inline bool page_listed(const Array *a, uint32_t page)
 {
     return (a->flags[page] & (PAGE_DIRTY | PAGE_HIGH | PAGE_WRITING)) ==
            PAGE_DIRTY;
+}
+
+/* The write of the page that is under way, or NULL. */
+static inline ArrayIo *page_io(const Array *a, const Page *p)
+{
+    return p->io ? &a->drives[p->drive].ios[p->io - 1] : NULL;
 }
 
 /* Before its contents change: a write under way keeps the old ones. */

@@ -101,6 +101,36 @@ static void issue_high(Array *a, uint32_t drive)
     }
 }
 
+/*
+ * The queue is long, and what it leads to was last looked at long ago: have it
+ * fetched, each part when the part before it is there.
+ */
+static void low_fetch(const Array *a, const Drive *d)
+{
+    uint32_t first = d->low_first, second, third, page;
+    const Page *p;
+
+    if (first == NONE) {
+        return;
+    }
+    p = &a->pages[a->entries[first].page];
+    if (page_listed(a, a->entries[first].page)) {
+        __builtin_prefetch(&a->pages[p->next == NONE ? 0 : p->next]);
+        __builtin_prefetch(&a->pages[p->prev == NONE ? 0 : p->prev]);
+    }
+    second = a->entries[first].next;
+    if (second == NONE) {
+        return;
+    }
+    page = a->entries[second].page;
+    __builtin_prefetch(&a->pages[page]);
+    set_fetch(a, set_of_page(a, page));
+    third = a->entries[second].next;
+    if (third != NONE) {
+        __builtin_prefetch(&a->entries[third]);
+    }
+}
+
 static void issue_low(Array *a, uint32_t drive)
 {
     Drive *d = &a->drives[drive];
@@ -109,6 +139,7 @@ static void issue_low(Array *a, uint32_t drive)
     uint64_t *stale = array_flush_stale(a, entry);
 
     d->low_first = a->entries[entry].next;
+    low_fetch(a, d);
     if (a->pages[page].flush == entry) {
         a->pages[page].flush = NONE;
         a->flags[page] &= ~PAGE_ASKED;

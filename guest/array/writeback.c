@@ -21,14 +21,14 @@ static void list_add(Array *a, uint32_t page)
 
     /* Nearly always at the end; not when a write failed. */
     while (before != NONE && a->pages[before].epoch > p->epoch) {
-        before = a->pages[before].dirty_prev;
+        before = a->pages[before].prev;
     }
-    p->dirty_prev = before;
-    p->dirty_next = before == NONE ? d->dirty_first :
-                                     a->pages[before].dirty_next;
-    *(before == NONE ? &d->dirty_first : &a->pages[before].dirty_next) = page;
-    *(p->dirty_next == NONE ? &d->dirty_last :
-                              &a->pages[p->dirty_next].dirty_prev) = page;
+    p->prev = before;
+    p->next = before == NONE ? d->dirty_first :
+                                     a->pages[before].next;
+    *(before == NONE ? &d->dirty_first : &a->pages[before].next) = page;
+    *(p->next == NONE ? &d->dirty_last :
+                              &a->pages[p->next].prev) = page;
 }
 
 static void list_remove(Array *a, uint32_t page)
@@ -36,12 +36,12 @@ static void list_remove(Array *a, uint32_t page)
     Page *p = &a->pages[page];
     Drive *d = &a->drives[p->drive];
 
-    *(p->dirty_prev == NONE ? &d->dirty_first :
-                              &a->pages[p->dirty_prev].dirty_next) =
-        p->dirty_next;
-    *(p->dirty_next == NONE ? &d->dirty_last :
-                              &a->pages[p->dirty_next].dirty_prev) =
-        p->dirty_prev;
+    *(p->prev == NONE ? &d->dirty_first :
+                              &a->pages[p->prev].next) =
+        p->next;
+    *(p->next == NONE ? &d->dirty_last :
+                              &a->pages[p->next].prev) =
+        p->prev;
 }
 
 /* ---- Marks ------------------------------------------------------------- */
@@ -61,7 +61,7 @@ void array_page_unshare(Array *a, uint32_t page, bool whole)
     Page *p = &a->pages[page];
     uint32_t buffer;
 
-    if (!p->io || p->io->buffer != p->buffer) {
+    if (!p->io || page_io(a, p)->buffer != p->buffer) {
         return;
     }
     /* There is a spare for each I/O that can be under way. */
@@ -84,19 +84,19 @@ void array_page_dirtied(Array *a, uint32_t page)
         p->tries = 0;
     }
     mark(a, p->buffer, a->numbers[page] + 1);
-    if (p->io && p->io->buffer != p->buffer) {
-        mark(a, p->io->buffer, 0); /* what is under way is older */
+    if (a->config.marks && p->io && page_io(a, p)->buffer != p->buffer) {
+        mark(a, page_io(a, p)->buffer, 0); /* what is under way is older */
     }
     if (!(a->flags[page] & PAGE_DIRTY)) {
         a->flags[page] |= PAGE_DIRTY;
         p->epoch = a->epoch;
         a->open++;
         if (!(a->flags[page] & PAGE_WRITING)) {
-            a->sets[p->set].unclean++;
+            a->sets[set_of_page(a, page)].unclean++;
             list_add(a, page);
         }
     }
-    array_flusher_consider(a, p->set);
+    array_flusher_consider(a, set_of_page(a, page));
 }
 
 void array_page_forget(Array *a, uint32_t page)
@@ -106,7 +106,7 @@ void array_page_forget(Array *a, uint32_t page)
     if (a->flags[page] & PAGE_DIRTY) {
         list_remove(a, page);
         array_epoch_paid(a, p->epoch);
-        a->sets[p->set].unclean--;
+        a->sets[set_of_page(a, page)].unclean--;
     }
     mark(a, p->buffer, 0);
     p->flush = NONE; /* where a request is still queued, it is stale now */
@@ -134,7 +134,7 @@ void array_page_writing(Array *a, uint32_t page, ArrayIo *io)
     a->flags[page] &= ~(PAGE_DIRTY | PAGE_HIGH | PAGE_ASKED);
     a->flags[page] |= PAGE_WRITING;
     p->flush = NONE; /* where a request is still queued, it is stale now */
-    p->io = io;
+    p->io = io->slot + 1;
     io->epoch = p->epoch;
     io->buffer = p->buffer;
 }
@@ -170,7 +170,7 @@ void array_write_done(Array *a, ArrayIo *io, int error)
     uint32_t page = io->page;
     Page *p = &a->pages[page];
 
-    p->io = NULL;
+    p->io = 0;
     a->flags[page] &= ~PAGE_WRITING;
     if (io->buffer != p->buffer) {
         a->spares[a->n_spares++] = io->buffer;
@@ -187,14 +187,14 @@ void array_write_done(Array *a, ArrayIo *io, int error)
         array_epoch_paid(a, io->epoch);
         if (a->flags[page] & PAGE_DIRTY) {
             list_add(a, page);
-            array_flusher_consider(a, p->set);
+            array_flusher_consider(a, set_of_page(a, page));
         } else {
-            a->sets[p->set].unclean--;
+            a->sets[set_of_page(a, page)].unclean--;
             mark(a, p->buffer, 0);
         }
     }
     if (io->low) {
         array_flusher_ended(a);
     }
-    array_set_run(a, p->set);
+    array_set_run(a, set_of_page(a, page));
 }

@@ -158,7 +158,8 @@ BREAKS = [
           "a->stats.write_errors++;\n        write_failed(a, page, io->epoch);",
           "a->stats.write_errors++;\n        array_epoch_paid(a, io->epoch);\n"
           "        (void)write_failed;\n"
-          "        if (!(a->flags[page] & PAGE_DIRTY)) {\n            a->sets[p->set].unclean--;\n"
+          "        if (!(a->flags[page] & PAGE_DIRTY)) {\n"
+          "            a->sets[set_of_page(a, page)].unclean--;\n"
           "        } else {\n            list_add(a, page);\n        }",
           "barrier:/array/errors/reported"),
     Break("a failed page is not evicted", "gclock.c",

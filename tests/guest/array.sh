@@ -3,48 +3,13 @@
 # collect; 3 to 5 take file systems.
 
 . /scarp/ktap.sh
+. /scarp/array_server.sh
 
-small="$SCARP_DEV0 $SCARP_DEV1 $SCARP_DEV2"
 large="$SCARP_DEV3 $SCARP_DEV4 $SCARP_DEV5"
-for module in /scarp/modules/ublk_drv/*.ko; do
-    insmod "$module"
-done
-
-start() { # OPTIONS… DRIVES…: a server, and $device
-    rm -f /tmp/ready
-    /scarp/array-ublk "$@" >/tmp/ready 2>/tmp/errors &
-    server=$!
-    while [ ! -s /tmp/ready ]; do
-        if ! kill -0 $server 2>/dev/null; then
-            cat /tmp/errors
-            return 1
-        fi
-        usleep 10000
-    done
-    read -r device </tmp/ready
-    [ -b "$device" ]
-}
-
-stop() { # 0 when all that was written is on the drives
-    kill -TERM $server && wait $server && [ ! -e "$device" ]
-}
-
-killed() {
-    kill -KILL $server
-    wait $server
-    [ -b "$device" ]
-}
-
-# A stripe that divides what each of them has.
-format() { # KEYS DRIVES…
-    keys=$1
-    shift
-    /scarp/array-format --force --keys=stripe_bytes=4096"$keys" "$@"
-}
 
 verify() { # OPTIONS…: of fio
     fio --name=v --filename=$device --direct=1 --ioengine=io_uring --iodepth=32 --bs=4k \
-        --rw=randwrite --verify=crc32c --verify_fatal=1 "$@"
+        --rw=randwrite --verify=crc32c --verify_header_seed=1 --verify_fatal=1 "$@"
 }
 
 refused() { # LINE COMMAND…: it fails, and says this in one line
@@ -65,6 +30,38 @@ labels() {
         refused "slot: no such key" /scarp/array-ublk --keys=slot=1 $small
 }
 
+heads() { # DRIVES…: of the labels, and of the first data
+    for drive in "$@"; do
+        dd if=$drive bs=64k count=32 iflag=direct 2>/dev/null | md5sum
+    done
+}
+
+# Each in one line that names what is wrong, and not a byte is written: neither a label nor data.
+bad_sets() {
+    set -- $small
+    free=${large#* } # drives without a label
+    before=$(heads $small $large)
+    mkfs.ext4 -q -F ${large%% *} && mount -t ext4 ${large%% *} /mnt || return 1
+    mounted=$(heads ${large%% *})
+    refused "0 drives: must be from 1 to" /scarp/array-format &&
+        refused "0 drives: must be from 1 to" /scarp/array-ublk &&
+        refused "they must be equal" /scarp/array-format --force $1 ${free%% *} &&
+        refused "stripe_bytes=12288: must divide" \
+            /scarp/array-format --force --keys=stripe_bytes=12288 $free &&
+        refused "is in use" /scarp/array-format --force ${large%% *} $free &&
+        refused "is in use" /scarp/array-format --force $1 $1 &&
+        refused "2 drives given, but the array has 3" /scarp/array-ublk $1 $2 &&
+        refused "has no label of an array" /scarp/array-ublk $1 $2 ${free%% *} &&
+        [ "$(heads ${large%% *})" = "$mounted" ] && umount /mnt || return 1
+    # One that belongs to another array, which is in use, and then is not.
+    format "" $free && start $free || return 1
+    others=$(heads $free)
+    refused "is in use" /scarp/array-format --force $free &&
+        refused "is in use" /scarp/array-ublk $1 $2 ${free%% *} && stop &&
+        refused "belongs to another array" /scarp/array-ublk $1 $2 ${free%% *} &&
+        [ "$(heads $free)" = "$others" ] && [ "$(heads $small)" = "$(echo "$before" | head -n 3)" ]
+}
+
 begins_and_ends() {
     start $small || return 1
     all=0
@@ -75,13 +72,15 @@ begins_and_ends() {
         [ "$(cat /sys/block/${device#/dev/}/queue/write_cache)" = "write back" ] && stop
 }
 
-# Each overwrite has a seed of its own: data of an earlier one are wrong.
-in_collections() { # KEYS
+# Each overwrite has a seed of its own: data of an earlier one are wrong, as fio's headers say.
+in_collections() { # KEYS SEEDS…
     start --keys=cache_bytes=3145728"$1" $small || return 1
-    for seed in 1 2 3; do
+    shift
+    for seed in "$@"; do
+        before=$(stat_of gc_runs $SCARP_CTRL1)
         verify --randseed=$seed --fsync=2000 || return 1
     done
-    stop && [ "$(stat_of gc_runs $SCARP_CTRL1)" -gt 0 ]
+    stop && [ "$(stat_of gc_runs $SCARP_CTRL1)" -gt "$before" ]
 }
 
 of_all_sizes() {
@@ -148,20 +147,29 @@ file_system() { # NAME MKFS FSCK
         (cd /mnt && sha256sum -c /tmp/sums) && umount /mnt && stop
 }
 
-# Errors, not a hang; and the server says that not all could be kept.
+# Errors, not a hang: who writes, who reads and who flushes; and the server says that not all could
+# be kept.
 a_drive_that_goes() {
-    start $small || return 1
-    verify --do_verify=0 --size=16m --end_fsync=1 || return 1
+    # A cache that pages of one drive fill: what cannot be written stays, and leaves no room.
+    start --keys=cache_bytes=3145728 $small || return 1
     controller=${SCARP_CTRL1#/dev/}
+    # In the middle of writes that reach the drives.
+    verify --do_verify=0 --time_based --runtime=3600 --fsync=2000 >/tmp/load 2>&1 &
+    load=$!
+    usleep 300000
     echo 1 >/sys/class/nvme/$controller/device/remove
-    ! verify --size=16m --end_fsync=1 && ! stop && grep -q "not all that was written" /tmp/errors
+    ! wait $load && grep -qi "input/output error" /tmp/load &&
+        ! dd if=$device of=/dev/null bs=64k count=64 iflag=direct &&
+        ! dd if=/dev/zero of=$device bs=64k count=64 conv=fsync &&
+        ! stop && grep -q "not all that was written" /tmp/errors
 }
 
 check "labels: refused without, and where one is" labels
 format "" $small
+check "bad sets of drives: one line each, nothing written" bad_sets
 check "a device of all the drives' data comes and goes" begins_and_ends
-check "fio verify, three overwrites under GC" in_collections
-check "the same without the flusher" in_collections ,flusher=0
+check "fio verify, two overwrites, the second under GC" in_collections "" 1 2
+check "the same without the flusher, one overwrite" in_collections ,flusher=0 3
 check "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
 check "killed after a flush, recovered: all is there" killed_after_a_flush
 check "killed five times under load, the cache in a file" killed_under_load

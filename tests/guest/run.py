@@ -40,7 +40,7 @@ from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
-from scarplib.guest.programs import ensure_programs  # noqa: E402
+from scarplib.guest.programs import ensure_programs, ensure_test_program  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
@@ -154,17 +154,18 @@ def suite(scheme: str) -> Outcome:
     return good and "not ok" not in text, text
 
 
-def array() -> Outcome:
-    """The SSD array as a block device of the guest's."""
-    image = ensure_image(tests=True)
-    # 20 MiB each: three overwrites of all, with verification, are quick and collect.
-    tiny = f"{SMALL},geometry.pages_per_block=32"
-    small = [vm.FlashDrive(description=DEVICE, overrides=tiny, seed=n) for n in (1, 2, 3)]
+# 20 MiB each: overwrites of all, with verification, are quick and collect.
+TINY = f"{SMALL},geometry.pages_per_block=32"
+
+
+def _array(name: str, task: str, more: dict[str, Path], large: int) -> Outcome:
+    """The SSD array as a block device of the guest's, on three small drives and some large ones."""
+    small = [vm.FlashDrive(description=DEVICE, overrides=TINY, seed=n) for n in (1, 2, 3)]
     result = _run(
-        "array",
-        "sh /scarp/array.sh\n",
-        drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=n) for n in (4, 5, 6))],
-        files={**ensure_programs(image), **ensure_modules("ublk_drv")},
+        name,
+        task,
+        drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=4 + n) for n in range(large))],
+        files={**ensure_programs(ensure_image(tests=True)), **ensure_modules("ublk_drv"), **more},
         memory_mib=512,
         cpu_limit=900,
     )
@@ -172,6 +173,24 @@ def array() -> Outcome:
         return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
     text = (result.results / "ktap").read_text()
     return "not ok" not in text, text
+
+
+def array() -> Outcome:
+    return _array("array", "sh /scarp/array.sh\n", {}, large=3)
+
+
+def _number(name: str, usual: str) -> str:
+    text = os.environ.get(name, usual)
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise UserError(f"{name}={text}: must be a whole number from 1 to 100000")
+    return text
+
+
+def array_kills() -> Outcome:
+    kills, seed = _number("SCARP_KILLS", "10"), _number("SCARP_SEED", "1")
+    task = f"export SCARP_KILLS={kills} SCARP_SEED={seed}\nsh /scarp/array_kills.sh\n"
+    versions = ensure_test_program(ROOT / "tests" / "array" / "versions.c")
+    return _array("array-kills", task, versions, large=0)
 
 
 def _passed(ktap: str) -> set[str]:
@@ -534,14 +553,16 @@ def interrupted_compare() -> Outcome:
     return good, notes + "".join(f"# {line}\n" for line in said.splitlines()[-12:])
 
 
-# Many guests' worth of work: only where it is named (`make test-array-guest`).
 ARRAY = "the SSD array as a block device: verify under GC, kills, file systems"
+# As long as is asked for: only where it is named (`make test-array-kills`).
+KILLS = "the SSD array's server killed at random moments"
 
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
     ("every mapping through ten overwrites", every_mapping),
     (ARRAY, array),
+    (KILLS, array_kills),
     (BROKEN, broken_mapping),
     ("without icount: a thread's engine, verification, resets", realtime),
     (
@@ -630,7 +651,7 @@ def main() -> int:
     tests = [
         (name, test)
         for name, test in TESTS
-        if any(x in name for x in arguments.only) or (not arguments.only and name != ARRAY)
+        if any(x in name for x in arguments.only) or (not arguments.only and name != KILLS)
     ]
     if not tests:
         parser.error(f"no test's name contains {' or '.join(arguments.only)}")

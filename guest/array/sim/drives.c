@@ -12,6 +12,8 @@ struct SimDrives {
     /* Have completed commands, or might: a stack, each drive once. */
     uint32_t touched[ARRAY_MAX_DRIVES], n_touched;
     bool is_touched[ARRAY_MAX_DRIVES];
+    uint32_t first; /* of those whose event is the next one, as last looked */
+    bool alone;     /* no other has one at that time */
     SimDriveDone *done;
     void *opaque;
 };
@@ -145,8 +147,10 @@ void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
     touch(drives, index);
 }
 
-void sim_drives_reap(SimDrives *drives)
+bool sim_drives_reap(SimDrives *drives)
 {
+    bool any = false;
+
     while (drives->n_touched) {
         uint32_t index = drives->touched[--drives->n_touched];
         ScarpDrive *drive = drives->drive[index];
@@ -155,30 +159,62 @@ void sim_drives_reap(SimDrives *drives)
         drives->is_touched[index] = false;
         while ((cmd = scarp_reap(drive))) {
             drives->done(drives->opaque, cmd);
+            any = true;
         }
         drives->next_ns[index] = scarp_next_event_ns(drive);
     }
+    return any;
 }
 
-int64_t sim_drives_next_ns(const SimDrives *drives)
+/* It is looked for at every event: one pass finds who it is, too. */
+int64_t sim_drives_next_ns(SimDrives *drives)
 {
-    int64_t next = SCARP_TIME_NEVER;
+    const int64_t *next_ns = drives->next_ns;
+    int64_t next = next_ns[0];
 
-    for (uint32_t i = 0; i < drives->n; i++) {
-        next = MIN(next, drives->next_ns[i]);
+    drives->first = 0;
+    drives->alone = true;
+    for (uint32_t i = 1; i < drives->n; i++) {
+        if (next_ns[i] < next) {
+            next = next_ns[i];
+            drives->first = i;
+            drives->alone = true;
+        } else if (next_ns[i] == next) {
+            drives->alone = false;
+        }
     }
     return next;
 }
 
 void sim_drives_run(SimDrives *drives, int64_t now_ns)
 {
-    for (uint32_t i = 0; i < drives->n; i++) {
+    for (uint32_t i = drives->first; i < drives->n; i++) {
         if (drives->next_ns[i] <= now_ns) {
-            scarp_run(drives->drive[i], now_ns);
+            ScarpDrive *drive = drives->drive[i];
+
+            scarp_run(drive, now_ns);
             touch(drives, i);
-            sim_drives_reap(drives);
+            /* Nothing ended, so nothing follows on another drive either. */
+            if (!sim_drives_reap(drives) && drives->alone) {
+                return;
+            }
         }
     }
+}
+
+void sim_drives_hold(SimDrives *drives, uint32_t index, int64_t until_ns,
+                     int64_t now_ns)
+{
+    scarp_run(drives->drive[index], now_ns);
+    scarp_hold_collections(drives->drive[index], until_ns);
+    touch(drives, index);
+}
+
+void sim_drives_collect(SimDrives *drives, uint32_t index,
+                        uint32_t free_blocks, int64_t now_ns)
+{
+    sim_drives_hold(drives, index, now_ns, now_ns);
+    scarp_collect_now(drives->drive[index], free_blocks);
 }
 
 bool sim_drives_end(SimDrives *drives, GError **error)

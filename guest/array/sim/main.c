@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 const char *const sim_mode_names[SIM_MODES] = {
-    "independent", "striped", "cached", "flusher",
+    "independent", "striped", "cached", "flusher", "coordinated",
 };
 
 static char *description, *scheme, *params, *keys, *mode, *workload, *json,
@@ -20,7 +20,8 @@ static char **overrides;
 static int64_t seed = 1, drives = 6, threads, depth = 32, drive_slots = 128,
                host_ns = 2000, read_permille, request_bytes = 4096,
                fill_permille = 800, warmup = -1, requests = 100000,
-               barrier_every;
+               barrier_every, turn_us = 500000, turn_drives = 1,
+               turn_free_blocks = 4;
 static gboolean fresh, list;
 
 static const GOptionEntry entries[] = {
@@ -35,7 +36,8 @@ static const GOptionEntry entries[] = {
     { "keys", 'k', 0, G_OPTION_ARG_STRING, &keys,
       "of the array; --list shows them", "KEY=VALUE,..." },
     { "mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
-      "independent, striped, cached or flusher (flusher)", "NAME" },
+      "independent, striped, cached, flusher or coordinated (flusher)",
+      "NAME" },
     { "drives", 'n', 0, G_OPTION_ARG_INT64, &drives, "(6)", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT64, &threads,
       "of the application (0: one a drive)", "N" },
@@ -63,6 +65,12 @@ static const GOptionEntry entries[] = {
       "that count (100000)", "N" },
     { "barrier-every", 0, 0, G_OPTION_ARG_INT64, &barrier_every,
       "requests of a thread, which then flushes and waits (0: never)", "N" },
+    { "turn-us", 0, 0, G_OPTION_ARG_INT64, &turn_us,
+      "coordinated: length of a turn (500000)", "N" },
+    { "turn-drives", 0, 0, G_OPTION_ARG_INT64, &turn_drives,
+      "coordinated: drives that collect at a time (1)", "N" },
+    { "turn-free-blocks", 0, 0, G_OPTION_ARG_INT64, &turn_free_blocks,
+      "coordinated: of each plane, what they collect up to (4)", "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "of everything (1)", "N" },
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json,
       "where the results go (standard output)", "FILE" },
@@ -82,6 +90,9 @@ static const OptionRange ranges[] = {
     { "warmup", &warmup, -1, G_MAXINT32 },
     { "requests", &requests, 1, G_MAXINT32 },
     { "barrier-every", &barrier_every, 0, G_MAXINT32 },
+    { "turn-us", &turn_us, 10, 1000000000 },
+    { "turn-drives", &turn_drives, 1, ARRAY_MAX_DRIVES },
+    { "turn-free-blocks", &turn_free_blocks, 1, 65536 },
     { "seed", &seed, 0, G_MAXINT32 },
 };
 
@@ -109,16 +120,22 @@ static bool options(SimOptions *o, GError **error)
                     threads, drives);
         return false;
     }
+    if (chosen_mode == SIM_COORDINATED && turn_drives > drives) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--turn-drives=%" G_GINT64_FORMAT ": must be at most "
+                    "--drives=%" G_GINT64_FORMAT, turn_drives, drives);
+        return false;
+    }
     if (barrier_every && chosen_mode < SIM_CACHED) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "--barrier-every: needs --mode=cached or flusher");
+                    "--barrier-every: needs --mode=cached, flusher or coordinated");
         return false;
     }
     if (request_bytes % 512 && chosen_mode < SIM_CACHED) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "--request-bytes=%" G_GINT64_FORMAT ": drives take "
-                    "multiples of 512; other sizes need --mode=cached or "
-                    "flusher", request_bytes);
+                    "multiples of 512; other sizes need --mode=cached, "
+                    "flusher or coordinated", request_bytes);
         return false;
     }
     *o = (SimOptions) {
@@ -131,6 +148,8 @@ static bool options(SimOptions *o, GError **error)
         .fresh = fresh, .images = images,
         .warmup = warmup < 0 ? UINT64_MAX : (uint64_t)warmup,
         .requests = requests, .barrier_every = barrier_every,
+        .turn_ns = turn_us * 1000, .turn_drives = turn_drives,
+        .turn_free_blocks = turn_free_blocks,
     };
     return true;
 }

@@ -23,7 +23,6 @@ typedef struct {
 
 typedef struct {
     GQueue idle;     /* clients that may submit */
-    int64_t next_ns; /* when it submits the first of them */
     int64_t busy_ns; /* until then it has worked */
     SimRandom random;
     uint64_t since;       /* requests since its last barrier */
@@ -37,6 +36,7 @@ typedef struct {
     SimResult *result;
     SimDrives *drives;
     Array *array;
+    SimTurns *turns; /* or NULL */
     ArrayConfig config;
     ScarpCmd *cmds;  /* [drives][slots], with an array */
     GQueue *queues;  /* [drives] of clients, without one */
@@ -44,6 +44,9 @@ typedef struct {
     Thread *threads;
     Client *clients;
     uint32_t n_threads;
+    int64_t *next_ns;  /* [n_threads]: when it submits; see thread_at() */
+    uint32_t first;    /* the first of the next ones */
+    bool first_known;
     uint64_t pages;  /* addressed: of the array, or of each drive */
     uint64_t submitted, completed, warmup;
     ArrayRequest last; /* the barrier at the end */
@@ -53,12 +56,24 @@ typedef struct {
     bool stopping;    /* what is measured has ended */
 } Sim;
 
+static void thread_at(Sim *sim, const Thread *thread, int64_t ns)
+{
+    sim->next_ns[thread - sim->threads] = ns;
+    sim->first_known = false;
+}
+
+static void thread_soon(Sim *sim, const Thread *thread)
+{
+    thread_at(sim, thread, MAX(sim->now_ns, thread->busy_ns) +
+                           sim->o->host_ns);
+}
+
 static void client_idle(Sim *sim, Client *client)
 {
     Thread *thread = &sim->threads[client->thread];
 
     if (!thread->idle.length && !thread->waits) {
-        thread->next_ns = MAX(sim->now_ns, thread->busy_ns) + sim->o->host_ns;
+        thread_soon(sim, thread);
     }
     g_queue_push_tail_link(&thread->idle, &client->link);
 }
@@ -146,7 +161,7 @@ static void thread_goes_on(Sim *sim, Thread *thread)
 
     thread->waits = false;
     if (thread->idle.length) {
-        thread->next_ns = MAX(sim->now_ns, thread->busy_ns) + sim->o->host_ns;
+        thread_soon(sim, thread);
     }
     if (thread->barrier_ns >= sim->begin_ns && sim->completed >= sim->warmup &&
         !sim->stopping) {
@@ -182,7 +197,7 @@ static void thread_barrier(Sim *sim, Thread *thread)
 {
     thread->since = 0;
     thread->waits = true;
-    thread->next_ns = SCARP_TIME_NEVER;
+    thread_at(sim, thread, SCARP_TIME_NEVER);
     thread->barrier_ns = sim->now_ns;
     thread->barrier = (ArrayRequest) {
         .op = ARRAY_OP_FLUSH, .opaque = thread,
@@ -256,8 +271,8 @@ static void thread_submit(Sim *sim, Thread *thread)
     bool read = sim_below(&thread->random, 1000) < o->read_permille;
 
     thread->busy_ns = sim->now_ns;
-    thread->next_ns = thread->idle.length ? sim->now_ns + o->host_ns :
-                                            SCARP_TIME_NEVER;
+    thread_at(sim, thread, thread->idle.length ? sim->now_ns + o->host_ns :
+                                                 SCARP_TIME_NEVER);
     client->begin_ns = sim->now_ns;
     client->measured = sim->completed >= sim->warmup;
     client->request = (ArrayRequest) {
@@ -277,29 +292,50 @@ static void thread_submit(Sim *sim, Thread *thread)
     }
 }
 
-static int64_t threads_next_ns(const Sim *sim)
+/* Looked for when one of them has changed: drives have many more events. */
+static int64_t threads_next_ns(Sim *sim)
 {
-    int64_t next = SCARP_TIME_NEVER;
-
-    for (uint32_t i = 0; !sim->stopping && i < sim->n_threads; i++) {
-        next = MIN(next, sim->threads[i].next_ns);
+    if (sim->stopping) {
+        return SCARP_TIME_NEVER;
     }
-    return next;
+    if (!sim->first_known) {
+        sim->first = 0;
+        for (uint32_t i = 1; i < sim->n_threads; i++) {
+            if (sim->next_ns[i] < sim->next_ns[sim->first]) {
+                sim->first = i;
+            }
+        }
+        sim->first_known = true;
+    }
+    return sim->next_ns[sim->first];
 }
 
-static void step(Sim *sim, int64_t drives_ns, int64_t threads_ns)
+static int64_t turns_next_ns(const Sim *sim)
 {
-    sim->now_ns = MIN(drives_ns, threads_ns);
-    if (drives_ns <= threads_ns) {
-        sim_drives_run(sim->drives, sim->now_ns);
-        return;
+    return sim->turns ? sim_turns_next_ns(sim->turns) : SCARP_TIME_NEVER;
+}
+
+static void take_turns(Sim *sim)
+{
+    if (sim->stopping) {
+        sim_turns_end(sim->turns, sim->now_ns);
+    } else {
+        sim_turns_run(sim->turns, sim->now_ns);
     }
-    for (uint32_t i = 0; i < sim->n_threads; i++) {
-        if (sim->threads[i].next_ns == sim->now_ns) {
-            thread_submit(sim, &sim->threads[i]);
-            sim_drives_reap(sim->drives);
-            return;
-        }
+    sim_drives_reap(sim->drives);
+}
+
+static void step(Sim *sim, int64_t drives_ns, int64_t turns_ns,
+                 int64_t threads_ns)
+{
+    sim->now_ns = MIN(MIN(drives_ns, turns_ns), threads_ns);
+    if (drives_ns == sim->now_ns) {
+        sim_drives_run(sim->drives, sim->now_ns);
+    } else if (turns_ns == sim->now_ns) {
+        take_turns(sim);
+    } else {
+        thread_submit(sim, &sim->threads[sim->first]);
+        sim_drives_reap(sim->drives);
     }
 }
 
@@ -329,7 +365,7 @@ static bool setup(Sim *sim, GError **error)
     }
     sim->config.n_drives = o->drives;
     sim->config.drive_bytes = sizes;
-    sim->config.flusher = o->mode == SIM_FLUSHER;
+    sim->config.flusher = o->mode >= SIM_FLUSHER;
     if (!array_config_check(&sim->config, why)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "--keys: %s", why);
         return false;
@@ -341,7 +377,10 @@ static bool setup(Sim *sim, GError **error)
         return false;
     }
     sim->pages = bytes / sim->config.page_bytes * o->fill_permille / 1000;
-    if (o->mode == SIM_CACHED || o->mode == SIM_FLUSHER) {
+    if (o->mode == SIM_COORDINATED) {
+        sim->turns = sim_turns_new(o, sim->drives);
+    }
+    if (o->mode >= SIM_CACHED) {
         sim->array = array_new(&sim->config, &ops, sim, why);
         if (!sim->array) {
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "%s", why);
@@ -373,6 +412,7 @@ static void start(Sim *sim)
 
     sim->n_threads = o->threads ? o->threads : o->drives;
     sim->threads = g_new0(Thread, sim->n_threads);
+    sim->next_ns = g_new0(int64_t, sim->n_threads);
     sim->clients = g_new0(Client, (size_t)sim->n_threads * o->depth);
     sim->queues = g_new0(GQueue, o->drives);
     sim->on_drive = g_new0(uint32_t, o->drives);
@@ -426,11 +466,13 @@ static gint by_value(gconstpointer a, gconstpointer b)
 static void clear(Sim *sim)
 {
     array_free(sim->array);
+    sim_turns_free(sim->turns);
     if (sim->drives) {
         sim_drives_free(sim->drives);
     }
     g_free(sim->cmds);
     g_free(sim->threads);
+    g_free(sim->next_ns);
     g_free(sim->clients);
     g_free(sim->queues);
     g_free(sim->on_drive);
@@ -441,12 +483,13 @@ static void drain(Sim *sim)
 {
     for (;;) {
         int64_t drives_ns = sim_drives_next_ns(sim->drives);
+        int64_t turns_ns = turns_next_ns(sim);
         int64_t threads_ns = threads_next_ns(sim);
 
-        if (MIN(drives_ns, threads_ns) == SCARP_TIME_NEVER) {
+        if (MIN(MIN(drives_ns, turns_ns), threads_ns) == SCARP_TIME_NEVER) {
             return;
         }
-        step(sim, drives_ns, threads_ns);
+        step(sim, drives_ns, turns_ns, threads_ns);
     }
 }
 

@@ -19,6 +19,7 @@ typedef enum {
     SIM_STRIPED,     /* striped over the drives, no cache */
     SIM_CACHED,      /* the array without its flusher */
     SIM_FLUSHER,     /* the array */
+    SIM_COORDINATED, /* … whose drives take turns in collecting */
     SIM_MODES
 } SimMode;
 
@@ -46,6 +47,9 @@ typedef struct {
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
     uint64_t requests;       /* measured */
     uint64_t barrier_every;  /* requests of a thread, which waits; 0: never */
+    int64_t turn_ns;         /* length of a turn */
+    uint32_t turn_drives;    /* drives that collect at a time */
+    uint32_t turn_free_blocks; /* of each plane, what they collect up to */
 } SimOptions;
 
 /* ---- workload.c -------------------------------------------------------- */
@@ -77,13 +81,31 @@ ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
 void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
                        int64_t now_ns);
 /* Time of the next event of any of them. */
-int64_t sim_drives_next_ns(const SimDrives *drives);
-/* Let what is due at now_ns happen, and what follows at that time. */
+int64_t sim_drives_next_ns(SimDrives *drives);
+/* Let what is due then happen: now_ns is what that has just returned. */
 void sim_drives_run(SimDrives *drives, int64_t now_ns);
-/* Commands that sim_drives_submit() brought to an end at once. */
-void sim_drives_reap(SimDrives *drives);
+/* Commands that sim_drives_submit() brought to an end at once; true: some. */
+bool sim_drives_reap(SimDrives *drives);
+/* From now on a drive begins no collection before until_ns, if it can. */
+void sim_drives_hold(SimDrives *drives, uint32_t index, int64_t until_ns,
+                     int64_t now_ns);
+/* It may, and begins one in each plane with fewer free blocks. */
+void sim_drives_collect(SimDrives *drives, uint32_t index,
+                        uint32_t free_blocks, int64_t now_ns);
 /* All at rest, laws checked; else *error. */
 bool sim_drives_end(SimDrives *drives, GError **error);
+
+/* ---- turns.c ----------------------------------------------------------- */
+
+typedef struct SimTurns SimTurns;
+
+SimTurns *sim_turns_new(const SimOptions *options, SimDrives *drives);
+void sim_turns_free(SimTurns *turns);
+/* When they must be looked at; then run() or end(), after the drives. */
+int64_t sim_turns_next_ns(const SimTurns *turns);
+void sim_turns_run(SimTurns *turns, int64_t now_ns);
+/* No drive is held any more. */
+void sim_turns_end(SimTurns *turns, int64_t now_ns);
 
 /* ---- run.c ------------------------------------------------------------- */
 

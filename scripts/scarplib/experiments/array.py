@@ -18,10 +18,12 @@ from scarplib.results.units import human_ns
 SCHEMA = "scarp-arrays-1"
 # What an array is compared with: its drives without it, and itself without its flusher.
 _MODES = "independent,striped,cached,flusher"
+_ALL_MODES = (*_MODES.split(","), "coordinated")
 _DRIVE = ARRAY / "sim" / "safs.ini"
 _NOTES = f"""
 This command adds to the program's options:
-  -m, --mode=A,B,...        several modes, a column each ({_MODES})
+  -m, --mode=A,B,...        several modes, a column each ({_MODES}; also
+                            coordinated)
   -j, --json=FILE           the results, too; - for the standard output, without the table
   -d, --description=FILE    may be left out ({_DRIVE.relative_to(ROOT)})
 """
@@ -40,8 +42,8 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
     options.modes = options.mode.split(",")
     for mode in options.modes:
         # Before the first one runs, which may take long.
-        if mode not in _MODES.split(","):
-            raise UserError(f"--mode={mode}: allowed: {_MODES.replace(',', ', ')}")
+        if mode not in _ALL_MODES:
+            raise UserError(f"--mode={mode}: allowed: {', '.join(_ALL_MODES)}")
         if options.modes.count(mode) > 1:
             raise UserError(f"--mode: '{mode}' is named twice")
     if options.json not in (None, "-"):

@@ -102,6 +102,28 @@ def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Pa
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
+def ensure_test_program(source: Path) -> dict[str, Path]:
+    """A test's own program of one file, for GuestRun.files; static."""
+    root, versions = ensure_sysroot(_PACKAGES, "gcc")
+    text = json.dumps([versions, tree_hash([source, Path(__file__)])])
+    digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+    folder = cache_dir() / f"guest-test-{source.stem}-{digest}"
+    with locked("guest-array"):
+        if not folder.is_dir():
+            fresh = folder.with_suffix(".new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            with tempfile.TemporaryDirectory() as work:
+                compiler = _compiler(root, Path(work))
+                flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
+                target = fresh / source.stem
+                _run(
+                    [str(compiler), *flags, "-o", str(target), str(source), "-lpthread"], fresh, {}
+                )
+            fresh.rename(folder)
+    return {source.stem: folder / source.stem}
+
+
 # ---- fio's headers -------------------------------------------------------------------------------
 
 

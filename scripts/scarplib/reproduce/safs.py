@@ -99,6 +99,18 @@ def _experiments(n: int) -> dict[str, list[Run]]:
     }
 
 
+def _turns(n: int) -> dict[int, list[Run]]:
+    """Beyond the paper, by share of reads: host-only; one drive's turn after another's; all's."""
+    return {
+        reads: [
+            Run(n, "flusher", ("--read-permille", str(reads))),
+            Run(n, "coordinated", ("--read-permille", str(reads))),
+            Run(n, "coordinated", ("--read-permille", str(reads), "--turn-drives", str(n))),
+        ]
+        for reads in READS
+    }
+
+
 @dataclass
 class Store:
     """Results by command, in a folder of the program that gave them."""
@@ -276,6 +288,34 @@ def _enough(t: Table, shares: list[float], wanted: float) -> float:
     return enough[0] if enough else math.inf
 
 
+def _quantile(t: Table, run: Run, name: str) -> str:
+    of = [t.store.get(run, seed)["read_latency"][name] for seed in t.seeds]
+    return f"{statistics.fmean(of) / 1e6:.0f}" if any(of) else "–"
+
+
+def _turns_page(t: Table) -> list[str]:
+    """The coordinated mode beside the paper's: rates, and the tails of reads."""
+    rows = []
+    for reads, runs in _turns(t.n).items():
+        base, *others = runs
+        tails = (
+            " / ".join(_quantile(t, run, name) for run in runs) for name in ("p99_ns", "p99_9_ns")
+        )
+        gains = [f"{t.mean(run):.0f} ({t.gain(run, base)})" for run in others]
+        rows.append((f"{reads / 10:.0f} %", f"{t.mean(base):.0f}", *gains, *tails))
+    head = ("reads", "host-only", "turns, one drive", "turns, all", "reads' p99, ms", "p99.9, ms")
+    return [
+        "## Beyond the paper: drives that take turns",
+        "",
+        TURNS,
+        "",
+        *table(head, rows),
+        "",
+        TURNS_NOTES,
+        "",
+    ]
+
+
 ROWS = {
     "5a": _row_5a,
     "5b": _row_5b,
@@ -320,6 +360,17 @@ NOTES = """- **5b**: the drives differ too little for a larger array to wait for
   % is counted of the most that the workload reaches, as the paper's text does."""
 
 
+TURNS = """The paper's answer is the host's alone: it hides collections that drives begin by need.
+`--mode coordinated` is the same array on drives that are told: for half a second one drive
+collects until each of its planes has four free blocks, and the others are asked to begin no
+collection; then the next drive has its turn. "All" gives every drive the turn at once. Uniform
+requests, as in 5e; the three p99 are host-only / one drive / all."""
+
+
+# Of one command each, as named.
+TURNS_NOTES = ""
+
+
 def _page(made: Table) -> str:
     judged = [verdict for *_, verdict in made.rows if verdict]
     held = sum(verdict == "holds" for verdict in judged)
@@ -334,6 +385,7 @@ def _page(made: Table) -> str:
         "",
         *table(("row", "what", "here", "holds when", ""), made.rows),
         "",
+        *_turns_page(made),
         "## What the rows do not say",
         "",
         NOTES,
@@ -352,7 +404,8 @@ def main(cores: int) -> int:
     seeds = list(range(1, SEEDS + 1))
     experiments = _experiments(DRIVES)
     # Each seed as a whole, so that an interrupted run has whole seeds.
-    todo = [(run, seed) for seed in seeds for runs in experiments.values() for run in runs]
+    groups = [*experiments.values(), *_turns(DRIVES).values()]
+    todo = [(run, seed) for seed in seeds for runs in groups for run in runs]
     with concurrent.futures.ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
         for done, _ in enumerate(pool.map(lambda point: store.make(*point), todo), 1):
             if done % 20 == 0:

@@ -1,0 +1,74 @@
+/*
+ * Drives take turns in collecting: for a while some of them collect ahead of
+ * need, and the others are asked not to.
+ *
+ * What a drive is asked, it cannot always do: one that is down to the last free
+ * block of a plane collects whoever's turn it is.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "sim.h"
+
+/* In a turn, a drive whose collections have ended is asked for others. */
+#define ASKS 10
+
+struct SimTurns {
+    const SimOptions *o;
+    SimDrives *drives;
+    int64_t next_ns;
+    uint64_t asks;  /* so far */
+    uint32_t first; /* of the drives whose turn it is */
+};
+
+SimTurns *sim_turns_new(const SimOptions *o, SimDrives *drives)
+{
+    SimTurns *turns = g_new0(SimTurns, 1);
+
+    turns->o = o;
+    turns->drives = drives;
+    return turns;
+}
+
+void sim_turns_free(SimTurns *turns)
+{
+    g_free(turns);
+}
+
+int64_t sim_turns_next_ns(const SimTurns *turns)
+{
+    return turns->next_ns;
+}
+
+static bool has_turn(const SimTurns *turns, uint32_t drive)
+{
+    uint32_t n = turns->o->drives;
+
+    return (drive + n - turns->first) % n < turns->o->turn_drives;
+}
+
+void sim_turns_run(SimTurns *turns, int64_t now_ns)
+{
+    const SimOptions *o = turns->o;
+    bool begins = turns->asks % ASKS == 0;
+
+    if (begins && turns->asks) {
+        turns->first = (turns->first + o->turn_drives) % o->drives;
+    }
+    for (uint32_t i = 0; i < o->drives; i++) {
+        if (has_turn(turns, i)) {
+            sim_drives_collect(turns->drives, i, o->turn_free_blocks, now_ns);
+        } else if (begins) {
+            sim_drives_hold(turns->drives, i, SCARP_TIME_LAST, now_ns);
+        }
+    }
+    turns->asks++;
+    turns->next_ns = now_ns + o->turn_ns / ASKS;
+}
+
+void sim_turns_end(SimTurns *turns, int64_t now_ns)
+{
+    turns->next_ns = SCARP_TIME_NEVER;
+    for (uint32_t i = 0; i < turns->o->drives; i++) {
+        sim_drives_hold(turns->drives, i, now_ns, now_ns);
+    }
+}
