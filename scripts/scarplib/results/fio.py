@@ -43,11 +43,12 @@ def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
     bins: dict[int, int] = {}
     for job in fio["jobs"]:
         part = job.get(direction, {})
-        ios = part.get("total_ios", 0)
+        total = part.get("lat_ns", {})
+        # Of what was made durable ("sync") fio counts fsync, but not fdatasync.
+        ios = total.get("N", 0) if direction == "sync" else part.get("total_ios", 0)
         if not ios:
             continue
         # Jobs may be told to keep percentiles of one kind of latency only.
-        total = part.get("lat_ns", {})
         lat = total if total.get("N") else part.get("clat_ns", total)
         binned: dict[str, int] = next(
             (part[k]["bins"] for k in ("lat_ns", "clat_ns") if part.get(k, {}).get("bins")), {}
