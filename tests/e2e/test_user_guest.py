@@ -157,6 +157,10 @@ class Kernel(Folder):
         self.assertIn("BLK_DEV_NVME", said or "")
         self.assertIsNone(user_guest.said("echo scarp: end no drive or so\nscarp: end status 1\n"))
 
+    def test_a_kernel_that_gets_nowhere_is_told_what_it_needs(self) -> None:
+        self.assertIn("DEVTMPFS", user_kernel.stuck("[ 0.5] Kernel panic: no init\n"))
+        self.assertEqual(user_kernel.stuck("scarp: ready 1.5\nscarp: end status 1\n"), "")
+
 
 class FileSystems(unittest.TestCase):
     def test_mount_options_for_all_and_for_one(self) -> None:

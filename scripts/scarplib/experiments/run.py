@@ -24,7 +24,7 @@ from scarplib.drive import age, image_file
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
-from scarplib.guest import user_guest, vm
+from scarplib.guest import user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
@@ -277,6 +277,11 @@ def compare(settings: Settings) -> Outcome:
         settings.parallel,
         expected_commands(job_text),
     )
+    if user and user.kernel:
+        for name in failures:
+            console = folder / name / "console.log"
+            if console.is_file():
+                failures[name] += user_kernel.stuck(console.read_text(errors="replace"))
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():
         try:

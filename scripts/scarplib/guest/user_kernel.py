@@ -13,7 +13,10 @@ from scarplib.errors import UserError
 from scarplib.guest.image import GuestImage, modules_below
 
 # What the guest cannot do without, and when it is missing there is nobody to say so.
-BUILT_IN = "BLK_DEV_INITRD, DEVTMPFS, PROC_FS, SYSFS, SERIAL_8250_CONSOLE, PCI, BINFMT_ELF"
+BUILT_IN = (
+    "BLK_DEV_INITRD, DEVTMPFS, PROC_FS, SYSFS, TMPFS, SERIAL_8250_CONSOLE, PCI, BINFMT_ELF and "
+    "BINFMT_SCRIPT"
+)
 # Modules that may be needed before the drive is there, and those for a root of packages.
 EARLY = ("nvme",)
 # Where x86's boot protocol has what: the sector's mark, "HdrS", the version's text.
@@ -43,6 +46,13 @@ class UserKernel:
                 _check_version(self, module, data)
                 found[f"/modules/early/{number:02d}-{order:02d}-{module}.ko"] = data
         return found
+
+
+def stuck(console: str) -> str:
+    """What to look for when a guest's first line is not on its console; nothing if it is."""
+    if re.search(r"^scarp: ", console, re.MULTILINE):
+        return ""
+    return f"\n--kernel: it did not start the guest's init; it needs built in: {BUILT_IN}"
 
 
 def _check_version(kernel: UserKernel, module: str, data: bytes) -> None:
