@@ -125,7 +125,11 @@ def user_text(
     lines = ["set -e", *environment(age, start, placed), *user.setup()]
     lines += [set_speed(cpu_shift), *user.lay_out(), f"sh /scarp/{START}", *begin]
     failed = '{ head -n 1 /results/fio.json; echo "scarp-error: fio failed"; exit 1; }'
-    lines += [*(user.run() or [f"{FIO} || {failed}"]), f"echo '{MARK_END}'", get_stats("stats-done")]
+    lines += [
+        *(user.run() or [f"{FIO} || {failed}"]),
+        f"echo '{MARK_END}'",
+        get_stats("stats-done"),
+    ]
     # The file system's last writes are its own cost; and then nothing is in flight.
     return "\n".join([*lines, *user.end(), get_stats("stats-end")]) + "\n"
 
