@@ -8,10 +8,9 @@ import re
 from pathlib import Path
 
 from scarplib.errors import Parser, UserError, integer
+from scarplib.guest.file_system import FILE_SYSTEMS, parse_names
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.paths import DEVICES, FIO_JOBS
-
-FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
 
 
 def _schemes(text: str) -> list[str]:
@@ -39,10 +38,19 @@ def _add_compare_options(
     parser.add_argument(
         "--job",
         type=Path,
-        default=FIO_JOBS / f"{job}.fio",
         metavar="FILE",
         help=f"fio job file (default: fio-jobs/{job}.fio)",
     )
+    parser.set_defaults(default_job=FIO_JOBS / f"{job}.fio")
+    parser.add_argument(
+        "--fs",
+        type=parse_names,
+        default=[],
+        metavar="A,B,…",
+        help=f"the job runs in a file system on the drive, in each of these: "
+        f"{', '.join(FILE_SYSTEMS)}; then --job is fio-jobs/database.fio unless given",
+    )
+    _add_user_options(parser)
     parser.add_argument(
         "--schemes",
         type=_schemes,
@@ -80,6 +88,68 @@ def _add_compare_options(
         default=600,
         metavar="S",
         help="give up on a guest after this many seconds of processor time (default: 600)",
+    )
+
+
+def _packages(text: str) -> list[str]:
+    from scarplib.guest.user_packages import parse_names
+
+    return parse_names(text)
+
+
+def _add_user_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--script",
+        type=Path,
+        metavar="FILE",
+        help="a program or shell script that runs in the guest in place of the fio job",
+    )
+    parser.add_argument(
+        "--file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --script: a file that it finds in $SCARP_FILES; may be given several times",
+    )
+    parser.add_argument(
+        "--packages",
+        type=_packages,
+        default=[],
+        metavar="A,B,…",
+        help="with --script: Debian packages that the guest has, with what they depend on",
+    )
+    parser.add_argument(
+        "--mount-options",
+        action="append",
+        default=[],
+        metavar="[FS:]OPTION,…",
+        help="with --fs: options of mount, for all of them or for one; may be given several times",
+    )
+    parser.add_argument(
+        "--trim",
+        action="store_true",
+        help="with --fs: mkfs deallocates the whole drive, so that it begins empty (default: it "
+        "stays as full as ageing has left it)",
+    )
+    parser.add_argument(
+        "--kernel",
+        type=Path,
+        metavar="FILE",
+        help="a bzImage that the guest boots (default: Debian's)",
+    )
+    parser.add_argument(
+        "--modules",
+        type=Path,
+        metavar="DIR",
+        help="with --kernel: a folder with its modules, from which NVMe and file systems are "
+        "taken if they are not built in",
+    )
+    parser.add_argument(
+        "--memory",
+        type=integer("--memory", 256, 1 << 20),
+        metavar="MIB",
+        help="the guest's memory (default: 384 and what packages and files need)",
     )
 
 
@@ -180,7 +250,7 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run the demonstration: a fio job, two schemes")
     _add_compare_options(run, "demo", ["baseline", "ideal"], "demo")
     _add_drives_options(run)
-    run.set_defaults(schemes=None, job=None)
+    run.set_defaults(schemes=None, default_job=None)
 
     compare = commands.add_parser("compare", help="run a fio job under several schemes")
     _add_compare_options(
@@ -198,6 +268,7 @@ def parser() -> argparse.ArgumentParser:
 
     shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
     shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")
+    _add_user_options(shell)
     shell.add_argument("--scheme", default="baseline", metavar="NAME")
     _add_drive_options(shell)
 

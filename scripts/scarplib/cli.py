@@ -8,11 +8,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scarplib import arguments
 from scarplib.errors import UserError
 from scarplib.guest.layouts import USUAL
 from scarplib.paths import FIO_JOBS, SCRIPTS
+
+if TYPE_CHECKING:
+    from scarplib.guest.user_guest import User
 
 # Each function imports what it needs itself: `--help` and wrong arguments need none of it.
 
@@ -52,6 +57,44 @@ def _schemes(_: argparse.Namespace) -> int:
     return _replay(["--list"])
 
 
+def _user(options: argparse.Namespace, file_systems: list[str]) -> User | None:
+    """What of the guest is the user's own; None if nothing is."""
+    from scarplib.guest.file_system import chosen
+    from scarplib.guest.user_guest import User
+
+    for name, needed in (("mount_options", "--fs"), ("trim", "--fs")):
+        if getattr(options, name) and not file_systems:
+            raise UserError(f"--{name.replace('_', '-')}: needs {needed}")
+    if options.packages and not options.script and options.command != "shell":
+        raise UserError("--packages: needs --script: a fio job has no use for them")
+    user = User(
+        script=options.script,
+        files=tuple(options.file),
+        packages=tuple(options.packages),
+        kernel=options.kernel,
+        modules=options.modules,
+        memory_mib=options.memory,
+        file_systems=tuple(chosen(file_systems, options.mount_options, options.trim)),
+    )
+    user.check()
+    return None if user == User() else user
+
+
+def _job(options: argparse.Namespace, several: int | None) -> Path | None:
+    """The fio job; None if a script runs."""
+    given: Path | None = options.job
+    if options.script:
+        if given:
+            raise UserError("--script: excludes --job: the guest runs one of them")
+        return None
+    if given:
+        return given
+    if options.fs:
+        return FIO_JOBS / "database.fio"
+    default: Path | None = options.default_job
+    return default or FIO_JOBS / ("drives.fio" if several else "demo.fio")
+
+
 def _run(options: argparse.Namespace) -> int:
     """`run` and `compare`."""
     from scarplib.experiments import run
@@ -71,8 +114,12 @@ def _run(options: argparse.Namespace) -> int:
         for name in ("over", "keys", "depth", "requests"):
             if getattr(options, name, None) is not None:
                 raise UserError(f"--{name}: needs --drives")
+    job = _job(options, several)
+    user = _user(options, options.fs)
+    if several and user:
+        raise UserError("--drives: excludes what is of one drive's guest, such as --fs or --script")
     settings = run.Settings(
-        job=options.job or FIO_JOBS / ("drives.fio" if several else "demo.fio"),
+        job=job,
         device=options.device or (None if options.image else options.default_device),
         schemes=options.schemes or (["baseline"] if several else ["baseline", "ideal"]),
         age=options.age,
@@ -87,6 +134,7 @@ def _run(options: argparse.Namespace) -> int:
         out=options.out,
         cpu_limit=options.cpu_limit,
         kind=options.command,
+        user=user,
     )
     if not several:
         return run.run(settings)
@@ -101,7 +149,7 @@ def _run(options: argparse.Namespace) -> int:
 def _shell(options: argparse.Namespace) -> int:
     from scarplib.guest import shell
 
-    return shell.shell(options)
+    return shell.shell(options, _user(options, [options.mkfs] if options.mkfs else []))
 
 
 def _age(options: argparse.Namespace) -> int:

@@ -32,6 +32,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
+import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
 from scarplib.device_logs import command_log, gc_log  # noqa: E402
@@ -623,6 +624,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
         for name in (SHELLS if os.environ.get("SCARP_TEST_ALL") else SHELLS[:1])
     ),
     ("scarp shell --mkfs on a drive that is too small", refused_prompt),
+    *user_guest.TESTS,
 ]
 
 

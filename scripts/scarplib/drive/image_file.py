@@ -23,10 +23,14 @@ _UNMAPPED = 2**32 - 1
 
 @dataclass(frozen=True)
 class DriveImage:
-    """unit_bytes: of the mapping; used_bytes: up to the end of the last unit ever written."""
+    """unit_bytes: of the mapping; used_bytes: up to the end of the last unit ever written.
+
+    `host_bytes`: what the host has of it; parity and the mapping's own pages take from that.
+    """
 
     unit_bytes: int
     used_bytes: int
+    host_bytes: int = 0
 
 
 def read(path: Path) -> DriveImage:
@@ -51,12 +55,14 @@ def read(path: Path) -> DriveImage:
         reason = error.strerror if isinstance(error, OSError) else "damaged"
         raise UserError(f"--image: {path}: {reason}") from error
     try:
-        lines = wanted[b"layout"].decode().split()
-        unit_bytes = int(dict(line.split("=", 1) for line in lines)["ftl.unit_bytes"])
+        keys = dict(line.split("=", 1) for line in wanted[b"layout"].decode().split())
+        unit_bytes = int(keys["ftl.unit_bytes"])
+        spare = int(keys.get("ftl.over_provisioning_permille", "0"))
         units = array("I", wanted[b"p2l"])
     except (KeyError, ValueError) as error:
         raise UserError(f"--image: {path}: damaged") from error
     if sys.byteorder == "big":
         units.byteswap()
     last = max((unit for unit in units if unit != _UNMAPPED), default=-1)
-    return DriveImage(unit_bytes, (last + 1) * unit_bytes)
+    room = len(units) * unit_bytes * 1000 // (1000 + spare)
+    return DriveImage(unit_bytes, (last + 1) * unit_bytes, room)

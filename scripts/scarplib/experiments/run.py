@@ -24,13 +24,15 @@ from scarplib.drive import age, image_file
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
-from scarplib.guest import vm
+from scarplib.guest import user_guest, user_kernel, vm
+from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
 from scarplib.guest.progress import Watcher, expected_commands
+from scarplib.guest.user_guest import Prepared, User
+from scarplib.guest.user_task import UserTask
 from scarplib.paths import ROOT
-from scarplib.results import summary
-from scarplib.results.table import table_text
+from scarplib.results import file_system, summary, table
 
 OUT = ROOT / "out"
 
@@ -43,7 +45,8 @@ Guest = Callable[[threading.Event], vm.GuestResult]
 class Settings:
     """What to compare; with an `image`, `age` does nothing and `device` may be None."""
 
-    job: Path
+    # None: a script of the user's runs in its place.
+    job: Path | None
     device: Path | None
     schemes: Sequence[str]
     age: int
@@ -59,6 +62,14 @@ class Settings:
     out: Path | None = None
     cpu_limit: float = 240
     kind: str = "run"
+    # What of the guest is the user's own, if anything is.
+    user: User | None = None
+
+    def work(self) -> str:
+        """The name of what runs in the guest."""
+        path = self.job or (self.user and self.user.script)
+        assert path
+        return path.name
 
 
 @dataclass
@@ -109,12 +120,33 @@ def prepare() -> tuple[QemuBuild, GuestImage]:
     return qemu, ensure_image()
 
 
+@dataclass(frozen=True)
+class Column:
+    """A guest of a comparison: its scheme, and what it does that is the user's own."""
+
+    scheme: str
+    task: UserTask | None = None
+
+
+def columns(settings: Settings, prepared: Prepared | None) -> dict[str, Column]:
+    """By name: the schemes; with several file systems, each of these under each scheme."""
+    if not prepared:
+        return {scheme: Column(scheme) for scheme in settings.schemes}
+    several = len(prepared.tasks) > 1
+    return {
+        f"{system}-{scheme}" if several else scheme: Column(scheme, task)
+        for system, task in prepared.tasks.items()
+        for scheme in settings.schemes
+    }
+
+
 def guest_failure(name: str, result: vm.GuestResult) -> str | None:
     """Why a guest did not end well, with its console's end; None if it did."""
     if result.reason == "ok":
         return None
     tail = "\n".join(f"    {line}" for line in result.console_tail.splitlines()[-25:])
-    return f"guest '{name}': {result.reason}; its console ended with:\n{tail}"
+    why = user_guest.said(result.console_tail) or result.reason
+    return f"guest '{name}': {why}; its console ended with:\n{tail}"
 
 
 def aged(settings: Settings, folder: Path, name: str = "drive", seed: int | None = None) -> Path:
@@ -178,40 +210,56 @@ def run_guests(
     return results, failures, interrupted
 
 
+def _check(settings: Settings, qemu: QemuBuild) -> None:
+    """What the engine has to say about the drive under each scheme, before anything boots."""
+    for scheme in settings.schemes:
+        check_drive(
+            qemu,
+            settings.device,
+            scheme,
+            settings.age,
+            settings.overrides,
+            settings.seed,
+            settings.image,
+            settings.handles,
+        )
+
+
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
-    job_text = check_job_file(settings.job, settings.handles > 0)
+    user = settings.user
+    job_text = ""
+    if settings.job:
+        in_files = bool(user and user.file_systems)
+        job_text = check_job_file(settings.job, settings.handles > 0, in_files)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
     start = image_file.read(settings.image) if settings.image else None
-    qemu, image = prepare()
-    drive = (settings.device, settings.overrides, settings.image)
-    for scheme in settings.schemes:
-        check_drive(
-            qemu,
-            drive[0],
-            scheme,
-            settings.age,
-            drive[1],
-            settings.seed,
-            drive[2],
-            settings.handles,
-        )
+    if user:
+        user.check()
+        prepared = user_guest.prepare(user, settings.job)
+        qemu, image = ensure_qemu(), prepared.image
+    else:
+        prepared = None
+        qemu, image = prepare()
+    _check(settings, qemu)
     folder = new_folder(settings.kind, settings.out)
     label = (settings.device or settings.image or Path()).name
     full = f"{settings.age / 10:g} % full"
     if start:
         assert settings.image
         full = f"from {settings.image.name}"
-    print(f"Running {settings.job.name} on {label}, {full}:")
+    print(f"Running {settings.work()} on {label}, {full}:")
     state = settings.image or aged(settings, folder)
+    if user and user.file_systems:
+        check_room([fs.name for fs in user.file_systems], image_file.read(state).host_bytes)
     jobs = {
-        scheme: Job(
+        name: Job(
             fio_job=settings.job,
             device=settings.device,
-            scheme=scheme,
-            out=folder / scheme,
+            scheme=column.scheme,
+            out=folder / name,
             image=state,
             seed=settings.seed,
             overrides=settings.overrides,
@@ -219,8 +267,9 @@ def compare(settings: Settings) -> Outcome:
             smp=settings.smp,
             cpu_shift=settings.cpu_shift,
             cpu_limit=settings.cpu_limit,
+            user=column.task,
         )
-        for scheme in settings.schemes
+        for name, column in columns(settings, prepared).items()
     }
     results, failures, interrupted = run_guests(
         {name: partial(run_job, qemu, image, job) for name, job in jobs.items()},
@@ -228,10 +277,20 @@ def compare(settings: Settings) -> Outcome:
         settings.parallel,
         expected_commands(job_text),
     )
+    if user and user.kernel:
+        for name in failures:
+            console = folder / name / "console.log"
+            if console.is_file():
+                failures[name] += user_kernel.stuck(console.read_text(errors="replace"))
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():
         try:
             schemes[name] = summary.load_scheme(folder / name, name).summary
+            if user and (task := jobs[name].user) and task.file_system:
+                unit_bytes = image_file.read(state).unit_bytes
+                schemes[name]["file_system"] = file_system.figures(
+                    task.file_system.name, schemes[name], folder / name, unit_bytes
+                )
         except LogError as error:
             failures[name] = f"results of '{name}': {error}"
             continue
@@ -241,13 +300,18 @@ def compare(settings: Settings) -> Outcome:
     point_latest(folder)
     if not schemes:
         return Outcome(folder, schemes, failures, interrupted, {})
-    files = {"job": settings.job, "image": state}
+    files = {"image": state}
+    if settings.job:
+        files["job"] = settings.job
     if settings.device:
         files["device"] = settings.device
+    if prepared:
+        files |= prepared.inputs
     inputs = manifest.Inputs(
         files,
         {
             "schemes": list(schemes),
+            **(prepared.settings if prepared else {}),
             "age": settings.age,
             "overwrite": settings.overwrite,
             "seed": settings.seed,
@@ -260,7 +324,7 @@ def compare(settings: Settings) -> Outcome:
     made = manifest.manifest(qemu, image, inputs)
     written = {
         "schema": summary.SCHEMA,
-        "job": settings.job.name,
+        "job": settings.work(),
         "device": label,
         "schemes": schemes,
         "failed": sorted(failures),
@@ -275,7 +339,9 @@ def run(settings: Settings) -> int:
     started = time.monotonic()
     outcome = compare(settings)
     if outcome.schemes:
-        print(table_text(outcome.schemes))
+        found = file_system.matrix(outcome.schemes)
+        # A column for each file system under each scheme is wider than a terminal.
+        print(table.columns(*found) if found else table.table_text(outcome.schemes))
         if cliff := summary.cliff(outcome.schemes):
             print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
         draw(outcome.folder)

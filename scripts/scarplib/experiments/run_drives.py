@@ -41,6 +41,7 @@ def _images(settings: run.Settings, folder: Path, count: int) -> tuple[Path, ...
 def _jobs(
     settings: run.Settings, over: Over, folder: Path, images: tuple[Path, ...]
 ) -> dict[str, DrivesJob]:
+    assert settings.job
     jobs = {}
     for scheme in settings.schemes:
         for layout in over.layouts:
@@ -83,7 +84,7 @@ def _load(
 
 
 def _write(made: run.Outcome, settings: run.Settings, over: Over) -> None:
-    assert settings.device
+    assert settings.device and settings.job
     written = {
         "schema": drives.SCHEMA,
         "job": settings.job.name,
@@ -98,6 +99,7 @@ def _write(made: run.Outcome, settings: run.Settings, over: Over) -> None:
 
 def compare(settings: run.Settings, over: Over) -> run.Outcome:
     """A guest for each layout from one state of the drives; summary.json of those that finished."""
+    assert settings.job
     check_job_file(settings.job)
     if not settings.device or not settings.device.is_file():
         raise UserError(f"--device: {settings.device}: no such file")

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,10 +111,10 @@ def _compile_tool(root: Path, source: Path, folder: Path) -> bytes:
     return target.read_bytes()
 
 
-def _modules(root: Path, wanted: str) -> list[tuple[str, bytes]]:
-    """A file system's module and what it depends on, from modules.dep of the package."""
+def modules_below(folder: Path, wanted: str) -> list[tuple[str, bytes]]:
+    """A module and what it depends on, in insmod's order; none where the folder has none."""
     found: dict[str, Path] = {}
-    for path in root.glob("usr/lib/modules/*/kernel/**/*.ko*"):
+    for path in sorted(folder.glob("**/*.ko*")):
         found[path.name.split(".ko")[0].replace("-", "_")] = path
     ordered: list[Path] = []
 
@@ -136,15 +137,26 @@ def _modules(root: Path, wanted: str) -> list[tuple[str, bytes]]:
     return [(path.name.split(".ko")[0], _module_bytes(path)) for path in ordered]
 
 
+def _modules(root: Path, wanted: str) -> list[tuple[str, bytes]]:
+    """Of the kernel's package."""
+    return modules_below(root / "usr/lib/modules", wanted)
+
+
 def _module_bytes(path: Path) -> bytes:
     if path.suffix == ".xz":
         import lzma
 
         return lzma.decompress(path.read_bytes())
+    if path.suffix == ".gz":
+        import gzip
+
+        return gzip.decompress(path.read_bytes())
+    if path.suffix != ".ko":
+        raise UserError(f"{path}: a module is .ko, .ko.xz or .ko.gz: decompress it")
     return path.read_bytes()
 
 
-def _initramfs(root: Path, folder: Path, file_systems: list[str]) -> bytes:
+def _initramfs(root: Path, folder: Path, file_systems: list[str], modules: bool) -> bytes:
     archive = Cpio()
     for name in ("dev", "proc", "sys", "tmp", "results", "mnt", "scarp", "run"):
         archive.folder(name)
@@ -164,11 +176,11 @@ def _initramfs(root: Path, folder: Path, file_systems: list[str]) -> bytes:
             name.replace("usr/lib64", "lib64"), (root / name).resolve().read_bytes(), 0o755
         )
     archive.link("lib", "usr/lib")
-    for fs in file_systems:
+    for fs in file_systems if modules else ():
         for number, (name, data) in enumerate(_modules(root, fs)):
             archive.file(f"modules/fs-{fs}/{number:02d}-{name}.ko", data)
     # Built into the cloud kernel, a module in the full one.
-    for number, (name, data) in enumerate(_modules(root, "nvme")):
+    for number, (name, data) in enumerate(_modules(root, "nvme") if modules else ()):
         archive.file(f"modules/early/{number:02d}-{name}.ko", data)
     archive.file("bin/ship", (folder / "ship").read_bytes(), 0o755)
     for source in sorted((GUEST / "tools").glob("*.c")):
@@ -177,8 +189,11 @@ def _initramfs(root: Path, folder: Path, file_systems: list[str]) -> bytes:
     return archive.data()
 
 
-def _sysroot(packages: list[str], kind: str) -> tuple[Path, list[str]]:
-    """These packages and what they depend on, unpacked; name=version of each."""
+def _sysroot(packages: list[str], kind: str, whole: bool = False) -> tuple[Path, list[str]]:
+    """These packages and what they depend on, unpacked; name=version of each.
+
+    `whole`: also what only a booted system needs.
+    """
     apt = Apt()
     # Resolved once and kept: a point release must not change results under someone's feet.
     names = hashlib.sha256(json.dumps(packages).encode()).hexdigest()[:8]
@@ -187,7 +202,7 @@ def _sysroot(packages: list[str], kind: str) -> tuple[Path, list[str]]:
         versions = json.loads(chosen.read_text())
     else:
         apt.update()
-        versions = [x for x in apt.closure(packages) if not _SKIPPED.match(x)]
+        versions = [x for x in apt.closure(packages) if whole or not _SKIPPED.match(x)]
         chosen.write_text(json.dumps(versions))
     unpacked = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:20]
     root = cache_dir() / f"sysroot-{unpacked}"
@@ -200,16 +215,27 @@ def _sysroot(packages: list[str], kind: str) -> tuple[Path, list[str]]:
     return root, versions
 
 
-def ensure_sysroot(packages: tuple[str, ...], kind: str) -> tuple[Path, list[str]]:
+def ensure_sysroot(
+    packages: tuple[str, ...], kind: str, whole: bool = False
+) -> tuple[Path, list[str]]:
     """As a folder of the cache: packages of trixie's that the guest itself does without."""
     with locked("guest"):
-        return _sysroot(list(packages), kind)
+        return _sysroot(list(packages), kind, whole)
 
 
-def ensure_modules(wanted: str) -> dict[str, Path]:
+def _of_guest(file_systems: Sequence[str]) -> tuple[list[str], str]:
+    """The packages that a guest with these file systems is made of, and its kind of kernel."""
+    # f2fs is in Debian's full kernel only.
+    kind = "full" if "f2fs" in file_systems else "cloud"
+    packages = [*_PACKAGES, _KERNEL[kind]]
+    packages += [_FILE_SYSTEM_PACKAGE[fs] for fs in file_systems if fs in _FILE_SYSTEM_PACKAGE]
+    return packages, kind
+
+
+def ensure_modules(wanted: str, file_systems: Sequence[str] = ()) -> dict[str, Path]:
     """A module of the guest's kernel and what it needs, for GuestRun.files, in insmod's order."""
     with locked("guest"):
-        root, versions = _sysroot([*_PACKAGES, _KERNEL["cloud"]], "cloud")
+        root, versions = _sysroot(*_of_guest(file_systems))
         key = hashlib.sha256(json.dumps([versions, wanted]).encode()).hexdigest()[:20]
         folder = cache_dir() / f"modules-{key}"
         if not folder.is_dir():
@@ -225,24 +251,26 @@ def ensure_modules(wanted: str) -> dict[str, Path]:
     return {f"modules/{wanted}/{path.name}": path for path in found}
 
 
-def ensure_image(file_system: str | None = None, tests: bool = False) -> GuestImage:
-    """Kernel and initramfs; with tests or a file system also their tools and modules."""
-    file_systems = ["ext4", "xfs"] if tests else []
-    if file_system and file_system not in file_systems:
-        file_systems.append(file_system)
-    kind = "full" if file_system == "f2fs" else "cloud"
-    packages = [*_PACKAGES, _KERNEL[kind]]
-    packages += [_FILE_SYSTEM_PACKAGE[fs] for fs in file_systems if fs in _FILE_SYSTEM_PACKAGE]
+def ensure_image(
+    file_systems: Sequence[str] = (), tests: bool = False, modules: bool = True
+) -> GuestImage:
+    """Kernel and initramfs; with tests or file systems also their tools and modules.
+
+    Without `modules`: for another kernel than this one.
+    """
+    wanted = ["ext4", "xfs"] if tests else []
+    wanted += [fs for fs in file_systems if fs not in wanted]
     with locked("guest"):
-        root, versions = _sysroot(packages, kind)
+        root, versions = _sysroot(*_of_guest(wanted))
         sources = [GUEST / "ship.c", *sorted((GUEST / "tools").glob("*.c")), GUEST / "init"]
-        made_of = [json.dumps(versions), "|".join(file_systems), tree_hash([*sources, *_RECIPE])]
+        made_of = [json.dumps(versions), "|".join(wanted), tree_hash([*sources, *_RECIPE])]
+        made_of += [] if modules else ["without modules"]
         key = hashlib.sha256("".join([*made_of, _log_page_names()]).encode()).hexdigest()[:20]
         folder = cache_dir() / f"guest-{key}"
         if not (folder / "manifest.json").is_file():
             folder.mkdir(exist_ok=True)
             _compile(root, GUEST / "ship.c", folder / "ship")
-            (folder / "initramfs").write_bytes(_initramfs(root, folder, file_systems))
+            (folder / "initramfs").write_bytes(_initramfs(root, folder, wanted, modules))
             kernels = sorted((root / "boot").glob("vmlinuz-*"))
             if len(kernels) != 1:
                 raise UserError(f"{len(kernels)} kernels in the guest's packages, one expected")

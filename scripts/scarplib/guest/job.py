@@ -15,12 +15,17 @@ from scarplib.drive import image_file
 from scarplib.errors import UserError
 from scarplib.guest import vm
 from scarplib.guest.image import GuestImage
+from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
 
 # Marks around fio on the console, which the benchmark times on the host.
 MARK_BEGIN = "scarp-mark: job begins"
 MARK_END = "scarp-mark: job ends"
 
+# In the guest, below /scarp: the program that sets the start mark.
+START = "bin/scarp-start"
 # Vendor admin opcode 0xC0 and log page 0xCA are the flash device's (ftl/scarp.h).
+FIO = "fio --output-format=json+ --output=/results/fio.json --eta=never /scarp/job.fio"
+
 _SET_SPEED = "nvme admin-passthru $SCARP_CTRL --opcode=0xc0 --cdw10=1 --cdw11={shift:#x} >/dev/null"
 _RESET_STATS = "nvme admin-passthru {control} --opcode=0xc0 --cdw10=2 >/dev/null"
 _GET_STATS = (
@@ -32,7 +37,8 @@ _GET_STATS = (
 class Job:
     """What to run on which drive; everything but `out` and `cpu_limit` decides the bytes."""
 
-    fio_job: Path
+    # None: a script's, which `task` starts.
+    fio_job: Path | None
     device: Path | None
     scheme: str
     out: Path
@@ -47,6 +53,8 @@ class Job:
     virtual_queues: bool = True
     cpu_limit: float = 240
     extra_args: Sequence[str] = field(default_factory=tuple)
+    # What is the user's own: a script, a file system, packages, a kernel's modules.
+    user: UserTask | None = None
 
 
 def set_speed(cpu_shift: int) -> str:
@@ -64,22 +72,11 @@ def get_stats(name: str, control: str = "$SCARP_CTRL") -> str:
     return _GET_STATS.format(control=control, name=name, id=log_page.LOG_ID, size=log_page.size())
 
 
-def task_text(
-    cpu_shift: int,
-    age: int = 0,
-    flash: bool = True,
-    start: image_file.DriveImage | None = None,
-    placed: bool = False,
-) -> str:
-    """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
-
-    `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
-    `placed`: the job may place its writes, which only commands that are passed through can.
-    """
-    lines = [
-        "set -e",
-        "export SCARP_RESULTS=/results",
-    ]
+def environment(
+    age: int = 0, start: image_file.DriveImage | None = None, placed: bool = False
+) -> list[str]:
+    """The guest's lines by which a job knows the drive; `start`, `placed`: as in task_text()."""
+    lines = ["export SCARP_RESULTS=/results"]
     if start:
         lines.append(f"export SCARP_UNIT={start.unit_bytes}")
     if start and start.used_bytes:
@@ -92,19 +89,61 @@ def task_text(
         )
     if placed:
         lines.append("export SCARP_NG=/dev/ng${SCARP_DEV#/dev/nvme}")
+    return lines
+
+
+def task_text(
+    cpu_shift: int,
+    age: int = 0,
+    flash: bool = True,
+    start: image_file.DriveImage | None = None,
+    placed: bool = False,
+) -> str:
+    """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
+
+    `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
+    `placed`: the job may place its writes, which only commands that are passed through can.
+    """
+    lines = ["set -e", *environment(age, start, placed)]
     if flash:
         lines += [set_speed(cpu_shift), reset_stats(), get_stats("stats-begin")]
-    lines += [
-        f"echo '{MARK_BEGIN}'",
-        "fio --output-format=json+ --output=/results/fio.json --eta=never /scarp/job.fio",
-        f"echo '{MARK_END}'",
-    ]
+    lines += [f"echo '{MARK_BEGIN}'", FIO, f"echo '{MARK_END}'"]
     if flash:
         lines.append(get_stats("stats-end"))
     return "\n".join(lines) + "\n"
 
 
-def check_job_file(path: Path, placed: bool = False) -> str:
+def user_text(
+    cpu_shift: int,
+    user: UserTask,
+    age: int = 0,
+    start: image_file.DriveImage | None = None,
+    placed: bool = False,
+) -> str:
+    """The guest's script where something of it is the user's own."""
+    begin = [f"echo '{MARK_BEGIN}'"]
+    lines = ["set -e", *environment(age, start, placed), *user.setup()]
+    lines += [set_speed(cpu_shift), *user.lay_out(), f"sh /scarp/{START}", *begin]
+    failed = '{ head -n 1 /results/fio.json; echo "scarp-error: fio failed"; exit 1; }'
+    lines += [
+        *(user.run() or [f"{FIO} || {failed}"]),
+        f"echo '{MARK_END}'",
+        get_stats("stats-done"),
+    ]
+    # The file system's last writes are its own cost; and then nothing is in flight.
+    return "\n".join([*lines, *user.end(), get_stats("stats-end")]) + "\n"
+
+
+def start_text() -> str:
+    """`scarp-start` in the guest: what was before is not measured."""
+    said = "/tmp/scarp-start"
+    lines = ["#!/bin/sh", "sync", f"{{ {reset_stats()} && {get_stats('stats-begin')}"]
+    # nvme-cli tells of its success, too: only a failure is for the script's log.
+    lines += [f"}} 2>{said} || {{ cat {said} >&2; exit 1; }}", BEGIN_WRITTEN]
+    return "\n".join(lines) + "\n"
+
+
+def check_job_file(path: Path, placed: bool = False, file_system: bool = False) -> str:
     """The job's text; what the guest could only find out after booting is said here."""
     try:
         text = path.read_text()
@@ -114,6 +153,14 @@ def check_job_file(path: Path, placed: bool = False) -> str:
         raise UserError(f"--job: {path}: not a text file") from error
     if "${SCARP_NG}" in text and not placed:
         raise UserError(f"--job: {path}: ${{SCARP_NG}} is for a drive with --handles")
+    if ("${SCARP_DIR}" in text) != file_system:
+        if file_system:
+            raise UserError(
+                f"--job: {path}: no 'directory=${{SCARP_DIR}}': it would miss the file system"
+            )
+        raise UserError(f"--job: {path}: ${{SCARP_DIR}} is for a drive with --fs")
+    if file_system:
+        return text
     if "${SCARP_DEV}" not in text and "${SCARP_NG}" not in text:
         raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
     return text
@@ -143,13 +190,21 @@ def run_job(
         progress=progress_file(job),
         virtual_queues=job.virtual_queues,
     )
+    files: dict[str, Path | bytes] = {"job.fio": job.fio_job} if job.fio_job else {}
+    placed = job.handles > 0
+    if job.user:
+        task = user_text(job.cpu_shift, job.user, job.age, start, placed)
+        files |= {**job.user.content(), START: start_text().encode()}
+    else:
+        task = task_text(job.cpu_shift, job.age, start=start, placed=placed)
     result = vm.run_guest(
         vm.GuestRun(
             qemu=qemu,
             image=image,
             drives=[drive],
-            task=task_text(job.cpu_shift, job.age, start=start, placed=job.handles > 0),
-            files={"job.fio": job.fio_job},
+            task=task,
+            files=files,
+            memory_mib=job.user.memory_mib if job.user else vm.GuestRun.memory_mib,
             smp=job.smp,
             cpu_limit=job.cpu_limit,
             out=job.out,
@@ -166,7 +221,7 @@ def keep_results(result: vm.GuestResult, folder: Path) -> None:
     if result.reason != "ok" or not result.results:
         return
     for path in sorted(result.results.iterdir()):
-        if path.is_file():
+        if not (folder / path.name).exists() or path.is_file():
             shutil.move(path, folder / path.name)
     if result.results != folder and not any(result.results.iterdir()):
         result.results.rmdir()

@@ -9,47 +9,45 @@ from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.drive.check import check_drive
-from scarplib.guest import vm
-from scarplib.guest.image import ensure_image
-from scarplib.guest.job import set_speed
-
-# What each maker needs to take the whole drive without a question.
-_MKFS = {
-    "ext4": "mkfs.ext4 -q -F",
-    "xfs": "mkfs.xfs -q -f",
-    "btrfs": "mkfs.btrfs -q -f",
-    "f2fs": "mkfs.f2fs -q -f",
-}
+from scarplib.guest import user_guest, vm
+from scarplib.guest.job import START, environment, set_speed, start_text
+from scarplib.guest.script import SCRIPT
+from scarplib.guest.user_guest import User
+from scarplib.guest.user_packages import enter
+from scarplib.guest.user_task import UserTask
 
 
-def task_text(file_system: str | None, cpu_shift: int) -> str:
+def task_text(task: UserTask, cpu_shift: int) -> str:
     """Make, mount and hand over; the prompt's end is the guest's end."""
-    lines = [set_speed(cpu_shift) + " || exit 1"]
-    if file_system:
-        lines += [
-            "set -e",
-            "mkdir -p /mnt",
-            f"{_MKFS[file_system]} $SCARP_DEV",
-            f"mount -t {file_system} $SCARP_DEV /mnt",
-            f'echo "{file_system} on $SCARP_DEV, mounted on /mnt"',
-            "cd /mnt",
-            "set +e",
-        ]
+    lines = [set_speed(cpu_shift) + " || exit 1", "set -e", *environment(), *task.setup()]
+    if task.file_system:
+        name = task.file_system.name
+        lines.append(f'echo "{name} on $SCARP_DEV, mounted on $SCARP_DIR"')
+        lines.append("cd $SCARP_DIR")
     else:
         lines.append('echo "the drive is $SCARP_DEV"')
-    lines += ['echo "exit ends the guest"', "setsid -c sh -i </dev/console >/dev/console 2>&1"]
-    if file_system:
-        lines += ["cd /", "umount /mnt"]
+    if task.script:
+        lines.append(f'echo "the script is {SCRIPT}, its files are in $SCARP_FILES"')
+    shell = "sh -i"
+    if task.packages:
+        # Into the same folder of the other root.
+        shell = f"{enter()}sh -c 'cd $SCARP_DIR && exec $(command -v bash || echo sh) -i'"
+    lines += [
+        "set +e",
+        'echo "exit ends the guest"',
+        f"setsid -c {shell} </dev/console >/dev/console 2>&1",
+    ]
+    if task.file_system:
+        lines += ["cd /", *task.unmount()]
     # The last command at the prompt is not the guest's own status.
     lines.append("exit 0")
     return "\n".join(lines) + "\n"
 
 
-def shell(arguments: argparse.Namespace) -> int:
+def shell(arguments: argparse.Namespace, user: User | None) -> int:
     """Boot and hand over the terminal until the guest ends."""
+    prepared = user_guest.prepare(user or User())
     qemu = ensure_qemu()
-    # f2fs is in Debian's full kernel only.
-    image = ensure_image(file_system=arguments.mkfs)
     check_drive(
         qemu,
         arguments.device,
@@ -59,12 +57,13 @@ def shell(arguments: argparse.Namespace) -> int:
         arguments.seed,
         handles=arguments.handles,
     )
+    (task,) = prepared.tasks.values()
     # A new file system on an aged drive writes over whatever the ageing left.
     with tempfile.TemporaryDirectory(prefix="scarp-shell-") as folder:
         return vm.interactive(
             vm.GuestRun(
                 qemu=qemu,
-                image=image,
+                image=prepared.image,
                 drives=[
                     vm.FlashDrive(
                         description=arguments.device,
@@ -75,7 +74,9 @@ def shell(arguments: argparse.Namespace) -> int:
                         seed=arguments.seed,
                     )
                 ],
-                task=task_text(arguments.mkfs, arguments.cpu_shift),
+                task=task_text(task, arguments.cpu_shift),
+                files={**task.content(), START: start_text().encode()},
+                memory_mib=task.memory_mib,
                 smp=arguments.smp,
                 out=Path(folder),
             )

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,7 +101,8 @@ class GuestRun:
     drives: list[FlashDrive]
     task: str
     out: Path
-    files: dict[str, Path] = field(default_factory=dict)
+    # By their names below /scarp, or from / on.
+    files: Mapping[str, Path | bytes] = field(default_factory=dict)
     smp: int = 1
     memory_mib: int = 384
     boot_shift: int = 1
@@ -131,8 +132,9 @@ class GuestResult:
 def _task_cpio(run: GuestRun, interactive: bool) -> bytes:
     cpio = Cpio()
     cpio.file("scarp/task", run.task.encode(), 0o755)
-    for name, path in sorted(run.files.items()):
-        cpio.file(f"scarp/{name}", path.read_bytes(), 0o755)
+    for name, content in sorted(run.files.items()):
+        data = content if isinstance(content, bytes) else content.read_bytes()
+        cpio.file(name[1:] if name.startswith("/") else f"scarp/{name}", data, 0o755)
     if interactive:
         cpio.file("scarp/interactive", b"")
     return cpio.data()
@@ -325,6 +327,9 @@ def _result(
         tail += "\nqemu ended, the guest's task had not"
     elif end != "status 0":
         reason = "task failed"
+        if end.startswith("status "):
+            # What it had written says why.
+            _unpack(shared, run.out / "results")
     elif problem := _unpack(shared, run.out / "results"):
         reason = "task failed"
         tail += f"\n{problem}"

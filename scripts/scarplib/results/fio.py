@@ -30,6 +30,11 @@ def load_fio(path: Path) -> dict[str, Any]:
     return result
 
 
+def written_bytes(fio: dict[str, Any]) -> int:
+    """What all jobs have written."""
+    return sum(job.get("write", {}).get("io_bytes", 0) for job in fio["jobs"])
+
+
 def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
     """One direction of all jobs: IOPS add up, latencies merge by fio's own bins (json+)."""
     count = 0
@@ -38,16 +43,19 @@ def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
     bins: dict[int, int] = {}
     for job in fio["jobs"]:
         part = job.get(direction, {})
-        ios = part.get("total_ios", 0)
+        total = part.get("lat_ns", {})
+        # Of what was made durable ("sync") fio counts fsync, but not fdatasync.
+        ios = total.get("N", 0) if direction == "sync" else part.get("total_ios", 0)
         if not ios:
             continue
         # Jobs may be told to keep percentiles of one kind of latency only.
-        lat = part["lat_ns"] if part.get("lat_ns", {}).get("N") else part["clat_ns"]
+        lat = total if total.get("N") else part.get("clat_ns", total)
         binned: dict[str, int] = next(
             (part[k]["bins"] for k in ("lat_ns", "clat_ns") if part.get(k, {}).get("bins")), {}
         )
         count += ios
-        iops += part["iops"]
+        # Of what was made durable ("sync") fio gives no rate.
+        iops += part.get("iops", 0)
         mean_sum += lat["mean"] * ios
         maximum = max(maximum, lat["max"])
         for value, number in binned.items():

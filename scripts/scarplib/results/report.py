@@ -17,11 +17,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from scarplib.results import summary
+from scarplib.results import file_system, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.latency_over_time import figure_over_time
+from scarplib.results.pictures.operations import figure_operations
 from scarplib.results.pictures.style import style
 from scarplib.results.pictures.tail import figure_tail
 from scarplib.results.table import table_rows
@@ -126,11 +127,15 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
+    seen_by = "the drive" if any("script" in s for s in schemes.values()) else "fio"
     numbers = (
-        "<h2>In numbers</h2><p>Latencies are what fio saw in the guest, in virtual time; "
+        f"<h2>In numbers</h2><p>Latencies are what {seen_by} saw, in virtual time; "
         "pages moved and write amplification are the drive's own counts.</p>"
         + html_table(list(schemes), table_rows(schemes))
     )
+    if found := file_system.matrix(schemes):
+        text = "<h2>File systems and schemes</h2><p>Each under each, from the same drive.</p>"
+        parts.append(text + html_table(*found))
     for heading, text, png in pictures:
         parts.append(picture(heading, text, png))
         if heading == TAIL_HEADING:
@@ -180,6 +185,13 @@ def write_report(folder: Path) -> None:
             "Every bar is as long, so that short tails can be read too. Each command's latency is "
             "divided among causes that add up to it exactly.",
             figure_cause_shares(schemes),
+        ),
+        (
+            "operations.png",
+            "The script's own operations",
+            "Their latencies as the script took them down: each step to the right is ten times "
+            "rarer, and up is slower.",
+            figure_operations(schemes),
         ),
     ):
         if figure is None:

@@ -11,6 +11,7 @@ from scarplib.device_logs import log_page
 from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
 from scarplib.device_logs.gc_log import GcRun, read_gc_runs
 from scarplib.device_logs.log_file import LogError
+from scarplib.results import script
 from scarplib.results.causes import TAIL_PERMILLE, tail_causes
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES, percentile
@@ -45,6 +46,10 @@ def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
     }
 
 
+def _with_iops(part: dict[str, Any] | None, over_ns: int) -> dict[str, Any] | None:
+    return part and {"iops": round(part["count"] * 1e9 / max(1, over_ns), 3), **part}
+
+
 def write_amplification(stats: dict[str, int]) -> float | None:
     """Units programmed (moved, padding, parity, mapping) for each that the host wrote."""
     written = stats["host_written_units"]
@@ -68,7 +73,7 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
         raise LogError(f"{folder}: the scheme changed from {first.scheme} to {last.scheme}")
     commands = read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
     runs = read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)
-    fio = load_fio(fio_file or folder / "fio.json")
+    ran = script.load(folder)
     stats = last.values
     if stats["oob_mismatches"]:
         raise LogError(f"{folder}: {stats['oob_mismatches']} reads met a foreign logical address")
@@ -84,8 +89,15 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
         "read": device_direction(commands, READ),
         "write": device_direction(commands, WRITE),
     }
-    seen = {direction: fio_direction(fio, direction) for direction in ("read", "write")}
-    summary = {
+    if ran:
+        # Nobody but the drive has seen its I/O.
+        seen = {name: _with_iops(part, end - begin) for name, part in device.items()}
+    else:
+        fio = load_fio(fio_file or folder / "fio.json")
+        seen = {name: fio_direction(fio, name) for name in ("read", "write")}
+        if synced := fio_direction(fio, "sync"):
+            seen["sync"] = synced
+    summary: dict[str, Any] = {
         "scheme": last.scheme,
         "virtual_ns": end - begin,
         "begin_ns": begin,
@@ -103,6 +115,8 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
         "write_amplification": write_amplification(stats),
         "stats": stats,
     }
+    if ran:
+        summary["script"] = ran
     return SchemeData(name, folder, begin, end, commands, runs, stats, summary)
 
 
@@ -111,7 +125,8 @@ def cliff(schemes: dict[str, dict[str, Any]]) -> tuple[str, str, float] | None:
     values = {
         name: s["fio"]["read"]["p99.9_ns"]
         for name, s in schemes.items()
-        if s["fio"]["read"] and "p99.9_ns" in s["fio"]["read"]
+        # A script's few reads are not what it is about.
+        if s["fio"]["read"] and "p99.9_ns" in s["fio"]["read"] and "script" not in s
     }
     if len(values) < 2:
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scarplib.results import file_system
 from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.percentiles import PERCENTILES
 from scarplib.results.units import human_ns
@@ -43,10 +44,13 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     for direction in ("read", "write"):
         if not any(s["fio"][direction] for s in schemes.values()):
             continue
-        rows.append((f"{direction}s", []))
+        scripts = any("script" in s for s in schemes.values())
+        rows.append((f"{direction}s at the drive" if scripts else f"{direction}s", []))
         for label, key in [("IOPS", "iops"), *latencies, ("max", "max_ns")]:
             rows.append((f"  {label}", [_cell(s, direction, key) for s in schemes.values()]))
         rows += _tail_rows(schemes, direction)
+    rows += operation_rows(list(schemes.values()))
+    rows += file_system.rows(list(schemes.values()))
     rows.append(("drive", []))
     rows.append(("  GC runs", [f"{s['gc_runs']:,}" for s in schemes.values()]))
     rows.append(("  pages moved", [f"{s['gc_pages_moved']:,}" for s in schemes.values()]))
@@ -56,6 +60,9 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     )
     rows += mapping_rows([s.get("stats", {}) for s in schemes.values()])
     rows.append(("time", []))
+    if any("script" in s for s in schemes.values()):
+        took = [s["script"]["ns"] if "script" in s else None for s in schemes.values()]
+        rows.append(("  of the script, virtual", [human_ns(ns) for ns in took]))
     rows.append(("  virtual", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
     rows.append(
         (
@@ -63,6 +70,24 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
             [f"{s['wall_s']:.1f} s" if "wall_s" in s else "–" for s in schemes.values()],
         )
     )
+    return rows
+
+
+def operation_rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """What was made durable, and what a script took down itself: latencies by operation."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    if any(s["fio"].get("sync") for s in schemes):
+        found["fsync"] = [s["fio"].get("sync") or {} for s in schemes]
+    of = [s.get("script", {}).get("operations", {}) for s in schemes]
+    for name in dict.fromkeys(name for each in of for name in each):
+        found[f"{name} (the script's)"] = [each.get(name, {}) for each in of]
+    rows: list[tuple[str, list[str]]] = []
+    for name, values in found.items():
+        rows.append((name, []))
+        rows.append(("  count", [f"{v.get('count', 0):,}" for v in values]))
+        keys = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
+        for label, key in [*keys, ("max", "max_ns")]:
+            rows.append((f"  {label}", [human_ns(v.get(key)) for v in values]))
     return rows
 
 

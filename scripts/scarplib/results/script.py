@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a script of the user's left: how long it took, and the latencies that it took down itself.
+
+`latencies` among its files has a line for each of its operations: a name and nanoseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from scarplib.device_logs import log_page
+from scarplib.device_logs.log_file import LogError
+from scarplib.results.percentiles import PERCENTILES, percentile
+
+LATENCIES = Path("files") / "latencies"
+
+
+def operations(path: Path) -> dict[str, list[int]]:
+    """Sorted latencies by the operation's name; empty if the script took none down."""
+    if not path.is_file():
+        return {}
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        match = re.fullmatch(r"(\S+)\s+(\d+)", line.strip())
+        if not match:
+            raise LogError(f"{path}: line {number}: '{line[:40]}' is not a name and nanoseconds")
+        found.setdefault(match[1], []).append(int(match[2]))
+    return {name: sorted(values) for name, values in found.items()}
+
+
+def _numbers(ordered: list[int]) -> dict[str, Any]:
+    return {
+        "count": len(ordered),
+        "mean_ns": sum(ordered) // len(ordered),
+        "max_ns": ordered[-1],
+        **{f"p{percent}_ns": percentile(ordered, percent) for percent in PERCENTILES},
+    }
+
+
+def written_bytes(folder: Path) -> int | None:
+    """What its processes handed to write(), from the start mark to its end; None: unknown."""
+    try:
+        first, last = (int((folder / f"written-{x}").read_text()) for x in ("begin", "end"))
+    except (OSError, ValueError):
+        return None
+    return last - first
+
+
+def load(folder: Path) -> dict[str, Any] | None:
+    """The script's part of a summary; None if a fio job ran."""
+    if not (folder / "script.log").is_file():
+        return None
+    begin = log_page.read(folder / "stats-begin.bin").now_ns
+    end = log_page.read(folder / "stats-done.bin").now_ns
+    of = {name: _numbers(values) for name, values in operations(folder / LATENCIES).items()}
+    return {"ns": end - begin, "written_bytes": written_bytes(folder), "operations": of}

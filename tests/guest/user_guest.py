@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests of the user's own: tests for run.py, each by the command that a user types."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
+from scarplib.guest.user_packages import MODULES  # noqa: E402
+
+Outcome = tuple[bool, str]
+
+# Two MiB before the mark, one after it; bash is a package's, and so is what it is told of.
+_SCRIPT = """#!/bin/bash
+set -e
+echo "bash ${BASH_VERSINFO[0]} in $SCARP_DIR with $(cat $SCARP_FILES/given)"
+dd if=/dev/zero of=before bs=1M count=2
+scarp-start
+dd if=/dev/zero of=after bs=64k count=16 conv=fsync
+rm before
+fstrim .
+echo "write 1000" >$SCARP_OUT/latencies
+uname -r >$SCARP_OUT/version
+"""
+
+
+def _fresh(name: str) -> Path:
+    folder = ROOT / "out" / "test-guest" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _scarp(out: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, str(ROOT / "scripts" / "scarp"), "run", "--schemes", "baseline"]
+    done = subprocess.run(
+        [*command, "--out", str(out), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def _notes(said: str) -> str:
+    return "".join(f"# {line}\n" for line in said.splitlines()[-15:])
+
+
+def everything() -> Outcome:
+    """Kernel, modules, packages, file system, script and file in one guest."""
+    folder = _fresh("user-everything")
+    (folder / "script").write_text(_SCRIPT)
+    (folder / "given").write_text("a file")
+    (folder / "modules").mkdir()
+    for wanted in MODULES:
+        for path in ensure_modules(wanted).values():
+            assert isinstance(path, Path)
+            shutil.copyfile(path, folder / "modules" / path.name.split("-", 1)[1])
+    status, said = _scarp(
+        folder / "out",
+        *("--script", str(folder / "script"), "--file", str(folder / "given")),
+        *("--packages", "bash", "--fs", "ext4", "--mount-options", "noatime"),
+        *("--kernel", str(ensure_image().kernel), "--modules", str(folder / "modules")),
+    )
+    if status:
+        return False, _notes(said)
+    left = folder / "out" / "baseline"
+    result = json.loads((folder / "out" / "summary.json").read_text())
+    found = result["schemes"]["baseline"]
+    log = (left / "script.log").read_text()
+    system = found["file_system"]
+    good = "bash 5 in /mnt with a file\n" in log
+    good = (
+        good
+        and (left / "files" / "version").read_text().strip()
+        in result["manifest"]["guest"]["kernel_package"]
+    )
+    good = good and any(p.startswith("bash=") for p in result["manifest"]["settings"]["packages"])
+    good = good and found["script"]["operations"]["write"]["count"] == 1
+    # What was before the mark is no part of it, and what was after it is.
+    good = good and 1 << 20 <= system["job_bytes"] < 3 << 19
+    good = good and 1 << 20 <= found["stats"]["write_bytes"] < 2 << 20
+    good = good and system["discards"] > 0 and system["discarded_bytes"] > 2 << 20
+    return good, _notes(f"{log}\n{json.dumps(system)}\n{json.dumps(found['script'])}")
+
+
+def failing() -> Outcome:
+    """A script that fails: a line, the status, and what it had left."""
+    folder = _fresh("user-failing")
+    (folder / "script").write_text("echo kept >$SCARP_OUT/file\necho last words\nexit 3\n")
+    status, said = _scarp(folder / "out", "--script", str(folder / "script"))
+    kept = folder / "out" / "baseline" / "results" / "files" / "file"
+    good = status == 1 and "guest 'baseline': the script ended with status 3" in said
+    good = good and "last words" in said and "Traceback" not in said
+    return good and kept.read_text() == "kept\n", _notes(said)
+
+
+TESTS = [
+    ("the user's own kernel, packages, file system and script", everything),
+    ("a script of the user's that fails", failing),
+]
