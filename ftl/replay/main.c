@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
-            *trace_path, *image_path, *save_path, *gc_path;
+            *trace_path, *image_path, *save_path, *gc_path, *flash_path;
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
@@ -70,6 +70,9 @@ static const GOptionEntry entries[] = {
       "one binary row per request", "FILE" },
     { "gc-log", 0, 0, G_OPTION_ARG_FILENAME, &gc_path,
       "one binary row per collected victim; not with --trace", "FILE" },
+    { "flash-log", 0, 0, G_OPTION_ARG_FILENAME, &flash_path,
+      "one binary row per request: the die, plane, block and page that served "
+      "it; not with --trace", "FILE" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
       "timeline for ui.perfetto.dev: commands, channels, planes, GC", "FILE" },
     { "trace-from", 0, 0, G_OPTION_ARG_INT64, &trace_from_us,
@@ -114,6 +117,12 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     if (!trace_path && (trace_from_us || trace_for_us)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--trace-from, --trace-for: need --trace=FILE");
+        return false;
+    }
+    if (trace_path && (gc_path || flash_path)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--trace: excludes --gc-log and --flash-log; another run "
+                    "of the same gives the same");
         return false;
     }
     if (align % 512) {
@@ -251,6 +260,11 @@ static bool write_json(const ScarpDrive *drive, const Workload *workload,
 
 /* ---- Files written while it runs ---------------------------------------- */
 
+typedef struct {
+    const char *option, *path;
+    FILE *file;
+} Output;
+
 static bool open_output(FILE **file, const char *option, const char *path,
                         GError **error)
 {
@@ -310,36 +324,42 @@ static bool replay_into(ScarpDrive *drive, Workload *workload,
     return ok;
 }
 
+/* Those that are open are closed; *error is the first reason. */
+static bool close_outputs(const Output *outputs, size_t n, bool ok,
+                          GError **error)
+{
+    for (size_t i = 0; i < n; i++) {
+        ok = close_output(outputs[i].file, outputs[i].option, outputs[i].path,
+                          ok ? error : NULL) && ok;
+    }
+    return ok;
+}
+
 static bool run_on(ScarpDrive *drive, Workload *workload,
                    ReplayOptions *options, GError **error)
 {
+    Output outputs[] = {
+        { "cmd-log", rows_path }, { "gc-log", gc_path },
+        { "flash-log", flash_path }, { "trace", trace_path },
+    };
     ReplayResult result;
     gint64 began_us;
-    FILE *trace;
     bool ok;
 
-    if (!open_output(&options->rows, "cmd-log", rows_path, error)) {
-        return false;
+    for (size_t i = 0; i < G_N_ELEMENTS(outputs); i++) {
+        if (!open_output(&outputs[i].file, outputs[i].option, outputs[i].path,
+                         error)) {
+            return close_outputs(outputs, i, false, NULL);
+        }
     }
-    if (!open_output(&trace, "trace", trace_path, error)) {
-        close_output(options->rows, "cmd-log", rows_path, NULL);
-        return false;
-    }
-    if (!open_output(&options->gc_rows, "gc-log", gc_path, error)) {
-        close_output(options->rows, "cmd-log", rows_path, NULL);
-        close_output(trace, "trace", trace_path, NULL);
-        return false;
-    }
+    options->rows = outputs[0].file;
+    options->gc_rows = outputs[1].file;
+    options->flash_rows = outputs[2].file;
     began_us = g_get_monotonic_time();
-    ok = replay_into(drive, workload, options, &result, trace, error);
-    ok = close_output(options->rows, "cmd-log", rows_path, ok ? error : NULL) &&
-         ok;
-    ok = close_output(options->gc_rows, "gc-log", gc_path,
-                      ok ? error : NULL) && ok;
-    ok = close_output(trace, "trace", trace_path, ok ? error : NULL) && ok;
-    ok = ok && write_json(drive, workload, &result,
-                          (g_get_monotonic_time() - began_us) / 1e6, error);
-    return ok;
+    ok = replay_into(drive, workload, options, &result, outputs[3].file, error);
+    ok = close_outputs(outputs, G_N_ELEMENTS(outputs), ok, error);
+    return ok && write_json(drive, workload, &result,
+                            (g_get_monotonic_time() - began_us) / 1e6, error);
 }
 
 static bool run_workload(ScarpDrive *drive, ReplayOptions *options,

@@ -116,6 +116,12 @@ def _rows(options: argparse.Namespace) -> int:
     return as_csv.main(options.log, options.out)
 
 
+def _timeline(options: argparse.Namespace) -> int:
+    from scarplib.drive import timeline
+
+    return timeline.timeline(options)
+
+
 def _determinism(options: argparse.Namespace) -> int:
     from scarplib.experiments import determinism
 
@@ -157,6 +163,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "shell": _shell,
     "age": _age,
     "rows": _rows,
+    "timeline": _timeline,
     "schemes": _schemes,
     "determinism": _determinism,
     "reproduce": _reproduce,

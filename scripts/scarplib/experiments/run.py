@@ -20,7 +20,7 @@ from typing import Any
 from scarplib.build.qemu import QemuBuild, ensure_qemu
 from scarplib.build.venv import ensure_venv
 from scarplib.device_logs.log_file import LogError
-from scarplib.drive import age, image_file
+from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
@@ -178,13 +178,23 @@ def run_guests(
     return results, failures, interrupted
 
 
+def _start(settings: Settings, state: Path, folder: Path) -> list[list[str]]:
+    """What a replay of a guest's log has to be told, as drive/start.py reads it."""
+    words = [["image", start.said(state, folder)], ["seed", str(settings.seed)]]
+    if settings.device:
+        words.append(["description", start.said(settings.device, folder)])
+    if settings.overrides:
+        words += [["override", part] for part in settings.overrides.split(",")]
+    return words
+
+
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
     job_text = check_job_file(settings.job, settings.handles > 0)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
-    start = image_file.read(settings.image) if settings.image else None
+    loaded = image_file.read(settings.image) if settings.image else None
     qemu, image = prepare()
     drive = (settings.device, settings.overrides, settings.image)
     for scheme in settings.schemes:
@@ -201,7 +211,7 @@ def compare(settings: Settings) -> Outcome:
     folder = new_folder(settings.kind, settings.out)
     label = (settings.device or settings.image or Path()).name
     full = f"{settings.age / 10:g} % full"
-    if start:
+    if loaded:
         assert settings.image
         full = f"from {settings.image.name}"
     print(f"Running {settings.job.name} on {label}, {full}:")
@@ -264,6 +274,7 @@ def compare(settings: Settings) -> Outcome:
         "device": label,
         "schemes": schemes,
         "failed": sorted(failures),
+        "start": _start(settings, state, folder),
         "manifest": made,
     }
     (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
