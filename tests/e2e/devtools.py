@@ -20,13 +20,15 @@ OPTIONS = (
     "--disable-background-networking", "--hide-scrollbars", "--force-color-profile=srgb",
 )  # fmt: skip
 # A browser that says nothing for so long hangs; a busy host makes it slow, but it goes on.
-SILENT_S = 120.0
+SILENT_S = 300.0
 
 
 class Page:
     """One page, and whatever it complained about."""
 
-    def __init__(self, browser: Browser, scratch: Path, width: int = 1240, height: int = 1000):
+    def __init__(
+        self, browser: Browser, scratch: Path, width: int = 1240, height: int = 1000
+    ) -> None:
         command_in, self._out = os.pipe()
         self._in, command_out = os.pipe()
         # The browser's are the descriptors 3 and 4.

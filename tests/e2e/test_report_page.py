@@ -19,6 +19,7 @@ import devtools  # noqa: E402
 import many_commands  # noqa: E402
 import numpy as np  # noqa: E402
 from scarplib.build.browser import ensure_browser  # noqa: E402
+from scarplib.device_logs.command_log import CAUSES  # noqa: E402
 from scarplib.results import report, summary  # noqa: E402
 from scarplib.results.interactive import bins, columns, section, served  # noqa: E402
 from scarplib.results.percentiles import percentile  # noqa: E402
@@ -84,6 +85,9 @@ class Reduced(unittest.TestCase):
 class InBrowser(unittest.TestCase):
     """A page of a million commands; what cannot be had, such as the browser, fails."""
 
+    folder: ClassVar[Path]
+    file: ClassVar[Path]
+    schemes: ClassVar[list[summary.SchemeData]]
     page: ClassVar[devtools.Page]
 
     @classmethod
@@ -192,7 +196,7 @@ class InBrowser(unittest.TestCase):
                             part.getBoundingClientRect().width])""")
         named = {
             name: column[i]
-            for name, column in zip(many_commands.CAUSES, commands.causes, strict=True)
+            for name, column in zip(CAUSES, commands.causes, strict=True)
             if column[i]
         }
         self.assertEqual({name: ns for name, ns, _ in bar}, named)
@@ -203,7 +207,7 @@ class InBrowser(unittest.TestCase):
     def test_zoom_and_toggles(self) -> None:
         """The wheel over the plot shows less time, and more of it; boxes hide a scheme, a kind."""
         self.view(0, 1)
-        x, y = self.place("p.row === 0")
+        x, y = self.place("p.row === 0 && p.x > 0.4 && p.x < 0.6")
         self.page.mouse("mouseMoved", x, y)
         self.page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
         self.page.wait("scarpReport.plot.xRange.end - scarpReport.plot.xRange.start < 0.9")
@@ -211,7 +215,9 @@ class InBrowser(unittest.TestCase):
         shown = "[...new Set(scarpReport.plot.points.map((p) => p.row))].sort()"
         self.assertEqual(self.page.value(shown), [0, 1])
         box = "document.querySelectorAll('#scarp-{} input')[{}]"
-        click = "(() => {{ const b = {}.getBoundingClientRect(); return [b.left + 5, b.top + 5] }})()"
+        click = (
+            "(() => {{ const b = {}.getBoundingClientRect(); return [b.left + 5, b.top + 5] }})()"
+        )
         for place, wanted in ((("schemes", 1), [0]), (("schemes", 1), [0, 1])):
             self.page.click(*self.page.value(click.format(box.format(*place))))
             self.assertEqual(self.page.value(shown), wanted)

@@ -90,16 +90,14 @@ def command_rows(path: Path) -> Iterator[tuple[Any, ...]]:
 
 def _columns(chunk: bytes) -> list[array[int]]:
     """Rows taken apart, all of a column at once: a loop over the rows would be slower."""
-    size = LAYOUT.row.size
     codes = [code for _, code in LAYOUT.columns] + ["q"] * LAYOUT.causes
+    views = {code: array(code, chunk) for code in set(codes)}
     columns, at = [], 0
     for code in codes:
-        values = array(code)
         # Every column lies at a multiple of its own size.
-        each = memoryview(chunk).cast(code)[at // values.itemsize :: size // values.itemsize]
-        values.frombytes(each.tobytes())
-        columns.append(values)
-        at += values.itemsize
+        size = views[code].itemsize
+        columns.append(views[code][at // size :: LAYOUT.row.size // size])
+        at += size
     return columns
 
 

@@ -119,7 +119,7 @@ def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
 
 
 def page(result: dict[str, Any], pictures: list[Picture], interactive: Interactive) -> str:
-    """The report in one file: the tails, the table, every command, the other pictures, the manifest.
+    """The report in one file: tails, table, every command, other pictures, the manifest.
 
     The picture under the interactive part's heading is for where scripts do not run.
     """
@@ -217,9 +217,7 @@ def write_report(folder: Path) -> None:
         figure.savefig(folder / name)
         plt.close(figure)
         pictures.append((heading, text, (folder / name).read_bytes()))
-    (folder / "report.html").write_text(
-        page(result, pictures, partial(where.interactive, schemes))
-    )
+    (folder / "report.html").write_text(page(result, pictures, partial(where.interactive, schemes)))
 
 
 def main() -> int:

@@ -37,7 +37,8 @@ class Plot {
     this.ops = new Set(data.schemes.flatMap((scheme) => Object.keys(scheme.levels).map(Number)));
     this.points = [];
     this.span = Math.max(1, ...data.schemes.map((scheme) => scheme.span)) / 1e9;
-    this.xRange = new Bokeh.Range1d({ start: 0, end: this.span });
+    this.xRange = new Bokeh.Range1d({ start: 0, end: this.span,
+                                      bounds: [-0.02 * this.span, 1.02 * this.span] });
     this.yEnds = latencyRange(data);
     this.main = this.makeMain();
     this.strip = this.makeStrip();

@@ -178,5 +178,3 @@ def section(
         f'<script type="text/plain" id="scarp-library">{_library()}</script>',
         f"<script>{scripts}</script>",
     ))  # fmt: skip
-
-
