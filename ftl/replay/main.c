@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <string.h>
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
@@ -65,7 +66,7 @@ static const GOptionEntry entries[] = {
     { "scale", 0, 0, G_OPTION_ARG_INT64, &scale_bytes,
       "scale addresses below BYTES onto the drive (fold)", "BYTES" },
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json_path,
-      "where the results go (standard output)", "FILE" },
+      "where the results go (-: standard output, as without)", "FILE" },
     { "cmd-log", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
       "one binary row per request", "FILE" },
     { "gc-log", 0, 0, G_OPTION_ARG_FILENAME, &gc_path,
@@ -245,12 +246,13 @@ static bool write_json(const ScarpDrive *drive, const Workload *workload,
                        const ReplayResult *result, double wall_s,
                        GError **error)
 {
-    FILE *out = json_path ? fopen(json_path, "w") : stdout;
+    bool file = json_path && strcmp(json_path, "-");
+    FILE *out = file ? fopen(json_path, "w") : stdout;
 
     if (out) {
         print_json(out, drive, workload, result, wall_s);
     }
-    if (!out || ferror(out) || (json_path ? fclose(out) : fflush(out))) {
+    if (!out || ferror(out) || (file ? fclose(out) : fflush(out))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--json=%s: %s",
                     json_path ? json_path : "-", g_strerror(errno));
         return false;

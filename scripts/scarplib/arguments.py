@@ -14,7 +14,8 @@ from scarplib.paths import DEVICES, FIO_JOBS
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
 
 
-def _schemes(text: str) -> list[str]:
+def scheme_list(text: str) -> list[str]:
+    """--schemes: names joined by commas, each once."""
     names = text.split(",")
     for name in names:
         if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
@@ -45,7 +46,7 @@ def _add_compare_options(
     )
     parser.add_argument(
         "--schemes",
-        type=_schemes,
+        type=scheme_list,
         default=schemes,
         metavar="A,B,…",
         help=f"schemes to compare (default: {','.join(schemes)})",

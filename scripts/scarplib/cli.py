@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _replay(given: list[str]) -> int:
-    from scarplib.drive import replay
+    from scarplib.experiments import replay
 
     return replay.main(given)
 

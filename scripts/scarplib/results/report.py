@@ -20,7 +20,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from scarplib.drive import start
-from scarplib.results import summary
+from scarplib.results import replayed, summary
 from scarplib.results.causes import CAUSE_LABELS, CAUSE_SENTENCES, tail_shares, tail_text
 from scarplib.results.interactive import section, served
 from scarplib.results.pictures.cause_shares import figure_cause_shares
@@ -134,8 +134,9 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
+    who = "fio saw in the guest" if all("fio" in s for s in schemes.values()) else "the host sees"
     numbers = (
-        "<h2>In numbers</h2><p>Latencies are what fio saw in the guest, in virtual time; "
+        f"<h2>In numbers</h2><p>Latencies are what {who}, in virtual time; "
         "pages moved and write amplification are the drive's own counts.</p>"
         + html_table(list(schemes), table_rows(schemes))
     )
@@ -171,7 +172,8 @@ class _Served:
 def write_report(folder: Path) -> None:
     """Draw the pictures, and write the page around them, into the run's folder."""
     result = json.loads((folder / "summary.json").read_text())
-    schemes = [summary.load_scheme(folder / name, name) for name in result["schemes"]]
+    load = replayed.load if result["schema"] == replayed.SCHEMA else summary.load_scheme
+    schemes = [load(folder / name, name) for name in result["schemes"]]
     where = _Served(result, folder, schemes)
     style()
     if any(data.summary["tail_causes"]["read"] for data in schemes):
