@@ -42,9 +42,12 @@ class Page {
     const kept = this.data.schemes.reduce((sum, { commands }) => sum + commands.time.length, 0);
     const all = this.data.schemes.reduce((sum, { count }) => sum + count, 0);
     const words = kept < all ? ` (kept one by one: ${kept.toLocaleString("en")} of ${all.toLocaleString("en")})` : "";
+    const number = (n) => n.toLocaleString("en");
+    const which = points.length < inViewCount
+      ? `the slowest ${number(points.length)} of ${number(inViewCount)} commands in view are points`
+      : `all ${number(inViewCount)} commands in view are points`;
     document.getElementById("scarp-status").textContent =
-      `${points.length.toLocaleString("en")} of ${inViewCount.toLocaleString("en")} commands in ` +
-      `view are points, the slowest${words}; made in ${ms.toFixed(0)} ms`;
+      `${which}${words}; made in ${ms.toFixed(0)} ms`;
   }
 
   async show() {

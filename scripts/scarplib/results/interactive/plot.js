@@ -70,6 +70,7 @@ class Plot {
       y_axis_label: "planes in GC",
       toolbar_location: null,
     });
+    figure.left[0].ticker = new Bokeh.BasicTicker({ min_interval: 1, num_minor_ticks: 0 });
     figure.min_border_left = 80;
     return figure;
   }
@@ -222,17 +223,22 @@ class Plot {
     const width = (end - begin) / STRIP_COLUMNS;
     let at = lowerBound(times, begin);
     let level = at ? counts[at - 1] : 0;
+    let until = -1;
     for (let i = 0; i < STRIP_COLUMNS; i++) {
       let most = level;
       for (; at < times.length && times[at] < begin + (i + 1) * width; at++) {
         level = counts[at];
         most = Math.max(most, level);
       }
-      if (most) {
+      if (most && out.top.at(-1) === most && until === i) {
+        // Next to one of the same height: one wide one shows no seams.
+        out.right[out.right.length - 1] = (begin + (i + 1) * width) / 1e9;
+      } else if (most) {
         out.left.push((begin + i * width) / 1e9);
         out.right.push((begin + (i + 1) * width) / 1e9);
         out.top.push(most);
       }
+      until = most ? i + 1 : until;
     }
     return out;
   }
