@@ -45,7 +45,8 @@ static const GOptionEntry entries[] = {
       "an image of the drive at the end; then there may be no workload",
       "FILE" },
     { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
-      "of the trace (sniffed)", "NAME" },
+      "of the trace (sniffed); csv:KEY=VALUE,... for columns of your own",
+      "NAME" },
     { "mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
       "open, closed or think (open)", "NAME" },
     { "depth", 'q', 0, G_OPTION_ARG_INT64, &depth,
@@ -341,8 +342,10 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
                    ReplayOptions *options, GError **error)
 {
     Output outputs[] = {
-        { "cmd-log", rows_path }, { "gc-log", gc_path },
-        { "flash-log", flash_path }, { "trace", trace_path },
+        { .option = "cmd-log", .path = rows_path },
+        { .option = "gc-log", .path = gc_path },
+        { .option = "flash-log", .path = flash_path },
+        { .option = "trace", .path = trace_path },
     };
     ReplayResult result;
     gint64 began_us;
@@ -364,13 +367,40 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
                             (g_get_monotonic_time() - began_us) / 1e6, error);
 }
 
+static void warn(const char *text)
+{
+    g_printerr("%sscarp-replay: %s\n", isatty(STDERR_FILENO) ? "\r" : "",
+               text);
+}
+
+/* The first of each kind was said with its line. */
+static void warn_of_times(const Workload *workload)
+{
+    if (workload->times_back > 1 || workload->times_ahead > 1) {
+        g_autofree char *text =
+            g_strdup_printf("%s: time goes back %" G_GUINT64_FORMAT
+                            " times, and jumps ahead by more than a day %"
+                            G_GUINT64_FORMAT " times", workloads[0],
+                            workload->times_back, workload->times_ahead);
+
+        warn(text);
+    }
+}
+
 static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
                          GError **error)
 {
     Workload *workload = make_workload(drive, error);
-    bool ok = workload && run_on(drive, workload, options, error);
+    bool ok;
 
     if (workload) {
+        workload->warn = warn;
+    }
+    ok = workload && run_on(drive, workload, options, error);
+    if (workload) {
+        if (ok) {
+            warn_of_times(workload);
+        }
         workload->free(workload);
     }
     return ok;
