@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "trace.h"
+#include "csv.h"
+#include "fields.h"
 
 #include <string.h>
 
@@ -31,34 +32,6 @@ static int split(char *text, const char *separators, bool blank, char **field)
         *text++ = '\0';
     }
     return n;
-}
-
-static bool whole(const char *text, uint64_t *value)
-{
-    return g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT64, value, NULL);
-}
-
-/* A decimal number times scale, which is a power of ten; no floating point. */
-static bool decimal(const char *text, int64_t scale, int64_t *value)
-{
-    uint64_t number = 0, limit = G_MAXINT64 / 10 / MAX(scale, 1);
-    bool digits = false;
-
-    for (; g_ascii_isdigit(*text); text++, digits = true) {
-        if (number > limit) {
-            return false;
-        }
-        number = number * 10 + (*text - '0');
-    }
-    number *= scale;
-    if (*text == '.') {
-        for (text++; g_ascii_isdigit(*text); text++, digits = true) {
-            scale /= 10;
-            number += scale * (*text - '0');
-        }
-    }
-    *value = number;
-    return digits && !*text && number <= G_MAXINT64;
 }
 
 static bool sectors(const char *first, const char *count, TraceRecord *record)
@@ -358,19 +331,29 @@ static const TraceFormat formats[] = {
       false, true },
 };
 
+static char *format_names(void)
+{
+    GString *names = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+        g_string_append_printf(names, "%s, ", formats[i].name);
+    }
+    g_string_append(names, "cmdlog, or " CSV_HELP);
+    return g_string_free(names, false);
+}
+
 const TraceFormat *trace_format_find(const char *name, GError **error)
 {
-    g_autoptr(GString) allowed = g_string_new(NULL);
+    g_autofree char *allowed = NULL;
 
     for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
         if (!strcmp(formats[i].name, name)) {
             return &formats[i];
         }
-        g_string_append_printf(allowed, "%s, ", formats[i].name);
     }
-    g_string_append(allowed, "cmdlog");
+    allowed = format_names();
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
-                "--format=%s: unknown; allowed: %s", name, allowed->str);
+                "--format=%s: unknown; allowed: %s", name, allowed);
     return NULL;
 }
 
@@ -413,14 +396,17 @@ const TraceFormat *trace_format_sniff(const char *head, const char *path,
                                       GError **error)
 {
     g_auto(GStrv) lines = g_strsplit(head, "\n", 400);
+    g_autofree char *allowed = NULL;
 
     for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
         if (lines[0] && looks_like(&formats[i], lines)) {
             return &formats[i];
         }
     }
+    allowed = format_names();
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                "%s: of no format that is known; --format names one", path);
+                "%s: of no format that is known; --format names one: %s", path,
+                allowed);
     return NULL;
 }
 
@@ -433,6 +419,7 @@ char *trace_formats_text(void)
                                formats[i].help);
     }
     g_string_append(text, "cmdlog: --cmd-log's binary rows, the device's too; "
-                    "replayed at the drive's own times\n");
+                    "replayed at the drive's own times\n"
+                    "csv: " CSV_HELP "\n");
     return g_string_free(text, false);
 }

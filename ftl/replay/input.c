@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cmdlog.h"
+#include "csv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 
 #define BUFFER_BYTES 65536
 #define MAX_SKIPPED_HEAD 10000
+#define NS_PER_S G_GINT64_CONSTANT(1000000000)
+#define DAY_NS (86400 * NS_PER_S)
 #define PRINTABLE G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS \
     " !\"#$%&'()*+,-./:;<=>?@[]^_{|}~"
 
@@ -32,7 +35,9 @@ typedef struct {
     uint64_t line;
     uint64_t records;
     int64_t first_ns;
+    int64_t last_ns;      /* of the request before */
     const TraceFormat *format;
+    CsvFormat *csv;       /* or NULL */
     char action;
     GString *text;        /* the line */
 } TraceFile;
@@ -145,12 +150,85 @@ static int done_permille(TraceFile *trace)
                                             : -1;
 }
 
+/* It is wrong, or the end of another trace: said once, and counted. */
+static void judge_time(TraceFile *trace, int64_t time_ns)
+{
+    Workload *base = &trace->base;
+    int64_t ahead_ns = time_ns - trace->last_ns;
+    g_autofree char *text = NULL;
+
+    if (ahead_ns < 0 && !base->times_back++) {
+        text = g_strdup_printf("%s:%" G_GUINT64_FORMAT ": time goes back by "
+                               "%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT
+                               " s; the order of the lines counts",
+                               trace->path, trace->line, -ahead_ns / NS_PER_S,
+                               -ahead_ns % NS_PER_S / 1000);
+    } else if (ahead_ns > DAY_NS && !base->times_ahead++) {
+        text = g_strdup_printf("%s:%" G_GUINT64_FORMAT ": time jumps ahead by "
+                               "%" G_GINT64_FORMAT " days: a pause as long, "
+                               "unless the line is wrong", trace->path,
+                               trace->line, ahead_ns / DAY_NS);
+    }
+    if (text && base->warn) {
+        base->warn(text);
+    }
+}
+
+static bool give(TraceFile *trace, TraceRecord *record, GError **error)
+{
+    if (!trace->records++) {
+        trace->first_ns = trace->last_ns = record->time_ns;
+    }
+    judge_time(trace, record->time_ns);
+    trace->last_ns = record->time_ns;
+    record->time_ns -= trace->first_ns;
+    trace->base.permille_done = done_permille(trace);
+    if (record->length_bytes > G_MAXUINT32) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "%s:%" G_GUINT64_FORMAT ": a request of %"
+                    G_GUINT64_FORMAT " bytes; at most %u are allowed",
+                    trace->path, trace->line, record->length_bytes,
+                    G_MAXUINT32);
+        return false;
+    }
+    return true;
+}
+
+static bool bad_line(TraceFile *trace, char *kept, const char *problem,
+                     GError **error)
+{
+    g_strcanon(kept, PRINTABLE, '?');
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s (%s)",
+                trace->path, trace->line, kept, trace->format->name,
+                problem ? problem : trace->format->help);
+    return false;
+}
+
+/* *problem: what is wrong with the line, if more is known than the format. */
+static TraceVerdict parse_line(TraceFile *trace, char *text,
+                               TraceRecord *record, char **problem)
+{
+    if (!trace->csv) {
+        return trace->format->parse(text, trace->action, record);
+    }
+    if (trace->line <= csv_header_lines(trace->csv)) {
+        return TRACE_SKIP;
+    }
+    if (!csv_parse(trace->csv, text, record, problem)) {
+        g_strcanon(*problem, PRINTABLE, '?');
+        return TRACE_BAD;
+    }
+    return TRACE_RECORD;
+}
+
 static bool trace_next(Workload *self, TraceRecord *record, GError **error)
 {
     TraceFile *trace = (TraceFile *)self;
-    GError *problem = NULL;
+    GError *damage = NULL;
 
-    while (read_line(trace, &problem)) {
+    while (read_line(trace, &damage)) {
+        g_autofree char *problem = NULL;
         char kept[60];
         char *text = g_strchomp(trace->text->str);
 
@@ -159,22 +237,9 @@ static bool trace_next(Workload *self, TraceRecord *record, GError **error)
         }
         g_strlcpy(kept, text, sizeof(kept));
         *record = (TraceRecord) { 0 };
-        switch (trace->format->parse(text, trace->action, record)) {
+        switch (parse_line(trace, text, record, &problem)) {
         case TRACE_RECORD:
-            if (!trace->records++) {
-                trace->first_ns = record->time_ns;
-            }
-            record->time_ns -= trace->first_ns;
-            self->permille_done = done_permille(trace);
-            if (record->length_bytes > G_MAXUINT32) {
-                g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                            "%s:%" G_GUINT64_FORMAT ": a request of %"
-                            G_GUINT64_FORMAT " bytes; at most %u are allowed",
-                            trace->path, trace->line, record->length_bytes,
-                            G_MAXUINT32);
-                return false;
-            }
-            return true;
+            return give(trace, record, error);
         case TRACE_SKIP:
             break;
         case TRACE_BAD:
@@ -183,16 +248,11 @@ static bool trace_next(Workload *self, TraceRecord *record, GError **error)
                 trace->base.skipped_lines++;
                 break;
             }
-            g_strcanon(kept, PRINTABLE, '?');
-            g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                        "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s "
-                        "(%s)", trace->path, trace->line, kept,
-                        trace->format->name, trace->format->help);
-            return false;
+            return bad_line(trace, kept, problem, error);
         }
     }
-    if (problem) {
-        g_propagate_error(error, problem);
+    if (damage) {
+        g_propagate_error(error, damage);
     }
     return false;
 }
@@ -208,6 +268,7 @@ static void trace_free(Workload *self)
         fclose(trace->file);
     }
     ZSTD_freeDStream(trace->zstd);
+    csv_free(trace->csv);
     g_string_free(trace->text, true);
     g_free(trace->raw);
     g_free(trace->buffer);
@@ -267,6 +328,19 @@ static bool is_cmdlog(const char *path)
     return !memcmp(magic, CMDLOG_MAGIC, 8);
 }
 
+/* NULL: it is to be sniffed, or *error is set. */
+static const TraceFormat *named_format(TraceFile *trace, const char *format,
+                                       GError **error)
+{
+    static const TraceFormat csv = { .name = "csv", .help = CSV_HELP };
+
+    if (!format || !g_str_has_prefix(format, CSV_PREFIX)) {
+        return format ? trace_format_find(format, error) : NULL;
+    }
+    trace->csv = csv_new(format + strlen(CSV_PREFIX), error);
+    return trace->csv ? &csv : NULL;
+}
+
 Workload *trace_open(const char *path, const char *format, GError **error)
 {
     TraceFile *trace;
@@ -281,7 +355,7 @@ Workload *trace_open(const char *path, const char *format, GError **error)
     trace->path = g_strdup(path);
     trace->buffer = g_malloc(BUFFER_BYTES + 1);
     trace->text = g_string_new(NULL);
-    trace->format = format ? trace_format_find(format, error) : NULL;
+    trace->format = named_format(trace, format, error);
     if ((format && !trace->format) || !open_file(trace, error) || !refill(trace, error)) {
         trace_free(&trace->base);
         return NULL;

@@ -9,10 +9,11 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <string.h>
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
-            *trace_path, *image_path, *save_path, *gc_path;
+            *trace_path, *image_path, *save_path, *gc_path, *flash_path;
 static char **overrides, **workloads;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
@@ -44,7 +45,8 @@ static const GOptionEntry entries[] = {
       "an image of the drive at the end; then there may be no workload",
       "FILE" },
     { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
-      "of the trace (sniffed)", "NAME" },
+      "of the trace (sniffed); csv:KEY=VALUE,... for columns of your own",
+      "NAME" },
     { "mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
       "open, closed or think (open)", "NAME" },
     { "depth", 'q', 0, G_OPTION_ARG_INT64, &depth,
@@ -65,11 +67,14 @@ static const GOptionEntry entries[] = {
     { "scale", 0, 0, G_OPTION_ARG_INT64, &scale_bytes,
       "scale addresses below BYTES onto the drive (fold)", "BYTES" },
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json_path,
-      "where the results go (standard output)", "FILE" },
+      "where the results go (-: standard output, as without)", "FILE" },
     { "cmd-log", 0, 0, G_OPTION_ARG_FILENAME, &rows_path,
       "one binary row per request", "FILE" },
     { "gc-log", 0, 0, G_OPTION_ARG_FILENAME, &gc_path,
       "one binary row per collected victim; not with --trace", "FILE" },
+    { "flash-log", 0, 0, G_OPTION_ARG_FILENAME, &flash_path,
+      "one binary row per request: the die, plane, block and page that served "
+      "it; not with --trace", "FILE" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
       "timeline for ui.perfetto.dev: commands, channels, planes, GC", "FILE" },
     { "trace-from", 0, 0, G_OPTION_ARG_INT64, &trace_from_us,
@@ -114,6 +119,12 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     if (!trace_path && (trace_from_us || trace_for_us)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--trace-from, --trace-for: need --trace=FILE");
+        return false;
+    }
+    if (trace_path && (gc_path || flash_path)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--trace: excludes --gc-log and --flash-log; another run "
+                    "of the same gives the same");
         return false;
     }
     if (align % 512) {
@@ -236,12 +247,13 @@ static bool write_json(const ScarpDrive *drive, const Workload *workload,
                        const ReplayResult *result, double wall_s,
                        GError **error)
 {
-    FILE *out = json_path ? fopen(json_path, "w") : stdout;
+    bool file = json_path && strcmp(json_path, "-");
+    FILE *out = file ? fopen(json_path, "w") : stdout;
 
     if (out) {
         print_json(out, drive, workload, result, wall_s);
     }
-    if (!out || ferror(out) || (json_path ? fclose(out) : fflush(out))) {
+    if (!out || ferror(out) || (file ? fclose(out) : fflush(out))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--json=%s: %s",
                     json_path ? json_path : "-", g_strerror(errno));
         return false;
@@ -250,6 +262,11 @@ static bool write_json(const ScarpDrive *drive, const Workload *workload,
 }
 
 /* ---- Files written while it runs ---------------------------------------- */
+
+typedef struct {
+    const char *option, *path;
+    FILE *file;
+} Output;
 
 static bool open_output(FILE **file, const char *option, const char *path,
                         GError **error)
@@ -310,45 +327,80 @@ static bool replay_into(ScarpDrive *drive, Workload *workload,
     return ok;
 }
 
+/* Those that are open are closed; *error is the first reason. */
+static bool close_outputs(const Output *outputs, size_t n, bool ok,
+                          GError **error)
+{
+    for (size_t i = 0; i < n; i++) {
+        ok = close_output(outputs[i].file, outputs[i].option, outputs[i].path,
+                          ok ? error : NULL) && ok;
+    }
+    return ok;
+}
+
 static bool run_on(ScarpDrive *drive, Workload *workload,
                    ReplayOptions *options, GError **error)
 {
+    Output outputs[] = {
+        { .option = "cmd-log", .path = rows_path },
+        { .option = "gc-log", .path = gc_path },
+        { .option = "flash-log", .path = flash_path },
+        { .option = "trace", .path = trace_path },
+    };
     ReplayResult result;
     gint64 began_us;
-    FILE *trace;
     bool ok;
 
-    if (!open_output(&options->rows, "cmd-log", rows_path, error)) {
-        return false;
+    for (size_t i = 0; i < G_N_ELEMENTS(outputs); i++) {
+        if (!open_output(&outputs[i].file, outputs[i].option, outputs[i].path,
+                         error)) {
+            return close_outputs(outputs, i, false, NULL);
+        }
     }
-    if (!open_output(&trace, "trace", trace_path, error)) {
-        close_output(options->rows, "cmd-log", rows_path, NULL);
-        return false;
-    }
-    if (!open_output(&options->gc_rows, "gc-log", gc_path, error)) {
-        close_output(options->rows, "cmd-log", rows_path, NULL);
-        close_output(trace, "trace", trace_path, NULL);
-        return false;
-    }
+    options->rows = outputs[0].file;
+    options->gc_rows = outputs[1].file;
+    options->flash_rows = outputs[2].file;
     began_us = g_get_monotonic_time();
-    ok = replay_into(drive, workload, options, &result, trace, error);
-    ok = close_output(options->rows, "cmd-log", rows_path, ok ? error : NULL) &&
-         ok;
-    ok = close_output(options->gc_rows, "gc-log", gc_path,
-                      ok ? error : NULL) && ok;
-    ok = close_output(trace, "trace", trace_path, ok ? error : NULL) && ok;
-    ok = ok && write_json(drive, workload, &result,
-                          (g_get_monotonic_time() - began_us) / 1e6, error);
-    return ok;
+    ok = replay_into(drive, workload, options, &result, outputs[3].file, error);
+    ok = close_outputs(outputs, G_N_ELEMENTS(outputs), ok, error);
+    return ok && write_json(drive, workload, &result,
+                            (g_get_monotonic_time() - began_us) / 1e6, error);
+}
+
+static void warn(const char *text)
+{
+    g_printerr("%sscarp-replay: %s\n", isatty(STDERR_FILENO) ? "\r" : "",
+               text);
+}
+
+/* The first of each kind was said with its line. */
+static void warn_of_times(const Workload *workload)
+{
+    if (workload->times_back > 1 || workload->times_ahead > 1) {
+        g_autofree char *text =
+            g_strdup_printf("%s: time goes back %" G_GUINT64_FORMAT
+                            " times, and jumps ahead by more than a day %"
+                            G_GUINT64_FORMAT " times", workloads[0],
+                            workload->times_back, workload->times_ahead);
+
+        warn(text);
+    }
 }
 
 static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
                          GError **error)
 {
     Workload *workload = make_workload(drive, error);
-    bool ok = workload && run_on(drive, workload, options, error);
+    bool ok;
 
     if (workload) {
+        workload->warn = warn;
+    }
+    ok = workload && run_on(drive, workload, options, error);
+    if (workload) {
+        if (ok) {
+            warn_of_times(workload);
+        }
         workload->free(workload);
     }
     return ok;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cmdlog.h"
+#include "flashlog.h"
 #include "replay.h"
 
 #include <string.h>
@@ -32,6 +33,7 @@ typedef struct {
     uint32_t device[MAX_DEVICES];
     uint32_t in_flight;
     gint64 shown_us;
+    FlashLog *served;     /* or NULL */
 } Replay;
 
 /*
@@ -211,6 +213,9 @@ static void submit(Replay *r, int64_t now_ns)
     r->in_flight++;
     r->result->peak_in_flight = MAX(r->result->peak_in_flight, r->in_flight);
     scarp_submit(r->drive, &slot->cmd, now_ns);
+    if (r->served) {
+        flashlog_begin(r->served, &slot->cmd);
+    }
 }
 
 static void reap(Replay *r)
@@ -228,6 +233,9 @@ static void reap(Replay *r)
         }
         if (r->o->rows) {
             cmdlog_write(r->o->rows, cmd, slot->number);
+        }
+        if (r->served) {
+            flashlog_end(r->served, cmd);
         }
         g_ptr_array_add(r->idle, slot);
     }
@@ -349,7 +357,45 @@ static bool loop(Replay *r, GError **error)
 
 static void log_gc(void *opaque, const ScarpGcRun *run)
 {
-    gclog_write(opaque, run);
+    const Replay *r = opaque;
+
+    gclog_write(r->o->gc_rows, run);
+}
+
+static void log_flash(void *opaque, const ScarpFlashOp *op)
+{
+    const Replay *r = opaque;
+
+    flashlog_phase(r->served, op);
+}
+
+static void begin_logs(Replay *r)
+{
+    ScarpObserver observer = { .opaque = r };
+
+    if (r->o->rows) {
+        cmdlog_write_header(r->o->rows);
+    }
+    if (r->o->gc_rows) {
+        gclog_write_header(r->o->gc_rows);
+        observer.gc_done = log_gc;
+    }
+    if (r->o->flash_rows) {
+        r->served = flashlog_new(r->o->flash_rows);
+        observer.flash_phase = log_flash;
+    }
+    if (r->o->gc_rows || r->o->flash_rows) {
+        scarp_set_observer(r->drive, &observer);
+    }
+}
+
+static void end_logs(Replay *r)
+{
+    if (r->o->gc_rows || r->o->flash_rows) {
+        /* What collects later, as a drive that is brought to rest, is not of it. */
+        scarp_set_observer(r->drive, &(ScarpObserver) { 0 });
+    }
+    flashlog_free(r->served);
 }
 
 bool replay_run(ScarpDrive *drive, Workload *workload,
@@ -368,22 +414,9 @@ bool replay_run(ScarpDrive *drive, Workload *workload,
     memset(result, 0, sizeof(*result));
     r.touched = g_new0(uint64_t, words);
     r.written = g_new0(uint64_t, words);
-    if (options->rows) {
-        cmdlog_write_header(options->rows);
-    }
-    if (options->gc_rows) {
-        ScarpObserver observer = {
-            .gc_done = log_gc, .opaque = options->gc_rows,
-        };
-
-        gclog_write_header(options->gc_rows);
-        scarp_set_observer(drive, &observer);
-    }
+    begin_logs(&r);
     ok = loop(&r, error);
-    if (options->gc_rows) {
-        /* What collects later, as a drive that is brought to rest, is not of it. */
-        scarp_set_observer(drive, &(ScarpObserver) { 0 });
-    }
+    end_logs(&r);
     if (options->progress && r.shown_us) {
         fprintf(stderr, "\n");
     }

@@ -30,6 +30,7 @@ typedef struct {
     uint64_t max_ns;          /* of the drive's time; 0: no limit */
     FILE *rows;               /* command log, or NULL */
     FILE *gc_rows;            /* log of collections, or NULL */
+    FILE *flash_rows;         /* log of where commands were served, or NULL */
 } ReplayOptions;
 
 typedef struct {

@@ -58,6 +58,10 @@ struct Workload {
     bool absolute;          /* times are the drive's, not since the first */
     uint64_t skipped_lines; /* garbage before the first good line */
     int permille_done; /* of the input read so far; -1: unknown */
+    /* Of a trace: what is odd but can be replayed, a line; may be NULL. */
+    void (*warn)(const char *text);
+    uint64_t times_back;  /* requests earlier than the one before */
+    uint64_t times_ahead; /* more than a day later */
 };
 
 Workload *trace_open(const char *path, const char *format, GError **error);

@@ -13,7 +13,8 @@ from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.paths import DEVICES, FIO_JOBS
 
 
-def _schemes(text: str) -> list[str]:
+def scheme_list(text: str) -> list[str]:
+    """--schemes: names joined by commas, each once."""
     names = text.split(",")
     for name in names:
         if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
@@ -53,7 +54,7 @@ def _add_compare_options(
     _add_user_options(parser)
     parser.add_argument(
         "--schemes",
-        type=_schemes,
+        type=scheme_list,
         default=schemes,
         metavar="A,B,…",
         help=f"schemes to compare (default: {','.join(schemes)})",
@@ -320,6 +321,25 @@ def parser() -> argparse.ArgumentParser:
     rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
     rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")
     rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
+
+    timeline = commands.add_parser("timeline", help="a moment of a run, for ui.perfetto.dev")
+    timeline.add_argument("folder", type=Path, metavar="RUN/SCHEME", help="out/latest/baseline")
+    timeline.add_argument(
+        "--around",
+        type=integer("--around", 0, 2**61),
+        required=True,
+        metavar="NS",
+        help="the moment, in ns of the drive's clock, as the report and the logs have it",
+    )
+    timeline.add_argument(
+        "--for",
+        dest="length",
+        type=integer("--for", 1, 2**50),
+        default=50_000,
+        metavar="US",
+        help="so many microseconds, a sixth of them before the moment (default: 50000)",
+    )
+    timeline.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
 
     engine = commands.add_parser("bench", help="the engine's speed and memory on one core")
     engine.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")

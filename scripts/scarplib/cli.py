@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _replay(given: list[str]) -> int:
-    from scarplib.drive import replay
+    from scarplib.experiments import replay
 
     return replay.main(given)
 
@@ -164,6 +164,12 @@ def _rows(options: argparse.Namespace) -> int:
     return as_csv.main(options.log, options.out)
 
 
+def _timeline(options: argparse.Namespace) -> int:
+    from scarplib.drive import timeline
+
+    return timeline.timeline(options)
+
+
 def _determinism(options: argparse.Namespace) -> int:
     from scarplib.experiments import determinism
 
@@ -205,6 +211,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "shell": _shell,
     "age": _age,
     "rows": _rows,
+    "timeline": _timeline,
     "schemes": _schemes,
     "determinism": _determinism,
     "reproduce": _reproduce,

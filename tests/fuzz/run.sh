@@ -38,7 +38,7 @@ find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' | sort | xargs -P "$(nproc
 mkdir "$work/seeds"
 # $1: its name, whose beginning is its target's; $2: what it says
 seed() { printf '%b' "$2" >"$work/seeds/$1"; }
-# The first byte of a seed chooses the format of fuzz-trace.c; '0' is 48, of 12.
+# The first byte of a seed chooses the format of fuzz-trace.c, from '0' on.
 seed trace-msr '1128166385295514663,hm,0,Write,9056014336,2048,2833\n'
 seed trace-systor '2Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.13,0.8,R,0,512,512\n'
 seed trace-spc '30,20941264,8192,W,0.551706\n'
@@ -50,6 +50,8 @@ seed trace-mqsim '8938513000 4 264719034 16 0\n'
 seed trace-heimdall '90.000 0 11562803200 4096 1\n'
 seed trace-disksim ':26.214000\t0\t303574\t1\t0\n'
 seed trace-cmdlog ';SCARPCM1\0050\000\000\000\000\000\000\000'
+seed trace-csv '<time,size,op,at,x,device\n1.5,4,"read",8,,1\n2,16,W,0,,0\n3,0,flush,,,1\n'
+seed trace-csv-of-its-own '=op=1,offset=2:4096,length=3,time=4:100ns,read=17,write=18,separator=semicolon\n17;8;512;5\n'
 printf '80 1 2 3 0\n' | gzip >"$work/gz" && { printf '0'; cat "$work/gz"; } >"$work/seeds/trace-gzip"
 seed generator 'mixed,requests=100,size=8192,theta=900,hot=100,hot_share=900,burst=3,idle_us=7'
 # Small, so that they are not only read but built; then overrides behind a NUL.

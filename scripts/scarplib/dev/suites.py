@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.build.host_packages import ensure_packages
+from scarplib.build.page_library import ensure_library
 from scarplib.build.qemu import QemuBuild, ensure_qemu
 from scarplib.build.venv import ensure_venv
 from scarplib.dev import lint, tap, upstream_tests
@@ -77,6 +78,7 @@ def setup() -> tuple[QemuBuild, Path]:
         other.join()
     if errors:
         raise errors[0]
+    ensure_library()
     return qemu, ensure_venv()
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import sub
 from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs import engine_tables
-from scarplib.device_logs.log_file import Layout, LogError, rows
+from scarplib.device_logs.log_file import Layout, LogError, chunks, rows
 
 # The order of ScarpOp.
 OPS = ("read", "write", "write_zeroes", "deallocate", "flush")
@@ -86,6 +88,31 @@ def command_rows(path: Path) -> Iterator[tuple[Any, ...]]:
         yield row
 
 
+def _columns(chunk: bytes) -> list[array[int]]:
+    """Rows taken apart, all of a column at once: a loop over the rows would be slower."""
+    codes = [code for _, code in LAYOUT.columns] + ["q"] * LAYOUT.causes
+    views = {code: array(code, chunk) for code in set(codes)}
+    columns, at = [], 0
+    for code in codes:
+        # Every column lies at a multiple of its own size.
+        size = views[code].itemsize
+        columns.append(views[code][at // size :: LAYOUT.row.size // size])
+        at += size
+    return columns
+
+
+def _check(path: Path, columns: list[array[int]], first: int) -> None:
+    """The causes of each row add up to its latency."""
+    latencies = map(sub, columns[1], columns[0])
+    totals = map(sum, zip(*columns[FIXED:], strict=True))
+    for number, (total, latency) in enumerate(zip(totals, latencies, strict=True)):
+        if total != latency:
+            raise LogError(
+                f"{path}: row {first + number}: causes add up to {total} ns, "
+                f"the latency is {latency} ns"
+            )
+
+
 def read_commands(
     path: Path, begin: int | None = None, end: int | None = None, unseen: bool = False
 ) -> Commands:
@@ -93,23 +120,35 @@ def read_commands(
 
     With `unseen`, also those that ended after the guest: a replay needs them.
     """
-    out = Commands(causes=[array("q") for _ in CAUSES])
-    for fields in command_rows(path):
-        submit, complete, offset, length, op, status, stream, nsid, order = fields[:FIXED]
-        if status & UNSEEN and not unseen:
-            continue
-        if (begin is not None and submit < begin) or (end is not None and submit > end):
-            continue
-        out.submit.append(submit)
-        out.complete.append(complete)
-        out.op.append(op)
-        out.status.append(status & ~UNSEEN)
-        out.nsid.append(nsid)
-        out.offset.append(offset)
-        out.length.append(length)
-        out.stream.append(stream)
-        out.fua.append(bool(order & ORDER_FUA))
-        out.order.append(order & ORDER_SEQ)
-        for column, value in zip(out.causes, fields[FIXED:], strict=True):
-            column.append(value)
-    return out
+    found = [array(code) for _, code in LAYOUT.columns] + [array("q") for _ in CAUSES]
+    low = 0 if begin is None else begin
+    high = 2**63 if end is None else end
+    first = 0
+    for chunk in chunks(path, LAYOUT):
+        columns = _columns(chunk)
+        _check(path, columns, first)
+        first += len(columns[0])
+        # Of a command that the guest did not see end, the highest bit of the status is set.
+        most = 0xFF if unseen else UNSEEN - 1
+        wanted = [
+            low <= submit <= high and status <= most
+            for submit, status in zip(columns[0], columns[5], strict=True)
+        ]
+        if not all(wanted):
+            columns = [array(column.typecode, compress(column, wanted)) for column in columns]
+        for kept, column in zip(found, columns, strict=True):
+            kept.extend(column)
+    submit, complete, offset, length, op, status, stream, nsid, order = found[:FIXED]
+    return Commands(
+        submit=submit,
+        complete=complete,
+        op=bytearray(op),
+        status=bytearray(value & ~UNSEEN for value in status),
+        nsid=nsid,
+        offset=offset,
+        stream=stream,
+        fua=bytearray(value >= ORDER_FUA for value in order),
+        order=array("I", (value & ORDER_SEQ for value in order)),
+        length=length,
+        causes=found[FIXED:],
+    )

@@ -69,11 +69,17 @@ def check(path: Path, layout: Layout) -> None:
         )
 
 
-def rows(path: Path, layout: Layout) -> Iterator[tuple[Any, ...]]:
-    """A log's rows one by one, in little memory."""
+def chunks(path: Path, layout: Layout) -> Iterator[bytes]:
+    """A log's rows, some thousand at a time: little memory."""
     check(path, layout)
-    unpacker = layout.row
     with path.open("rb") as stream:
         stream.seek(HEADER.size)
-        while chunk := stream.read(unpacker.size * 4096):
-            yield from unpacker.iter_unpack(chunk)
+        while chunk := stream.read(layout.row.size * 4096):
+            yield chunk
+
+
+def rows(path: Path, layout: Layout) -> Iterator[tuple[Any, ...]]:
+    """A log's rows one by one."""
+    unpacker = layout.row
+    for chunk in chunks(path, layout):
+        yield from unpacker.iter_unpack(chunk)

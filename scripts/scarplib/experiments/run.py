@@ -20,7 +20,7 @@ from typing import Any
 from scarplib.build.qemu import QemuBuild, ensure_qemu
 from scarplib.build.venv import ensure_venv
 from scarplib.device_logs.log_file import LogError
-from scarplib.drive import age, image_file
+from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
@@ -225,6 +225,16 @@ def _check(settings: Settings, qemu: QemuBuild) -> None:
         )
 
 
+def _start(settings: Settings, state: Path, folder: Path) -> list[list[str]]:
+    """What a replay of a guest's log has to be told, as drive/start.py reads it."""
+    words = [["image", start.said(state, folder)], ["seed", str(settings.seed)]]
+    if settings.device:
+        words.append(["description", start.said(settings.device, folder)])
+    if settings.overrides:
+        words += [["override", part] for part in settings.overrides.split(",")]
+    return words
+
+
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
     user = settings.user
@@ -235,7 +245,7 @@ def compare(settings: Settings) -> Outcome:
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
-    start = image_file.read(settings.image) if settings.image else None
+    loaded = image_file.read(settings.image) if settings.image else None
     if user:
         user.check()
         prepared = user_guest.prepare(user, settings.job)
@@ -247,7 +257,7 @@ def compare(settings: Settings) -> Outcome:
     folder = new_folder(settings.kind, settings.out)
     label = (settings.device or settings.image or Path()).name
     full = f"{settings.age / 10:g} % full"
-    if start:
+    if loaded:
         assert settings.image
         full = f"from {settings.image.name}"
     print(f"Running {settings.work()} on {label}, {full}:")
@@ -328,6 +338,7 @@ def compare(settings: Settings) -> Outcome:
         "device": label,
         "schemes": schemes,
         "failed": sorted(failures),
+        "start": _start(settings, state, folder),
         "manifest": made,
     }
     (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")

@@ -11,23 +11,32 @@ import base64
 import html
 import json
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 
-from scarplib.results import file_system, summary
+from scarplib.drive import start
+from scarplib.results import file_system, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
+from scarplib.results.interactive import section, served
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.latency_over_time import figure_over_time
 from scarplib.results.pictures.operations import figure_operations
 from scarplib.results.pictures.style import style
 from scarplib.results.pictures.tail import figure_tail
+from scarplib.results.summary import SchemeData
 from scarplib.results.table import table_rows
 from scarplib.results.units import human_ns
 
+# Heading, explanation and PNG.
+Picture = tuple[str, str, bytes]
+# The interactive part around what is shown where scripts do not run.
+Interactive = Callable[[str], str]
 TAIL_HEADING = "Each scheme's tail, and what makes it"
 _PAGE_STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}
@@ -111,10 +120,10 @@ def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
     return "".join(lines)
 
 
-def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
-    """The report in one file: the tails, the table, the other pictures, the manifest.
+def page(result: dict[str, Any], pictures: list[Picture], interactive: Interactive) -> str:
+    """The report in one file: tails, table, every command, other pictures, the manifest.
 
-    `pictures`: heading, explanation and PNG of each.
+    The picture under the interactive part's heading is for where scripts do not run.
     """
     schemes = result["schemes"]
     title = f"Scarp: {', '.join(schemes)}"
@@ -127,9 +136,14 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
-    seen_by = "the drive" if any("script" in s for s in schemes.values()) else "fio"
+    if any("script" in s for s in schemes.values()):
+        who = "the drive saw"
+    elif all("fio" in s for s in schemes.values()):
+        who = "fio saw in the guest"
+    else:
+        who = "the host sees"
     numbers = (
-        f"<h2>In numbers</h2><p>Latencies are what {seen_by} saw, in virtual time; "
+        f"<h2>In numbers</h2><p>Latencies are what {who}, in virtual time; "
         "pages moved and write amplification are the drive's own counts.</p>"
         + html_table(list(schemes), table_rows(schemes))
     )
@@ -137,17 +151,40 @@ def page(result: dict[str, Any], pictures: list[tuple[str, str, bytes]]) -> str:
         text = "<h2>File systems and schemes</h2><p>Each under each, from the same drive.</p>"
         parts.append(text + html_table(*found))
     for heading, text, png in pictures:
-        parts.append(picture(heading, text, png))
+        shown = picture(heading, text, png)
+        parts.append(interactive(shown) if heading == section.HEADING else shown)
         if heading == TAIL_HEADING:
             parts += [_tail_words(schemes), numbers]
     parts.append(tail(result.get("manifest")))
     return "\n".join(parts)
 
 
+class _Served:
+    """Where the commands were served, found beside the drawing: the replayer is another process."""
+
+    def __init__(self, result: dict[str, Any], folder: Path, schemes: list[SchemeData]) -> None:
+        self.starts = {d.name: start.of_run(result, folder, d.name) for d in schemes}
+        self.found: dict[str, served.Served | None] = {}
+        self._thread = threading.Thread(target=self._find, args=(schemes,))
+        self._thread.start()
+
+    def _find(self, schemes: list[SchemeData]) -> None:
+        for data in schemes:
+            self.found[data.name] = served.find(data, self.starts[data.name])
+
+    def interactive(self, schemes: list[SchemeData], otherwise: str) -> str:
+        """The part of the page."""
+        self._thread.join()
+        can_replay = {name: known is not None for name, known in self.starts.items()}
+        return section.section(schemes, self.found, can_replay, otherwise)
+
+
 def write_report(folder: Path) -> None:
     """Draw the pictures, and write the page around them, into the run's folder."""
     result = json.loads((folder / "summary.json").read_text())
-    schemes = [summary.load_scheme(folder / name, name) for name in result["schemes"]]
+    load = replayed.load if result["schema"] == replayed.SCHEMA else summary.load_scheme
+    schemes = [load(folder / name, name) for name in result["schemes"]]
+    where = _Served(result, folder, schemes)
     style()
     if any(data.summary["tail_causes"]["read"] for data in schemes):
         # For a page of results: the reads alone, small.
@@ -168,7 +205,7 @@ def write_report(folder: Path) -> None:
         ),
         (
             "latency.png",
-            "Latency over time",
+            section.HEADING,
             "Every command of the measured job at the device. The shaded periods are those in "
             "which at least one plane collected garbage; the strip below counts them.",
             figure_over_time(schemes),
@@ -199,7 +236,7 @@ def write_report(folder: Path) -> None:
         figure.savefig(folder / name)
         plt.close(figure)
         pictures.append((heading, text, (folder / name).read_bytes()))
-    (folder / "report.html").write_text(page(result, pictures))
+    (folder / "report.html").write_text(page(result, pictures, partial(where.interactive, schemes)))
 
 
 def main() -> int:

@@ -120,13 +120,19 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
     return SchemeData(name, folder, begin, end, commands, runs, stats, summary)
 
 
+def seen(summary: dict[str, Any]) -> dict[str, Any]:
+    """Latencies as the host saw them: fio in a guest; the device itself without one."""
+    found: dict[str, Any] = summary["fio"] if "fio" in summary else summary["device"]
+    return found
+
+
 def cliff(schemes: dict[str, dict[str, Any]]) -> tuple[str, str, float] | None:
     """How many times the reads' p99.9 of the worst scheme is that of the best."""
     values = {
-        name: s["fio"]["read"]["p99.9_ns"]
+        name: read["p99.9_ns"]
         for name, s in schemes.items()
         # A script's few reads are not what it is about.
-        if s["fio"]["read"] and "p99.9_ns" in s["fio"]["read"] and "script" not in s
+        if (read := seen(s)["read"]) and "p99.9_ns" in read and "script" not in s
     }
     if len(values) < 2:
         return None

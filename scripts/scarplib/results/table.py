@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scarplib.results import file_system
 from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.percentiles import PERCENTILES
+from scarplib.results.summary import seen
 from scarplib.results.units import human_ns
 
 
 def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
-    values = summary["fio"][direction]
+    values = seen(summary)[direction]
     if not values:
         return "–"
     if key == "iops":
         return f"{values['iops']:,.0f}"
     return human_ns(values.get(key))
+
+
+def _wall_label(schemes: Iterable[dict[str, Any]]) -> str:
+    return "  wall (boot included)" if all("fio" in s for s in schemes) else "  wall"
 
 
 def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
@@ -42,7 +47,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     rows: list[tuple[str, list[str]]] = []
     latencies = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
     for direction in ("read", "write"):
-        if not any(s["fio"][direction] for s in schemes.values()):
+        if not any(seen(s)[direction] for s in schemes.values()):
             continue
         scripts = any("script" in s for s in schemes.values())
         rows.append((f"{direction}s at the drive" if scripts else f"{direction}s", []))
@@ -66,7 +71,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     rows.append(("  virtual", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
     rows.append(
         (
-            "  wall (boot included)",
+            _wall_label(schemes.values()),
             [f"{s['wall_s']:.1f} s" if "wall_s" in s else "–" for s in schemes.values()],
         )
     )

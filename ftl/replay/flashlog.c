@@ -1,0 +1,81 @@
+/*
+ * The log of where commands were served.
+ *
+ * Only commands under way are kept: a buffered write's program, which comes
+ * after its completion, finds nobody.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "cmdlog.h"
+#include "flashlog.h"
+
+#include <string.h>
+
+G_STATIC_ASSERT(sizeof(FlashLogRow) == 16);
+
+typedef struct {
+    uint64_t seq;
+    int64_t end_ns; /* of the flash command that ends last so far */
+    FlashLogRow row;
+} Served;
+
+struct FlashLog {
+    FILE *file;
+    GHashTable *under_way; /* of Served, by seq */
+};
+
+FlashLog *flashlog_new(FILE *file)
+{
+    CmdLogHeader header = {
+        .row_bytes = sizeof(FlashLogRow), .version = FLASHLOG_VERSION,
+    };
+    FlashLog *log = g_new(FlashLog, 1);
+
+    memcpy(header.magic, FLASHLOG_MAGIC, sizeof(header.magic));
+    fwrite(&header, sizeof(header), 1, file);
+    log->file = file;
+    log->under_way = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL,
+                                           g_free);
+    return log;
+}
+
+void flashlog_free(FlashLog *log)
+{
+    if (log) {
+        g_hash_table_destroy(log->under_way);
+        g_free(log);
+    }
+}
+
+void flashlog_begin(FlashLog *log, const ScarpCmd *cmd)
+{
+    Served *served = g_new(Served, 1);
+
+    served->seq = cmd->seq;
+    served->end_ns = -1;
+    memset(&served->row, 0xff, sizeof(served->row));
+    g_hash_table_insert(log->under_way, &served->seq, served);
+}
+
+void flashlog_phase(FlashLog *log, const ScarpFlashOp *op)
+{
+    for (uint32_t i = 0; i < op->n_cmds; i++) {
+        Served *served = g_hash_table_lookup(log->under_way, &op->cmd_seqs[i]);
+
+        if (served && op->end_ns >= served->end_ns) {
+            served->end_ns = op->end_ns;
+            served->row = (FlashLogRow) {
+                op->die, op->plane, op->block, op->page,
+            };
+        }
+    }
+}
+
+void flashlog_end(FlashLog *log, const ScarpCmd *cmd)
+{
+    Served *served = g_hash_table_lookup(log->under_way, &cmd->seq);
+
+    g_assert(served);
+    fwrite(&served->row, sizeof(served->row), 1, log->file);
+    g_hash_table_remove(log->under_way, &cmd->seq);
+}

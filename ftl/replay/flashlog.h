@@ -1,0 +1,33 @@
+/*
+ * Where each command was served: one row per command, in the order of the
+ * command log, of the flash command that ended last for it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLASHLOG_H
+#define SCARP_FLASHLOG_H
+
+#include "../scarp.h"
+
+#include <stdio.h>
+
+/* Little endian; all ones when no flash command was needed. */
+typedef struct {
+    uint32_t die, plane, block, page; /* drive-wide, but for the page */
+} FlashLogRow;
+
+#define FLASHLOG_MAGIC "SCARPFL1"
+#define FLASHLOG_VERSION 0
+
+typedef struct FlashLog FlashLog;
+
+FlashLog *flashlog_new(FILE *file);
+void flashlog_free(FlashLog *log);
+/* The command has its number (seq), and no flash command has run for it. */
+void flashlog_begin(FlashLog *log, const ScarpCmd *cmd);
+/* As ScarpObserver's */
+void flashlog_phase(FlashLog *log, const ScarpFlashOp *op);
+/* It has completed: its row is written. */
+void flashlog_end(FlashLog *log, const ScarpCmd *cmd);
+
+#endif /* SCARP_FLASHLOG_H */

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The state from which a run began, as its summary.json says it: enough to replay its logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scarplib.paths import ROOT
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the replayer has to be told, but for the workload."""
+
+    scheme: str
+    # Options of scarp-replay by their names, in order.
+    options: tuple[tuple[str, str], ...]
+
+    def words(self) -> list[str]:
+        """As scarp-replay's arguments."""
+        words = ["--scheme", self.scheme]
+        for name, value in self.options:
+            words += [f"--{name}", value]
+        return words
+
+
+def said(path: Path, folder: Path) -> str:
+    """A file as summary.json names it: from the run's folder or the checkout, if it is there."""
+    whole = path.resolve()
+    for name, top in (("run", folder.resolve()), ("scarp", ROOT)):
+        if whole.is_relative_to(top):
+            return f"{name}:{whole.relative_to(top)}"
+    return str(whole)
+
+
+def _meant(text: str, folder: Path) -> Path:
+    kind, _, rest = text.partition(":")
+    return {"run": folder, "scarp": ROOT}[kind] / rest if kind in ("run", "scarp") else Path(text)
+
+
+def of_run(result: dict[str, Any], folder: Path, scheme: str) -> Start | None:
+    """Of one scheme of a summary.json; None if it does not say, or if a file is gone."""
+    options: list[tuple[str, str]] = []
+    listed = result.get("start")
+    if not listed or scheme not in result.get("schemes", {}):
+        return None
+    for name, value in listed:
+        if name in ("image", "description"):
+            path = _meant(value, folder)
+            if not path.is_file():
+                return None
+            value = str(path)
+        options.append((name, value))
+    return Start(scheme, tuple(options))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp timeline`: what the drive did around one moment of a run, for ui.perfetto.dev.
+
+The run itself has written no timeline, which would be large.  Its command log is replayed on the
+state from which it began, which gives the same nanoseconds, and only the window is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+from scarplib.drive import start
+from scarplib.errors import UserError
+
+# So much of the window is before the moment: what led to it.
+BEFORE = 6
+
+
+def _start(folder: Path) -> start.Start:
+    """Of a scheme's folder in the folder of a run."""
+    whole = folder.resolve()
+    for path in (whole / "cmd.bin", whole.parent / "summary.json"):
+        if not path.is_file():
+            raise UserError(
+                f"{folder}: not a scheme's folder of a run, such as out/latest/baseline: "
+                f"{path} is missing"
+            )
+    try:
+        result = json.loads((whole.parent / "summary.json").read_text())
+    except ValueError as error:
+        raise UserError(f"{whole.parent / 'summary.json'}: {error}") from error
+    found = start.of_run(result, whole.parent, whole.name)
+    if not found:
+        raise UserError(
+            f"{folder}: the drive's state from which it began is not there, or its summary.json "
+            "does not name it"
+        )
+    return found
+
+
+def timeline(arguments: argparse.Namespace) -> int:
+    """Replay as the command line says; the exit status."""
+    began = _start(arguments.folder)
+    window_us: int = arguments.length
+    from_us = max(0, arguments.around // 1000 - window_us // BEFORE)
+    words = [*began.words(), "--json", "/dev/null", "--trace", str(arguments.output)]
+    words += ["--trace-from", str(from_us), "--trace-for", str(window_us)]
+    # What comes after the window is not needed.
+    words += ["--runtime", str(from_us + window_us)]
+    from scarplib.build.replayer import ensure_replay
+
+    command = [str(ensure_replay()), *words, str(arguments.folder / "cmd.bin")]
+    done = subprocess.run(command, stderr=None, check=False)
+    if done.returncode:
+        return done.returncode
+    size = arguments.output.stat().st_size
+    print(
+        f"{arguments.output}: {size / 2**20:.1f} MiB, from {from_us / 1e6:.6f} to "
+        f"{(from_us + window_us) / 1e6:.6f} s of the drive's clock; open it at ui.perfetto.dev"
+    )
+    return 0

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp replay`: a trace, a log or a generator on a drive, without a guest.
+
+One scheme is a table; several are compared from one state of the drive, with the report that
+guests get.  With --json, and for whatever else is no run to be shown, this process becomes
+scarp-replay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scarplib.arguments import scheme_list
+from scarplib.build.cache import tree_hash
+from scarplib.build.replayer import ensure_replay, sources
+from scarplib.device_logs.log_file import LogError
+from scarplib.drive import start
+from scarplib.errors import Parser, UserError
+from scarplib.experiments import manifest
+from scarplib.experiments.run import draw, new_folder, point_latest
+from scarplib.results import replayed
+from scarplib.results.summary import cliff
+from scarplib.results.table import table_text
+
+# What makes the state that all schemes start from; the last two belong to the runs, too.
+_STATE = ("age", "age-overwrite", "age-pattern", "age-seed", "description", "seed")
+_SHARED = ("description", "seed", "params")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line, as far as it is read here; `rest` is for scarp-replay alone."""
+
+    options: argparse.Namespace
+    rest: list[str]
+
+
+def _asked(given: list[str]) -> Asked:
+    parser = Parser(prog="scarp replay", add_help=False, allow_abbrev=False)
+    parser.add_argument("--schemes", type=scheme_list)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("-s", "--scheme")
+    parser.add_argument("-d", "--description")
+    parser.add_argument("-i", "--image")
+    parser.add_argument("-p", "--params")
+    parser.add_argument("-o", "--override", action="append", default=[])
+    for name in ("seed", "age", "age-overwrite", "age-pattern", "age-seed"):
+        parser.add_argument(f"--{name}")
+    return Asked(*parser.parse_known_args(given))
+
+
+def _has(given: list[str], *names: str) -> bool:
+    return any(word in names or word.split("=")[0] in names for word in given)
+
+
+def _table_of_one(given: list[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="scarp-replay-") as scratch:
+        path = Path(scratch) / "replay.json"
+        done = subprocess.run([str(ensure_replay()), *given, "--json", str(path)], check=False)
+        # Without a workload an image is saved, and there is nothing to show.
+        if done.returncode or not path.is_file():
+            return done.returncode
+        result = json.loads(path.read_text())
+    print(_workload_words(result))
+    print(table_text({result["scheme"]: replayed.summary(result)}))
+    return 0
+
+
+def _workload_words(result: dict[str, Any]) -> str:
+    trace = result["trace"]
+    words = f"{result['workload']} ({trace['format']}): {result['measured']:,} requests measured"
+    for key, what in (("folded", "folded onto the drive"), ("skipped_lines", "lines skipped")):
+        if result[key]:
+            words += f", {result[key]:,} {what}"
+    return f"{words}, {result['requests_per_s']:,.0f} a second"
+
+
+def _option_words(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
+    words = []
+    for name in names:
+        value = getattr(options, name.replace("-", "_"))
+        if value is not None:
+            words += [f"--{name}", str(value)]
+    return words
+
+
+def _state(asked: Asked, folder: Path) -> Path:
+    """The image that all start from: given, or made here of the description."""
+    options = asked.options
+    if options.image:
+        if options.age:
+            raise UserError("--age and --image exclude each other: an image has been aged")
+        return Path(options.image)
+    path = folder / "drive.img"
+    words = _option_words(options, _STATE)
+    words += [word for override in options.override for word in ("--override", override)]
+    done = subprocess.run(
+        [str(ensure_replay()), "--quiet", *words, "--save", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise UserError(lines[-1].removeprefix("scarp-replay: ") if lines else "ageing failed")
+    return path
+
+
+def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, Any]:
+    """Replay one scheme, with its logs in a folder of its own; its summary."""
+    folder.mkdir()
+    print(f"{scheme}:", file=sys.stderr, flush=True)
+    command = [str(ensure_replay()), "--scheme", scheme, *words]
+    for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
+                         ("flash-log", "flash.bin")):  # fmt: skip
+        command += [f"--{option}", str(folder / name)]
+    done = subprocess.run(command, stderr=subprocess.PIPE if _silent() else None, check=False)
+    if done.returncode:
+        said = done.stderr.decode().strip() if done.stderr else "see above"
+        raise UserError(f"'{scheme}': {said.removeprefix('scarp-replay: ')}")
+    try:
+        return replayed.load(folder, scheme).summary
+    except LogError as error:
+        raise UserError(f"results of '{scheme}': {error}") from error
+
+
+def _check(scheme: str, words: list[str]) -> None:
+    """What is wrong with a scheme, or with the options, is said before any of them runs."""
+    command = [str(ensure_replay()), "--scheme", scheme, *words, "--quiet", "--json", "/dev/null"]
+    command += ["--requests", "1", "--warmup", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().removeprefix("scarp-replay: ")
+        raise UserError(said if f"'{scheme}'" in said else f"'{scheme}': {said}")
+
+
+def _silent() -> bool:
+    """Without a terminal there is no progress, and what the replayer says is an error."""
+    return not sys.stderr.isatty()
+
+
+def _compare(asked: Asked) -> int:
+    options = asked.options
+    if options.scheme:
+        raise UserError("--scheme: excludes --schemes")
+    if not options.description and not options.image:
+        raise UserError("--description is missing: a file of devices/")
+    for name in ("--trace", "--cmd-log", "--gc-log", "--flash-log", "--save"):
+        if _has(asked.rest, name):
+            raise UserError(f"{name}: excludes --schemes; each scheme's logs are in its folder")
+    began = time.monotonic()
+    folder = new_folder("replay", options.out)
+    state = _state(asked, folder)
+    shared = _option_words(options, _SHARED)
+    overrides = [word for override in options.override for word in ("--override", override)]
+    words = ["--image", str(state), *shared, *overrides, *asked.rest]
+    for scheme in options.schemes:
+        _check(scheme, words)
+    schemes: dict[str, dict[str, Any]] = {}
+    for scheme in options.schemes:
+        schemes[scheme] = _one_of_several(scheme, words, folder / scheme)
+    point_latest(folder)
+    first = json.loads((folder / options.schemes[0] / "replay.json").read_text())
+    _write(asked, folder, state, schemes, first["workload"])
+    print(_workload_words(first))
+    print(table_text(schemes))
+    if found := cliff(schemes):
+        print(f"\nThe reads' 99.9th percentile: {found[0]} is {found[2]:.1f} times {found[1]}.")
+    draw(folder)
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    print(f"\nResults: {shown}/  (report.html, summary.json, a folder for each column)")
+    print(f"Took {time.monotonic() - began:.0f} s in all.")
+    return 0
+
+
+def _write(
+    asked: Asked, folder: Path, state: Path, schemes: dict[str, dict[str, Any]], workload: str
+) -> None:
+    options = asked.options
+    said = [["image", start.said(state, folder)]]
+    said += [[name, v] for name in ("seed", "params") if (v := getattr(options, name))]
+    files = {"image": state}
+    if options.description:
+        files["device"] = Path(options.description)
+        said.append(["description", start.said(files["device"], folder)])
+    said += [["override", override] for override in options.override]
+    if Path(workload).is_file():
+        files["workload"] = Path(workload)
+    whole = {
+        "schema": replayed.SCHEMA,
+        "job": Path(workload).name,
+        "device": Path(options.description or options.image).name,
+        "schemes": schemes,
+        "start": said,
+        "manifest": {
+            "engine": tree_hash(sources()),
+            "inputs": {name: manifest.file_hash(path) for name, path in sorted(files.items())},
+            "settings": {"schemes": options.schemes, "arguments": asked.rest},
+        },
+    }
+    (folder / "summary.json").write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def main(given: list[str]) -> int:
+    """Which of the three it is."""
+    asked = _asked(given)
+    if asked.options.schemes:
+        if _has(given, "--json", "-j"):
+            raise UserError("--json: excludes --schemes, whose folders have a replay.json each")
+        return _compare(asked)
+    if asked.options.out:
+        raise UserError("--out: needs --schemes")
+    if not given or _has(given, "--json", "-j", "--list", "--help", "-h", "-?"):
+        os.execv(ensure_replay(), ["scarp-replay", *given])
+    return _table_of_one(given)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A report's interactive part: the data of all schemes, what draws it, and the library for that."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scarplib.build.page_library import ensure_library
+from scarplib.device_logs.command_log import CAUSES, OPS
+from scarplib.device_logs.flash_log import NOWHERE
+from scarplib.paths import ROOT
+from scarplib.results.causes import labels, merges, sentences
+from scarplib.results.interactive.bins import KEPT, bins, kept, levels
+from scarplib.results.interactive.columns import Packer
+from scarplib.results.interactive.served import Served
+from scarplib.results.pictures.style import CAUSE_COLOURS, scheme_colour
+from scarplib.results.summary import SchemeData
+
+HEADING = "Latency over time"
+_HERE = Path(__file__).parent
+_SCRIPTS = ("data.js", "plot.js", "details.js", "page.js")
+
+
+def _commands(pack: Packer, data: SchemeData, served: Served | None, limit: int) -> dict[str, Any]:
+    """The commands that are kept one by one, in the order of submission."""
+    commands = data.commands
+    begin = data.begin_ns
+    submit = np.frombuffer(commands.submit, np.int64)
+    latency = np.frombuffer(commands.complete, np.int64) - submit
+    ops = np.frombuffer(commands.op, np.uint8)
+    chosen = kept(ops, latency, limit)
+    chosen = chosen[np.argsort(submit[chosen], kind="stable")]
+    columns = {
+        "time": pack.add(submit[chosen] - begin, rising=True),
+        "latency": pack.add(latency[chosen]),
+        "op": pack.add(ops[chosen]),
+        "offset": pack.add(np.frombuffer(commands.offset, np.uint64)[chosen].astype(np.int64)),
+        "length": pack.add(np.frombuffer(commands.length, np.uint32)[chosen]),
+        "stream": pack.add(np.frombuffer(commands.stream, np.uint16)[chosen]),
+    }
+    causes = {}
+    for name, column in zip(CAUSES, commands.causes, strict=True):
+        values = np.frombuffer(column, np.int64)[chosen]
+        if values.any():
+            causes[name] = pack.add(values)
+    if served:
+        for name in ("die", "plane", "block", "page"):
+            values = getattr(served, name)[chosen].astype(np.int64)
+            # Nowhere becomes nought, which is narrower.
+            columns[name] = pack.add(np.where(values == NOWHERE, 0, values + 1))
+    return {"columns": columns, "causes": causes}
+
+
+def _levels(pack: Packer, data: SchemeData) -> dict[str, list[Any]]:
+    """For each kind of command its bins, from coarse to fine."""
+    submit = np.frombuffer(data.commands.submit, np.int64) - data.begin_ns
+    latency = np.frombuffer(data.commands.complete, np.int64) - data.begin_ns - submit
+    ops = np.frombuffer(data.commands.op, np.uint8)
+    span = data.end_ns - data.begin_ns
+    out = {}
+    for op in np.unique(ops):
+        mine = ops == op
+        found = []
+        for number in levels(len(ops)):
+            made = bins(submit[mine], latency[mine], number, span)
+            found.append({
+                "width": made.width_ns,
+                "number": pack.add(made.number, rising=True),
+                **{
+                    name: pack.add(getattr(made, name))
+                    for name in ("count", "lowest", "p50", "p99", "highest")
+                },
+            })  # fmt: skip
+        out[str(op)] = found
+    return out
+
+
+def _collections(pack: Packer, data: SchemeData) -> dict[str, Any]:
+    runs = data.gc_runs
+    begin = np.array([run.begin - data.begin_ns for run in runs], np.int64)
+    # A collection may have begun before the job did: times here begin with the first of both.
+    first = min(0, int(begin.min())) if len(begin) else 0
+    columns = {
+        "begin": pack.add(begin - first, rising=True),
+        "length": pack.add(np.array([run.end - run.begin for run in runs], np.int64)),
+    }
+    for name in ("die", "plane", "block", "moved"):
+        columns[name] = pack.add(np.array([getattr(run, name) for run in runs], np.int64))
+    return {"first": first, "columns": columns}
+
+
+def _folder_words(folder: Path) -> str:
+    """A scheme's folder as a command names it that is typed in the checkout."""
+    whole = folder.resolve()
+    return str(whole.relative_to(ROOT) if whole.is_relative_to(ROOT) else whole)
+
+
+def describe(
+    schemes: Sequence[SchemeData],
+    served: Mapping[str, Served | None],
+    can_replay: Mapping[str, bool],
+    limit: int = KEPT,
+) -> tuple[dict[str, Any], str]:
+    """What the page says as JSON, and the columns that it refers to, as text."""
+    pack = Packer()
+    total = sum(len(data.commands) for data in schemes)
+    described = []
+    for row, data in enumerate(schemes):
+        count = len(data.commands)
+        room = count if total <= limit else limit * count // total
+        described.append({
+            "name": data.name,
+            "colour": scheme_colour(row),
+            "begin": data.begin_ns,
+            "span": data.end_ns - data.begin_ns,
+            "count": count,
+            "folder": _folder_words(data.folder) if can_replay.get(data.name) else None,
+            **_commands(pack, data, served.get(data.name), room),
+            "levels": _levels(pack, data),
+            "collections": _collections(pack, data),
+        })  # fmt: skip
+    merging = merges(data.summary for data in schemes)
+    causes = [
+        {
+            "name": name,
+            "label": labels(merging)[name],
+            "sentence": sentences(merging)[name],
+            "colour": colour,
+        }
+        for name, colour in CAUSE_COLOURS.items()
+    ]
+    return {"ops": OPS, "causes": causes, "schemes": described}, pack.text()
+
+
+def _library() -> str:
+    text = b"\n".join(path.read_bytes() for path in ensure_library())
+    return base64.b64encode(zlib.compress(text, 9)).decode()
+
+
+def section(
+    schemes: Sequence[SchemeData],
+    served: Mapping[str, Served | None],
+    can_replay: Mapping[str, bool],
+    otherwise: str,
+    limit: int = KEPT,
+) -> str:
+    """The part as HTML; `otherwise` is shown where scripts do not run."""
+    said, columns = describe(schemes, served, can_replay, limit)
+    whole = sum(len(data.commands) for data in schemes) <= limit
+    text = (
+        "Every command of the measured job at the device. Drag to move, turn the wheel to zoom, "
+        "click a command to see what it waited for. Zoomed out, each column is a stretch of time: "
+        "the pale bar is from the fastest to the slowest command, the dark one from the median to "
+        "the 99th percentile, and the slowest commands are points. Below: planes that collect."
+    )
+    if not whole:
+        text += (
+            " There are too many commands to keep them all: the slowest are here one by one, the "
+            "others as a sample. The columns count every command."
+        )
+    scripts = "".join((_HERE / name).read_text() for name in _SCRIPTS)
+    # "</" must not end the script that it is in.
+    data = json.dumps(said, separators=(",", ":")).replace("</", "<\\/")
+    return "\n".join((
+        f"<h2>{html.escape(HEADING)}</h2><p>{html.escape(text)}</p>",
+        f"<noscript>{otherwise}</noscript>",
+        f"<style>{(_HERE / 'page.css').read_text()}</style>",
+        (_HERE / "page.html").read_text(),
+        f'<script type="application/json" id="scarp-data">{data}</script>',
+        f'<script type="text/plain" id="scarp-columns">{columns}</script>',
+        f'<script type="text/plain" id="scarp-library">{_library()}</script>',
+        f"<script>{scripts}</script>",
+    ))  # fmt: skip

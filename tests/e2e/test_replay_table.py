@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp replay` as people call it: a table, or several schemes compared; JSON if asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+from scarplib.build import replayer  # noqa: E402
+from scarplib.results import replayed  # noqa: E402
+
+DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
+SCRIPT = ROOT / "scripts" / "scarp"
+LOAD = ("-d", DRIVE, "--age", 900, "-m", "closed", "-q", 8)
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        # Built here, if it must be: nothing else may be said by what is tested.
+        replayer.ensure_replay()
+
+    def replay(self, *words: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [str(SCRIPT), "replay", *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def cells(self, text: str) -> dict[str, list[str]]:
+        """The rows by their labels, under the heading that they stand below."""
+        found, heading = {}, ""
+        for line in text.splitlines():
+            words = re.split(r" {2,}", line.strip())
+            if len(words) == 1:
+                heading = words[0]
+            else:
+                found[f"{heading} {words[0]}"] = words[1:]
+        return found
+
+
+class One(Case):
+    def test_table_and_json_agree(self) -> None:
+        workload = "gen:mixed,requests=3000"
+        text = self.replay(*LOAD, workload).stdout
+        result = json.loads(self.replay(*LOAD, "--json", "-", workload).stdout)
+        direct = subprocess.run(
+            [str(replayer.ensure_replay()), *map(str, LOAD), workload],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        again = json.loads(direct.stdout)
+        del result["wall_s"], again["wall_s"]
+        self.assertEqual(result, again)
+        cells = self.cells(text)
+        stats = result["stats"]
+        self.assertEqual(cells["drive GC runs"], [f"{stats['gc_runs']:,}"])
+        self.assertEqual(cells["drive pages moved"], [f"{stats['gc_page_programs']:,}"])
+        iops = stats["reads"] * 1e9 / result["drive_ns"]
+        self.assertEqual(cells["reads IOPS"], [f"{iops:,.0f}"])
+        self.assertIn("3,000 requests measured", text.splitlines()[0])
+        for label in ("mean", "p50", "p99", "p99.9", "p99.99", "max"):
+            self.assertIn(f"writes {label}", cells)
+        self.assertTrue(any(label.endswith("die: GC program") for label in cells))
+        self.assertNotIn("boot", text)
+
+    def test_what_is_no_run_is_as_before(self) -> None:
+        self.assertIn("baseline: ", self.replay("--list").stdout)
+        self.assertIn("--backlog", self.replay("--help").stdout)
+        image = self.folder / "a.img"
+        done = self.replay("-d", DRIVE, "--age", 500, "--save", image)
+        self.assertEqual((done.stdout, image.is_file()), ("", True))
+        self.assertIn("writes", self.replay("-i", image, "--save", "b.img", "gen:uniform").stdout)
+        self.assertTrue((self.folder / "b.img").is_file())
+
+    def test_progress_on_a_terminal(self) -> None:
+        ours, theirs = pty.openpty()
+        command = [str(SCRIPT), "replay", *map(str, LOAD), "gen:uniform,requests=1500000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+            os.close(theirs)
+            said = b""
+            try:
+                while chunk := os.read(ours, 4096):
+                    said += chunk
+            except OSError:  # Linux: the other side is closed.
+                pass
+            assert process.stdout
+            text = process.stdout.read().decode()
+        os.close(ours)
+        self.assertRegex(said.decode(), r"\r[0-9]+ requests \[")
+        self.assertIn("1,500,000 requests measured", text)
+
+    def test_errors_are_the_replayers(self) -> None:
+        for words, status, says in (
+            (("gen:nonsense",), 1, "nonsense"),
+            (("-z",), 2, "-z"),
+            (("--out", "x", "gen:uniform"), 1, "--out: needs --schemes"),
+        ):
+            done = self.replay("-d", DRIVE, *words, status=status)
+            self.assertIn(says, done.stderr)
+            self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1))
+
+
+class Several(Case):
+    def test_compared(self) -> None:
+        out = self.folder / "out"
+        workload = "gen:mixed,requests=4000"
+        schemes = ("--schemes", "baseline,pgc", "--out", out)
+        text = self.replay(*LOAD, *schemes, "--warmup", 500, "--seed", 5, workload).stdout
+        self.assertEqual(text.splitlines()[1].split(), ["baseline", "pgc"])
+        cells = self.cells(text)
+        summary = json.loads((out / "summary.json").read_text())
+        self.assertEqual(summary["schema"], replayed.SCHEMA)
+        self.assertEqual(list(summary["schemes"]), ["baseline", "pgc"])
+        for column, name in enumerate(("baseline", "pgc")):
+            result = json.loads((out / name / "replay.json").read_text())
+            stats, found = result["stats"], summary["schemes"][name]
+            self.assertEqual(result["measured"], 3500)
+            counted = sum(found["device"][d]["count"] for d in ("read", "write"))
+            self.assertLess(abs(counted - stats["reads"] - stats["writes"]), 10)
+            self.assertEqual(cells["drive GC runs"][column], f"{stats['gc_runs']:,}")
+            # The log's own percentiles, and the histogram's, whose steps are 1/128 wide.
+            exact, binned = found["device"]["read"]["p99_ns"], stats["read_latency"]["p99_ns"]
+            self.assertAlmostEqual(exact / binned, 1, delta=0.05)
+            # All from one state: each column is what its scheme gives alone, from that image.
+            words = ("-i", out / "drive.img", "-s", name, "-m", "closed", "-q", 8, "--json", "-")
+            alone = json.loads(self.replay(*words, "--warmup", 500, "--seed", 5, workload).stdout)
+            self.assertEqual(alone["stats"], stats)
+        page = (out / "report.html").read_text()
+        self.assertIn("Latencies are what the host sees", page)
+        self.assertRegex(page, r'"folder":"[^"]*out/baseline"')
+        # The page's line works.
+        around = summary["schemes"]["baseline"]["begin_ns"]
+        moment = self.folder / "moment"
+        command = [str(SCRIPT), "timeline", str(out / "pgc")]
+        command += ["--around", str(around), "-o", str(moment)]
+        subprocess.run(command, check=True, capture_output=True)
+        self.assertGreater(moment.stat().st_size, 1000)
+
+    def test_bad_input(self) -> None:
+        for words, says in (
+            (("--schemes", "baseline,basline", "gen:mixed"), "basline"),
+            (("--schemes", "baseline,baseline", "gen:mixed"), "named twice"),
+            (("--schemes", "baseline,ttflash", "gen:mixed"), "parity"),
+            (("--schemes", "baseline", "-s", "pgc", "gen:mixed"), "--scheme: excludes --schemes"),
+            (("--schemes", "baseline", "--json", "x", "gen:mixed"), "--json: excludes"),
+            (("--schemes", "baseline", "--trace", "x", "gen:mixed"), "--trace: excludes"),
+            (("--schemes", "baseline", "--depht", 3, "gen:mixed"), "--depht"),
+            (("--schemes", "baseline"), "workload"),
+        ):
+            with self.subTest(says):
+                folder = self.folder / re.sub(r"\W", "", says)
+                done = self.replay("-d", DRIVE, "--out", folder, *words, status=1)
+                self.assertIn(says, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertFalse(list(folder.glob("*/cmd.bin")))
+
+
+if __name__ == "__main__":
+    unittest.main()
