@@ -53,19 +53,6 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
     return ns + command + (int64_t)drive->desc.erase_ns;
 }
 
-int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, uint32_t plane,
-                            uint32_t lpn G_GNUC_UNUSED,
-                            uint32_t units G_GNUC_UNUSED)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-
-    if ((job->running && !scarp_gc_awaits_erase(drive, job)) ||
-        !scarp_gc_due(drive, plane)) {
-        return 0;
-    }
-    return scarp_gc_cost_ns(drive, plane);
-}
-
 /* Of one job: its pages, one after the other, and the erase. */
 static int64_t remaining_ns(const ScarpDrive *drive, const ScarpGcJob *job)
 {

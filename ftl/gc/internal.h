@@ -15,13 +15,25 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
 
 /* Tells observers of a victim that was collected. */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
-/* All of the victim has moved, and it was not granted its erase. */
+/* Blocks that a merge has copied, and that were not granted their erases. */
+static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
+                                                  const ScarpGcJob *job)
+{
+    return scarp_merge_erases_left(scarp_merge_of(drive, job->plane)) -
+           job->erases;
+}
+
+/* All has moved, and the erase of the victim, or one of a merge, is next. */
 static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
                                          const ScarpGcJob *job)
 {
-    return job->running && job->erase_later && !job->erasing &&
-           !job->pages_out && !job->units_out &&
-           !scarp_block_valid(drive, job->victim);
+    if (!job->running || !job->erase_later) {
+        return false;
+    }
+    return job->merge ? scarp_merge_is_copied(scarp_merge_of(drive, job->plane))
+                            && scarp_gc_merge_erases_left(drive, job)
+                      : !job->erasing && !job->pages_out && !job->units_out &&
+                            !scarp_block_valid(drive, job->victim);
 }
 
 /* Takes the next steps that the job may take. */
@@ -34,13 +46,23 @@ void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job);
 
 /* gc/merge.c: the same of merges */
 bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t plane);
-bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane,
+/* What is merged: for lpn, or SCARP_NONE; for the program that waits first. */
+bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                           ScarpOrigin origin);
 bool scarp_gc_merge_now(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
                           ScarpFlashCmd *cmd);
 int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
+
+/* gc/reclaim.c: what lpn a merge for the write is for, or SCARP_NONE */
+uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
+                            const ScarpGcWrite *write);
+/* gc/pacing_redistributed.c: a round follows the erase that is awaited */
+bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
+/* What was granted of the round for lpn is what lpn's room needs. */
+bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
+                         uint32_t lpn);
 
 /* gc/staging.c: a unit that was read goes to the packer of its place */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);

@@ -232,7 +232,7 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
         return false;
     }
     if (!scarp_map_any_page(drive)) {
-        return scarp_gc_merge_start(drive, p, origin);
+        return scarp_gc_merge_start(drive, p, SCARP_NONE, origin);
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
     if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {

@@ -42,11 +42,14 @@ static void count(ScarpDrive *drive, const ScarpGcJob *job)
     stats->full_merges += job->kind == SCARP_MERGE_FULL;
 }
 
-bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
+bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                          ScarpOrigin origin)
 {
-    uint32_t lpn = scarp_map_is_stuck(drive, p)
-                       ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE;
     ScarpGcJob *job = scarp_gc_job(drive, p);
+
+    if (scarp_map_is_stuck(drive, p)) {
+        lpn = scarp_map_waiting_lpn(drive, p);
+    }
 
     if (!begin(drive, p, lpn, job)) {
         return false;
@@ -107,12 +110,35 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
     return true;
 }
 
+/*
+ * All is copied: the mapping changes.  False: blocks are to be erased, and its
+ * pacing has not said so.
+ */
+static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
+{
+    scarp_merge_finish(drive, job->plane);
+    if (!job->erase_later ||
+        !scarp_merge_erases_left(scarp_merge_of(drive, job->plane))) {
+        return true;
+    }
+    if (!job->erases) {
+        return false;
+    }
+    job->erases--;
+    return true;
+}
+
 /* Pages go in order: one after the other, whatever window there is. */
 void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t dead;
 
-    if (job->pages_out || !job->moves_left || next_copy(drive, job)) {
+    if (job->pages_out || (!job->moves_left &&
+                           (!job->erase_later ||
+                            scarp_merge_copies_left(drive, job->plane)))) {
+        return;
+    }
+    if (next_copy(drive, job) || !may_erase(drive, job)) {
         return;
     }
     dead = scarp_merge_next_dead(drive, job->plane);
@@ -170,7 +196,7 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
         return;
     case SCARP_FLASH_ERASE:
         job->erasing = false;
-        scarp_block_erased(drive, job->victim);
+        scarp_merge_erased(drive, job->plane);
         break;
     default:
         program_done(drive, job, cmd);
@@ -183,7 +209,7 @@ int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     const ScarpMerge *merge = scarp_merge_of(drive, job->plane);
     int64_t move_ns = scarp_nand_move_ns(drive, drive->scheme.place->copyback);
-    int64_t ns = scarp_merge_copies_left(merge) * move_ns +
+    int64_t ns = scarp_merge_copies_left(drive, job->plane) * move_ns +
                  scarp_merge_erases_left(merge) * (int64_t)drive->desc.erase_ns;
     int64_t left_ns = 0;
 
@@ -214,8 +240,8 @@ static void copy_now(ScarpDrive *drive, ScarpGcJob *job, uint32_t from)
 
 bool scarp_gc_merge_now(ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {
-    uint32_t ppn, dead;
     ScarpGcJob job;
+    uint32_t ppn;
 
     if (!begin(drive, p, lpn, &job)) {
         return false;
@@ -223,8 +249,9 @@ bool scarp_gc_merge_now(ScarpDrive *drive, uint32_t p, uint32_t lpn)
     while ((ppn = scarp_merge_next_copy(drive, p)) != SCARP_NONE) {
         copy_now(drive, &job, ppn);
     }
-    while ((dead = scarp_merge_next_dead(drive, p)) != SCARP_NONE) {
-        scarp_block_erased(drive, dead);
+    scarp_merge_finish(drive, p);
+    while (scarp_merge_next_dead(drive, p) != SCARP_NONE) {
+        scarp_merge_erased(drive, p);
     }
     drive->stats.gc_moved_units += job.moved;
     count(drive, &job);

@@ -140,38 +140,58 @@ bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
  * Linear in a block's pages.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
-/*
- * What must be reclaimed for a write of units units from lpn on to the plane
- * costs; 0: nothing must, or it is under way.  Here that is the plane's next
- * victim, if one is due; where writes need merges, what those cost.
- */
-int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, uint32_t plane,
-                            uint32_t lpn, uint32_t units);
 /* Until the die's collections end, if nothing disturbs them. */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
-/* ---- Pages by grant: gc/pacing_redistributed.c -------------------------- */
+/* ---- Pages by grant: gc/pacing_redistributed.c, gc/reclaim.c ------------ */
 
 /*
  * Only while that is the scheme's pacing, which hios-1 and hios-2 bring with
  * them.  A segment is a page's read and program; a round is what is left of
- * one victim, after the erase of the one before, which went back unerased.
+ * one victim, or of one merge, after the erases of the one before, whose
+ * blocks went back unerased.
  */
+
+/* The pages of a write that go to one plane. */
+typedef struct {
+    uint32_t plane;
+    uint32_t lpn; /* the first of them */
+    uint32_t n;   /* so many, each n_planes further, if a unit is a page */
+    uint16_t stream;
+    const uint32_t *ahead; /* such pages that are on their way there */
+    uint32_t n_ahead;
+} ScarpGcWrite;
+
+typedef enum {
+    RECLAIM_NOTHING, /* it needs nothing that is not under way, or granted */
+    RECLAIM_DUE,     /* a round that can be opened */
+    RECLAIM_NEEDED,  /* ditto, and it has no room before */
+    RECLAIM_WAITS,   /* what is under way must end before it has room */
+} ScarpReclaim;
+
+/* What must be reclaimed before such a write; what costs what is due. */
+ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
+                              const ScarpGcWrite *write);
+int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 /* What a segment costs, and an erase, at most. */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
-/* A round of the plane is wanted; false: it has one, or there is no victim. */
-bool scarp_gc_open_round(ScarpDrive *drive, uint32_t plane);
+/* The round that is due; false: there is nothing to collect after all. */
+bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
+/* The plane's round has something left to be granted. */
+bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
 /* The plane whose turn it is to be granted something, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
-/* What its round has left: pages at most, and whether an erase comes first. */
+/* What its round has left: pages at most, and erases that come first. */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
-                             bool *erase_first);
+                             uint32_t *erases);
+/* Erases that its round ends with. */
+uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * So much of it is done now, the erase before the pages, or, when it does not
- * come first, behind them; then it is another plane's turn.
+ * So much of it is done now, erases before the pages, or, when they do not come
+ * first, all of them behind the pages; then it is another plane's turn.
  */
-void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, bool erase,
+void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
 /* What was granted in planes of the die and is not done yet. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);

@@ -1,16 +1,18 @@
 /*
- * Redistributed pacing (hios-isca14 §5.2, algorithm 2): a collection does what
- * the host queue's policy grants it, page by page, and nothing else; it comes
- * with hios-1 and hios-2.
+ * Redistributed pacing (hios-isca14 §5.2, algorithm 2): a collection, or a
+ * merge, does what the host queue's policy grants it, page by page, and nothing
+ * else; it comes with hios-1 and hios-2.
  *
  * As in the algorithm, a victim goes back unerased, and is erased before the
  * pages of the next one move.  Here it is not in the list of free blocks
- * meanwhile: its job waits for the erase.
+ * meanwhile: its job waits for the erase.  A merge may have several such
+ * blocks, and each erase is granted by itself.
  *
- * When no command waits nothing is granted, and nothing runs.  A plane that is
- * down to its last free block, or whose translation units have none left, no
- * longer waits: its collection runs to its end, erase and all (counted in
- * gc_forced_runs).
+ * When no command waits nothing is granted, and nothing runs.  Three do not
+ * wait any longer, but run to their end, erases and all (counted in
+ * gc_forced_runs): the collection of a plane that is down to its last free
+ * block, or whose translation units have none left, and the merge that a
+ * program in the device waits for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,6 +27,7 @@ typedef struct {
     bool *listed;       /* [n_planes] it is in the ring */
     bool *next;         /* a victim follows the erase that was granted */
     uint32_t *pages;    /* and has been granted so many */
+    uint32_t *lpn;      /* for whom a merge is, or the one that follows it */
 } Rounds;
 
 static Rounds *rounds_of(const ScarpDrive *drive)
@@ -59,47 +62,89 @@ static uint32_t unlist_first(const ScarpDrive *drive, Rounds *rounds)
     return plane;
 }
 
-/* It goes on without being granted anything. */
-static bool is_released(const ScarpDrive *drive, const ScarpGcJob *job)
+/* It goes on to its end without being granted anything. */
+static bool is_released(const ScarpGcJob *job)
 {
-    return job->erasing || job->moves_left > drive->desc.pages_per_block;
+    return !job->erase_later;
 }
 
-static uint32_t job_pages_left(const ScarpDrive *drive, const ScarpGcJob *job)
+static bool is_paced(const ScarpGcJob *job)
 {
-    uint32_t units = scarp_block_valid(drive, job->victim) - job->units_out;
-    uint32_t pages = drive->desc.pages_per_block - job->next_page;
+    return job->running && job->origin == SCARP_ORIGIN_GC && !is_released(job);
+}
 
-    pages = MIN(pages, units);
-    return pages > job->moves_left ? pages - job->moves_left : 0;
+bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane)
+{
+    return rounds_of(drive)->next[plane];
+}
+
+bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+    const Rounds *rounds = rounds_of(drive);
+
+    if (!job->running || !is_paced(job) || rounds->lpn[plane] != lpn) {
+        return false;
+    }
+    return rounds->next[plane]
+               ? !scarp_gc_awaits_erase(drive, job)
+               : scarp_merge_copies_left(drive, plane) <= job->moves_left;
+}
+
+/* Pages that are still to move, whether granted or not. */
+static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
+{
+    uint32_t valid;
+
+    if (job->merge) {
+        return scarp_merge_copies_left(drive, job->plane);
+    }
+    valid = scarp_block_valid(drive, job->victim);
+    /* Units that were read may have been written again meanwhile. */
+    return valid > job->units_out
+               ? MIN(drive->desc.pages_per_block - job->next_page,
+                     valid - job->units_out) : 0;
 }
 
 static uint32_t pages_of_next(const ScarpDrive *drive, uint32_t plane)
 {
-    uint32_t victim;
+    uint32_t victim, copies, erases;
 
+    if (!scarp_map_any_page(drive)) {
+        return scarp_merge_plan(drive, plane, rounds_of(drive)->lpn[plane],
+                                &copies, &erases) ? copies : 0;
+    }
     return scarp_victim_least(drive, plane, &victim, 1)
                ? MIN(scarp_block_valid(drive, victim),
                      drive->desc.pages_per_block) : 0;
 }
 
-uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
-                             bool *erase_first)
+uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
-    const Rounds *rounds = rounds_of(drive);
+
+    return job->merge ? scarp_gc_merge_erases_left(drive, job) : 1;
+}
+
+uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
+                             uint32_t *erases)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
     uint32_t pages;
 
-    *erase_first = false;
-    if (!job->running || job->origin != SCARP_ORIGIN_GC ||
-        is_released(drive, job)) {
+    *erases = 0;
+    if (!is_paced(job)) {
         return 0;
     }
     if (scarp_gc_awaits_erase(drive, job)) {
-        *erase_first = rounds->next[plane];
-        return *erase_first ? pages_of_next(drive, plane) : 0;
+        if (!rounds_of(drive)->next[plane]) {
+            return 0;
+        }
+        *erases = scarp_gc_round_erases(drive, plane);
+        return pages_of_next(drive, plane);
     }
-    pages = job_pages_left(drive, job);
+    pages = pages_to_move(drive, job);
+    pages -= MIN(pages, job->moves_left);
     /* What was read and waits for company takes a page, too. */
     return pages || job->pages_out || job->moves_left ? pages
                                                       : job->units_out > 0;
@@ -111,9 +156,8 @@ uint32_t scarp_gc_round(ScarpDrive *drive)
 
     while (rounds->n) {
         uint32_t plane = rounds->ring[rounds->first];
-        bool erase_first;
 
-        if (scarp_gc_round_left(drive, plane, &erase_first) || erase_first) {
+        if (scarp_gc_has_round(drive, plane)) {
             return plane;
         }
         unlist_first(drive, rounds);
@@ -133,42 +177,73 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
     return rounds_of(drive)->erase_ns;
 }
 
-bool scarp_gc_open_round(ScarpDrive *drive, uint32_t plane)
+static bool start(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
+{
+    rounds_of(drive)->lpn[plane] = lpn;
+    return scarp_map_any_page(drive)
+               ? scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)
+               : scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC);
+}
+
+bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
 {
     Rounds *rounds = rounds_of(drive);
+    uint32_t plane = write->plane, lpn = scarp_gc_write_lpn(drive, write);
 
     if (!scarp_gc_runs(drive, plane)) {
-        return scarp_gc_start(drive, plane, SCARP_ORIGIN_GC);
+        return start(drive, plane, lpn);
     }
     if (!scarp_gc_awaits_erase(drive, scarp_gc_job(drive, plane)) ||
         rounds->next[plane]) {
         return false;
     }
     rounds->next[plane] = true;
+    rounds->lpn[plane] = lpn;
     rounds->pages[plane] = 0;
     list(drive, plane);
     return true;
 }
 
-void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, bool erase,
+void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages)
 {
-    Rounds *rounds = rounds_of(drive);
     ScarpGcJob *job = scarp_gc_job(drive, plane);
+    Rounds *rounds = rounds_of(drive);
 
-    if (erase) {
-        job->erase_later = false;
-        if (rounds->next[plane]) { /* the erase comes first */
-            rounds->pages[plane] = pages;
-            pages = 0;
-        }
+    if (scarp_gc_awaits_erase(drive, job)) { /* it comes first */
+        rounds->pages[plane] = pages;
+        pages = 0;
     }
-    job->moves_left += pages + erase; /* an erase wants a move left */
+    if (job->merge) {
+        job->erases += erases;
+    } else if (erases) {
+        job->erase_later = false;
+        job->moves_left++; /* an erase wants a move left */
+    }
+    job->moves_left += pages;
     scarp_gc_advance(drive, job);
     if (rounds->n && rounds->ring[rounds->first] == plane) {
         unlist_first(drive, rounds);
         list(drive, plane);
     }
+}
+
+/* Erases of the job that were granted, but for one that runs. */
+static uint32_t erases_granted(const ScarpDrive *drive, uint32_t die,
+                               const ScarpGcJob *job)
+{
+    int64_t left_ns;
+    bool waits = job->erasing && !scarp_nand_erasing(drive, die, &left_ns);
+
+    if (job->origin != SCARP_ORIGIN_GC) {
+        return 0;
+    }
+    if (job->merge) {
+        return waits + (is_released(job)
+                            ? scarp_gc_merge_erases_left(drive, job)
+                            : job->erases);
+    }
+    return is_released(job) && (!job->erasing || waits);
 }
 
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die)
@@ -183,22 +258,16 @@ int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die)
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
         const ScarpGcJob *job = scarp_gc_job(drive, p);
         uint32_t pages = 0;
-        int64_t left_ns;
 
         if (!job->running) {
             continue;
         }
         if (!job->erasing) {
-            pages = MIN(job->moves_left,
-                        scarp_block_valid(drive, job->victim) - job->units_out);
+            pages = MIN(job->moves_left, pages_to_move(drive, job));
         }
         ns += (pages + job->pages_out + rounds->pages[p]) *
-              rounds->segment_ns;
-        /* An erase that runs is what its die is busy with. */
-        if (!job->erase_later && job->origin == SCARP_ORIGIN_GC &&
-            !(job->erasing && scarp_nand_erasing(drive, die, &left_ns))) {
-            ns += rounds->erase_ns;
-        }
+                  rounds->segment_ns +
+              erases_granted(drive, die, job) * rounds->erase_ns;
     }
     return ns;
 }
@@ -215,52 +284,93 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
     list(drive, job->plane);
 }
 
+/* The round that was asked for while the last one's erase was awaited. */
+static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
+{
+    return scarp_gc_due(drive, plane) ||
+           (lpn != SCARP_NONE && !scarp_map_page_possible(drive, plane, lpn));
+}
+
 static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
 {
     Rounds *rounds = rounds_of(drive);
     uint32_t plane = job->plane;
-
     bool follows = rounds->next[plane];
 
     rounds->next[plane] = false;
     /* One that was released was not erased for the sake of another. */
     if (follows && job->moves_left <= drive->desc.pages_per_block &&
-        scarp_gc_due(drive, plane)) {
-        scarp_gc_start(drive, plane, SCARP_ORIGIN_GC);
+        still_wants(drive, plane, rounds->lpn[plane])) {
+        start(drive, plane, rounds->lpn[plane]);
     }
     rounds->pages[plane] = 0;
 }
 
-static void release(ScarpDrive *drive, uint32_t plane)
+static void release(ScarpDrive *drive, ScarpGcJob *job)
+{
+    if (is_paced(job)) {
+        drive->stats.gc_forced_runs++;
+        scarp_gc_allow(drive, job, UINT32_MAX);
+    }
+}
+
+/* False: it need not collect. */
+static bool collect(ScarpDrive *drive, uint32_t plane)
+{
+    if (scarp_plane_free_blocks(drive, plane) > LAST_FREE_BLOCK &&
+        !scarp_translation_due(drive, plane)) {
+        return false;
+    }
+    if (scarp_gc_runs(drive, plane) ||
+        scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)) {
+        release(drive, scarp_gc_job(drive, plane));
+    }
+    return true;
+}
+
+/* It is about to do something that it was granted. */
+static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
+{
+    return job->erasing || job->erases || job->pages_out ||
+           (job->moves_left && scarp_merge_copies_left(drive, job->plane));
+}
+
+/*
+ * A program that has no room.  It may have, as soon as a merge has begun; what
+ * that copies can be granted later.  If not, what was granted must end, and
+ * then all of it must.
+ */
+static void make_room(ScarpDrive *drive, uint32_t plane)
 {
     ScarpGcJob *job = scarp_gc_job(drive, plane);
 
-    if (!job->running && !scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)) {
+    if (!scarp_map_is_stuck(drive, plane) ||
+        (!job->running && (!start(drive, plane, SCARP_NONE) ||
+                           !scarp_map_is_stuck(drive, plane)))) {
         return;
     }
-    if (job->origin == SCARP_ORIGIN_GC && !is_released(drive, job)) {
-        drive->stats.gc_forced_runs++;
-        scarp_gc_allow(drive, job, UINT32_MAX);
+    if (!has_grant(drive, job)) {
+        release(drive, job);
     }
 }
 
 static void check(ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
+    uint32_t end = first + drive->desc.planes_per_die;
     bool low = false;
 
-    if (!scarp_blocks_opened(drive, die)) {
-        return;
-    }
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        if (scarp_plane_free_blocks(drive, p) <= LAST_FREE_BLOCK ||
-            scarp_translation_due(drive, p)) {
-            low = true;
-            release(drive, p);
+    if (!scarp_map_any_page(drive)) {
+        for (uint32_t p = first; p < end; p++) {
+            make_room(drive, p);
         }
-    }
-    if (!low) {
-        scarp_blocks_clear_opened(drive, die);
+    } else if (scarp_blocks_opened(drive, die)) {
+        for (uint32_t p = first; p < end; p++) {
+            low |= collect(drive, p);
+        }
+        if (!low) {
+            scarp_blocks_clear_opened(drive, die);
+        }
     }
 }
 
@@ -307,6 +417,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     rounds->listed = g_new0(bool, drive->geo.n_planes);
     rounds->next = g_new0(bool, drive->geo.n_planes);
     rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
+    rounds->lpn = g_new0(uint32_t, drive->geo.n_planes);
     return true;
 }
 
@@ -318,6 +429,7 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(rounds->listed);
     g_free(rounds->next);
     g_free(rounds->pages);
+    g_free(rounds->lpn);
 }
 
 const ScarpPacingOps scarp_pacing_redistributed = {

@@ -37,6 +37,7 @@ struct ScarpGcJob {
     bool merge;     /* its steps are the mapping's: gc/merge.c */
     ScarpMergeKind kind; /* of a merge */
     bool erase_later; /* its pacing says when: then only */
+    uint32_t erases;  /* of a merge, that it has said */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* of the victim, to look at */

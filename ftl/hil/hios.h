@@ -32,6 +32,7 @@ typedef struct {
     int64_t own_ns;      /* link and flash, if nothing is in the way */
     int64_t link_ns;     /* of it */
     int64_t flash_ns;    /* of it, a flash command, at most */
+    int64_t gc_ns;       /* what the rounds cost that were opened for it */
     uint32_t at;         /* where in flying */
     bool flying;         /* it is in the device */
     bool coming;         /* and its data is on its way */
@@ -59,6 +60,8 @@ typedef struct {
     int64_t accumulates_until_ns;
     uint32_t joins;      /* the record that goes with the last one, if any */
     uint32_t first_lpn, last_lpn; /* of those that go together */
+    uint32_t n_ahead;    /* room for pages that are on their way to a plane */
+    uint32_t *ahead;
 } Hios;
 
 static inline Hios *hios_of(const ScarpDrive *drive)
@@ -74,6 +77,11 @@ static inline HiosRecord *hios_waiting(const Hios *hios, uint32_t i)
 static inline bool hios_is_write(const HiosRecord *record)
 {
     return record->cmd->op == SCARP_OP_WRITE;
+}
+
+static inline bool hios_is_set(const ScarpDrive *drive, int param)
+{
+    return drive->scheme.param[AXIS_HIL][param];
 }
 
 static inline uint16_t hios_stream(const ScarpDrive *drive,
@@ -117,6 +125,24 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
                         uint32_t i);
 void hios_data_in(ScarpDrive *drive, const ScarpCmd *cmd);
 void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
+
+/* ---- hios_detect.c ------------------------------------------------------ */
+
+typedef struct {
+    int64_t gc_ns;   /* what the rounds cost that it could begin */
+    bool successive; /* it needs one that has to wait */
+    bool stuck;      /* and has no room before: it would wait in the device */
+    uint32_t plane;  /* whose round it needs, or waits for, or SCARP_NONE */
+} HiosFound;
+
+typedef enum {
+    HIOS_LOOK, /* whether it needs something that has to wait */
+    HIOS_COST, /* and what the rest costs */
+    HIOS_OPEN, /* its rounds are opened, instead */
+} HiosLook;
+
+HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
+                    HiosLook look);
 
 /* ---- hios_slack.c ------------------------------------------------------- */
 

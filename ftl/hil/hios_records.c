@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* More pages on their way to a plane than these are not looked at. */
+#define AHEAD 256
+
 /* ---- What a command will do --------------------------------------------- */
 
 static void add_flash(const ScarpDrive *drive, HiosRecord *record,
@@ -235,6 +238,8 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
         hios->spare[i] = hios->n_records - 1 - i;
     }
     hios->coming_ns = g_new0(int64_t, drive->geo.n_dies);
+    hios->n_ahead = AHEAD;
+    hios->ahead = g_new(uint32_t, hios->n_ahead);
     return true;
 }
 
@@ -247,4 +252,5 @@ void hios_clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(hios->flying);
     g_free(hios->spare);
     g_free(hios->coming_ns);
+    g_free(hios->ahead);
 }

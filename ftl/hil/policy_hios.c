@@ -18,85 +18,6 @@
  */
 #include "hil/hios.h"
 
-static bool is_set(const ScarpDrive *drive, int param)
-{
-    return drive->scheme.param[AXIS_HIL][param];
-}
-
-/* ---- Collections that a write needs ------------------------------------- */
-
-static bool has_round(const ScarpDrive *drive, uint32_t plane)
-{
-    bool erase_first;
-
-    return scarp_gc_runs(drive, plane) &&
-           (scarp_gc_round_left(drive, plane, &erase_first) || erase_first);
-}
-
-/* Another round must end before this plane's can begin. */
-static bool must_wait(ScarpDrive *drive, uint32_t plane)
-{
-    uint32_t die = scarp_plane_die(drive, plane);
-    uint32_t first = scarp_die_plane(drive, die);
-
-    if (is_set(drive, HIOS_SERIAL)) {
-        uint32_t round = scarp_gc_round(drive);
-
-        return round != SCARP_NONE && round != plane;
-    }
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        if (p != plane && has_round(drive, p)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-typedef struct {
-    int64_t gc_ns;  /* what the rounds cost that it could begin */
-    bool successive; /* it needs one that has to wait */
-} Found;
-
-/*
- * Looks at each plane that the write goes to.  Those that follow each other in
- * one round of all planes are all that there are.
- */
-static Found find(ScarpDrive *drive, const HiosRecord *record, bool open)
-{
-    const ScarpCmd *cmd = record->cmd;
-    uint16_t stream = hios_stream(drive, cmd);
-    uint32_t last, left = drive->geo.n_planes;
-    Found found = { 0, false };
-
-    if (!hios_is_write(record) || !cmd->length_bytes) {
-        return found;
-    }
-    last = hios_last_lpn(drive, cmd);
-    for (uint32_t lpn = hios_first_lpn(drive, cmd); lpn <= last && left--;
-         lpn = hios_next_page(drive, lpn)) {
-        uint32_t plane = drive->scheme.alloc->plane(drive, lpn, stream);
-        int64_t ns = scarp_gc_reclaim_ns(drive, plane, lpn,
-                                         MIN(last + 1,
-                                             hios_next_page(drive, lpn)) - lpn);
-
-        if (!ns) {
-            /* Its round has begun, and it has used up what there was. */
-            found.successive |= has_round(drive, plane) &&
-                                !scarp_page_possible(drive, plane,
-                                                     SCARP_ORIGIN_HOST, stream);
-        } else if (must_wait(drive, plane)) {
-            found.successive = true;
-        } else {
-            found.gc_ns = is_set(drive, HIOS_SERIAL)
-                              ? found.gc_ns + ns : MAX(found.gc_ns, ns);
-            if (open) {
-                scarp_gc_open_round(drive, plane);
-            }
-        }
-    }
-    return found;
-}
-
 /* ---- Accumulating (algorithm 1) ----------------------------------------- */
 
 /*
@@ -139,36 +60,41 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
 
 /* ---- Redistributing (algorithm 2) --------------------------------------- */
 
-/* The i-th carries what its slack, and that of all behind it, has room for. */
+/*
+ * The i-th carries what its slack, and that of all behind it, has room for: of
+ * the round that it needs itself, on plane, or of the one whose turn it is.
+ */
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
-                         int64_t slack_ns)
+                         int64_t slack_ns, uint32_t plane)
 {
-    uint32_t plane = scarp_gc_round(drive), n, left;
+    uint32_t n, left;
     int64_t segment_ns = scarp_gc_segment_ns(drive);
-    int64_t erase_ns = scarp_gc_erase_ns(drive);
-    bool erase, erase_first;
-    int64_t room_ns, ns;
+    int64_t erase_ns = scarp_gc_erase_ns(drive), room_ns, ns;
+    uint32_t erases, erases_first;
 
+    if (plane == SCARP_NONE || !scarp_gc_has_round(drive, plane)) {
+        plane = scarp_gc_round(drive);
+    }
     if (plane == SCARP_NONE ||
         hios_waiting(hios, i)->cmd->op > SCARP_OP_WRITE) {
         return;
     }
-    left = scarp_gc_round_left(drive, plane, &erase_first);
-    room_ns = hios_room_ns(drive, hios, i, slack_ns,
-                           scarp_plane_die(drive, plane));
-    erase = erase_first && room_ns >= erase_ns;
-    ns = erase ? erase_ns : 0;
-    n = room_ns < ns || erase_first > erase
-            ? 0 : MIN(left, (uint64_t)(room_ns - ns) / segment_ns);
+    left = scarp_gc_round_left(drive, plane, &erases_first);
+    room_ns = MAX(0, hios_room_ns(drive, hios, i, slack_ns,
+                                  scarp_plane_die(drive, plane)));
+    erases = MIN(erases_first, room_ns / erase_ns);
+    ns = erases * erase_ns;
+    n = erases < erases_first ? 0 : MIN(left, (room_ns - ns) / segment_ns);
     ns += n * segment_ns;
-    if (!erase_first && n == left && is_set(drive, HIOS_ERASE_LAST) &&
-        room_ns >= ns + erase_ns) {
-        erase = true;
-        ns += erase_ns;
+    if (!erases_first && n == left && hios_is_set(drive, HIOS_ERASE_LAST)) {
+        uint32_t last = scarp_gc_round_erases(drive, plane);
+
+        erases = room_ns >= ns + last * erase_ns ? last : 0;
+        ns += erases * erase_ns;
     }
     drive->stats.gc_segments += n;
     drive->stats.gc_redistributed_ns += ns;
-    scarp_gc_grant(drive, plane, erase, n);
+    scarp_gc_grant(drive, plane, erases, n);
 }
 
 /* ---- Which is next ------------------------------------------------------ */
@@ -178,38 +104,31 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
     return scarp_time_ns(drive) < hios_latest_ns(record);
 }
 
-/*
- * Those that need a round of their own wait, until the queue is full.
- * *found: what the one that is returned needs.
- */
-static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios,
-                                    Found *found)
+/* Those that need a round of their own wait, until the queue is full. */
+static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {
+    if (hios->n_waiting == drive->desc.queue) {
+        return 0;
+    }
     for (uint32_t i = 0; i < hios->n_waiting; i++) {
         HiosRecord *record = hios_waiting(hios, i);
 
-        *found = find(drive, record, false);
-        if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record) ||
-            !found->successive) {
+        if (!may_pass(drive, record) ||
+            !hios_find(drive, hios, record, HIOS_LOOK).successive) {
             return i;
         }
         drive->stats.passed_to_next_round += !record->passed;
         record->passed = true;
     }
-    *found = find(drive, hios_waiting(hios, 0), false);
     return 0;
 }
 
-static uint32_t choose(ScarpDrive *drive, Hios *hios, Found *found)
+static uint32_t choose(ScarpDrive *drive, Hios *hios)
 {
-    uint32_t i;
-
     if (scarp_gc_round(drive) != SCARP_NONE) {
-        return first_of_this_round(drive, hios, found);
+        return first_of_this_round(drive, hios);
     }
-    i = hios->neutral ? hios_empty_channel_first(drive, hios) : 0;
-    *found = find(drive, hios_waiting(hios, i), false);
-    return i;
+    return hios->neutral ? hios_empty_channel_first(drive, hios) : 0;
 }
 
 static void classify(ScarpDrive *drive, const Hios *hios,
@@ -226,10 +145,71 @@ static void classify(ScarpDrive *drive, const Hios *hios,
         scarp_gc_segment_ns(drive) + scarp_gc_erase_ns(drive);
 }
 
+/*
+ * Which is next, the rounds that it needs open, or SCARP_NONE.  If one of them
+ * has work that must be done before the command has room, others go first, and
+ * carry it.  *found: what it still waits for.
+ */
+static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
+{
+    uint32_t i = choose(drive, hios), before = SCARP_NONE, plane;
+
+    while (i != before) {
+        HiosRecord *record = hios_waiting(hios, i);
+        int64_t slack_ns = hios_slack_ns(drive, hios, record);
+
+        *found = hios_find(drive, hios, record, HIOS_COST);
+        if (!found->gc_ns) {
+            break;
+        }
+        if (slack_ns < found->gc_ns &&
+            accumulates(drive, hios, i, found->gc_ns - slack_ns)) {
+            return SCARP_NONE;
+        }
+        record->gc_ns = found->gc_ns;
+        plane = found->plane;
+        hios_find(drive, hios, record, HIOS_OPEN);
+        *found = hios_find(drive, hios, record, HIOS_LOOK);
+        found->plane = found->plane == SCARP_NONE ? plane : found->plane;
+        before = i;
+        if (found->stuck && may_pass(drive, record)) {
+            i = first_of_this_round(drive, hios);
+        }
+    }
+    return i;
+}
+
+/*
+ * The i-th is alone with others that have no room, either.  It stays in the
+ * queue while what it, or another one, carries is done, and goes when no more
+ * can be granted, or to be in time.
+ */
+static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i, uint32_t plane)
+{
+    const HiosRecord *record = hios_waiting(hios, i);
+    int64_t now_ns = scarp_time_ns(drive), wait_ns;
+
+    if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record) ||
+        !hios_find(drive, hios, record, HIOS_LOOK).stuck) {
+        return false;
+    }
+    wait_ns = scarp_gc_granted_ns(drive, scarp_plane_die(drive, plane));
+    if (!wait_ns && !scarp_gc_runs(drive, plane) && hios->n_flying) {
+        /* There is nothing to merge before programs on their way have ended. */
+        wait_ns = scarp_gc_segment_ns(drive);
+    }
+    if (!wait_ns) {
+        return false;
+    }
+    scarp_timer_set(drive, AXIS_HIL,
+                    MIN(hios_latest_ns(record), now_ns + wait_ns));
+    return true;
+}
+
 static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 {
+    HiosFound found = { .plane = SCARP_NONE };
     Hios *hios = hios_of(drive);
-    Found found = { 0, false };
     const HiosRecord *record;
     int64_t slack_ns;
     bool joined;
@@ -237,18 +217,17 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 
     hios_see(drive, hios, waiting);
     joined = hios->joins != SCARP_NONE;
-    i = joined ? hios_take_joined(hios) : choose(drive, hios, &found);
+    i = joined ? hios_take_joined(hios) : next(drive, hios, &found);
+    if (i == SCARP_NONE) {
+        return NULL;
+    }
     record = hios_waiting(hios, i);
     slack_ns = hios_slack_ns(drive, hios, record);
-    if (found.gc_ns) {
-        if (slack_ns < found.gc_ns &&
-            accumulates(drive, hios, i, found.gc_ns - slack_ns)) {
-            return NULL;
-        }
-        find(drive, record, true);
+    redistribute(drive, hios, i, slack_ns, found.plane);
+    if (found.stuck && holds(drive, hios, i, found.plane)) {
+        return NULL;
     }
-    classify(drive, hios, record, slack_ns - found.gc_ns);
-    redistribute(drive, hios, i, slack_ns);
+    classify(drive, hios, record, slack_ns - record->gc_ns);
     if (hios->neutral && scarp_gc_round(drive) == SCARP_NONE) {
         hios_aggregate(drive, hios, i, joined);
     }
@@ -282,7 +261,7 @@ static const ScarpParam params[] = {
     .policy = { \
         .axis = AXIS_HIL, \
         .name = its_name, \
-        .needs = NEEDS_ANY_PAGE | NEEDS_EARLY, \
+        .needs = NEEDS_EARLY, \
         .brings = &scarp_pacing_redistributed.policy, \
         .help = its_help, \
         .source = its_source, \

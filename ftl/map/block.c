@@ -61,6 +61,29 @@ static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t block)
     }
 }
 
+static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
+                 const uint32_t *ahead, uint32_t n_ahead)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+    ScarpLogAhead all = scarp_log_ahead(drive, p, lpn, ahead, n_ahead);
+    uint32_t log = logs->log_of[page.group];
+    uint32_t opened = all.others_data + all.others_log;
+    /* All that are opened leave one for the merge. */
+    bool may_open = scarp_plane_free_blocks(drive, p) >= opened + 2;
+
+    if (scarp_log_in_place_behind(drive, p, page, all.data)) {
+        return all.data || logs->data_of[page.group] != SCARP_NONE || may_open;
+    }
+    if (log == SCARP_NONE) {
+        return may_open && logs->plane[p].n_logs + all.others_log <
+                               scarp_logs_max(drive, p) &&
+               all.log + n <= drive->geo.units_per_block;
+    }
+    return scarp_block_written(drive, log) + all.log + n <=
+           drive->geo.units_per_block;
+}
+
 /* ---- Merges ------------------------------------------------------------- */
 
 /* No program of the log block, or of its data block, is on its way. */
@@ -73,10 +96,10 @@ static bool is_settled(const ScarpDrive *drive, uint32_t log)
            (data == SCARP_NONE || scarp_block_settled(drive, data));
 }
 
-static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn,
+static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
                  ScarpMerge *merge)
 {
-    ScarpLogs *logs = scarp_logs(drive);
+    const ScarpLogs *logs = scarp_logs(drive);
     uint32_t log = SCARP_NONE;
 
     if (lpn != SCARP_NONE) {
@@ -95,10 +118,15 @@ static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
     merge->victim = log;
     merge->group = logs->block[log].group;
-    scarp_log_remove(drive, p, log);
-    logs->log_of[merge->group] = SCARP_NONE;
-    scarp_log_plan(drive, p, log, merge);
+    scarp_log_plan(drive, log, merge);
     return true;
+}
+
+static void begin(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+{
+    scarp_log_remove(drive, p, merge->victim);
+    scarp_logs(drive)->log_of[merge->group] = SCARP_NONE;
+    scarp_log_begin(drive, p, merge);
 }
 
 static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
@@ -136,7 +164,9 @@ const ScarpMappingOps scarp_mapping_block = {
     .room = room,
     .open = open,
     .wrote = wrote,
+    .fits = fits,
     .plan = plan,
+    .begin = begin,
     .source_page = scarp_log_source,
     .target = scarp_log_target,
     .finish = finish,

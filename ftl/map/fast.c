@@ -90,6 +90,35 @@ static void wrote(ScarpDrive *drive G_GNUC_UNUSED, uint32_t p G_GNUC_UNUSED,
 {
 }
 
+static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
+                 const uint32_t *ahead, uint32_t n_ahead)
+{
+    const ScarpLogPlane *plane = &scarp_logs(drive)->plane[p];
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+    ScarpLogAhead all = scarp_log_ahead(drive, p, lpn, ahead, n_ahead);
+    bool may_open = scarp_plane_free_blocks(drive, p) >= all.others_data + 2;
+    uint32_t log = plane->sequential, left = 0;
+
+    if (scarp_log_in_place_behind(drive, p, page, all.data)) {
+        return all.data ||
+               scarp_logs(drive)->data_of[page.group] != SCARP_NONE || may_open;
+    }
+    if (!page.offset) {
+        return log == SCARP_NONE && may_open;
+    }
+    if (log != SCARP_NONE && scarp_logs(drive)->block[log].group == page.group) {
+        return scarp_block_written(drive, log) + all.log == page.offset;
+    }
+    if (plane->newest != SCARP_NONE) {
+        left = drive->geo.units_per_block -
+               scarp_block_written(drive, plane->newest);
+    }
+    if (may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)) {
+        left += drive->geo.units_per_block;
+    }
+    return n + n_ahead <= left; /* any of those may go there */
+}
+
 /* ---- Merges ------------------------------------------------------------- */
 
 static bool is_settled(const ScarpDrive *drive, uint32_t block)
@@ -97,9 +126,10 @@ static bool is_settled(const ScarpDrive *drive, uint32_t block)
     return block == SCARP_NONE || scarp_block_settled(drive, block);
 }
 
-static bool plan_sequential(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+static bool plan_sequential(const ScarpDrive *drive, uint32_t p,
+                            ScarpMerge *merge)
 {
-    ScarpLogs *logs = scarp_logs(drive);
+    const ScarpLogs *logs = scarp_logs(drive);
     uint32_t log = logs->plane[p].sequential;
     uint32_t group = logs->block[log].group;
 
@@ -108,8 +138,7 @@ static bool plan_sequential(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
     }
     merge->victim = log;
     merge->group = group;
-    logs->plane[p].sequential = SCARP_NONE;
-    scarp_log_plan(drive, p, log, merge);
+    scarp_log_plan(drive, log, merge);
     return true;
 }
 
@@ -129,10 +158,10 @@ static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
 }
 
 /* The next logical block that has a page in the random log block. */
-static bool plan_random(ScarpDrive *drive, uint32_t p, uint32_t log,
+static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
                         ScarpMerge *merge)
 {
-    ScarpLogs *logs = scarp_logs(drive);
+    const ScarpLogs *logs = scarp_logs(drive);
     uint32_t ppn = first_valid(drive, log);
     uint32_t sequential = logs->plane[p].sequential;
 
@@ -157,13 +186,12 @@ static bool plan_random(ScarpDrive *drive, uint32_t p, uint32_t log,
     if (sequential != SCARP_NONE) {
         /* Its pages are copied, too. */
         merge->dead[merge->n_dead++] = sequential;
-        logs->plane[p].sequential = SCARP_NONE;
     }
-    scarp_log_plan(drive, p, SCARP_NONE, merge);
+    scarp_log_plan(drive, SCARP_NONE, merge);
     return true;
 }
 
-static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn,
+static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
                  ScarpMerge *merge)
 {
     const ScarpLogPlane *plane = &scarp_logs(drive)->plane[p];
@@ -186,6 +214,18 @@ static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
     return stuck && plane->sequential != SCARP_NONE &&
            plan_sequential(drive, p, merge);
+}
+
+static void begin(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    uint32_t log = logs->plane[p].sequential;
+
+    /* Its pages are copied, or it takes the data block's place. */
+    if (log != SCARP_NONE && logs->block[log].group == merge->group) {
+        logs->plane[p].sequential = SCARP_NONE;
+    }
+    scarp_log_begin(drive, p, merge);
 }
 
 static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
@@ -232,7 +272,9 @@ const ScarpMappingOps scarp_mapping_fast = {
     .room = room,
     .open = open,
     .wrote = wrote,
+    .fits = fits,
     .plan = plan,
+    .begin = begin,
     .source_page = scarp_log_source,
     .target = scarp_log_target,
     .finish = finish,

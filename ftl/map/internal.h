@@ -45,11 +45,25 @@ struct ScarpMappingOps {
     void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                   uint32_t block);
     /*
-     * Chooses what is merged, for lpn, which has no room, or for SCARP_NONE,
-     * so that the plane has a free block more; false: there is nothing.
+     * Whether n pages from lpn on, each n_planes further, have room before
+     * anything is merged, if those of ahead[], of the same plane, get theirs
+     * before: what a host queue's policy wants to know of a write whose data
+     * has not come.  It may be wrong: a program without room waits.  NULL:
+     * room() is asked for lpn alone.
      */
-    bool (*plan)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
+    bool (*fits)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
+                 uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
+    /*
+     * Chooses what to merge, for lpn, which has no room, or for SCARP_NONE, so
+     * that the plane has a free block more; false: there is nothing.  A target
+     * that is to be opened is SCARP_FRESH.
+     */
+    bool (*plan)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  ScarpMerge *merge);
+    /* What was planned begins. */
+    void (*begin)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
+    /* Pages that are still to be copied; NULL: all that are to be looked at. */
+    uint32_t (*copies_left)(const ScarpDrive *drive, const ScarpMerge *merge);
     /* The next page to copy, SCARP_PAD, or SCARP_NONE: that was all. */
     uint32_t (*source_page)(const ScarpDrive *drive, ScarpMerge *merge);
     /* The block that it goes to. */

@@ -99,6 +99,56 @@ void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
     plane->n_logs--;
 }
 
+/* ---- Pages that are on their way ----------------------------------------- */
+
+/* A page of the same logical block is among the first n. */
+static bool has_group(const ScarpDrive *drive, uint32_t p, uint32_t group,
+                      const uint32_t *ahead, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (scarp_log_page(drive, p, ahead[i]).group == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first page of another logical block that is on its way. */
+static void count_other(const ScarpDrive *drive, uint32_t p, ScarpLogPage page,
+                        ScarpLogAhead *all)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+
+    if (scarp_log_in_place_behind(drive, p, page, 0)) {
+        all->others_data += logs->data_of[page.group] == SCARP_NONE;
+    } else {
+        all->others_log += logs->log_of[page.group] == SCARP_NONE;
+    }
+}
+
+ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
+                              uint32_t lpn, const uint32_t *ahead,
+                              uint32_t n_ahead)
+{
+    uint32_t group = scarp_log_page(drive, p, lpn).group;
+    ScarpLogAhead all = { 0 };
+
+    for (uint32_t i = 0; i < n_ahead; i++) {
+        ScarpLogPage page = scarp_log_page(drive, p, ahead[i]);
+
+        if (page.group != group) {
+            if (!has_group(drive, p, page.group, ahead, i)) {
+                count_other(drive, p, page, &all);
+            }
+        } else if (scarp_log_in_place_behind(drive, p, page, all.data)) {
+            all.data++;
+        } else {
+            all.log++;
+        }
+    }
+    return all;
+}
+
 /* ---- Merges ------------------------------------------------------------- */
 
 /* Where a page of a logical block lies now, or SCARP_NONE. */
@@ -136,8 +186,7 @@ static bool supersedes(const ScarpDrive *drive, uint32_t group, uint32_t n)
     return true;
 }
 
-void scarp_log_plan(ScarpDrive *drive, uint32_t p, uint32_t log,
-                    ScarpMerge *merge)
+void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
 {
     const ScarpLogs *logs = scarp_logs(drive);
     uint32_t data = logs->data_of[merge->group], written = 0;
@@ -168,9 +217,16 @@ void scarp_log_plan(ScarpDrive *drive, uint32_t p, uint32_t log,
         merge->dead[0] = data;
         merge->n_dead = data != SCARP_NONE;
     } else {
-        merge->target = scarp_block_open(drive, p, SCARP_ORIGIN_GC);
+        merge->target = SCARP_FRESH;
         merge->end = end;
         merge->kind = SCARP_MERGE_FULL;
+    }
+}
+
+void scarp_log_begin(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
+{
+    if (merge->target == SCARP_FRESH) {
+        merge->target = scarp_block_open(drive, p, SCARP_ORIGIN_GC);
     }
 }
 

@@ -103,11 +103,42 @@ static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * The plan of a merge of merge->group, whose log block, or SCARP_NONE, is in
- * no list any longer: switch or partial if that may be, else full.
+ * Whether a page goes to its data block, or begins it, when n pages of its
+ * logical block have gone there that are on their way now.
  */
-void scarp_log_plan(ScarpDrive *drive, uint32_t plane, uint32_t log,
-                    ScarpMerge *merge);
+static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
+                                             uint32_t p, ScarpLogPage page,
+                                             uint32_t n)
+{
+    uint32_t data = scarp_logs(drive)->data_of[page.group];
+
+    n += data == SCARP_NONE ? 0 : scarp_block_written(drive, data);
+    return n == page.offset && !scarp_log_is_merging(drive, p, page.group);
+}
+
+/*
+ * What pages of the plane that are on their way will take before lpn's does.
+ * Of another logical block the first one decides: the rest are thought to
+ * follow it.
+ */
+typedef struct {
+    uint32_t data;   /* pages of lpn's own data block */
+    uint32_t log;    /* pages of lpn's logical block that go to a log block */
+    uint32_t others_data; /* data blocks that other logical blocks open */
+    uint32_t others_log;  /* log blocks, if each has its own */
+} ScarpLogAhead;
+
+ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t plane,
+                              uint32_t lpn, const uint32_t *ahead,
+                              uint32_t n_ahead);
+
+/*
+ * The plan of a merge of merge->group, whose log block, or SCARP_NONE, it
+ * takes: switch or partial if that may be, else full.
+ */
+void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge);
+/* It begins: its target is opened, if it has none. */
+void scarp_log_begin(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
 /* ScarpMappingOps: source_page, target. */
 uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
 uint32_t scarp_log_target(ScarpDrive *drive, uint32_t plane,

@@ -31,6 +31,14 @@ uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t p, uint32_t lpn)
     return scarp_block_next_page(drive, block);
 }
 
+bool scarp_map_has_room(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                        uint32_t n, const uint32_t *ahead, uint32_t n_ahead)
+{
+    return drive->map.ops->fits
+               ? drive->map.ops->fits(drive, p, lpn, n, ahead, n_ahead)
+               : scarp_map_page_possible(drive, p, lpn);
+}
+
 bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t p)
 {
     return !drive->map.any_page && scarp_nand_head(drive, p, QUEUE_PROGRAMS) &&
@@ -39,14 +47,48 @@ bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t p)
 
 /* ---- Merges ------------------------------------------------------------- */
 
+static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                 ScarpMerge *merge)
+{
+    *merge = (ScarpMerge) { .target = SCARP_NONE, .erasing = SCARP_NONE };
+    return drive->map.ops->plan(drive, p, lpn, merge);
+}
+
 bool scarp_merge_begin(ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {
-    ScarpMerge merge = { .target = SCARP_NONE, .erasing = SCARP_NONE };
+    ScarpMerge merge;
 
-    if (!drive->map.ops->plan(drive, p, lpn, &merge)) {
+    if (!plan(drive, p, lpn, &merge)) {
         return false;
     }
+    drive->map.ops->begin(drive, p, &merge);
     drive->map.merge[p] = merge;
+    return true;
+}
+
+static uint32_t copies_left(const ScarpDrive *drive, const ScarpMerge *merge)
+{
+    return drive->map.ops->copies_left
+               ? drive->map.ops->copies_left(drive, merge)
+               : merge->end - merge->next;
+}
+
+uint32_t scarp_merge_copies_left(const ScarpDrive *drive, uint32_t p)
+{
+    return copies_left(drive, &drive->map.merge[p]);
+}
+
+bool scarp_merge_plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
+                      uint32_t *copies, uint32_t *erases)
+{
+    ScarpMerge merge;
+
+    if (!plan(drive, p, lpn, &merge)) {
+        return false;
+    }
+    *copies = copies_left(drive, &merge);
+    /* A log block that all share is known to be empty when that is over. */
+    *erases = MAX(merge.n_dead, merge.kind == SCARP_MERGE_ERASE);
     return true;
 }
 
@@ -70,7 +112,7 @@ uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t p)
         drive, drive->map.ops->target(drive, p, &drive->map.merge[p]));
 }
 
-uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t p)
+void scarp_merge_finish(ScarpDrive *drive, uint32_t p)
 {
     ScarpMerge *merge = &drive->map.merge[p];
 
@@ -78,11 +120,24 @@ uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t p)
         merge->switched = true;
         drive->map.ops->finish(drive, p, merge);
     }
-    merge->erasing = SCARP_NONE;
+}
+
+uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t p)
+{
+    ScarpMerge *merge = &drive->map.merge[p];
+
     if (merge->n_dead) {
         merge->erasing = merge->dead[--merge->n_dead];
     } else {
         merge->kind = SCARP_MERGE_NONE;
     }
     return merge->erasing;
+}
+
+void scarp_merge_erased(ScarpDrive *drive, uint32_t p)
+{
+    ScarpMerge *merge = &drive->map.merge[p];
+
+    scarp_block_erased(drive, merge->erasing);
+    merge->erasing = SCARP_NONE;
 }

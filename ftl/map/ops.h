@@ -169,16 +169,32 @@ uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
 
 /*
+ * Whether n pages from lpn on, each n_planes further, have room in the plane
+ * before anything is merged, if those of ahead[] get theirs first.
+ */
+bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
+                        uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
+
+/*
  * A merge is chosen, for lpn, or SCARP_NONE for a free block more; false:
  * there is none.  Then, until it is SCARP_NONE: each next page to copy, or
- * SCARP_PAD, and the page that it goes to, as its program starts; then each
- * block to erase.  After the last the plane merges nothing.
+ * SCARP_PAD, and the page that it goes to, as its program starts.  When all
+ * copies are there the mapping changes (finish); then comes each block to
+ * erase.  After the last the plane merges nothing.
  */
 bool scarp_merge_begin(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 uint32_t scarp_merge_next_copy(ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t plane);
+void scarp_merge_finish(ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t plane);
+/* That block is erased. */
+void scarp_merge_erased(ScarpDrive *drive, uint32_t plane);
+/* Pages that are still to be copied, those without data too. */
+uint32_t scarp_merge_copies_left(const ScarpDrive *drive, uint32_t plane);
+/* What would be chosen; false: nothing.  Linear in a block's pages. */
+bool scarp_merge_plan(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
+                      uint32_t *copies, uint32_t *erases);
 
 #define SCARP_PAD (SCARP_NONE - 1) /* a page is programmed without data */
 
@@ -198,10 +214,10 @@ static inline uint32_t scarp_merge_victim(const ScarpMerge *merge)
     return merge->victim;
 }
 
-/* Pages that are still to be copied, at most. */
-static inline uint32_t scarp_merge_copies_left(const ScarpMerge *merge)
+/* All copies are there, and the mapping has changed. */
+static inline bool scarp_merge_is_copied(const ScarpMerge *merge)
 {
-    return merge->end - merge->next;
+    return merge->switched;
 }
 
 /* Blocks that are still to be erased, but for the one that is. */

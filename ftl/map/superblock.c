@@ -171,6 +171,52 @@ static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
 }
 
+/* The superblock's pages have room for so many without another block. */
+static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
+{
+    uint32_t block = scarp_supers(drive)->super[s].current;
+
+    return block == SCARP_NONE ? 0 : drive->geo.units_per_block -
+                                         scarp_block_written(drive, block);
+}
+
+static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
+                 const uint32_t *ahead, uint32_t n_ahead)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    uint32_t s = scarp_super_of(drive, p, lpn), left = pages_left(drive, s);
+    uint32_t opened = 0, updates = 0; /* by others */
+    const ScarpMerge *merge = &drive->map.merge[p];
+
+    for (uint32_t i = 0; i < n_ahead; i++) {
+        uint32_t other = scarp_super_of(drive, p, ahead[i]), before = 0;
+
+        if (other == s) {
+            n++;
+            continue;
+        }
+        while (scarp_super_of(drive, p, ahead[before]) != other) {
+            before++;
+        }
+        if (before == i && !pages_left(drive, other)) {
+            opened++;
+            updates += supers->super[other].n >=
+                       scarp_super_width(supers, other);
+        }
+    }
+    if (n <= left) {
+        return true;
+    }
+    if ((merge->kind && !merge->switched && merge->group == s) ||
+        scarp_plane_free_blocks(drive, p) < opened + 2) {
+        return false;
+    }
+    return n <= left + drive->geo.units_per_block &&
+           (supers->super[s].n < scarp_super_width(supers, s) ||
+            !drive->desc.log_blocks ||
+            supers->plane[p].updates + updates < drive->desc.log_blocks);
+}
+
 /* ---- Merges ------------------------------------------------------------- */
 
 /* Of its blocks the one with the fewest valid pages, or SCARP_NONE. */
@@ -196,8 +242,8 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
     return best;
 }
 
-static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn G_GNUC_UNUSED,
-                 ScarpMerge *merge)
+static bool plan(const ScarpDrive *drive, uint32_t p,
+                 uint32_t lpn G_GNUC_UNUSED, ScarpMerge *merge)
 {
     const ScarpSupers *supers = scarp_supers(drive);
     uint32_t s = supers->plane[p].oldest, valid, left = 0, current;
@@ -211,11 +257,9 @@ static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn G_GNUC_UNUSED,
     if (s == SCARP_NONE) {
         return false;
     }
-    if (supers->super[s].current == merge->victim) {
-        supers->super[s].current = SCARP_NONE;
-    }
+    merge->dead[merge->n_dead++] = merge->victim;
     current = supers->super[s].current;
-    if (has_room(drive, current)) {
+    if (current != merge->victim && has_room(drive, current)) {
         merge->target = current;
         left = drive->geo.units_per_block - scarp_block_written(drive, current);
     }
@@ -225,6 +269,27 @@ static bool plan(ScarpDrive *drive, uint32_t p, uint32_t lpn G_GNUC_UNUSED,
     merge->group = s;
     merge->end = valid ? scarp_block_written(drive, merge->victim) : 0;
     return true;
+}
+
+static void begin(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
+                  ScarpMerge *merge)
+{
+    ScarpSuper *super = &scarp_supers(drive)->super[merge->group];
+
+    if (super->current == merge->victim) {
+        super->current = SCARP_NONE;
+    }
+}
+
+static uint32_t copies_left(const ScarpDrive *drive, const ScarpMerge *merge)
+{
+    uint32_t first = scarp_block_ppn(drive, merge->victim), n = 0;
+
+    for (uint32_t page = merge->next; page < merge->end; page += 64) {
+        n += __builtin_popcountll(scarp_valid_bits(
+            drive, first + page, MIN(64, merge->end - page)));
+    }
+    return n;
 }
 
 static uint32_t source_page(const ScarpDrive *drive, ScarpMerge *merge)
@@ -259,7 +324,6 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
         super->current = merge->target;
     }
     drop(drive, merge->victim);
-    merge->dead[merge->n_dead++] = merge->victim;
 }
 
 /* ---- RAM ---------------------------------------------------------------- */
@@ -293,7 +357,10 @@ const ScarpMappingOps scarp_mapping_superblock = {
     .room = room,
     .open = open,
     .wrote = wrote,
+    .fits = fits,
     .plan = plan,
+    .begin = begin,
+    .copies_left = copies_left,
     .source_page = source_page,
     .target = target,
     .finish = finish,

@@ -79,6 +79,11 @@ static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
     if (merge->kind && merge->erasing != SCARP_NONE) {
         named[merge->erasing] = true;
     }
+    /* It has left its superblock, and waits for its erase. */
+    for (uint32_t i = 0; merge->kind && merge->switched && i < merge->n_dead;
+         i++) {
+        named[merge->dead[i]] = true;
+    }
     return updates == plane->updates ||
            broken(error, "update blocks of plane", p, plane->updates, updates);
 }

@@ -56,7 +56,8 @@ static const char *const mappings[] = {
 };
 static const char *const on_mappings[] = {
     "baseline", "ideal", "pgc", "gftl", "pagc+multi-plane", "copyback+pgc",
-    "background+gftl", "deadline+multi-plane+pgc",
+    "background+gftl", "deadline+multi-plane+pgc", "hios-1",
+    "hios-2+multi-plane", "hios-2+copyback",
 };
 
 static bool is_striped(const char *scheme)
@@ -130,6 +131,26 @@ static void test_host_queue(gconstpointer data)
         g_assert_true((seen.gc_segments > 0) == !!strstr(scheme, "hios"));
         g_assert_true(!seen.aggregated_writes ||
                       (strstr(scheme, "hios-2") && !buffered && !striped));
+    }
+}
+
+/* The same with merges: data is a mapping. */
+static void test_hios_on_mapping(gconstpointer data)
+{
+    static const char *const schemes[] = { "hios-1", "hios-2" };
+
+    for (int i = 0; i < 4; i++) {
+        ScarpStats seen = { 0 };
+        g_autofree char *overrides = g_strconcat(
+            SMALL, ",controller.slots=3,controller.queue=8,ftl.mapping=", data,
+            i / 2 ? ",controller.buffer_bytes=32768" : "", NULL);
+
+        random_workload(&(Workload) {
+            .scheme = schemes[i % 2], .overrides = overrides, .seed = 3 + i,
+            .commands = 600, .age_permille = 900, .ops = "RRRWWWWZDF" },
+            &seen);
+        g_assert_cmpuint(seen.gc_segments, >, 0);
+        g_assert_cmpuint(seen.full_merges, >, 0);
     }
 }
 
@@ -403,6 +424,12 @@ int main(int argc, char **argv)
         }
     }
     add_host_queues();
+    for (size_t m = 0; m < G_N_ELEMENTS(mappings); m++) {
+        g_autofree char *path = g_strconcat("/schemes/hios-on/", mappings[m],
+                                            NULL);
+
+        g_test_add_data_func(path, mappings[m], test_hios_on_mapping);
+    }
     g_test_add_func("/schemes/host-queue/on-demand", test_hios_on_demand);
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
     g_test_add_func("/schemes/gftl-packs", test_gftl_packs);

@@ -215,7 +215,7 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
             slot->busy = false;
         }
     }
-    g_assert_cmpuint(reads, >, w->commands / 10);
+    g_assert_cmpuint(reads, >, w->commands / 12);
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         ((uint64_t *)seen)[i] += ((const uint64_t *)scarp_stats(drive))[i];
     }

@@ -1,0 +1,103 @@
+/*
+ * Which collection or merge a write needs that has not come yet (hios-isca14
+ * section 5.1), for redistributed pacing.
+ *
+ * Free-block reclaiming: the plane is short of free blocks.  Logical-block
+ * reclaiming, where the mapping says which block a page goes to: that block,
+ * or the log block of its logical block, has fewer pages left than the write
+ * wants, and no other can be opened.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/internal.h"
+
+/* It is under way, or will be when an erase that was asked for is over. */
+static bool is_under_way(const ScarpDrive *drive, uint32_t plane)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+
+    return job->running && (!scarp_gc_awaits_erase(drive, job) ||
+                            scarp_gc_next_round(drive, plane));
+}
+
+bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane)
+{
+    uint32_t erases;
+
+    return scarp_gc_runs(drive, plane) &&
+           (scarp_gc_round_left(drive, plane, &erases) || erases);
+}
+
+/* Units may lie in any page. */
+static ScarpReclaim of_plane(const ScarpDrive *drive,
+                             const ScarpGcWrite *write)
+{
+    uint32_t plane = write->plane, victim;
+
+    if (!is_under_way(drive, plane) && scarp_gc_due(drive, plane) &&
+        scarp_victim_least(drive, plane, &victim, 1)) {
+        return RECLAIM_DUE;
+    }
+    return scarp_gc_has_round(drive, plane) &&
+                   !scarp_page_possible(drive, plane, SCARP_ORIGIN_HOST,
+                                        write->stream)
+               ? RECLAIM_WAITS : RECLAIM_NOTHING;
+}
+
+static bool has_room(const ScarpDrive *drive, const ScarpGcWrite *write)
+{
+    return scarp_map_has_room(drive, write->plane, write->lpn, write->n,
+                              write->ahead, write->n_ahead);
+}
+
+uint32_t scarp_gc_write_lpn(const ScarpDrive *drive, const ScarpGcWrite *write)
+{
+    return scarp_map_any_page(drive) || has_room(drive, write) ? SCARP_NONE
+                                                               : write->lpn;
+}
+
+/* The mapping says where pages go. */
+static ScarpReclaim of_block(const ScarpDrive *drive,
+                             const ScarpGcWrite *write)
+{
+    uint32_t plane = write->plane, copies, erases;
+    bool room = has_room(drive, write);
+    ScarpReclaim without = room ? RECLAIM_NOTHING : RECLAIM_WAITS;
+
+    if (is_under_way(drive, plane)) {
+        return scarp_gc_makes_room(drive, plane, write->lpn) ? RECLAIM_NOTHING
+                                                             : without;
+    }
+    if (room && !scarp_gc_due(drive, plane)) {
+        return RECLAIM_NOTHING;
+    }
+    /* There may be nothing to merge before programs on their way have ended. */
+    return scarp_gc_runs(drive, plane) ||
+                   scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn,
+                                    &copies, &erases)
+               ? room ? RECLAIM_DUE : RECLAIM_NEEDED
+               : without;
+}
+
+ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
+                              const ScarpGcWrite *write)
+{
+    return scarp_map_any_page(drive) ? of_plane(drive, write)
+                                     : of_block(drive, write);
+}
+
+int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, write->plane);
+    uint32_t copies = 0, erases = 0;
+
+    if (scarp_map_any_page(drive)) {
+        return scarp_gc_cost_ns(drive, write->plane);
+    }
+    if (!scarp_merge_plan(drive, write->plane, scarp_gc_write_lpn(drive, write),
+                          &copies, &erases) && job->running) {
+        erases = scarp_gc_merge_erases_left(drive, job);
+    }
+    return copies * scarp_gc_segment_ns(drive) +
+           erases * scarp_gc_erase_ns(drive);
+}

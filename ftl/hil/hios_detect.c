@@ -1,0 +1,133 @@
+/*
+ * HIOS: detection (hios-isca14 section 5.1).  Which collections or merges a
+ * write needs, before its data moves: from its address and length, what lies
+ * in each plane that it goes to, and what is on its way there.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "hil/hios.h"
+
+/* The plane whose round must end before this one's can begin, or SCARP_NONE. */
+static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
+{
+    uint32_t first = scarp_die_plane(drive, scarp_plane_die(drive, plane));
+
+    if (hios_is_set(drive, HIOS_SERIAL)) {
+        uint32_t round = scarp_gc_round(drive);
+
+        return round == plane ? SCARP_NONE : round;
+    }
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        if (p != plane && scarp_gc_has_round(drive, p)) {
+            return p;
+        }
+    }
+    return SCARP_NONE;
+}
+
+/* ---- Pages that are on their way to a plane ------------------------------ */
+
+static void add(Hios *hios, uint32_t *n, uint32_t lpn)
+{
+    if (*n < hios->n_ahead) {
+        hios->ahead[(*n)++] = lpn;
+    }
+}
+
+/* A unit is a page, and pages of a plane are n_planes apart. */
+static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
+                       const HiosRecord *record, uint32_t of)
+{
+    uint32_t planes = drive->geo.n_planes;
+    uint32_t first = hios_first_lpn(drive, record->cmd);
+    uint32_t last = hios_last_lpn(drive, record->cmd);
+
+    for (uint32_t lpn = first + (of % planes + planes - first % planes) % planes;
+         lpn <= last; lpn += planes) {
+        add(hios, n, lpn);
+    }
+}
+
+/* Those that have a block of their own, like lpn; how many there are. */
+static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
+                         uint32_t lpn)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, plane, QUEUE_PROGRAMS);
+    uint32_t n = 0;
+
+    for (ScarpFlashCmd **link = scarp_nand_first_link(queue); *link;
+         link = scarp_flash_next_link(*link)) {
+        add(hios, &n, scarp_unit_lpn(scarp_flash_units(*link)));
+    }
+    for (uint32_t i = 0; i < hios->n_flying; i++) {
+        const HiosRecord *record = &hios->record[hios->flying[i]];
+
+        if (record->coming && record->cmd->length_bytes) {
+            add_coming(drive, hios, &n, record, lpn);
+        }
+    }
+    return n;
+}
+
+/* ---- What a write needs -------------------------------------------------- */
+
+static void look_at(ScarpDrive *drive, const ScarpGcWrite *write,
+                    HiosLook look, HiosFound *found)
+{
+    ScarpReclaim reclaim = scarp_gc_reclaim(drive, write);
+    uint32_t other = SCARP_NONE;
+    int64_t ns;
+
+    if (reclaim == RECLAIM_NOTHING) {
+        return;
+    }
+    if (reclaim != RECLAIM_WAITS) {
+        other = must_wait(drive, write->plane);
+    }
+    found->plane = other == SCARP_NONE ? write->plane : other;
+    if (reclaim == RECLAIM_WAITS || other != SCARP_NONE) {
+        found->successive = true;
+        found->stuck |= reclaim != RECLAIM_DUE;
+        return;
+    }
+    if (look == HIOS_LOOK) {
+        return;
+    }
+    if (look == HIOS_OPEN) {
+        scarp_gc_open_round(drive, write);
+        return;
+    }
+    ns = scarp_gc_reclaim_ns(drive, write);
+    found->gc_ns = hios_is_set(drive, HIOS_SERIAL) ? found->gc_ns + ns
+                                                   : MAX(found->gc_ns, ns);
+}
+
+/* Pages that follow each other in one round of all planes are of each plane. */
+HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
+                    HiosLook look)
+{
+    const ScarpCmd *cmd = record->cmd;
+    uint32_t last, left = drive->geo.n_planes;
+    HiosFound found = { .plane = SCARP_NONE };
+
+    if (!hios_is_write(record) || !cmd->length_bytes) {
+        return found;
+    }
+    last = hios_last_lpn(drive, cmd);
+    for (uint32_t lpn = hios_first_lpn(drive, cmd); lpn <= last && left--;
+         lpn = hios_next_page(drive, lpn)) {
+        ScarpGcWrite write = {
+            .lpn = lpn,
+            .n = (last - lpn) / drive->geo.n_planes + 1,
+            .stream = hios_stream(drive, cmd),
+            .ahead = hios->ahead,
+        };
+
+        write.plane = drive->scheme.alloc->plane(drive, lpn, write.stream);
+        if (!scarp_map_any_page(drive)) {
+            write.n_ahead = ahead_of(drive, hios, write.plane, lpn);
+        }
+        look_at(drive, &write, look, &found);
+    }
+    return found;
+}
