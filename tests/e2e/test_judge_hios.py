@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""HIOS's judge on made-up results: each row holds where they say so, and fails where they do not."""
+"""HIOS's judge on made-up results: each row holds where they say so, and fails elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from scarplib.reproduce.results import Results, Row  # noqa: E402
 COUNTED = (
     "gc_segments", "gc_forced_runs", "gc_runs", "aggregated_writes", "negative_activities",
     "passed_to_next_round", "host_page_programs", "gc_page_programs", "parity_page_programs",
-    "map_page_programs", "cause_host_queue_ns",
+    "map_page_programs", "cause_host_queue_ns", "host_page_reads", "gc_page_reads", "erases",
 )  # fmt: skip
 # Milliseconds of the slowest, and how many of 1000 requests are beyond 10, 20, 30, 40, 50 ms.
 SLOW = {"noop": 200, "anticipatory": 210, "deadline": 205, "flash-aware": 190}
@@ -49,7 +50,9 @@ def entry(scheme: str, seed: int) -> Entry:
         "slot_bytes": [4096, 0, 4096],
         "stats": {
             **dict.fromkeys(COUNTED, 10),
+            "reads": 0,
             "writes": 1000,
+            "read_latency_sum_ns": 0,
             "write_latency_sum_ns": mean * 1e9 * wobble,
         },
     }
@@ -59,15 +62,16 @@ def judged(change: Change | None = None) -> tuple[spec.Paper, dict[str, Results]
     """Of all cells of the paper; `change` gets experiment, point and scheme of each entry."""
     paper = spec.load("hios")
     data = {}
-    for name, experiment in paper.experiments.items():
+    for name, whole in paper.experiments.items():
+        experiment = replace(whole, seeds=min(3, whole.seeds))
         cells: dict[str, list[dict[str, Any]]] = {}
         for point in experiment.points:
             for seed in range(experiment.seeds):
                 entries = {}
                 for scheme in experiment.schemes:
-                    label = "hios-2" if scheme.label[0] in "dq" and scheme.label[1:].isdigit() else (
-                        scheme.label)  # fmt: skip
-                    made = entries[scheme.label] = entry(label, seed)
+                    # Deadlines and queues are varied under hios-2.
+                    name_ = "hios-2" if scheme.label[1:].isdigit() else scheme.label
+                    made = entries[scheme.label] = entry(name_, seed)
                     if change:
                         change(name, point.name, scheme.label, made)
                 cells.setdefault(point.name, []).append({"schemes": entries})

@@ -20,6 +20,7 @@ from scarplib.reproduce.judge.hios_values import (
     OTHERS,
     QUEUE,
     SETTINGS,
+    below,
     beyond,
     ftls,
     most,
@@ -67,7 +68,7 @@ def mean_row(data: Results, ftl: str, bursts: bool) -> Row:
     return Row(
         "3b", f"mean latency, HIOS-2 against HIOS-1, {'bursts, ' if bursts else ''}{FTLS[ftl]}",
         "-13.2 %", f"{change.text(digits=2)}, {_range(each)}", change.below(0), "HIOS-2 < HIOS-1",
-        "" if change.below(0) else page.reordering(data, ftl, bursts),
+        "" if change.below(0) else page.reordering(data, ftl),
     )  # fmt: skip
 
 
@@ -82,8 +83,9 @@ def deviation_row(data: Results, ftl: str) -> Row:
     )  # fmt: skip
 
 
-def missed_row(data: Results, ftl: str, kind: str) -> Row:
+def missed_row(all_: dict[str, Results], ftl: str, kind: str) -> Row:
     """3d: deadlines missed on a full drive."""
+    data = all_[f"deadlines-{kind.lower()}"]
     point = f"iometer-{ftl}-{FULL}"
     value = share(DEADLINE_MS)
     found = {s: data.level(s, value, [point]) for s in (HIOS, *OTHERS)}
@@ -95,19 +97,15 @@ def missed_row(data: Results, ftl: str, kind: str) -> Row:
         f"HIOS 0 %, others up to {'72.3' if kind == 'MLC' else '22.5'} %",
         f"HIOS {found[HIOS].text(sign=False)}; {listed}", none and others,
         "HIOS none; each of the others > 20 %",
-        "" if none and others else page.missed(data, point, none, others),
+        "" if none and others else page.missed(all_, data, point, none, others),
     )  # fmt: skip
 
 
 def deadline_row(data: Results, ftl: str) -> Row:
     """3e: shorter deadlines, larger thresholds."""
     points = of_ftl(data, ftl)
-    missed = {
-        p: {ms: beyond(data, f"d{ms}", p, ms) for ms in (10, 20, 30, 40, 50)} for p in points
-    }
-    good = all(
-        m[ms] == 0 if ms >= DEADLINE_MS else m[10] > 0 for m in missed.values() for ms in m
-    )
+    missed = {p: {ms: beyond(data, f"d{ms}", p, ms) for ms in (10, 20, 30, 40, 50)} for p in points}
+    good = all(m[ms] == 0 if ms >= DEADLINE_MS else m[10] > 0 for m in missed.values() for ms in m)
     listed = "; ".join(
         f"{p.split('-')[-1]} %: " + ", ".join(f"{n:.1f}" for n in m.values())
         for p, m in missed.items()
@@ -115,7 +113,7 @@ def deadline_row(data: Results, ftl: str) -> Row:
     return Row(
         "3e", f"percent missed, deadlines of 10, 20, 30, 40, 50 ms by threshold, {FTLS[ftl]}",
         "misses appear only below 30 ms", listed, good, "some at 10 ms, none from 30 ms on",
-        "" if good else page.deadlines(data, points),
+        "" if good else page.deadlines(data, ftl),
     )  # fmt: skip
 
 
@@ -132,7 +130,7 @@ def queue_row(data: Results, ftl: str) -> Row:
     return Row(
         "3f", f"percent missed, queue of {', '.join(map(str, QUEUE))} by threshold, {FTLS[ftl]}",
         "32 suffice", listed, good, "none with 32, at each threshold",
-        "" if good else page.queues(data, points),
+        "" if good else page.queues(data, ftl),
     )  # fmt: skip
 
 
@@ -178,18 +176,18 @@ def alike_row(data: Results, ftl: str) -> Row:
 def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
     """All rows, in the order of their numbers, each for every FTL."""
     plain, bursts = data["workloads"], data["bursts"]
-    thresholds, below = data["thresholds"], data["superpage"]
+    thresholds = data["thresholds"]
     by_number: Sequence[Callable[[str], Row]] = (
         lambda ftl: worst_row(plain, ftl),
         lambda ftl: mean_row(plain, ftl, bursts=False),
         lambda ftl: mean_row(bursts, ftl, bursts=True),
         lambda ftl: deviation_row(plain, ftl),
-        lambda ftl: missed_row(data["deadlines-mlc"], ftl, "MLC"),
-        lambda ftl: missed_row(data["deadlines-slc"], ftl, "SLC"),
+        lambda ftl: missed_row(data, ftl, "MLC"),
+        lambda ftl: missed_row(data, ftl, "SLC"),
         lambda ftl: deadline_row(thresholds, ftl),
         lambda ftl: queue_row(thresholds, ftl),
-        lambda ftl: aggregation_row(below, ftl),
-        lambda ftl: superpage_row(below, ftl),
+        lambda ftl: aggregation_row(below(data, ftl), ftl),
+        lambda ftl: superpage_row(below(data, ftl), ftl),
         lambda ftl: alike_row(plain, ftl),
     )
     return [row(ftl) for row in by_number for ftl in ftls(plain)]
@@ -208,7 +206,7 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
 def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
     """What few workloads and seeds can say."""
     out = []
-    plain, below = data["workloads"], data["superpage"]
+    plain, small = data["workloads"], data["superpage"]
     for ftl in ftls(plain):
         points = of_ftl(plain, ftl)
         out += [
@@ -220,7 +218,7 @@ def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
              abs(plain.change(HIOS, "hios-1", WORST, points).mean) < ALIKE),
         ]  # fmt: skip
     for kind in SETTINGS:
-        points = [p for p in below.points if p.startswith(kind)]
+        points = [p for p in small.points if p.startswith(kind)]
         out.append((f"3h: {kind} writes below a superpage are faster",
-                    below.change(HIOS, "noop", write_ns, points).mean < 0))  # fmt: skip
+                    small.change(HIOS, "noop", write_ns, points).mean < 0))  # fmt: skip
     return out

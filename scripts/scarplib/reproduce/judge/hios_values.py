@@ -31,6 +31,11 @@ def ftls(data: Results) -> list[str]:
     return [ftl for ftl in FTLS if of_ftl(data, ftl)]
 
 
+def below(data: dict[str, Results], ftl: str) -> Results:
+    """Writes below a superpage on this mapping."""
+    return data["superpage" if ftl == "page" else "superpage-merging"]
+
+
 def share(ms: int) -> Value:
     """Percent of the requests that took longer."""
     return lambda entry: 100 * float(entry["beyond"][str(ms)]) / entry["io_n"]
