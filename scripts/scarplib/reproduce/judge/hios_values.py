@@ -17,7 +17,7 @@ DEADLINE_MS = 30
 # Permille of the drive in use that is called full.
 FULL = 900
 # Queue entries: the scheme's label.
-QUEUE = {2: "q2", 4: "q4", 8: "q8", 16: "q16", 32: "d30", 64: "q64"}
+QUEUE = {2: "q2", 8: "q8", 32: "d30", 64: "q64"}
 SETTINGS = ("random", "sequential")
 
 
