@@ -351,7 +351,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    papers = ("hpdc18", "paragc", "pregc", "mappings", "safs", "all", "small")
+    papers = ("hpdc18", "paragc", "pregc", "mappings", "hios", "safs", "all", "small")
     reproduce.add_argument("paper", choices=papers)
     reproduce.add_argument(
         "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"

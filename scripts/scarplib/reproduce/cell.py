@@ -21,6 +21,7 @@ from scarplib.device_logs import command_log, gc_log, log_file
 from scarplib.device_logs.command_log import CAUSES, READ, WRITE
 from scarplib.reproduce import spec
 from scarplib.reproduce.replays import run
+from scarplib.reproduce.spread import spread
 
 # A log's rows.
 Rows = np.ndarray[Any, np.dtype[Any]]
@@ -41,11 +42,10 @@ def _table(path: Path, layout: log_file.Layout) -> Rows:
     return np.fromfile(path, dtype=np.dtype(columns), offset=log_file.HEADER.size)
 
 
-def _commands(path: Path, warmup: int) -> Rows:
+def _commands(path: Path) -> Rows:
     """In the order of submission, which is the same under every scheme of an open loop."""
     rows = _table(path, command_log.LAYOUT)
-    rows = rows[np.argsort(rows["order"] & command_log.ORDER_SEQ)]
-    return rows[warmup:]
+    return rows[np.argsort(rows["order"] & command_log.ORDER_SEQ)]
 
 
 def _mean(values: Rows) -> float | None:
@@ -144,7 +144,8 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
                 "requests_per_s": result["requests_per_s"],
             }
             if experiment.logs:
-                rows = _commands(folder / "cmd.bin", experiment.warmup)
+                logged = _commands(folder / "cmd.bin")
+                rows = logged[experiment.warmup :]
                 gc = _table(folder / "gc.bin", gc_log.LAYOUT)
                 if not chosen:
                     affected = rows["cause"][:, GC_CAUSES].sum(axis=1) > 0
@@ -152,6 +153,7 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
                     chosen = {"affected": affected, "sibling": sibling}
                     out["trace"] = result["trace"]
                 entry.update(_latencies(rows, {"": np.ones(len(rows), bool), **chosen}))
+                entry.update(spread(rows, logged))
                 entry.update(_gc(gc, int(rows["submit"][0])))
             out["schemes"][scheme.label] = entry
     return out

@@ -79,3 +79,22 @@ def curves(
     axes.grid(linewidth=0.3)
     axes.legend(fontsize=7)
     _save(figure, path)
+
+
+def over_time(path: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """The worst latency and the bytes a second of each slot of a run, a line for each scheme."""
+    figure, axes = plt.subplots(2, 1, figsize=(9, 3.6), sharex=True)
+    for label, entry in entries.items():
+        slot_s = entry["slot_ns"] / 1e9
+        at = [i * slot_s for i in range(len(entry["slot_bytes"]))]
+        worst = [w / 1e6 or None for w in entry["slot_worst_ns"]]
+        axes[0].plot(at, worst, linewidth=1, label=label)
+        axes[1].plot(at, [b / slot_s / 1e6 for b in entry["slot_bytes"]], linewidth=1)
+    axes[0].set_yscale("log")
+    axes[0].set_ylabel("worst, ms", fontsize=8)
+    axes[0].legend(fontsize=7)
+    axes[1].set_ylabel("MB/s", fontsize=8)
+    axes[1].set_xlabel("s", fontsize=8)
+    for each in axes:
+        each.grid(linewidth=0.3)
+    _save(figure, path)

@@ -19,7 +19,7 @@ from typing import Any
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
-PAPERS = ("hpdc18", "paragc", "pregc", "mappings")
+PAPERS = ("hpdc18", "paragc", "pregc", "mappings", "hios")
 # Counts up when cells are made otherwise from the same settings.
 LAYOUT = 3
 SETS = ("full", "small")
@@ -136,9 +136,11 @@ def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tup
         base = Point(**_fields(Point, {"name": name, **workloads[name]}, f"{where}: {name}"))
         for value in varied:
             extra = _fields(Point, value, f"{where}: vary")
+            # Keys of the generator, after the workload's own.
+            keys = f",{extra['workload']}" if "workload" in extra else ""
             points.append(
                 replace(
-                    _traced(base),
+                    _traced(replace(base, workload=base.workload + keys)),
                     name=f"{name}-{value['name']}" if value["name"] else name,
                     set=base.set + extra.get("set", ()),
                     age=extra.get("age", base.age),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.judge import hpdc18, mappings, paragc, pregc
+from scarplib.reproduce.judge import hios, hpdc18, mappings, paragc, pregc
 from scarplib.reproduce.results import Results, Row
 
 
@@ -32,4 +32,5 @@ JUDGES: dict[str, Judge] = {
     "paragc": paragc,
     "pregc": pregc,
     "mappings": mappings,
+    "hios": hios,
 }

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows 3a to 3i: HIOS against host queues that do not know of collections, on three mappings.
+
+A point is named WORKLOAD-FTL, or WORKLOAD-FTL-SETTING.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scarplib.reproduce import spec
+from scarplib.reproduce.intervals import Interval
+from scarplib.reproduce.judge import hios_page as page
+from scarplib.reproduce.judge.hios_values import (
+    DEADLINE_MS,
+    FTLS,
+    FULL,
+    HIOS,
+    OTHERS,
+    QUEUE,
+    SETTINGS,
+    below,
+    beyond,
+    ftls,
+    most,
+    of_ftl,
+    share,
+    write_ns,
+)
+from scarplib.reproduce.results import Results, Row, Value, key
+
+WORST, MEAN, DEVIATION = key("io_max_ns"), key("io_ns"), key("io_sd_ns")
+ALIKE = 10.0
+MANY = 20.0
+
+
+def _each(data: Results, ftl: str, value: Value, one: str, other: str) -> dict[str, Interval]:
+    return {p: data.change(one, other, value, [p]) for p in of_ftl(data, ftl)}
+
+
+def _range(each: dict[str, Interval]) -> str:
+    worst = max(each, key=lambda p: each[p].mean)
+    best = min(each, key=lambda p: each[p].mean)
+    return (
+        f"from {each[best].mean:+.1f} % ({best.split('-')[0]}) "
+        f"to {each[worst].mean:+.1f} % ({worst.split('-')[0]})"
+    )
+
+
+def worst_row(data: Results, ftl: str) -> Row:
+    """3a: the slowest request."""
+    each = _each(data, ftl, WORST, HIOS, "noop")
+    rising = [p.split("-")[0] for p, i in each.items() if not i.below(0)]
+    return Row(
+        "3a", f"worst-case latency against noop, {FTLS[ftl]}",
+        "-41.1 to -92.3 %; HPC -86.6 %",
+        f"{data.change(HIOS, 'noop', WORST, of_ftl(data, ftl)).text()}, {_range(each)}",
+        not rising, "improves on every workload",
+        f"not on {', '.join(rising)}. {page.behind(data, ftl)}" if rising else "",
+    )  # fmt: skip
+
+
+def mean_row(data: Results, ftl: str, bursts: bool) -> Row:
+    """3b: what reordering adds."""
+    change = data.change(HIOS, "hios-1", MEAN, of_ftl(data, ftl))
+    each = _each(data, ftl, MEAN, HIOS, "hios-1")
+    return Row(
+        "3b", f"mean latency, HIOS-2 against HIOS-1, {'bursts, ' if bursts else ''}{FTLS[ftl]}",
+        "-13.2 %", f"{change.text(digits=2)}, {_range(each)}", change.below(0), "HIOS-2 < HIOS-1",
+        "" if change.below(0) else page.reordering(data, ftl),
+    )  # fmt: skip
+
+
+def deviation_row(data: Results, ftl: str) -> Row:
+    """3c: against all four."""
+    points = of_ftl(data, ftl)
+    found = {s: data.change(HIOS, s, DEVIATION, points) for s in OTHERS}
+    return Row(
+        "3c", f"standard deviation against {', '.join(OTHERS)}, {FTLS[ftl]}",
+        "-53.1, -58.2, -53.9, -51.4 %", ", ".join(i.text() for i in found.values()),
+        all(i.below(0) for i in found.values()), "improves on all four",
+    )  # fmt: skip
+
+
+def missed_row(all_: dict[str, Results], ftl: str, kind: str) -> Row:
+    """3d: deadlines missed on a full drive."""
+    data = all_[f"deadlines-{kind.lower()}"]
+    point = f"iometer-{ftl}-{FULL}"
+    value = share(DEADLINE_MS)
+    found = {s: data.level(s, value, [point]) for s in (HIOS, *OTHERS)}
+    none = most(data, HIOS, point, DEADLINE_MS) == 0
+    others = all(found[s].above(MANY) for s in OTHERS)
+    listed = ", ".join(f"{s} {found[s].text(sign=False)}" for s in OTHERS)
+    return Row(
+        "3d", f"missed 30 ms, drive full, {kind}, {FTLS[ftl]}",
+        f"HIOS 0 %, others up to {'72.3' if kind == 'MLC' else '22.5'} %",
+        f"HIOS {found[HIOS].text(sign=False)}; {listed}", none and others,
+        "HIOS none; each of the others > 20 %",
+        "" if none and others else page.missed(all_, data, point, none, others),
+    )  # fmt: skip
+
+
+def deadline_row(data: Results, ftl: str) -> Row:
+    """3e: shorter deadlines, larger thresholds."""
+    points = of_ftl(data, ftl)
+    missed = {p: {ms: beyond(data, f"d{ms}", p, ms) for ms in (10, 20, 30, 40, 50)} for p in points}
+    good = all(m[ms] == 0 if ms >= DEADLINE_MS else m[10] > 0 for m in missed.values() for ms in m)
+    listed = "; ".join(
+        f"{p.split('-')[-1]} %: " + ", ".join(f"{n:.1f}" for n in m.values())
+        for p, m in missed.items()
+    )
+    return Row(
+        "3e", f"percent missed, deadlines of 10, 20, 30, 40, 50 ms by threshold, {FTLS[ftl]}",
+        "misses appear only below 30 ms", listed, good, "some at 10 ms, none from 30 ms on",
+        "" if good else page.deadlines(data, ftl),
+    )  # fmt: skip
+
+
+def queue_row(data: Results, ftl: str) -> Row:
+    """3f: as few entries of the queue as let nothing be missed."""
+    points = of_ftl(data, ftl)
+    missed = {p: {n: beyond(data, label, p, DEADLINE_MS) for n, label in QUEUE.items()}
+              for p in points}  # fmt: skip
+    good = all(m[32] == 0 for m in missed.values())
+    listed = "; ".join(
+        f"{p.split('-')[-1]} %: " + ", ".join(f"{share_:.1f}" for share_ in m.values())
+        for p, m in missed.items()
+    )
+    return Row(
+        "3f", f"percent missed, queue of {', '.join(map(str, QUEUE))} by threshold, {FTLS[ftl]}",
+        "32 suffice", listed, good, "none with 32, at each threshold",
+        "" if good else page.queues(data, ftl),
+    )  # fmt: skip
+
+
+def aggregation_row(data: Results, ftl: str) -> Row:
+    """3g: small sequential writes."""
+    each = {p: data.change(HIOS, "noop", key("requests_per_s"), [p])
+            for p in of_ftl(data, ftl) if p.startswith("sequential")}  # fmt: skip
+    good = all(i.above(0) for i in each.values())
+    return Row(
+        "3g", f"throughput of sequential writes, HIOS-2 against noop, {FTLS[ftl]}",
+        "up from 1 to 16 KiB",
+        ", ".join(f"{p.split('-')[1]} KiB {i.text()}" for p, i in each.items()), good,
+        "up at each size", "" if good else page.aggregation(data, ftl),
+    )  # fmt: skip
+
+
+def superpage_row(data: Results, ftl: str) -> Row:
+    """3h: writes that leave channels free."""
+    found = {
+        kind: data.change(HIOS, "noop", write_ns,
+                          [p for p in of_ftl(data, ftl) if p.startswith(kind)])
+        for kind in ("random", "sequential")
+    }  # fmt: skip
+    good = all(i.below(0) for i in found.values())
+    return Row(
+        "3h", f"mean latency of writes below a superpage, HIOS-2 against noop, {FTLS[ftl]}",
+        "-17.5 % random, -29.2 % sequential",
+        ", ".join(f"{kind} {i.text()}" for kind, i in found.items()), good, "both improve",
+        "" if good else page.superpage(data, ftl),
+    )  # fmt: skip
+
+
+def alike_row(data: Results, ftl: str) -> Row:
+    """3i: it is the redistribution that bounds the worst case."""
+    change = data.change(HIOS, "hios-1", WORST, of_ftl(data, ftl))
+    return Row(
+        "3i", f"worst-case latency, HIOS-2 against HIOS-1, {FTLS[ftl]}", "alike",
+        f"{change.text()}, {_range(_each(data, ftl, WORST, HIOS, 'hios-1'))}",
+        change.above(-ALIKE) and change.below(ALIKE), "within 10 %",
+    )  # fmt: skip
+
+
+def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
+    """All rows, in the order of their numbers, each for every FTL."""
+    plain, bursts = data["workloads"], data["bursts"]
+    thresholds = data["thresholds"]
+    by_number: Sequence[Callable[[str], Row]] = (
+        lambda ftl: worst_row(plain, ftl),
+        lambda ftl: mean_row(plain, ftl, bursts=False),
+        lambda ftl: mean_row(bursts, ftl, bursts=True),
+        lambda ftl: deviation_row(plain, ftl),
+        lambda ftl: missed_row(data, ftl, "MLC"),
+        lambda ftl: missed_row(data, ftl, "SLC"),
+        lambda ftl: deadline_row(thresholds, ftl),
+        lambda ftl: queue_row(thresholds, ftl),
+        lambda ftl: aggregation_row(below(data, ftl), ftl),
+        lambda ftl: superpage_row(below(data, ftl), ftl),
+        lambda ftl: alike_row(plain, ftl),
+    )
+    return [row(ftl) for row in by_number for ftl in ftls(plain)]
+
+
+def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
+    """Tables by workload, scheduler, share in use and threshold."""
+    return page.details(paper, data)
+
+
+def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
+    """Figures 6, 11, 12, 14a and 15b."""
+    page.figures(data, folder)
+
+
+def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
+    """What few workloads and seeds can say."""
+    out = []
+    plain, small = data["workloads"], data["superpage"]
+    for ftl in ftls(plain):
+        points = of_ftl(plain, ftl)
+        out += [
+            (f"3a: HIOS-2 shortens the worst case, {FTLS[ftl]}",
+             plain.change(HIOS, "noop", WORST, points).mean < 0),
+            (f"3c: HIOS-2's latencies deviate less, {FTLS[ftl]}",
+             plain.change(HIOS, "noop", DEVIATION, points).mean < 0),
+            (f"3i: HIOS-1's worst case is like HIOS-2's, {FTLS[ftl]}",
+             abs(plain.change(HIOS, "hios-1", WORST, points).mean) < ALIKE),
+        ]  # fmt: skip
+    for kind in SETTINGS:
+        points = [p for p in small.points if p.startswith(kind)]
+        out.append((f"3h: {kind} writes below a superpage are faster",
+                    small.change(HIOS, "noop", write_ns, points).mean < 0))  # fmt: skip
+    return out

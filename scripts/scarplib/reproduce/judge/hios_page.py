@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rest of the HIOS page: reasons, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from scarplib.reproduce import spec
+from scarplib.reproduce.judge.hios_values import (
+    DEADLINE_MS,
+    FTLS,
+    HIOS,
+    QUEUE,
+    below,
+    beyond,
+    ftls,
+    late_causes,
+    of_ftl,
+    share,
+    write_ns,
+)
+from scarplib.reproduce.markdown import table
+from scarplib.reproduce.replays import device_key, shape
+from scarplib.reproduce.results import Entry, Results, Value, key, stat
+
+SCHEDULERS = ("anticipatory", "deadline", "flash-aware", "hios-1", "hios-2")
+
+
+def _listed(causes: list[tuple[str, float]], n: int = 4) -> str:
+    return ", ".join(f"{name} {percent:.0f} %" for name, percent in causes[:n])
+
+
+def behind(data: Results, ftl: str) -> str:
+    """What those beyond the deadline waited for under HIOS-2."""
+    points = of_ftl(data, ftl)
+    late = sum(beyond(data, HIOS, p, DEADLINE_MS) for p in points) / len(points)
+    if not late:
+        return "No request is beyond 30 ms."
+    return (
+        f"{late:.2f} % are beyond 30 ms; of their time: "
+        f"{_listed(late_causes(data, HIOS, points))}. {_forced(data, points)}, but ran at once "
+        "to make room: the program of a write would have had none."
+    )
+
+
+def _waits(data: Results, points: list[str]) -> float:
+    """Percent of the time of all requests under `noop` that they waited in the host queue."""
+
+    def value(entry: Entry) -> float:
+        stats = entry["stats"]
+        spent = stats["read_latency_sum_ns"] + stats["write_latency_sum_ns"]
+        return float(100 * stats["cause_host_queue_ns"] / spent)
+
+    return data.level("noop", value, points).mean
+
+
+def reordering(data: Results, ftl: str) -> str:
+    """Why there may be nothing to reorder."""
+    points = of_ftl(data, ftl)
+    return (
+        f"HIOS-2 reorders what waits in the queue while no collection has work left. Under `noop` "
+        f"{_waits(data, points):.1f} % of the requests' time is spent in the queue. Where nothing "
+        "is collected and the queue is full it is row 3h that shows what reordering gives."
+    )
+
+
+def _work_ms(data: Results, scheme: str, point: str) -> float:
+    """What a request leaves each die to do on average, copies and erases included."""
+    device = data.experiment.device
+    timing = {n: device_key(device, "timing", f"{n}_ns") for n in ("read", "program", "erase")}
+    geometry = shape(device, ())
+    transfer = geometry["page_bytes"] * 1000 / device_key(device, "timing", "channel_mts")
+
+    def value(entry: Entry) -> float:
+        stats = entry["stats"]
+        reads = stats["host_page_reads"] + stats["gc_page_reads"]
+        programs = stats["host_page_programs"] + stats["gc_page_programs"]
+        ns = (
+            reads * (timing["read"] + transfer)
+            + programs * (timing["program"] + transfer)
+            + stats["erases"] * timing["erase"]
+        )
+        return float(ns / geometry["dies"] / (stats["reads"] + stats["writes"]) / 1e6)
+
+    return data.level(scheme, value, [point]).mean
+
+
+def _forced(data: Results, points: list[str], scheme: str = HIOS) -> str:
+    """What was not redistributed."""
+    forced = data.level(scheme, stat("gc_forced_runs"), points).mean
+    runs = data.level(scheme, stat("gc_runs"), points).mean
+    return f"{100 * forced / max(1, runs):.0f} % of the collections and merges were not paced"
+
+
+def _small(all_: dict[str, Results]) -> str:
+    data = all_["small-requests"]
+    point = data.points[0]
+    found = {s: data.level(s, share(DEADLINE_MS), [point]) for s in ("noop", HIOS)}
+    worst = data.level(HIOS, key("io_max_ns"), [point]).mean / 1e6
+    return (
+        "The same writes in requests of 16 KB (`small`, page mapping, half of what `noop` "
+        f"sustains): HIOS misses {found[HIOS].text(sign=False)}, its worst is {worst:.1f} ms; "
+        f"`noop` misses {found['noop'].text(sign=False)}."
+    )
+
+
+def missed(all_: dict[str, Results], data: Results, point: str, none: bool, others: bool) -> str:
+    """3d: how much work there is, and what of it was in requests' slack."""
+    if none and not others:
+        return "HIOS meets all deadlines; so do most requests under the others."
+    work = _work_ms(data, "noop", point)
+    page_mapped = "page" in point.split("-")
+    can = (
+        "no pace of it can keep 30 ms"
+        if work > DEADLINE_MS
+        else "that fits only if each request carries it on all dies at once, and no other "
+        "follows soon"
+    )
+    return (
+        f"each request leaves every die {work:.0f} ms of work on average, copies and erases "
+        f"included: {can}. A request of 500 KB needs all 16 dies, but carries segments of one "
+        f"round: {_forced(data, [point])}, but ran at once to make room. "
+        f"{_small(all_) if page_mapped else ''}"
+    ).strip()  # fmt: skip
+
+
+def deadlines(data: Results, ftl: str) -> str:
+    """3e: which part of the collections was paced, by threshold."""
+    each = ", ".join(
+        f"{p.split('-')[-1]} %: {_forced(data, [p], 'd30')}" for p in of_ftl(data, ftl)
+    )
+    return f"as row 3d, with the same requests; {each}."
+
+
+def queues(data: Results, ftl: str) -> str:
+    """3f: the queue is not what lacks."""
+    spread_ = []
+    for p in of_ftl(data, ftl):
+        missed_ = [beyond(data, label, p, DEADLINE_MS) for label in QUEUE.values()]
+        spread_.append(max(missed_) - min(missed_))
+    return (
+        "as row 3d. The length of the queue is not what lacks: from the shortest to the longest, "
+        f"shares differ by at most {max(spread_):.1f} points."
+    )
+
+
+def aggregation(data: Results, ftl: str) -> str:
+    """3g: which writes can share a page."""
+    joined = ", ".join(
+        f"{p.split('-')[1]} KiB {data.level(HIOS, stat('aggregated_writes'), [p]).mean:,.0f}"
+        for p in of_ftl(data, ftl)
+        if p.startswith("sequential")
+    )
+    reason = (
+        "Writes of a page (4 KiB) or more fill their pages by themselves, and follow each other "
+        "over the channels in any order of dispatch"
+        if ftl == "page"
+        else "This mapping has no unit smaller than a page, so that no two writes can share one"
+    )
+    return f"{reason}. Writes that went in the page of another: {joined}."
+
+
+def superpage(data: Results, ftl: str) -> str:
+    """3h: what there is to reorder."""
+    merges = data.level(
+        "noop", stat("gc_runs"), [p for p in of_ftl(data, ftl) if p.startswith("random")]
+    ).mean
+    joined = data.level(HIOS, stat("gc_segments"), of_ftl(data, ftl)).mean
+    return (
+        f"random writes are merged even on a fresh drive ({merges:,.0f} merges), and HIOS does "
+        f"these in slack ({joined:,.0f} segments), which leaves it no time to reorder; "
+        "sequential writes take the channels in turn, so there are no conflicts to avoid."
+    )
+
+
+def _percent(data: Results, scheme: str, other: str, value: Value, points: list[str]) -> str:
+    return data.change(scheme, other, value, points).text()
+
+
+def _workloads(paper: spec.Paper, data: Results, ftl: str) -> list[str]:
+    body: list[Sequence[str]] = []
+    for p in of_ftl(data, ftl):
+        printed = paper.published["workloads"][p.split("-")[0]]
+        mean, worst = (data.level("noop", key(k), [p]).mean for k in ("io_ns", "io_max_ns"))
+        body.append(
+            (p.split("-")[0],
+             f"{printed['mean_us'] / 1000:.2f}, {mean / 1e6:.2f}",
+             f"{printed['worst_us'] / 1000:.0f}, {worst / 1e6:.0f}",
+             *(f"{data.level(s, key('io_max_ns'), [p]).mean / 1e6:.1f}" for s in ("hios-1", HIOS)),
+             *(data.change(HIOS, "noop", key(k), [p]).text()
+               for k in ("io_max_ns", "io_ns", "io_sd_ns")),
+             *(f"{beyond(data, s, p, DEADLINE_MS):.2f} %" for s in ("noop", HIOS)))
+        )  # fmt: skip
+    return table(
+        ("workload", "`noop`, mean, ms: paper, here", "worst: paper, here", "HIOS-1, worst",
+         "HIOS-2, worst", "HIOS-2 against `noop`: worst", "mean", "deviation",
+         "missed: `noop`", "HIOS-2"), body,
+    )  # fmt: skip
+
+
+def _schedulers(data: Results, ftl: str) -> list[str]:
+    points = of_ftl(data, ftl)
+    body = [
+        (s.label,
+         *(_percent(data, s.label, "noop", key(k), points)
+           for k in ("io_max_ns", "io_ns", "io_sd_ns")),
+         f"{data.level(s.label, stat('gc_segments'), points).mean:,.0f}",
+         f"{data.level(s.label, stat('gc_forced_runs'), points).mean:,.0f} of "
+         f"{data.level(s.label, stat('gc_runs'), points).mean:,.0f}")
+        for s in data.experiment.schemes[1:]
+    ]  # fmt: skip
+    head = ("against `noop`", "worst", "mean", "deviation", "segments", "not paced, run at once")
+    return table(head, body)
+
+
+def _used(point: str) -> float:
+    return int(point.split("-")[-1]) / 10
+
+
+def _missed_table(data: Results, ftl: str) -> list[str]:
+    points = of_ftl(data, ftl)
+    return table(
+        ("in use", *(s.label for s in data.experiment.schemes)),
+        [(f"{_used(p):.0f} %",
+          *(f"{beyond(data, s.label, p, DEADLINE_MS):.1f} %" for s in data.experiment.schemes))
+         for p in points],
+    )  # fmt: skip
+
+
+def _superpage_table(parts: Sequence[Results]) -> list[str]:
+    return table(
+        ("writes", "throughput", "mean latency", "writes in another's page"),
+        [(p,
+          *(data.change(HIOS, "noop", v, [p]).text() for v in (key("requests_per_s"), write_ns)),
+          f"{data.level(HIOS, stat('aggregated_writes'), [p]).mean:,.0f}")
+         for data in parts for p in data.points],
+    )  # fmt: skip
+
+
+def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
+    """Tables by workload, scheduler, share in use and threshold."""
+    plain, bursts = data["workloads"], data["bursts"]
+    lines: list[str] = []
+    for ftl in ftls(plain):
+        lines += [
+            f"## {FTLS[ftl][0].upper()}{FTLS[ftl][1:]}",
+            "",
+            *_workloads(paper, plain, ftl),
+            "",
+            "All workloads:",
+            "",
+            *_schedulers(plain, ftl),
+            "",
+            "The same requests in bursts of 48:",
+            "",
+            *_schedulers(bursts, ftl),
+            "",
+        ]
+        for kind in ("mlc", "slc"):
+            lines += [f"Requests of 500 KB, missed 30 ms, {kind.upper()}:", "",
+                      *_missed_table(data[f"deadlines-{kind}"], ftl), ""]  # fmt: skip
+    lines += [
+        "## Below a superpage",
+        "",
+        "HIOS-2 against `noop`.",
+        "",
+        *_superpage_table([below(data, ftl) for ftl in ("page", "block")]),
+    ]
+    lines += ["", *(f"![{title}](hios-{name}.svg)" for name, title in _pictures(data))]
+    return lines
+
+
+def _pictures(data: dict[str, Results]) -> list[tuple[str, str]]:
+    out = []
+    for ftl in ftls(data["workloads"]):
+        out += [
+            (f"worst-{ftl}", f"figures 11 and 13a: worst-case latency, {FTLS[ftl]}"),
+            (f"mean-{ftl}", f"figures 12 and 13b: mean latency, {FTLS[ftl]}"),
+            (f"deviation-{ftl}", f"figure 14a: standard deviation, {FTLS[ftl]}"),
+            (f"missed-{ftl}", f"figure 15b: deadlines missed by the share in use, {FTLS[ftl]}"),
+        ]
+    return [*out, ("cliff", "figures 6 and 15a: the worst latency over time, with pauses")]
+
+
+def figures(data: dict[str, Results], folder: Path) -> None:
+    """Figures 6, 11, 12, 14a and 15b."""
+    from scarplib.reproduce import figures as draw
+
+    plain = data["workloads"]
+    for ftl in ftls(plain):
+        points = of_ftl(plain, ftl)
+        for name, field in (("worst", "io_max_ns"), ("mean", "io_ns"), ("deviation", "io_sd_ns")):
+            draw.bars(
+                folder / f"hios-{name}-{ftl}.svg", [p.split("-")[0] for p in points],
+                "percent of noop",
+                {s: [100 + plain.change(s, "noop", key(field), [p]).mean for p in points]
+                 for s in SCHEDULERS},
+            )  # fmt: skip
+        kinds = {kind: data[f"deadlines-{kind.lower()}"] for kind in ("MLC", "SLC")}
+        draw.curves(
+            folder / f"hios-missed-{ftl}.svg", [_used(p) for p in of_ftl(kinds["MLC"], ftl)],
+            "percent of the drive in use", "percent missed",
+            {f"{s}, {kind}": [beyond(of, s, p, DEADLINE_MS) for p in of_ftl(of, ftl)]
+             for kind, of in kinds.items() for s in ("noop", HIOS)},
+        )  # fmt: skip
+    cliff = data["cliff"]
+    point = cliff.points[0]
+    draw.over_time(
+        folder / "hios-cliff.svg",
+        {s.label: cliff.entry(point, 0, s.label) for s in cliff.experiment.schemes},
+    )
