@@ -79,10 +79,10 @@ def main() -> int:
     bursts = paper.experiments["bursts"]
     for name in dict.fromkeys(p.name.rsplit("-", 1)[0] for p in bursts.points):
         points = [p for p in bursts.points if p.name.rsplit("-", 1)[0] == name]
-        found = [
+        rates = [
             sustained(bursts, replace(p, workload=NO_BURSTS.sub("", p.workload))) for p in points
         ]
-        print(f"{name}: idle_us={round(2e6 * BURST / min(found))}  # {found}", flush=True)
+        print(f"{name}: idle_us={round(2e6 * BURST / min(rates))}  # {rates}", flush=True)
     for name in ("deadlines-mlc", "deadlines-slc", "small-requests"):
         for point in paper.experiments[name].points:
             if point.name.endswith("-900"):
