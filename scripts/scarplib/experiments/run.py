@@ -339,6 +339,8 @@ def compare(settings: Settings) -> Outcome:
         "schemes": schemes,
         "failed": sorted(failures),
         "start": _start(settings, state, folder),
+        # A column's name may say more than its scheme, such as its file system.
+        "columns": {name: jobs[name].scheme for name in schemes},
         "manifest": made,
     }
     (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
