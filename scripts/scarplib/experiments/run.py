@@ -357,7 +357,10 @@ def run(settings: Settings) -> int:
         print(table.columns(*found) if found else table.table_text(outcome.schemes))
         if cliff := summary.cliff(outcome.schemes):
             print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
-        draw(outcome.folder)
+        if any(any(scheme["device"].values()) for scheme in outcome.schemes.values()):
+            draw(outcome.folder)
+        else:
+            print("\nNo I/O reached the drive in the measured time: there is no report to draw.")
     report_end(outcome, time.monotonic() - started)
     return 130 if outcome.interrupted else 0
 
