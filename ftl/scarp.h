@@ -126,6 +126,7 @@ struct ScarpCmd {
     uint32_t record;    /* the host-queue policy's own of it */
     bool joined;        /* write: the next one fills the rest of its page */
     uint32_t units_left;
+    uint32_t passes_left; /* checked builds: hil/starves.c */
     int64_t mark_ns; /* start of the open interval */
     int64_t due_ns;  /* end of the pipeline stage it is in */
     ScarpCmd *next;

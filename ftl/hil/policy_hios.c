@@ -247,6 +247,16 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return hios_dispatch(drive, hios, waiting, i);
 }
 
+/* From the moment on at which it has to go, but for what fills a page. */
+static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
+                           const ScarpCmd *younger G_GNUC_UNUSED)
+{
+    const Hios *hios = hios_of(drive);
+
+    return (ScarpHilBound) { hios_latest_ns(&hios->record[cmd->record]),
+                             drive->geo.units_per_page - 1 };
+}
+
 static void timer(ScarpDrive *drive G_GNUC_UNUSED)
 {
     /* It has accumulated long enough: the drive asks again. */
@@ -285,6 +295,7 @@ static const ScarpParam params[] = {
         .clear = hios_clear, \
         .timer = timer, \
     }, \
+    .bound = bound, \
     .pick = pick, \
     .data_in = hios_data_in, \
     .ended = hios_ended
