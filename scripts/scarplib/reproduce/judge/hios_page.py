@@ -297,12 +297,12 @@ def figures(data: dict[str, Results], folder: Path) -> None:
                 {s: [100 + plain.change(s, "noop", key(field), [p]).mean for p in points]
                  for s in SCHEDULERS},
             )  # fmt: skip
-        kinds = {kind: data[f"deadlines-{kind.lower()}"] for kind in ("MLC", "SLC")}
+        mlc = data["deadlines-mlc"]
         draw.curves(
-            folder / f"hios-missed-{ftl}.svg", [_used(p) for p in of_ftl(kinds["MLC"], ftl)],
+            folder / f"hios-missed-{ftl}.svg", [_used(p) for p in of_ftl(mlc, ftl)],
             "percent of the drive in use", "percent missed",
-            {f"{s}, {kind}": [beyond(of, s, p, DEADLINE_MS) for p in of_ftl(of, ftl)]
-             for kind, of in kinds.items() for s in ("noop", HIOS)},
+            {s.label: [beyond(mlc, s.label, p, DEADLINE_MS) for p in of_ftl(mlc, ftl)]
+             for s in mlc.experiment.schemes},
         )  # fmt: skip
     cliff = data["cliff"]
     point = cliff.points[0]
