@@ -178,6 +178,11 @@ def _percent(data: Results, scheme: str, other: str, value: Value, points: list[
     return data.change(scheme, other, value, points).text()
 
 
+def _writes(entry: Entry) -> float:
+    stats = entry["stats"]
+    return float(100 * stats["writes"] / (stats["reads"] + stats["writes"]))
+
+
 def _workloads(paper: spec.Paper, data: Results, ftl: str) -> list[str]:
     body: list[Sequence[str]] = []
     for p in of_ftl(data, ftl):
@@ -185,6 +190,7 @@ def _workloads(paper: spec.Paper, data: Results, ftl: str) -> list[str]:
         mean, worst = (data.level("noop", key(k), [p]).mean for k in ("io_ns", "io_max_ns"))
         body.append(
             (p.split("-")[0],
+             f"{printed['write']:g} %, {data.level('noop', _writes, [p]).mean:.1f} %",
              f"{printed['mean_us'] / 1000:.2f}, {mean / 1e6:.2f}",
              f"{printed['worst_us'] / 1000:.0f}, {worst / 1e6:.0f}",
              *(f"{data.level(s, key('io_max_ns'), [p]).mean / 1e6:.1f}" for s in ("hios-1", HIOS)),
@@ -193,8 +199,8 @@ def _workloads(paper: spec.Paper, data: Results, ftl: str) -> list[str]:
              *(f"{beyond(data, s, p, DEADLINE_MS):.2f} %" for s in ("noop", HIOS)))
         )  # fmt: skip
     return table(
-        ("workload", "`noop`, mean, ms: paper, here", "worst: paper, here", "HIOS-1, worst",
-         "HIOS-2, worst", "HIOS-2 against `noop`: worst", "mean", "deviation",
+        ("workload", "writes: paper, here", "`noop`, mean, ms: paper, here",
+         "worst: paper, here", "HIOS-1, worst", "HIOS-2, worst", "HIOS-2 against `noop`: worst", "mean", "deviation",
          "missed: `noop`", "HIOS-2"), body,
     )  # fmt: skip
 
