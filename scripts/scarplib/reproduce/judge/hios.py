@@ -177,20 +177,21 @@ def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
     """All rows, in the order of their numbers, each for every FTL."""
     plain, bursts = data["workloads"], data["bursts"]
     thresholds = data["thresholds"]
-    by_number: Sequence[Callable[[str], Row]] = (
-        lambda ftl: worst_row(plain, ftl),
-        lambda ftl: mean_row(plain, ftl, bursts=False),
-        lambda ftl: mean_row(bursts, ftl, bursts=True),
-        lambda ftl: deviation_row(plain, ftl),
-        lambda ftl: missed_row(data, ftl, "MLC"),
-        lambda ftl: missed_row(data, ftl, "SLC"),
-        lambda ftl: deadline_row(thresholds, ftl),
-        lambda ftl: queue_row(thresholds, ftl),
-        lambda ftl: aggregation_row(below(data, ftl), ftl),
-        lambda ftl: superpage_row(below(data, ftl), ftl),
-        lambda ftl: alike_row(plain, ftl),
+    # Where the row's points are, as not each experiment has each mapping.
+    by_number: Sequence[tuple[Results, Callable[[str], Row]]] = (
+        (plain, lambda ftl: worst_row(plain, ftl)),
+        (plain, lambda ftl: mean_row(plain, ftl, bursts=False)),
+        (bursts, lambda ftl: mean_row(bursts, ftl, bursts=True)),
+        (plain, lambda ftl: deviation_row(plain, ftl)),
+        (plain, lambda ftl: missed_row(data, ftl, "MLC")),
+        (plain, lambda ftl: missed_row(data, ftl, "SLC")),
+        (thresholds, lambda ftl: deadline_row(thresholds, ftl)),
+        (thresholds, lambda ftl: queue_row(thresholds, ftl)),
+        (plain, lambda ftl: aggregation_row(below(data, ftl), ftl)),
+        (plain, lambda ftl: superpage_row(below(data, ftl), ftl)),
+        (plain, lambda ftl: alike_row(plain, ftl)),
     )
-    return [row(ftl) for row in by_number for ftl in ftls(plain)]
+    return [row(ftl) for part, row in by_number for ftl in ftls(part)]
 
 
 def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:

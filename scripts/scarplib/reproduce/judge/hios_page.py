@@ -274,11 +274,9 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
             "",
             *_schedulers(plain, ftl),
             "",
-            "The same requests in bursts of 48:",
-            "",
-            *_schedulers(bursts, ftl),
-            "",
         ]
+        if of_ftl(bursts, ftl):
+            lines += ["Two of them, in bursts of 48:", "", *_schedulers(bursts, ftl), ""]
         for kind in ("mlc", "slc"):
             lines += [f"Requests of 500 KB, missed 30 ms, {kind.upper()}:", "",
                       *_missed_table(data[f"deadlines-{kind}"], ftl), ""]  # fmt: skip
