@@ -12,6 +12,9 @@
 
 #define DRIVE_BYTES (1ull << 30)
 
+/* Of the drives that a test makes. */
+static const char *scheme = "baseline", *overrides;
+
 static ScarpDrive *new_drive(void)
 {
     static const char text[] =
@@ -33,7 +36,8 @@ static ScarpDrive *new_drive(void)
     close(fd);
     g_assert_true(g_file_set_contents(path, text, -1, NULL));
     drive = scarp_drive_new(&(ScarpConfig) { .description_path = path,
-                                             .scheme = "baseline", .seed = 1 },
+                                             .scheme = scheme, .seed = 1,
+                                             .overrides = overrides },
                             &error);
     g_unlink(path);
     g_assert_no_error(error);
@@ -369,17 +373,17 @@ static void test_modes(void)
 }
 
 /* A recording replayed gives the same times, to the byte of its own log. */
-static void test_recording(void)
+static void recording(size_t n_ways)
 {
     static const ReplayOptions ways[] = {
-        { .mode = REPLAY_OPEN }, { .mode = REPLAY_CLOSED, .depth = 16 },
+        { .mode = REPLAY_CLOSED, .depth = 16 }, { .mode = REPLAY_OPEN },
         { .mode = REPLAY_THINK },
     };
     g_autofree char *folder = g_dir_make_tmp("scarp-replay-XXXXXX", NULL);
     g_autofree char *a = g_build_filename(folder, "a", NULL);
     g_autofree char *b = g_build_filename(folder, "b", NULL);
 
-    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+    for (size_t i = 0; i < n_ways; i++) {
         g_autofree char *first = NULL, *second = NULL;
         size_t n, m;
 
@@ -393,6 +397,26 @@ static void test_recording(void)
     g_unlink(a);
     g_unlink(b);
     g_rmdir(folder);
+}
+
+/* With a policy's timers, too, which are events of the drive like others. */
+static void test_recording(void)
+{
+    static const char *const drives[][2] = {
+        { "baseline", NULL },
+        { "hios-2", "controller.slots=4,controller.queue=16" },
+        { "hios-2", "controller.slots=4,ftl.mapping=superblock" },
+        { "anticipatory", "controller.slots=4" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
+        g_test_message("%s", drives[i][0]);
+        scheme = drives[i][0];
+        overrides = drives[i][1];
+        recording(i ? 1 : 3);
+    }
+    scheme = "baseline";
+    overrides = NULL;
 }
 
 /* All n requests land, however far away they are. */
