@@ -261,7 +261,7 @@ def loads(rounds: int) -> None:
 
 def memory(mapping: str) -> float:
     """Of a drive of 1 TiB: the host's, with its goal; returns what its controller would need."""
-    # What ageing writes to is there before: it adds no memory, and takes minutes.
+    # Ageing writes to tables that are there before it: it takes minutes and hardly any memory.
     sample = measure("sequential-write", f"ftl.unit_bytes=4096,ftl.mapping={mapping}", TERABYTE)
     share = sample.peak_mib / (1 << 20)
     print(f"peak memory, 1 TiB, 4 KiB units, {mapping}: {sample.peak_mib:,.0f} MiB = {share:.4%}")
