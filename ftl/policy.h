@@ -81,8 +81,25 @@ struct ScarpPolicy {
     void (*timer)(ScarpDrive *drive);
 };
 
+/*
+ * From since_ns on, most younger commands at most go before a command that
+ * waits, for each older one that waits then, for itself, and for what has begun
+ * already.  SCARP_TIME_NEVER: such ones are bounded by time alone.
+ */
+typedef struct {
+    int64_t since_ns;
+    uint32_t most;
+} ScarpHilBound;
+
 typedef struct {
     ScarpPolicy policy;
+    /*
+     * A law, which checked builds count: how long cmd may be passed over by
+     * such as younger.  A flush is not counted: it goes at once, or in turn.
+     * NULL: there is no bound.
+     */
+    ScarpHilBound (*bound)(const ScarpDrive *drive, const ScarpCmd *cmd,
+                           const ScarpCmd *younger);
     /* A command has come into the host queue.  May be NULL. */
     void (*arrived)(ScarpDrive *drive, const ScarpCmd *cmd);
     /*

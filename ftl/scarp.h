@@ -126,6 +126,7 @@ struct ScarpCmd {
     uint32_t record;    /* the host-queue policy's own of it */
     bool joined;        /* write: the next one fills the rest of its page */
     uint32_t units_left;
+    uint32_t passes_left; /* checked builds: hil/starves.c */
     int64_t mark_ns; /* start of the open interval */
     int64_t due_ns;  /* end of the pipeline stage it is in */
     ScarpCmd *next;
@@ -490,10 +491,20 @@ typedef struct {
     bool multiplane;
 } ScarpFlashOp;
 
+/* Work of a collection or merge that a command carries (hios-1, hios-2). */
+typedef struct {
+    int64_t time_ns;
+    uint64_t cmd_seq;  /* ScarpCmd.seq of that command */
+    uint32_t plane;    /* drive-wide index */
+    uint32_t segments; /* pages that are read and programmed */
+    uint32_t erases;
+} ScarpGcGrant;
+
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
     void (*gc_done)(void *opaque, const ScarpGcRun *run);
     void (*flash_phase)(void *opaque, const ScarpFlashOp *op);
+    void (*gc_granted)(void *opaque, const ScarpGcGrant *grant);
     void *opaque;
 } ScarpObserver;
 

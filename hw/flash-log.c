@@ -224,12 +224,20 @@ static void log_flash_phase(void *opaque, const ScarpFlashOp *op)
     log->shown.flash_phase(log->shown.opaque, op);
 }
 
+static void log_gc_granted(void *opaque, const ScarpGcGrant *grant)
+{
+    FlashLog *log = opaque;
+
+    log->shown.gc_granted(log->shown.opaque, grant);
+}
+
 ScarpObserver flash_log_observer(FlashLog *log)
 {
     return (ScarpObserver) {
         .cmd_done = log->cmd || log->timeline ? log_cmd_done : NULL,
         .gc_done = log->gc || log->timeline ? log_gc_done : NULL,
         .flash_phase = log->timeline ? log_flash_phase : NULL,
+        .gc_granted = log->timeline ? log_gc_granted : NULL,
         .opaque = log,
     };
 }

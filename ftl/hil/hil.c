@@ -61,6 +61,9 @@ void scarp_hil_submit(ScarpDrive *drive, ScarpCmd *cmd)
     cmd->seq = scarp_next_seq(drive);
     cmd->record = UINT32_MAX;
     cmd->joined = false;
+#ifdef SCARP_CHECKED
+    scarp_hil_starves_submit(cmd);
+#endif
     stats->cmds_accepted++;
     (*count[cmd->op])++;
     stats->read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
@@ -128,6 +131,9 @@ ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
         if (!cmd) {
             return NULL;
         }
+#ifdef SCARP_CHECKED
+        scarp_hil_starves_picked(drive, cmd);
+#endif
         joins = cmd->joined;
         scarp_cause_until_now(drive, cmd, SCARP_CAUSE_HOST_QUEUE);
         scarp_in_device_change(drive, 1);

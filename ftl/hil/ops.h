@@ -43,6 +43,10 @@ bool scarp_hil_put(ScarpDrive *drive, ScarpCmd *cmd);
 /* The command has completed: dispatch. */
 void scarp_hil_complete(ScarpDrive *drive, ScarpCmd *cmd);
 
+/* hil/starves.c, of checked builds: a command comes; one has been picked. */
+void scarp_hil_starves_submit(ScarpCmd *cmd);
+void scarp_hil_starves_picked(const ScarpDrive *drive, const ScarpCmd *cmd);
+
 /* For its policies: so many bytes on the host's link. */
 int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes);
 

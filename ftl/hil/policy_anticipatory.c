@@ -88,6 +88,22 @@ static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
                           cmd->submit_ns + param_ns(drive, kind));
 }
 
+/*
+ * When it is late, so is the oldest of its kind: no younger one of that goes
+ * first.  The other kind's batches end in time, however many it has.
+ */
+static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
+                           const ScarpCmd *younger)
+{
+    int kind = cmd->op == SCARP_OP_READ ? READ_US : WRITE_US;
+
+    return (ScarpHilBound) {
+        (cmd->op == SCARP_OP_READ) == (younger->op == SCARP_OP_READ)
+            ? cmd->submit_ns + param_ns(drive, kind) : SCARP_TIME_NEVER,
+        0,
+    };
+}
+
 /* The batch goes on, or the other kind's begins. */
 static void turn(const ScarpDrive *drive, Anticipatory *state,
                  const Seen seen[2])
@@ -254,6 +270,7 @@ const ScarpHilOps scarp_hil_anticipatory = {
         .persist = persist,
         .timer = timer,
     },
+    .bound = bound,
     .arrived = arrived,
     .pick = pick,
     .ended = ended,

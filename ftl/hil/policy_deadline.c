@@ -3,8 +3,8 @@
  * block/mq-deadline.c and its defaults).
  *
  * Reads before writes, each kind in batches of ascending addresses; a batch
- * that begins takes the oldest command when that is late, and writes have been
- * passed over at most writes_starved times.  Late is past the command's
+ * that begins takes the oldest command that is late, if there is one, and
+ * writes have been passed over at most writes_starved times.  Late is past the command's
  * deadline or, if it has none, past its kind's.  A flush orders nothing that is
  * not yet in the device, so it goes at once.
  *
@@ -31,12 +31,23 @@ static int kind_of(const ScarpCmd *cmd)
 
 /* What is to be known of the waiting commands of one kind. */
 typedef struct {
-    ScarpCmd *oldest, *next; /* next: the lowest address from next_byte on */
+    ScarpCmd *oldest, *late; /* late: the oldest one that is */
+    ScarpCmd *next;          /* the lowest address from next_byte on */
 } Seen;
+
+static int64_t late_ns(const ScarpDrive *drive, const ScarpCmd *cmd)
+{
+    int64_t us = drive->scheme.param[AXIS_HIL][kind_of(cmd) == READING
+                                                   ? READ_US : WRITE_US];
+
+    return cmd->deadline_ns != SCARP_TIME_NEVER ? cmd->deadline_ns
+                                                : cmd->submit_ns + us * 1000;
+}
 
 static ScarpCmd *look(const ScarpDrive *drive, const Deadline *state,
                       const ScarpCmdQueue *waiting, Seen seen[2])
 {
+    int64_t now_ns = scarp_time_ns(drive);
     uint64_t n = drive->desc.queue;
 
     for (ScarpCmd *cmd = scarp_cmd_first(waiting); cmd && n--;
@@ -48,22 +59,15 @@ static ScarpCmd *look(const ScarpDrive *drive, const Deadline *state,
             return cmd;
         }
         s->oldest = s->oldest ? s->oldest : cmd;
+        if (!s->late && now_ns >= late_ns(drive, cmd)) {
+            s->late = cmd;
+        }
         if (cmd->offset_bytes >= state->next_byte[kind] &&
             (!s->next || cmd->offset_bytes < s->next->offset_bytes)) {
             s->next = cmd;
         }
     }
     return NULL;
-}
-
-static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
-{
-    int64_t us = drive->scheme.param[AXIS_HIL][kind_of(cmd) == READING
-                                                   ? READ_US : WRITE_US];
-    int64_t deadline_ns = cmd->deadline_ns != SCARP_TIME_NEVER
-                              ? cmd->deadline_ns : cmd->submit_ns + us * 1000;
-
-    return scarp_time_ns(drive) >= deadline_ns;
 }
 
 /* The kind of the next batch. */
@@ -83,7 +87,7 @@ static int turn(const ScarpDrive *drive, Deadline *state, const Seen seen[2])
 static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 {
     Deadline *state = drive->scheme.state[AXIS_HIL];
-    Seen seen[2] = { { NULL, NULL }, { NULL, NULL } };
+    Seen seen[2] = { { NULL, NULL, NULL }, { NULL, NULL, NULL } };
     ScarpCmd *cmd = look(drive, state, waiting, seen);
 
     if (cmd) {
@@ -98,11 +102,28 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
         state->kind = turn(drive, state, seen);
         state->in_batch = 0;
         s = &seen[state->kind];
-        cmd = s->next && !late(drive, s->oldest) ? s->next : s->oldest;
+        cmd = s->late ? s->late : s->next ? s->next : s->oldest;
     }
     state->in_batch++;
     state->next_byte[state->kind] = cmd->offset_bytes + cmd->length_bytes;
     return scarp_cmd_take(waiting, cmd);
+}
+
+/*
+ * Each batch of its kind begins with one that is late, an older one or itself,
+ * and writes_starved batches of reads come before each batch of writes.
+ * Without any, reads may wait as long as writes come, as in Linux.
+ */
+static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
+                           const ScarpCmd *younger G_GNUC_UNUSED)
+{
+    const uint64_t *param = drive->scheme.param[AXIS_HIL];
+
+    return (ScarpHilBound) {
+        param[STARVED] || kind_of(cmd) == WRITING ? late_ns(drive, cmd)
+                                                  : SCARP_TIME_NEVER,
+        (param[STARVED] + 1) * param[BATCH],
+    };
 }
 
 static void persist(ScarpDrive *drive G_GNUC_UNUSED, void *private,
@@ -139,5 +160,6 @@ const ScarpHilOps scarp_hil_deadline = {
         .state_size = sizeof(Deadline),
         .persist = persist,
     },
+    .bound = bound,
     .pick = pick,
 };

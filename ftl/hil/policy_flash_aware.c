@@ -131,6 +131,16 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return scarp_cmd_take(waiting, cmd);
 }
 
+/* Each bundle ends with the oldest write, and reads_first reads pass it. */
+static ScarpHilBound bound(const ScarpDrive *drive,
+                           const ScarpCmd *cmd G_GNUC_UNUSED,
+                           const ScarpCmd *younger G_GNUC_UNUSED)
+{
+    const uint64_t *param = drive->scheme.param[AXIS_HIL];
+
+    return (ScarpHilBound) { 0, param[BUNDLE_MAX] + param[READS_FIRST] };
+}
+
 static void persist(ScarpDrive *drive G_GNUC_UNUSED, void *private,
                     ScarpVisit *visit)
 {
@@ -163,5 +173,6 @@ const ScarpHilOps scarp_hil_flash_aware = {
         .init = init,
         .persist = persist,
     },
+    .bound = bound,
     .pick = pick,
 };

@@ -60,6 +60,18 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
 
 /* ---- Redistributing (algorithm 2) --------------------------------------- */
 
+static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
+                 uint32_t segments, uint32_t erases)
+{
+    ScarpGcGrant grant = { .time_ns = scarp_time_ns(drive),
+                           .cmd_seq = cmd->seq, .plane = plane,
+                           .segments = segments, .erases = erases };
+
+    if (drive->observer.gc_granted && segments + erases) {
+        drive->observer.gc_granted(drive->observer.opaque, &grant);
+    }
+}
+
 /*
  * The i-th carries what its slack, and that of all behind it, has room for: of
  * the round that it needs itself, on plane, or of the one whose turn it is.
@@ -94,6 +106,7 @@ static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
     }
     drive->stats.gc_segments += n;
     drive->stats.gc_redistributed_ns += ns;
+    tell(drive, hios_waiting(hios, i)->cmd, plane, n, erases);
     scarp_gc_grant(drive, plane, erases, n);
 }
 
@@ -234,6 +247,16 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return hios_dispatch(drive, hios, waiting, i);
 }
 
+/* From the moment on at which it has to go, but for what fills a page. */
+static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
+                           const ScarpCmd *younger G_GNUC_UNUSED)
+{
+    const Hios *hios = hios_of(drive);
+
+    return (ScarpHilBound) { hios_latest_ns(&hios->record[cmd->record]),
+                             drive->geo.units_per_page - 1 };
+}
+
 static void timer(ScarpDrive *drive G_GNUC_UNUSED)
 {
     /* It has accumulated long enough: the drive asks again. */
@@ -272,6 +295,7 @@ static const ScarpParam params[] = {
         .clear = hios_clear, \
         .timer = timer, \
     }, \
+    .bound = bound, \
     .pick = pick, \
     .data_in = hios_data_in, \
     .ended = hios_ended

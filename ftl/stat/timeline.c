@@ -88,6 +88,7 @@ static const char *const categories[] = { "host", "flash", "gc" };
 /* Event names: a flash command's are 1 + origin * N_KINDS + kind. */
 enum {
     N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE, NAME_MERGE,
+    NAME_GRANTED = 64,
 };
 static const char *const origins[] = { "host", "GC", "mapping",
                                        "pre-migration", "parity" };
@@ -108,7 +109,8 @@ static const char *const merges[] = {
 /* Names of arguments; a cause's is ARG_CAUSE + cause. */
 enum {
     ARG_BLOCK = 1, ARG_PAGE, ARG_DIE, ARG_PLANE, ARG_OFFSET, ARG_LENGTH,
-    ARG_STREAM, ARG_NSID, ARG_MOVED, ARG_MULTIPLANE, ARG_CAUSE = 16,
+    ARG_STREAM, ARG_NSID, ARG_MOVED, ARG_MULTIPLANE, ARG_SEGMENTS, ARG_ERASES,
+    ARG_CAUSE = 16,
 };
 static const char *const args[] = {
     "block", "page", "die", "plane", "offset_bytes", "length_bytes", "stream",
@@ -119,7 +121,7 @@ static const char *const args[] = {
 
 typedef enum {
     TRACK_DRIVE = 1, TRACK_HOST, TRACK_CHANNELS, TRACK_DIES,
-    TRACK_LANE, TRACK_CHANNEL, TRACK_DIE, TRACK_PLANE, TRACK_GC,
+    TRACK_LANE, TRACK_CHANNEL, TRACK_DIE, TRACK_PLANE, TRACK_GC, TRACK_GRANTED,
 } TrackKind;
 
 static uint64_t track_uuid(TrackKind kind, uint32_t index)
@@ -141,6 +143,7 @@ struct ScarpTimeline {
     GByteArray *out, *packet, *message, *part;
     GHashTable *described; /* tracks, by uuid */
     GArray *lanes;         /* by end */
+    bool granted;          /* names that only grants have are interned */
 };
 
 static void end_packet(ScarpTimeline *t)
@@ -230,6 +233,9 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
     case TRACK_PLANE:
         *name = g_strdup_printf("plane %u", i);
         return track_uuid(TRACK_DIE, scarp_plane_die(drive, i));
+    case TRACK_GRANTED:
+        *name = g_strdup_printf("plane %u GC, by command", i);
+        return track_uuid(TRACK_DIE, scarp_plane_die(drive, i));
     case TRACK_GC:
         *name = g_strdup_printf("plane %u GC", i);
         return track_uuid(TRACK_DIE, scarp_plane_die(drive, i));
@@ -257,7 +263,7 @@ static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
     }
     put_uint(t->message, TRACK_CHILD_ORDERING, ORDERING_EXPLICIT);
     put_uint(t->message, TRACK_SIBLING_ORDER_RANK,
-             kind <= TRACK_DIES ? kind : kind == TRACK_GC ? 2 * index + 1
+             kind <= TRACK_DIES ? kind : kind >= TRACK_GC ? 2 * index + 1
                                                           : 2 * index);
     put_uint(t->packet, PACKET_SEQUENCE_ID, 1);
     put_message(t->packet, PACKET_TRACK_DESCRIPTOR, t->message);
@@ -390,6 +396,39 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
           : run->origin == SCARP_ORIGIN_PREMIGRATE ? NAME_PREMIGRATE : NAME_GC);
 }
 
+/* When the first grant comes: other schemes have none. */
+static void intern_grants(ScarpTimeline *t)
+{
+    if (t->granted) {
+        return;
+    }
+    t->granted = true;
+    intern(t, INTERNED_EVENT_NAMES, NAME_GRANTED, "granted");
+    intern(t, INTERNED_ANNOTATION_NAMES, ARG_SEGMENTS, "segments");
+    intern(t, INTERNED_ANNOTATION_NAMES, ARG_ERASES, "erases");
+    put_uint(t->packet, PACKET_SEQUENCE_ID, 1);
+    put_uint(t->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+    put_message(t->packet, PACKET_INTERNED_DATA, t->message);
+    end_packet(t);
+}
+
+/* No time passes: when the work is done is on the plane's track. */
+static void gc_granted(void *opaque, const ScarpGcGrant *grant)
+{
+    ScarpTimeline *t = opaque;
+    uint64_t uuid;
+
+    if (!wanted(t, grant->time_ns)) {
+        return;
+    }
+    intern_grants(t);
+    uuid = track(t, TRACK_GRANTED, grant->plane);
+    put_fixed64(t->message, EVENT_FLOW_IDS, grant->cmd_seq + 1);
+    arg(t, ARG_SEGMENTS, grant->segments);
+    arg(t, ARG_ERASES, grant->erases);
+    slice(t, uuid, grant->time_ns, grant->time_ns, CATEGORY_GC, NAME_GRANTED);
+}
+
 /* ---- Its life ----------------------------------------------------------- */
 
 ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
@@ -417,6 +456,7 @@ ScarpObserver scarp_timeline_observer(ScarpTimeline *timeline)
 {
     return (ScarpObserver) {
         .cmd_done = cmd_done, .gc_done = gc_done, .flash_phase = flash_phase,
+        .gc_granted = gc_granted,
         .opaque = timeline,
     };
 }

@@ -119,7 +119,8 @@ class Page(unittest.TestCase):
     def test_settings(self) -> None:
         self.papers("pregc")
         self.assertEqual({settings.age for settings in self.ran}, {525})
-        self.assertEqual({settings.job.name for settings in self.ran if settings.job}, {"bursty.fio"})
+        jobs = {settings.job for settings in self.ran}
+        self.assertEqual({job.name for job in jobs if job}, {"bursty.fio"})
         self.assertIn("pregc+gftl", self.ran[0].schemes)
 
     def test_paper_unknown(self) -> None:

@@ -80,6 +80,15 @@ class Moment(unittest.TestCase):
                 self.assertEqual(f"plane {found.plane[i]}", ends[0].track)
         self.assertGreater(reads, 50)
 
+    def test_a_column_may_have_another_name(self) -> None:
+        for result, scheme in (
+            (self.result, "baseline"),
+            ({**self.result, "columns": {"baseline": "pgc"}}, "pgc"),
+        ):
+            found = of_run(result, self.run_folder, "baseline")
+            assert found
+            self.assertEqual(found.words()[:2], ["--scheme", scheme])
+
     def test_a_command_without_flash_is_nowhere(self) -> None:
         flash, log = self.run_folder / "flash", self.run_folder / "log"
         self.replay("-d", DRIVE, "--cmd-log", log, "--flash-log", flash, "gen:uniform,requests=50")

@@ -145,9 +145,10 @@ class Formats(Case):
         path = self.folder / "bad"
         path.write_text(FORMATS["mqsim"] + "938513000 4 100 16 7\n")
         self.fails("-f", "mqsim", path, words=(f"{path}:5: ", "mqsim"))
-        path.write_bytes(gzip.compress(FORMATS["mqsim"].encode() * 4000)[:-100])
+        rising = "".join(f"{938513000 + 1000 * i} 4 {i * 16} 16 {i % 2}\n" for i in range(16000))
+        path.write_bytes(gzip.compress(rising.encode())[:-100])
         self.fails("-f", "mqsim", path, words=(str(path), "gzip"))
-        path.write_bytes(zstd(FORMATS["mqsim"].encode() * 4000)[:-10])
+        path.write_bytes(zstd(rising.encode())[:-10])
         self.fails("-f", "mqsim", path, words=(str(path), "zstd"))
         path.write_text("what is this\n" * 9)
         self.fails(path, words=(str(path), "--format"))

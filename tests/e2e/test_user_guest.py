@@ -362,6 +362,21 @@ class Matrix(Folder):
         self.assertEqual((status, self.jobs), (1, []))
         self.assertIn("xfs needs a drive of at least 498 MiB; this one has 497 MiB", err)
 
+    def test_a_script_without_io_has_no_report(self) -> None:
+        path = self.file("s.sh", b"true\n")
+
+        def guest(_qemu: object, _image: object, job: Job, _stop: object) -> Any:
+            self.script_files(job.out, "")
+            for name in ("begin", "done", "end"):
+                page = synthetic.stats_page("baseline", 10**15, {})
+                (job.out / f"stats-{name}.bin").write_bytes(page)
+            return types.SimpleNamespace(reason="ok", wall_seconds=1.0, boot_seconds=1.0)
+
+        with mock.patch.object(run, "run_job", guest), mock.patch.object(run, "draw", self.fail):
+            status, out, err = self.scarp("--script", str(path), "--schemes", "baseline")
+        self.assertEqual(status, 0, err)
+        self.assertIn("No I/O reached the drive", out)
+
     def test_a_script_that_fails(self) -> None:
         path = self.file("s.sh", b"exit 3\n")
         said = "scarp-error: the script ended with status 3\nscarp: end status 3"

@@ -159,7 +159,9 @@ def suite(scheme: str) -> Outcome:
 TINY = f"{SMALL},geometry.pages_per_block=32"
 
 
-def _array(name: str, task: str, more: dict[str, Path], large: int) -> Outcome:
+def _array(
+    name: str, task: str, more: dict[str, Path], large: int, cpu_limit: int = 900
+) -> Outcome:
     """The SSD array as a block device of the guest's, on three small drives and some large ones."""
     small = [vm.FlashDrive(description=DEVICE, overrides=TINY, seed=n) for n in (1, 2, 3)]
     result = _run(
@@ -168,7 +170,7 @@ def _array(name: str, task: str, more: dict[str, Path], large: int) -> Outcome:
         drives=[*small, *(vm.FlashDrive(description=DEVICE, seed=4 + n) for n in range(large))],
         files={**ensure_programs(ensure_image(tests=True)), **ensure_modules("ublk_drv"), **more},
         memory_mib=512,
-        cpu_limit=900,
+        cpu_limit=cpu_limit,
     )
     if result.reason != "ok" or not result.results:
         return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
@@ -191,7 +193,8 @@ def array_kills() -> Outcome:
     kills, seed = _number("SCARP_KILLS", "10"), _number("SCARP_SEED", "1")
     task = f"export SCARP_KILLS={kills} SCARP_SEED={seed}\nsh /scarp/array_kills.sh\n"
     versions = ensure_test_program(ROOT / "tests" / "array" / "versions.c")
-    return _array("array-kills", task, versions, large=0)
+    # A kill and its check take about three seconds of it.
+    return _array("array-kills", task, versions, large=0, cpu_limit=300 + 12 * int(kills))
 
 
 def _passed(ktap: str) -> set[str]:

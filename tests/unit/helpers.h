@@ -34,7 +34,8 @@ typedef struct {
     ScarpDrive *drive;
     RigOp op[MAX_OPS]; /* phases, as reported */
     ScarpGcRun run[MAX_OPS];
-    unsigned n_ops, n_runs;
+    ScarpGcGrant grant[64]; /* the first ones */
+    unsigned n_ops, n_runs, n_grants;
 } Rig;
 
 static inline void rig_flash_phase(void *opaque, const ScarpFlashOp *op)
@@ -58,6 +59,15 @@ static inline void rig_gc_done(void *opaque, const ScarpGcRun *run)
     }
 }
 
+static inline void rig_gc_granted(void *opaque, const ScarpGcGrant *grant)
+{
+    Rig *rig = opaque;
+
+    if (rig->n_grants < G_N_ELEMENTS(rig->grant)) {
+        rig->grant[rig->n_grants++] = *grant;
+    }
+}
+
 static inline Rig *rig_new(const char *scheme, const char *params,
                            const char *overrides)
 {
@@ -69,7 +79,8 @@ static inline Rig *rig_new(const char *scheme, const char *params,
     g_autoptr(GError) error = NULL;
     Rig *rig = g_new0(Rig, 1);
     ScarpObserver observer = { .flash_phase = rig_flash_phase,
-                               .gc_done = rig_gc_done, .opaque = rig };
+                               .gc_done = rig_gc_done,
+                               .gc_granted = rig_gc_granted, .opaque = rig };
 
     rig->drive = scarp_drive_new(&config, &error);
     g_assert_no_error(error);

@@ -92,6 +92,14 @@ static inline uint32_t inside_far_sources(const ScarpEvents *events)
     return events->n_far;
 }
 
+/* ---- The host queue ------------------------------------------------------ */
+
+/* The oldest command that waits goes to the end of the queue. */
+static inline void inside_pass_over(ScarpDrive *drive)
+{
+    scarp_cmd_push(&drive->hil.waiting, scarp_cmd_pop(&drive->hil.waiting));
+}
+
 /* ---- The mapping --------------------------------------------------------- */
 
 /* Where a unit is, or INSIDE_NONE. */

@@ -80,6 +80,17 @@ static unsigned gc_programs(const Rig *rig, int64_t until_ns)
     return n;
 }
 
+static void expect_grant(const Rig *rig, unsigned i, const ScarpCmd *carrier,
+                         int64_t time_ns, unsigned segments)
+{
+    const ScarpGcGrant *grant = &rig->grant[i];
+
+    g_assert_cmpuint(grant->cmd_seq, ==, carrier->seq);
+    g_assert_cmpint(grant->time_ns, ==, time_ns);
+    g_assert_cmpuint(grant->segments, ==, segments);
+    g_assert_cmpuint(grant->erases, ==, 0);
+}
+
 /* ---- Block mapping with log blocks --------------------------------------- */
 
 /*
@@ -114,6 +125,11 @@ static void test_full_merge(void)
         g_assert_cmpuint(gc_programs(rig, INT64_MAX), ==, 4);
         g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 4);
         g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==, 4 * SEGMENT);
+        expect_grant(rig, 1 - early, &cmd[2], third, 3 + early);
+        if (!early) {
+            expect_grant(rig, 0, &cmd[0], at, 1);
+        }
+        g_assert_cmpuint(rig->n_grants, ==, 2 - early);
         g_assert_cmpuint(rig_stats(rig)->gc_forced_runs, ==, 0);
         /* The mapping has changed; both old blocks go back unerased. */
         g_assert_cmpuint(rig_stats(rig)->erases, ==, 0);

@@ -67,7 +67,7 @@ static void test_divisors_of_devices(void)
             continue;
         }
         g_assert_true(scarp_description_load(&d, file, NULL, &error));
-        units = d.pages_per_block * (d.page_bytes / 4096);
+        units = d.pages_per_block * MAX(d.page_bytes / 4096, 1);
         check_divisor(d.pages_per_block);
         check_divisor(units);
         check_divisor(units * d.blocks_per_plane);

@@ -194,6 +194,9 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
             }
             slot->busy = true;
             sent++;
+            if (sent % 5 == 0) { /* one of its own, far or near */
+                cmd->deadline_ns = now + sent % 7 * 3000000;
+            }
             scarp_submit(drive, cmd, now);
         }
         if (g_rand_int_range(rand, 0, 3) || sent == w->commands || !slot) {

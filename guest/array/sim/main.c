@@ -128,7 +128,8 @@ static bool options(SimOptions *o, GError **error)
     }
     if (barrier_every && chosen_mode < SIM_CACHED) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "--barrier-every: needs --mode=cached, flusher or coordinated");
+                    "--barrier-every: needs --mode=cached, flusher or "
+                    "coordinated");
         return false;
     }
     if (request_bytes % 512 && chosen_mode < SIM_CACHED) {

@@ -40,11 +40,11 @@ def _meant(text: str, folder: Path) -> Path:
     return {"run": folder, "scarp": ROOT}[kind] / rest if kind in ("run", "scarp") else Path(text)
 
 
-def of_run(result: dict[str, Any], folder: Path, scheme: str) -> Start | None:
-    """Of one scheme of a summary.json; None if it does not say, or if a file is gone."""
+def of_run(result: dict[str, Any], folder: Path, column: str) -> Start | None:
+    """Of one column of a summary.json; None if it does not say, or if a file is gone."""
     options: list[tuple[str, str]] = []
     listed = result.get("start")
-    if not listed or scheme not in result.get("schemes", {}):
+    if not listed or column not in result.get("schemes", {}):
         return None
     for name, value in listed:
         if name in ("image", "description"):
@@ -53,4 +53,4 @@ def of_run(result: dict[str, Any], folder: Path, scheme: str) -> Start | None:
                 return None
             value = str(path)
         options.append((name, value))
-    return Start(scheme, tuple(options))
+    return Start(result.get("columns", {}).get(column, column), tuple(options))

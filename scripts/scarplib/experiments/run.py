@@ -339,6 +339,8 @@ def compare(settings: Settings) -> Outcome:
         "schemes": schemes,
         "failed": sorted(failures),
         "start": _start(settings, state, folder),
+        # A column's name may say more than its scheme, such as its file system.
+        "columns": {name: jobs[name].scheme for name in schemes},
         "manifest": made,
     }
     (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
@@ -355,7 +357,10 @@ def run(settings: Settings) -> int:
         print(table.columns(*found) if found else table.table_text(outcome.schemes))
         if cliff := summary.cliff(outcome.schemes):
             print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
-        draw(outcome.folder)
+        if any(any(scheme["device"].values()) for scheme in outcome.schemes.values()):
+            draw(outcome.folder)
+        else:
+            print("\nNo I/O reached the drive in the measured time: there is no report to draw.")
     report_end(outcome, time.monotonic() - started)
     return 130 if outcome.interrupted else 0
 

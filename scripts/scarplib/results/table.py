@@ -81,8 +81,8 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
 def operation_rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     """What was made durable, and what a script took down itself: latencies by operation."""
     found: dict[str, list[dict[str, Any]]] = {}
-    if any(s["fio"].get("sync") for s in schemes):
-        found["fsync"] = [s["fio"].get("sync") or {} for s in schemes]
+    if any(seen(s).get("sync") for s in schemes):
+        found["fsync"] = [seen(s).get("sync") or {} for s in schemes]
     of = [s.get("script", {}).get("operations", {}) for s in schemes]
     for name in dict.fromkeys(name for each in of for name in each):
         found[f"{name} (the script's)"] = [each.get(name, {}) for each in of]

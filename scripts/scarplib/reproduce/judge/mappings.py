@@ -86,7 +86,7 @@ def rows(_: spec.Paper, results: dict[str, Results]) -> list[Row]:
         Row("M4", "mean write latency, demand against fast, random writes", "shorter (-78 %)",
             _range(faster), all(i.below(0) for i in faster.values()), "falls on each workload"),
         Row("M5", "write amplification, demand against page", "the translation pages' writes",
-            _range(traffic) + f"; with a tenth in RAM against a hundredth: {_range(closer)}",
+            _range(traffic) + f"; with one entry in 10 in RAM against one in 200: {_range(closer)}",
             all(i.above(0) for i in traffic.values()) and closer["zipf"].below(0),
             "above page, and less so with more RAM where writes are skewed (zipf)"),
         Row("M6", "RAM of the mapping", "block maps need least, page maps most",

@@ -69,8 +69,11 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
     start = _nines(0.5)
     axes.set_xlim(start, most * 1.02)
     begin = _nines(1 - TAIL_PERMILLE / 1000)
-    axes.axvspan(begin, most * 1.02, color=_TAIL_BAND, zorder=0, linewidth=0)
-    axes.text(begin, 1.01, " the slowest 0.1 %", transform=axes.get_xaxis_transform(), fontsize=8.5)
+    # Of fewer than a thousand commands the slowest alone is more than that.
+    if begin < most:
+        axes.axvspan(begin, most * 1.02, color=_TAIL_BAND, zorder=0, linewidth=0)
+        text = " the slowest 0.1 %"
+        axes.text(begin, 1.01, text, transform=axes.get_xaxis_transform(), fontsize=8.5)
     shown = [p for p in _NINES if _nines(float(p) / 100) <= most]
     axes.set_xticks([_nines(float(p) / 100) for p in shown], [f"{p} %" for p in shown])
     axes.set_xlabel(f"{direction}s at least as fast")
