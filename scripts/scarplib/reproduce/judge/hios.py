@@ -7,6 +7,7 @@ A point is named WORKLOAD-FTL, or WORKLOAD-FTL-SETTING.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from scarplib.reproduce import spec
@@ -191,7 +192,8 @@ def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
         (plain, lambda ftl: superpage_row(below(data, ftl), ftl)),
         (plain, lambda ftl: alike_row(plain, ftl)),
     )
-    return [row(ftl) for part, row in by_number for ftl in ftls(part)]
+    found = [(row(ftl), FTLS[ftl]) for part, row in by_number for ftl in ftls(part)]
+    return [replace(row, why=f"{name}: {row.why}") if row.why else row for row, name in found]
 
 
 def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
