@@ -7,23 +7,10 @@ import argparse
 import re
 from pathlib import Path
 
-from scarplib.errors import Parser, UserError, integer
+from scarplib.errors import Parser, UserError, integer, scheme_list
 from scarplib.guest.file_system import FILE_SYSTEMS, parse_names
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.paths import DEVICES, FIO_JOBS
-
-
-def scheme_list(text: str) -> list[str]:
-    """--schemes: names joined by commas, each once."""
-    names = text.split(",")
-    for name in names:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
-            raise UserError(
-                f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
-            )
-        if names.count(name) > 1:
-            raise UserError(f"--schemes: '{name}' is named twice")
-    return names
 
 
 def _overrides(text: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -25,6 +26,19 @@ def integer(key: str, low: int, high: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def scheme_list(text: str) -> list[str]:
+    """--schemes: names joined by commas, each once."""
+    names = text.split(",")
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
+            raise UserError(
+                f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
+            )
+        if names.count(name) > 1:
+            raise UserError(f"--schemes: '{name}' is named twice")
+    return names
 
 
 class Parser(argparse.ArgumentParser):

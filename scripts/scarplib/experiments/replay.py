@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib.arguments import scheme_list
 from scarplib.build.cache import tree_hash
 from scarplib.build.replayer import ensure_replay, sources
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
-from scarplib.errors import Parser, UserError
+from scarplib.errors import Parser, UserError, scheme_list
 from scarplib.experiments import manifest
 from scarplib.experiments.run import draw, new_folder, point_latest
 from scarplib.results import replayed
