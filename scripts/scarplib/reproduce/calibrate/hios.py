@@ -23,6 +23,7 @@ from scarplib.reproduce.intervals import mean
 SEEDS = range(1001, 1011)
 FEW = range(1001, 1004)
 BURST = 48
+MAPPINGS = ("page", "block", "superblock")
 NO_BURSTS = re.compile(",(burst|iops|idle_us)=[0-9]+")
 NOOP = spec.Scheme("noop", "baseline")
 
@@ -70,19 +71,20 @@ def sustained(e: spec.Experiment, point: spec.Point) -> float:
 def main() -> int:
     """Print what stands in experiments/hios.toml."""
     paper = spec.load("hios")
-    main_ = paper.experiments["workloads"]
+    main_ = replace(paper.experiments["workloads"], requests=12_000, warmup=2_000)
     least_us = min(row["worst_us"] for row in paper.published["workloads"].values())
     for name, row in paper.published["workloads"].items():
         point = next(p for p in main_.points if p.name == f"{name}-page")
         iops, found, worst = rate(main_, point, row["mean_us"], least_us)
         print(f"{name}: iops={iops}  # {found:.0f} ({row['mean_us']}), {worst:.0f} us", flush=True)
     bursts = paper.experiments["bursts"]
-    for name in dict.fromkeys(p.name.rsplit("-", 1)[0] for p in bursts.points):
-        points = [p for p in bursts.points if p.name.rsplit("-", 1)[0] == name]
+    for point in bursts.points:
+        plain = replace(point, workload=NO_BURSTS.sub("", point.workload))
         rates = [
-            sustained(bursts, replace(p, workload=NO_BURSTS.sub("", p.workload))) for p in points
+            sustained(bursts, replace(plain, set=(f"ftl.mapping={mapping}",)))
+            for mapping in MAPPINGS
         ]
-        print(f"{name}: idle_us={round(2e6 * BURST / min(rates))}  # {rates}", flush=True)
+        print(f"{point.name}: idle_us={round(2e6 * BURST / min(rates))}  # {rates}", flush=True)
     for name in ("deadlines-mlc", "deadlines-slc", "small-requests"):
         for point in paper.experiments[name].points:
             if point.name.endswith("-900"):

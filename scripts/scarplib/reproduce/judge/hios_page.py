@@ -37,6 +37,12 @@ ALL_ROUNDS_MISSED = (
     ALL_ROUNDS + "HIOS then misses 44 % instead of 92 % (page mapping, MLC), 32 % instead of 92 % "
     "(SLC), 42 % instead of 82 % (B-FTL, SLC) and 60 % as before (H-FTL, MLC)."
 )
+IDLE = [
+    "HIOS's mean is above `noop`'s where requests are rare: `noop` collects between them, after "
+    "the program that uses up a block, and few requests meet that. HIOS collects only while "
+    'requests are served ("GCs are executed only by the redistribution process").',
+    "",
+]
 SCHEDULERS = ("anticipatory", "deadline", "flash-aware", "hios-1", "hios-2")
 
 
@@ -289,6 +295,7 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
             "",
             *_schedulers(plain, ftl),
             "",
+            *(IDLE if ftl == "page" else []),
         ]
         if of_ftl(bursts, ftl):
             lines += ["Two of them, in bursts of 48:", "", *_schedulers(bursts, ftl), ""]
