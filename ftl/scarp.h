@@ -186,12 +186,12 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);
 
 /*
- * What schemes there are: name, axis, source, and each parameter with default,
- * range, and unit.  One line each; g_free() it.
+ * What schemes there are: name, axis, source, what the drive must have for it,
+ * and each parameter with default, range, and unit.  One line each; g_free() it.
  */
 char *scarp_schemes_text(void);
 
-/* What ftl.mapping may say, one line each; g_free() it. */
+/* What ftl.mapping may say, and which schemes go with it; g_free() it. */
 char *scarp_mappings_text(void);
 
 /*

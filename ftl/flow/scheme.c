@@ -392,6 +392,22 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     return true;
 }
 
+/* In a line of its own, what a drive must be like for the policy. */
+static void add_needs(GString *text, const ScarpPolicy *policy)
+{
+    const char *before = "  needs ";
+
+    for (size_t i = 0; i < G_N_ELEMENTS(needs); i++) {
+        if (policy->needs & needs[i].bit) {
+            g_string_append_printf(text, "%s%s", before, needs[i].what);
+            before = "; ";
+        }
+    }
+    if (policy->needs) {
+        g_string_append_c(text, '\n');
+    }
+}
+
 char *scarp_schemes_text(void)
 {
     GString *text = g_string_new(NULL);
@@ -413,6 +429,7 @@ char *scarp_schemes_text(void)
         g_string_append_printf(text, "%s: %s: %s (%s)\n", policy->name,
                                axis_names[policy->axis], policy->help,
                                policy->source);
+        add_needs(text, policy);
         for (unsigned j = 0; j < policy->n_params; j++) {
             const ScarpParam *param = &policy->params[j];
 

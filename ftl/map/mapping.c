@@ -77,6 +77,14 @@ char *scarp_mappings_text(void)
             g_string_append_printf(text, "ftl.mapping=%s: %s (%s)\n",
                                    mappings[i]->name, mappings[i]->help,
                                    mappings[i]->source);
+            g_string_append_printf(text, "  goes with %s\n",
+                                   i == MAPPING_PAGE
+                                       ? "every choice above"
+                                   : mappings[i]->any_page
+                                       ? "what does not need parity"
+                                       : "what needs neither parity nor a "
+                                         "mapping that lets a unit lie in any "
+                                         "page");
         }
     }
     return g_string_free(text, false);

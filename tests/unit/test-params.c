@@ -117,6 +117,28 @@ static void test_text(void)
     g_assert_cmpuint(lines, ==, G_N_ELEMENTS(params)); /* none is left out */
 }
 
+/* And what each choice needs, and goes with. */
+static void test_needs(void)
+{
+    static const char *const lines[] = {
+        "\npagc: ", "\n  needs dies of two or more planes ",
+        "\nftl.mapping=page: ", "\n  goes with every choice above\n",
+        "\nftl.mapping=demand: ", "\n  goes with what does not need parity\n",
+        "\nftl.mapping=fast: ", "\n  goes with what needs neither parity nor ",
+    };
+    g_autofree char *schemes = scarp_schemes_text();
+    g_autofree char *mappings = scarp_mappings_text();
+    g_autofree char *text = g_strconcat(schemes, "\n", mappings, NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(lines); i += 2) {
+        const char *at = strstr(text, lines[i]);
+
+        g_assert_nonnull(at);
+        at = strchr(at + 1, '\n');
+        g_assert_true(g_str_has_prefix(at, lines[i + 1]));
+    }
+}
+
 static void test_refused(void)
 {
     const Param deadline = { "deadline", "", NULL, 0, 0, 0, NULL };
@@ -147,6 +169,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/params/ranges", test_ranges);
     g_test_add_func("/params/text", test_text);
+    g_test_add_func("/params/needs", test_needs);
     g_test_add_func("/params/refused", test_refused);
     return g_test_run();
 }
