@@ -382,6 +382,9 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     }
     scarp_scheme_clear(&drive->scheme, drive);
     drive->scheme = scheme;
+#ifdef SCARP_CHECKED
+    scarp_hil_starves_anew(drive);
+#endif
     /* Who left a collection alone will not come back to it. */
     scarp_gc_release_due(drive);
     /* The next event may be far: let the new scheme have a first look. */

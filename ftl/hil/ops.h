@@ -45,6 +45,8 @@ void scarp_hil_complete(ScarpDrive *drive, ScarpCmd *cmd);
 
 /* hil/starves.c, of checked builds: a command comes; one has been picked. */
 void scarp_hil_starves_submit(ScarpCmd *cmd);
+/* Another policy counts anew. */
+void scarp_hil_starves_anew(ScarpDrive *drive);
 void scarp_hil_starves_picked(const ScarpDrive *drive, const ScarpCmd *cmd);
 
 /* For its policies: so many bytes on the host's link. */

@@ -14,6 +14,14 @@ void scarp_hil_starves_submit(ScarpCmd *cmd)
     cmd->passes_left = NOT_PASSED;
 }
 
+void scarp_hil_starves_anew(ScarpDrive *drive)
+{
+    for (ScarpCmd *cmd = scarp_cmd_first(&drive->hil.waiting); cmd;
+         cmd = cmd->next) {
+        cmd->passes_left = NOT_PASSED;
+    }
+}
+
 /* older is passed over by cmd, and so many that wait are older than it. */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)
