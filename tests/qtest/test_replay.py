@@ -83,6 +83,22 @@ class Replay(DriveTest):
             with self.subTest(scheme):
                 self.compare(scheme, ",age=900,age-seed=5", "--age", "900", "--age-seed", "5")
 
+    def test_identical_times_of_host_queues(self) -> None:
+        """With fewer slots than commands, policies choose and wait; merges are paced, too."""
+        slots = "controller.slots=4"
+        blocks = "ftl.mapping=block;ftl.over_provisioning_permille=600"
+        for scheme, keys in (
+            ("deadline", slots),
+            ("flash-aware", slots),
+            ("anticipatory", slots),
+            ("hios-2", slots),
+            ("hios-2", f"{slots};{blocks}"),
+        ):
+            with self.subTest(f"{scheme} {keys}"):
+                given = [part for key in keys.split(";") for part in ("-o", key)]
+                aged = ("--age", "900", "--age-seed", "5")
+                self.compare(scheme, f",age=900,age-seed=5,overrides={keys}", *aged, *given)
+
     def test_identical_from_an_image(self) -> None:
         """Saved after a workload under another scheme, the image is both drives' beginning."""
         with tempfile.TemporaryDirectory() as folder:
