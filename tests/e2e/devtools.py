@@ -31,9 +31,9 @@ class Page:
     ) -> None:
         command_in, self._out = os.pipe()
         self._in, command_out = os.pipe()
-        # The browser's are the descriptors 3 and 4.
+        # The browser's are the descriptors 3 and 4.  Not sh: dash takes those below 10 alone.
         shell = f'exec "$0" "$@" 3<&{command_in} 4>&{command_out}'
-        command = ["sh", "-c", shell, "env"]
+        command = ["bash", "-c", shell, "env"]
         command += [f"{name}={value}" for name, value in browser.environment.items()]
         command += [f"HOME={scratch}", str(browser.program), *OPTIONS]
         command += [f"--user-data-dir={scratch}/profile", f"--window-size={width},{height}"]

@@ -64,8 +64,8 @@ static const Row rows[] = {
       "a169a20b21ae" },
     { "deadline", "fifo_batch=3,read_deadline_us=2000",
       ",controller.slots=2,controller.queue=8",
-      "68 erases, 146 moved, reads 8353750 us, writes 13149736 us, "
-      "03651408ff5b" },
+      "68 erases, 151 moved, reads 8466758 us, writes 13533561 us, "
+      "9aa13f90c832" },
     { "anticipatory", "antic_us=300", ",controller.slots=2",
       "67 erases, 141 moved, reads 8255495 us, writes 9022942 us, "
       "e53496cb7537" },
