@@ -155,6 +155,21 @@ def test_results_that_cannot_be_written() -> None:
     assert "cannot be written" in done.stderr
 
 
+def test_results_are_written_in_place() -> None:
+    """A link, or a device such as /dev/null, is not replaced by a file."""
+    with tempfile.TemporaryDirectory() as name:
+        file, link = Path(name) / "file", Path(name) / "link"
+        file.touch()
+        link.symlink_to(file)
+        done = _run(*SMALL, "--json", str(link))
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert link.is_symlink()
+        assert json.loads(file.read_text())["requests"] == 4000
+        none = _run(*SMALL, "--json", str(Path(name) / "no" / "file"))
+        assert none.returncode == 1
+        assert "cannot be written" in none.stderr
+
+
 def test_every_key_of_the_array_is_listed() -> None:
     done = _run("--list")
     names = [line.split()[0] for line in done.stdout.splitlines()]

@@ -7,6 +7,7 @@
 
 #include "replay/options.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 
@@ -166,6 +167,23 @@ static void print_keys(void)
     }
 }
 
+/* In place: a device, a pipe or a link stays what it is. */
+static bool write_text(const char *text, GError **error)
+{
+    FILE *out = json ? fopen(json, "w") : stdout;
+    bool ok = out && fputs(text, out) >= 0 && !fflush(out);
+
+    if (!ok) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "%s: cannot be written: %s",
+                    json ? json : "standard output", g_strerror(errno));
+    }
+    if (json && out) {
+        fclose(out);
+    }
+    return ok;
+}
+
 static bool run(GError **error)
 {
     g_autofree char *joined = overrides ? g_strjoinv(",", overrides) : NULL;
@@ -183,15 +201,7 @@ static bool run(GError **error)
     }
     text = sim_json(&o, &result);
     sim_result_clear(&result);
-    if (json) {
-        return g_file_set_contents(json, text, -1, error);
-    }
-    if (fputs(text, stdout) < 0 || fflush(stdout)) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                    "standard output: cannot be written");
-        return false;
-    }
-    return true;
+    return write_text(text, error);
 }
 
 int main(int argc, char **argv)
