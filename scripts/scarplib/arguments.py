@@ -7,8 +7,8 @@ import argparse
 import re
 from pathlib import Path
 
-from scarplib.errors import Parser, UserError, integer, scheme_list
-from scarplib.guest.file_system import FILE_SYSTEMS, parse_names
+from scarplib.errors import Parser, UserError, integer, one_of_each, scheme_list
+from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.paths import DEVICES, FIO_JOBS
 
@@ -32,7 +32,7 @@ def _add_compare_options(
     parser.set_defaults(default_job=FIO_JOBS / f"{job}.fio")
     parser.add_argument(
         "--fs",
-        type=parse_names,
+        type=one_of_each("--fs", FILE_SYSTEMS),
         default=[],
         metavar="A,B,…",
         help=f"the job runs in a file system on the drive, in each of these: "
@@ -189,16 +189,6 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
     )
 
 
-def _layouts(text: str) -> list[str]:
-    names = text.split(",")
-    for name in names:
-        if name not in LAYOUTS:
-            raise UserError(f"--over: '{name}': allowed: {', '.join(LAYOUTS)}")
-        if names.count(name) > 1:
-            raise UserError(f"--over: '{name}' is named twice")
-    return names
-
-
 def _add_drives_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drives",
@@ -209,7 +199,7 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--over",
-        type=_layouts,
+        type=one_of_each("--over", LAYOUTS),
         metavar="A,B,…",
         help=f"with --drives: of {', '.join(LAYOUTS)} (default: {','.join(USUAL)})",
     )

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors that a user reads as one line instead of a traceback."""
+"""Errors that a user reads as one line, and parsers of options that raise them."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NoReturn
 
 
@@ -28,6 +28,26 @@ def integer(key: str, low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
+def _each_once(key: str, names: list[str]) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{key}: '{name}' is named twice")
+    return names
+
+
+def one_of_each(key: str, allowed: Collection[str]) -> Callable[[str], list[str]]:
+    """A parser of a,b,… for argparse: each is allowed, and named once."""
+
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in allowed:
+                raise UserError(f"{key}: '{name}': allowed: {', '.join(allowed)}")
+        return _each_once(key, names)
+
+    return parse
+
+
 def scheme_list(text: str) -> list[str]:
     """--schemes: names joined by commas, each once."""
     names = text.split(",")
@@ -36,9 +56,7 @@ def scheme_list(text: str) -> list[str]:
             raise UserError(
                 f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
             )
-        if names.count(name) > 1:
-            raise UserError(f"--schemes: '{name}' is named twice")
-    return names
+    return _each_once("--schemes", names)
 
 
 class Parser(argparse.ArgumentParser):

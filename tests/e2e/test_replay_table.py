@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -14,8 +12,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / d) for d in ("scripts", "tests", "tests/e2e")]
 
+import terminal  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.results import replayed  # noqa: E402
 
@@ -84,21 +83,10 @@ class One(Case):
         self.assertTrue((self.folder / "b.img").is_file())
 
     def test_progress_on_a_terminal(self) -> None:
-        ours, theirs = pty.openpty()
-        command = [str(SCRIPT), "replay", *map(str, LOAD), "gen:uniform,requests=1500000"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
-            os.close(theirs)
-            said = b""
-            try:
-                while chunk := os.read(ours, 4096):
-                    said += chunk
-            except OSError:  # Linux: the other side is closed.
-                pass
-            assert process.stdout
-            text = process.stdout.read().decode()
-        os.close(ours)
-        self.assertRegex(said.decode(), r"\r[0-9]+ requests \[")
-        self.assertIn("1,500,000 requests measured", text)
+        load = [*map(str, LOAD), "gen:uniform,requests=1500000"]
+        ended = terminal.run([str(SCRIPT), "replay", *load])
+        self.assertRegex(ended.said, r"\r[0-9]+ requests \[")
+        self.assertIn("1,500,000 requests measured", ended.output)
 
     def test_errors_are_the_replayers(self) -> None:
         for words, status, says in (

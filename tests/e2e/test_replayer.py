@@ -7,8 +7,6 @@ import ctypes
 import ctypes.util
 import gzip
 import json
-import os
-import pty
 import subprocess
 import sys
 import tempfile
@@ -17,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
+import terminal  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import command_log  # noqa: E402
 
@@ -264,20 +263,9 @@ class Progress(Case):
     LOAD = ("-m", "closed", "-q", "8", "gen:uniform,requests=1500000")
 
     def on_a_terminal(self, *arguments: str) -> str:
-        ours, theirs = pty.openpty()
-        command = [str(self.program), "-d", str(DRIVE), *arguments]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs) as process:
-            os.close(theirs)
-            text = b""
-            # Linux: EIO when the other side is closed.
-            try:
-                while chunk := os.read(ours, 4096):
-                    text += chunk
-            except OSError:
-                pass
-        os.close(ours)
-        self.assertEqual(process.returncode, 0, text)
-        return text.decode()
+        ended = terminal.run([str(self.program), "-d", str(DRIVE), *arguments])
+        self.assertEqual(ended.status, 0, ended.said)
+        return ended.said
 
     def test_only_on_a_terminal(self) -> None:
         text = self.on_a_terminal(*self.LOAD)

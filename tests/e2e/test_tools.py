@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import struct
 import sys
 import tempfile
@@ -12,9 +10,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
-from scarplib import cli  # noqa: E402
+from refused import Refused  # noqa: E402
 from scarplib.dev import tap  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
 
@@ -49,15 +47,7 @@ class Tap(unittest.TestCase):
         self.check("ok 1 a\nBail out! no disk\n", 0, 1, 1)
 
 
-class Arguments(unittest.TestCase):
-    def error(self, *arguments: str) -> str:
-        stream = io.StringIO()
-        with contextlib.redirect_stderr(stream):
-            self.assertNotEqual(cli.main(list(arguments)), 0)
-        lines = stream.getvalue().splitlines()
-        self.assertEqual(len(lines), 1, lines)
-        return lines[0]
-
+class Arguments(Refused):
     def test_one_line_that_names_the_key_and_what_is_allowed(self) -> None:
         for arguments, *words in (
             (("run", "--age", "1001"), "--age", "1001", "0 to 1000"),

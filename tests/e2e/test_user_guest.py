@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
+from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
@@ -71,15 +72,7 @@ class Folder(unittest.TestCase):
         (folder / "files" / "latencies").write_text(latencies)
 
 
-class Arguments(Folder):
-    def error(self, *arguments: str) -> str:
-        stream = io.StringIO()
-        with contextlib.redirect_stderr(stream):
-            self.assertNotEqual(cli.main(list(arguments)), 0)
-        lines = stream.getvalue().splitlines()
-        self.assertEqual(len(lines), 1, lines)
-        return lines[0]
-
+class Arguments(Folder, Refused):
     def test_one_line_before_anything_is_fetched(self) -> None:
         self.enterContext(mock.patch.object(run, "ensure_qemu", self.fail))
         self.enterContext(mock.patch.object(run, "prepare", self.fail))

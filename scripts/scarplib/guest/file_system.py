@@ -46,17 +46,6 @@ class FileSystem:
         return words + f"{device} {folder}"
 
 
-def parse_names(text: str) -> list[str]:
-    """ext4,xfs,…: each once."""
-    names = text.split(",")
-    for name in names:
-        if name not in FILE_SYSTEMS:
-            raise UserError(f"--fs: '{name}': allowed: {', '.join(FILE_SYSTEMS)}")
-        if names.count(name) > 1:
-            raise UserError(f"--fs: '{name}' is named twice")
-    return names
-
-
 def chosen(names: Sequence[str], mount_options: Sequence[str], trim: bool) -> list[FileSystem]:
     """The file systems with their mount options: OPTIONS for all, or NAME:OPTIONS for one."""
     of: dict[str, list[str]] = {name: [] for name in names}
