@@ -82,9 +82,10 @@ struct ScarpPolicy {
 };
 
 /*
- * From since_ns on, most younger commands at most go before a command that
- * waits, for each older one that waits then, for itself, and for what has begun
- * already.  SCARP_TIME_NEVER: such ones are bounded by time alone.
+ * How often a command that waits may be passed over by younger ones.  It counts
+ * from since_ns on; SCARP_TIME_NEVER: never.  If n older commands wait then, at
+ * most (n + 2) * most younger ones go first: most for each of the n, for the
+ * command itself, and for what has begun already.
  */
 typedef struct {
     int64_t since_ns;
@@ -94,9 +95,8 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * A law, which checked builds count: how long cmd may be passed over by
-     * such as younger.  A flush is not counted: it goes at once, or in turn.
-     * NULL: there is no bound.
+     * A law, which checked builds count: what bounds cmd against commands like
+     * younger.  A flush that passes others is not counted.  NULL: no bound.
      */
     ScarpHilBound (*bound)(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger);

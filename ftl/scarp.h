@@ -187,7 +187,7 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
 
 /*
  * What schemes there are: name, axis, source, what the drive must have for it,
- * and each parameter with default, range, and unit.  One line each; g_free() it.
+ * and each parameter with default, range, and unit; g_free() it.
  */
 char *scarp_schemes_text(void);
 

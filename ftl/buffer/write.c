@@ -123,15 +123,15 @@ typedef struct Piece {
     const char *from; /* NULL: zeroes */
 } Piece;
 
-/* Without a buffer nothing may be lost by a power cut, nor what has FUA set. */
+/* A power cut may not lose it: it has FUA set, or there is no buffer. */
 static bool goes_through(const ScarpDrive *drive, const ScarpCmd *cmd)
 {
     return !drive->buffer.room_units || cmd->fua;
 }
 
 /*
- * The command waits until the unit is on flash if it goes through, else until
- * the rest of the unit's bytes is known; but nobody waits for a record's.
+ * A command that goes through waits until the unit is on flash.  Any other
+ * waits until the rest of the unit's bytes is known, but not of a record.
  */
 static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
 {
@@ -180,8 +180,8 @@ static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
 static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                        uint32_t first_byte, uint32_t bytes, const char *from)
 {
-    Piece piece = {
-        .lpn = lpn, .first_byte = first_byte, .bytes = bytes, .from = from};
+    Piece piece = { .lpn = lpn, .first_byte = first_byte, .bytes = bytes,
+                    .from = from };
 
     /* What has no blocks of its own goes with what names no stream. */
     if (cmd->stream < drive->desc.streams) {
@@ -205,8 +205,8 @@ static void deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 {
     uint32_t at = lpn % drive->geo.record_lpns;
     uint32_t first = UINT32_MAX, end = 0;
-    Piece piece = {.lpn =
-                       drive->geo.logical_units + lpn / drive->geo.record_lpns};
+    Piece piece = { .lpn = drive->geo.logical_units +
+                           lpn / drive->geo.record_lpns };
     uint64_t when;
 
     for (uint32_t i = 0; i < n; i++) {

@@ -85,8 +85,7 @@ typedef struct {
     uint64_t mapping;          /* ScarpMappingKind */
     uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: see below */
     uint64_t log_blocks;       /* of a plane, at most; 0: what is spare */
-    uint64_t
-        superblock_blocks; /* logical blocks in a superblock, never 0 there */
+    uint64_t superblock_blocks; /* logical blocks in one: not 0 there */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
     uint64_t trigger_free_blocks; /* per plane: collect at or below it */

@@ -46,7 +46,7 @@ void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job);
 
 /* gc/merge.c: the same of merges */
 bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t plane);
-/* What is merged: for lpn, or SCARP_NONE; for the program that waits first. */
+/* For the program that waits, if one does; else for lpn, or SCARP_NONE. */
 bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                           ScarpOrigin origin);
 bool scarp_gc_merge_now(ScarpDrive *drive, uint32_t plane, uint32_t lpn);

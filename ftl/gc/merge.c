@@ -50,7 +50,6 @@ bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     if (scarp_map_is_stuck(drive, p)) {
         lpn = scarp_map_waiting_lpn(drive, p);
     }
-
     if (!begin(drive, p, lpn, job)) {
         return false;
     }

@@ -169,14 +169,14 @@ typedef enum {
     RECLAIM_WAITS,   /* what is under way must end before it has room */
 } ScarpReclaim;
 
-/* What must be reclaimed before such a write; what costs what is due. */
+/* What must be reclaimed before such a write, and what a due round costs. */
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 /* What a segment costs, and an erase, at most. */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
-/* The round that is due; false: there is nothing to collect after all. */
+/* Opens the round that is due; false: there is nothing to collect. */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
 /* The plane's round has something left to be granted. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);

@@ -72,11 +72,12 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
         return RECLAIM_NOTHING;
     }
     /* There may be nothing to merge before programs on their way have ended. */
-    return scarp_gc_runs(drive, plane) ||
-                   scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn,
-                                    &copies, &erases)
-               ? room ? RECLAIM_DUE : RECLAIM_NEEDED
-               : without;
+    if (!scarp_gc_runs(drive, plane) &&
+        !scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn, &copies,
+                          &erases)) {
+        return without;
+    }
+    return room ? RECLAIM_DUE : RECLAIM_NEEDED;
 }
 
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,

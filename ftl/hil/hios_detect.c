@@ -42,8 +42,8 @@ static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
     uint32_t first = hios_first_lpn(drive, record->cmd);
     uint32_t last = hios_last_lpn(drive, record->cmd);
 
-    for (uint32_t lpn = first + (of % planes + planes - first % planes) % planes;
-         lpn <= last; lpn += planes) {
+    first += (of % planes + planes - first % planes) % planes;
+    for (uint32_t lpn = first; lpn <= last; lpn += planes) {
         add(hios, n, lpn);
     }
 }

@@ -3,8 +3,8 @@
  * block/mq-deadline.c and its defaults).
  *
  * Reads before writes, each kind in batches of ascending addresses; a batch
- * that begins takes the oldest command that is late, if there is one, and
- * writes have been passed over at most writes_starved times.  Late is past the command's
+ * that begins takes the oldest command that is late, if there is one.  Writes
+ * are passed over at most writes_starved times.  Late is past the command's
  * deadline or, if it has none, past its kind's.  A flush orders nothing that is
  * not yet in the device, so it goes at once.
  *

@@ -106,7 +106,8 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     if (!page.offset) {
         return log == SCARP_NONE && may_open;
     }
-    if (log != SCARP_NONE && scarp_logs(drive)->block[log].group == page.group) {
+    if (log != SCARP_NONE &&
+        scarp_logs(drive)->block[log].group == page.group) {
         return scarp_block_written(drive, log) + all.log == page.offset;
     }
     if (plane->newest != SCARP_NONE) {

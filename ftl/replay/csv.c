@@ -148,8 +148,8 @@ static bool set(CsvFormat *csv, const char *key, char *value, GError **error)
                 csv->header_lines <= MAX_HEADER) ||
                wrong(error, key, value, "a number of lines up to 1000");
     }
-    return wrong(error, key, value, "the keys time, op, offset, length, device, "
-                 "stream, read, write, trim, flush, separator, header");
+    return wrong(error, key, value, "the keys time, op, offset, length, "
+                 "device, stream, read, write, trim, flush, separator, header");
 }
 
 static bool complete(const CsvFormat *csv, GError **error)

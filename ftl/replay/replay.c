@@ -392,7 +392,7 @@ static void begin_logs(Replay *r)
 static void end_logs(Replay *r)
 {
     if (r->o->gc_rows || r->o->flash_rows) {
-        /* What collects later, as a drive that is brought to rest, is not of it. */
+        /* Not of the run: collections while the drive is brought to rest. */
         scarp_set_observer(r->drive, &(ScarpObserver) { 0 });
     }
     flashlog_free(r->served);
