@@ -137,20 +137,10 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 
 /* ---- RAM ---------------------------------------------------------------- */
 
-/*
- * 4 bytes a logical block, and for each log block that there may be 4 bytes
- * and 2 a page; a bit for each page: it is valid.
- */
+/* A page of a log block is known by its offset in its logical block. */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
-    uint64_t bytes = 0;
-
-    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        bytes += 4ull * scarp_logs(drive)->groups +
-                 scarp_logs_max(drive, p) *
-                     (4 + 2ull * drive->geo.units_per_block);
-    }
-    return bytes + scarp_geometry_units(&drive->geo) / 8;
+    return scarp_logs_ram_bytes(drive, 2);
 }
 
 const ScarpMappingOps scarp_mapping_block = {

@@ -246,20 +246,10 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
 
 /* ---- RAM ---------------------------------------------------------------- */
 
-/*
- * 4 bytes a logical block; for each log block that there may be 4 bytes, and 4
- * a page: which page of which logical block it is; a bit for each page.
- */
+/* A page of a log block may be of any logical block of the plane. */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
-    uint64_t bytes = 0;
-
-    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        bytes += 4ull * scarp_logs(drive)->groups +
-                 scarp_logs_max(drive, p) *
-                     (4 + 4ull * drive->geo.units_per_block);
-    }
-    return bytes + scarp_geometry_units(&drive->geo) / 8;
+    return scarp_logs_ram_bytes(drive, 4);
 }
 
 const ScarpMappingOps scarp_mapping_fast = {

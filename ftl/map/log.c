@@ -71,6 +71,18 @@ uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t p)
                                   : spare - 1;
 }
 
+uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes)
+{
+    uint64_t log_bytes = 4 + (uint64_t)page_bytes * drive->geo.units_per_block;
+    uint64_t bytes = scarp_geometry_units(&drive->geo) / 8;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        bytes += 4ull * scarp_logs(drive)->groups +
+                 log_bytes * scarp_logs_max(drive, p);
+    }
+    return bytes;
+}
+
 /* ---- Lists of log blocks ------------------------------------------------ */
 
 void scarp_log_append(ScarpDrive *drive, uint32_t p, uint32_t block)

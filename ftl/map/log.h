@@ -64,6 +64,11 @@ bool scarp_logs_init(ScarpDrive *drive, GError **error);
 void scarp_logs_clear(ScarpDrive *drive);
 /* Log blocks that a plane may have. */
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
+/*
+ * RAM of the maps: 4 bytes a logical block; for each log block that there may
+ * be 4 bytes, and page_bytes for each page of it; a bit a page: it is valid.
+ */
+uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes);
 /* The host may open a block: the last free one is for a full merge. */
 static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 {
