@@ -40,6 +40,12 @@ def _add_compare_options(
     )
     _add_user_options(parser)
     parser.add_argument(
+        "--trace",
+        choices=("blk",),
+        help="records what the guest's block layer does, and joins it with the drive's command "
+        "log: which requests a slow fsync waited for, and what each waited for in the drive",
+    )
+    parser.add_argument(
         "--schemes",
         type=scheme_list,
         default=schemes,

@@ -75,6 +75,7 @@ def _user(options: argparse.Namespace, file_systems: list[str]) -> User | None:
         modules=options.modules,
         memory_mib=options.memory,
         file_systems=tuple(chosen(file_systems, options.mount_options, options.trim)),
+        trace=getattr(options, "trace", None) is not None,
     )
     user.check()
     return None if user == User() else user

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,6 +17,8 @@ from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
 from scarplib.guest.user_packages import MODULES  # noqa: E402
 
 Outcome = tuple[bool, str]
+
+_TIMES = ("queue_ns", "issue_ns", "complete_ns")
 
 # Two MiB before the mark, one after it; bash is a package's, and so is what it is told of.
 _SCRIPT = """#!/bin/bash
@@ -53,8 +57,27 @@ def _notes(said: str) -> str:
     return "".join(f"# {line}\n" for line in said.splitlines()[-15:])
 
 
+def _recorded(left: Path, block: dict[str, Any]) -> bool:
+    """Every request of the guest's has its command, on the same clock, and none is lost."""
+    with (left / "requests.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    written = [row for row in rows if row["op"] == "write"]
+    good = len(rows) == block["requests"] and not block["without_command"]
+    good = good and not block["lost_events"] and block["calls"] > 0
+    # The driver and the interrupt take some time, but less than the drive's own.
+    good = good and all(0 < block[f"clock_{side}_ns"] < 20_000 for side in ("behind", "before"))
+    # What the script wrote after its mark, and what fstrim discarded.
+    good = good and sum(int(row["sectors"]) for row in written) * 512 >= 1 << 20
+    good = good and any(row["op"] == "deallocate" for row in rows)
+    for row in rows:
+        took = int(row["complete_ns"]) - int(row["queue_ns"])
+        causes = [name for name in row if name.endswith("_ns") and name not in _TIMES]
+        good = good and sum(int(row[name]) for name in causes) == took
+    return good and "fsync of dd" in (left / "blk.txt").read_text()
+
+
 def everything() -> Outcome:
-    """Kernel, modules, packages, file system, script and file in one guest."""
+    """Kernel, modules, packages, file system, script, file and recording in one guest."""
     folder = _fresh("user-everything")
     (folder / "script").write_text(_SCRIPT)
     (folder / "given").write_text("a file")
@@ -68,6 +91,7 @@ def everything() -> Outcome:
         *("--script", str(folder / "script"), "--file", str(folder / "given")),
         *("--packages", "bash", "--fs", "ext4", "--mount-options", "noatime"),
         *("--kernel", str(ensure_image().kernel), "--modules", str(folder / "modules")),
+        *("--trace", "blk"),
     )
     if status:
         return False, _notes(said)
@@ -88,7 +112,8 @@ def everything() -> Outcome:
     good = good and 1 << 20 <= system["job_bytes"] < 3 << 19
     good = good and 1 << 20 <= found["stats"]["write_bytes"] < 2 << 20
     good = good and system["discards"] > 0 and system["discarded_bytes"] > 2 << 20
-    return good, _notes(f"{log}\n{json.dumps(system)}\n{json.dumps(found['script'])}")
+    good = good and _recorded(left, found["block"])
+    return good, _notes(f"{log}\n{json.dumps([system, found['script'], found['block']])}")
 
 
 def failing() -> Outcome:

@@ -32,7 +32,7 @@ from scarplib.guest.progress import Watcher, expected_commands
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
 from scarplib.paths import ROOT
-from scarplib.results import file_system, summary, table
+from scarplib.results import block_waits, file_system, summary, table
 
 OUT = ROOT / "out"
 
@@ -295,7 +295,10 @@ def compare(settings: Settings) -> Outcome:
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():
         try:
-            schemes[name] = summary.load_scheme(folder / name, name).summary
+            loaded_scheme = summary.load_scheme(folder / name, name)
+            schemes[name] = loaded_scheme.summary
+            if loaded_scheme.block:
+                block_waits.write(loaded_scheme.block, folder / name)
             if user and (task := jobs[name].user) and task.file_system:
                 unit_bytes = image_file.read(state).unit_bytes
                 schemes[name]["file_system"] = file_system.figures(

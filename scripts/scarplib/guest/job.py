@@ -13,7 +13,7 @@ from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import log_page
 from scarplib.drive import image_file
 from scarplib.errors import UserError
-from scarplib.guest import vm
+from scarplib.guest import block_trace, vm
 from scarplib.guest.image import GuestImage
 from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
 
@@ -129,6 +129,7 @@ def user_text(
         *(user.run() or [f"{FIO} || {failed}"]),
         f"echo '{MARK_END}'",
         get_stats("stats-done"),
+        *(block_trace.end() if user.trace else []),
     ]
     # The file system's last writes are its own cost; and then nothing is in flight.
     return "\n".join([*lines, *user.end(), get_stats("stats-end")]) + "\n"
@@ -139,7 +140,7 @@ def start_text() -> str:
     said = "/tmp/scarp-start"
     lines = ["#!/bin/sh", "sync", f"{{ {reset_stats()} && {get_stats('stats-begin')}"]
     # nvme-cli tells of its success, too: only a failure is for the script's log.
-    lines += [f"}} 2>{said} || {{ cat {said} >&2; exit 1; }}", BEGIN_WRITTEN]
+    lines += [f"}} 2>{said} || {{ cat {said} >&2; exit 1; }}", BEGIN_WRITTEN, block_trace.begin()]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError
-from scarplib.guest import script, user_kernel, user_packages, vm
+from scarplib.guest import block_trace, script, user_kernel, user_packages, vm
 from scarplib.guest.file_system import FileSystem
 from scarplib.guest.image import GuestImage, ensure_image, ensure_modules
 from scarplib.guest.user_task import UserTask
@@ -31,6 +31,7 @@ class User:
     modules: Path | None = None
     memory_mib: int | None = None
     file_systems: tuple[FileSystem, ...] = ()
+    trace: bool = False
 
     def check(self) -> None:
         """What can be said before anything is fetched."""
@@ -57,7 +58,8 @@ class Prepared:
 
 def _memory(user: User, more: int) -> int:
     """The archive, its files once they are unpacked, and what the kernel keeps of them."""
-    return user.memory_mib or vm.GuestRun.memory_mib + (3 * more >> 20)
+    trace = block_trace.MEMORY_MIB if user.trace else 0
+    return user.memory_mib or vm.GuestRun.memory_mib + (3 * more >> 20) + trace
 
 
 def prepare(user: User, fio_job: Path | None = None) -> Prepared:
@@ -93,6 +95,7 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
             files=files,
             memory_mib=memory,
             fio_job=fio_job,
+            trace=user.trace,
         )
         for fs in (user.file_systems or (None,))
     }
@@ -101,6 +104,7 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
         "packages": list(packages.versions) if packages else [],
         "file_systems": [f"{fs.name}:{fs.options}" for fs in user.file_systems],
         "trim": any(fs.trim for fs in user.file_systems),
+        **({"trace": "blk"} if user.trace else {}),
     }
     return Prepared(image, tasks, inputs, settings)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scarplib.guest import script, user_packages
+from scarplib.guest import block_trace, script, user_packages
 from scarplib.guest.file_system import FileSystem
 from scarplib.guest.script import Script
 
@@ -29,7 +29,8 @@ _END_WRITTEN = _WRITTEN.format(name="written-end")
 class UserTask:
     """A script in place of the fio job, a file system on the drive, packages: each may be absent.
 
-    `files`: for GuestRun.files, what packages and a kernel bring.
+    `files`: for GuestRun.files, what packages and a kernel bring.  `trace`: the block layer's
+    requests are recorded.
     """
 
     script: Script | None = None
@@ -38,6 +39,7 @@ class UserTask:
     files: Mapping[str, Path | bytes] = field(default_factory=dict)
     memory_mib: int = 384
     fio_job: Path | None = None
+    trace: bool = False
 
     def content(self) -> dict[str, Path | bytes]:
         """For GuestRun.files."""
@@ -72,6 +74,8 @@ class UserTask:
         if self.packages:
             root = user_packages.ROOT
             lines.append(f"mkdir -p {root}{folder} && mount -o bind {folder} {root}{folder}")
+        if self.trace:
+            lines += block_trace.prepare(["", user_packages.ROOT] if self.packages else [""])
         return lines
 
     def lay_out(self) -> list[str]:

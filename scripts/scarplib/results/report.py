@@ -23,6 +23,7 @@ from scarplib.drive import start
 from scarplib.results import file_system, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.interactive import section, served
+from scarplib.results.pictures.block_waits import figure_block_waits
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.latency_over_time import figure_over_time
@@ -229,6 +230,15 @@ def write_report(folder: Path) -> None:
             "Their latencies as the script took them down: each step to the right is ten times "
             "rarer, and up is slower.",
             figure_operations(schemes),
+        ),
+        (
+            "block.png",
+            "What the guest's kernel waited for",
+            "On the left, the slowest calls that wait until data is durable (without any, the "
+            "slowest requests), and where their time went, in the guest and in the drive. On the "
+            "right, the slowest one: the requests that it stood behind, one after the other. "
+            "The ten slowest are in blk.txt in the scheme's folder, all requests in requests.csv.",
+            figure_block_waits(schemes),
         ),
     ):
         if figure is None:

@@ -11,7 +11,7 @@ from scarplib.device_logs import log_page
 from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
 from scarplib.device_logs.gc_log import GcRun, read_gc_runs
 from scarplib.device_logs.log_file import LogError
-from scarplib.results import script
+from scarplib.results import block_trace, block_waits, script
 from scarplib.results.causes import TAIL_PERMILLE, tail_causes
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES, percentile
@@ -31,6 +31,8 @@ class SchemeData:
     gc_runs: list[GcRun]
     stats: dict[str, int]
     summary: dict[str, Any]
+    # With --trace blk.
+    block: block_waits.Joined | None = None
 
 
 def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
@@ -117,7 +119,11 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
     }
     if ran:
         summary["script"] = ran
-    return SchemeData(name, folder, begin, end, commands, runs, stats, summary)
+    recorded = block_trace.read(folder)
+    block = block_waits.join(recorded, commands) if recorded else None
+    if block:
+        summary["block"] = block_waits.summary(block)
+    return SchemeData(name, folder, begin, end, commands, runs, stats, summary, block)
 
 
 def seen(summary: dict[str, Any]) -> dict[str, Any]:
