@@ -128,9 +128,11 @@ def _add_user_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kernel",
-        type=Path,
+        action="append",
+        default=[],
         metavar="FILE",
-        help="a bzImage that the guest boots (default: Debian's)",
+        help="a bzImage that the guest boots, or the word 'debian' for the usual one (default); "
+        "several are compared",
     )
     parser.add_argument(
         "--modules",

@@ -71,7 +71,7 @@ def _user(options: argparse.Namespace, file_systems: list[str]) -> User | None:
         script=options.script,
         files=tuple(options.file),
         packages=tuple(options.packages),
-        kernel=options.kernel,
+        kernels=tuple(None if name == "debian" else Path(name) for name in options.kernel),
         modules=options.modules,
         memory_mib=options.memory,
         file_systems=tuple(chosen(file_systems, options.mount_options, options.trim)),

@@ -26,7 +26,9 @@ from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import run  # noqa: E402
 from scarplib.guest import script, user_guest, user_kernel, user_packages  # noqa: E402
 from scarplib.guest.file_system import FileSystem, check_room, chosen  # noqa: E402
+from scarplib.guest.image import GuestImage  # noqa: E402
 from scarplib.guest.job import Job, start_text, user_text  # noqa: E402
+from scarplib.guest.user_guest import User  # noqa: E402
 from scarplib.guest.user_task import UserTask  # noqa: E402
 from scarplib.results import file_system, summary  # noqa: E402
 from scarplib.results import script as results_script  # noqa: E402
@@ -105,6 +107,10 @@ class Arguments(Folder, Refused):
             (("--kernel", plain), "--kernel", "HdrS"),
             (("--kernel", str(self.folder / "none")), "--kernel", "No such file"),
             (("--modules", str(self.folder)), "--modules", "--kernel"),
+            (("--modules", str(self.folder), "--kernel", "debian"), "--modules", "--kernel"),
+            (("--kernel", "debian", "--kernel", "debian"), "--kernel", "twice"),
+            (("--kernel", "debian", "--kernel", kernel, "--fs", "ext4,xfs"), "--kernel", "--fs"),
+            (("--drives", "2", "--trace", "blk"), "--drives"),
             (("--kernel", kernel, "--modules", str(self.folder)), "--modules", "no .ko"),
             (("--kernel", kernel, "--modules", plain), "--modules", "no such folder"),
             (("--memory", "1"), "--memory", "256"),
@@ -144,6 +150,25 @@ class Kernel(Folder):
         other = user_kernel.read(self.file("other", bzimage("6.8.0")), self.folder / "modules")
         with self.assertRaisesRegex(UserError, "6.9.0-x.*6.8.0"):
             other.content([])
+
+    def test_a_folder_with_modules_of_several_kernels(self) -> None:
+        path = self.file("bzImage", bzimage("6.9.0-x y z"))
+        self.file("lib/modules/6.9.0-x/nvme.ko", b"\0depends=\0vermagic=6.9.0-x SMP\0")
+        self.file("lib/modules/6.8.0/nvme.ko", b"\0depends=\0vermagic=6.8.0 SMP\0")
+        kernel = user_kernel.read(path, self.folder / "lib")
+        self.assertEqual(len(kernel.content([])), 1)
+
+    def test_several_are_compared(self) -> None:
+        base = GuestImage(Path("k"), Path("i"), {"kernel_package": "linux-image-6.12-cloud 6.12.1"})
+        one, two = (self.file(name, bzimage(f"{name} x")) for name in ("6.1.0-a", "6.9.0-b"))
+        with mock.patch.object(user_guest, "ensure_image", return_value=base):
+            found = user_guest.prepare(User(kernels=(None, one, two)), DATABASE).guests
+            self.assertEqual(list(found), ["6.12-cloud", "6.1.0-a", "6.9.0-b"])
+            self.assertEqual([g.image.kernel for g in found.values()], [Path("k"), one, two])
+            self.assertEqual(list(user_guest.prepare(User(kernels=(one,)), DATABASE).guests), [""])
+            again = self.file("again", bzimage("6.1.0-a x"))
+            with self.assertRaisesRegex(UserError, "two of them are of version 6.1.0-a"):
+                user_guest.prepare(User(kernels=(one, again)), DATABASE)
 
     def test_no_drive_is_said_in_a_line(self) -> None:
         said = user_guest.said("booting\nscarp: end no drive\n[ 6.0] reboot\n")
@@ -226,11 +251,12 @@ class Task(Folder):
 class Results(Folder):
     def test_a_scripts_own_latencies(self) -> None:
         folder = self.folder / "baseline"
-        self.script_files(folder, "commit 1000\ncommit 3000\nread 50\n")
+        self.script_files(folder, "commit 1000\ncommit 3000\nread 50\nread 60 9\n")
         found = summary.load_scheme(folder, "baseline").summary
         self.assertEqual(found["script"]["ns"], 30_000_000)
         self.assertEqual(found["script"]["written_bytes"], 10_000)
         self.assertEqual(found["script"]["operations"]["commit"]["mean_ns"], 2000)
+        self.assertEqual(found["script"]["operations"]["read"]["count"], 10)
         # Without fio it is the drive that has seen the I/O.
         self.assertEqual(found["fio"]["read"]["p99_ns"], found["device"]["read"]["p99_ns"])
         self.assertGreater(found["fio"]["read"]["iops"], 0)

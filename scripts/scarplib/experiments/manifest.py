@@ -10,13 +10,13 @@ from typing import Any
 
 from scarplib.build.cache import tree_hash
 from scarplib.build.qemu import QemuBuild
-from scarplib.guest import file_system, job, script, user_packages, user_task, vm
+from scarplib.guest import block_trace, file_system, job, script, user_packages, user_task, vm
 from scarplib.guest.image import GuestImage
 
 # They write QEMU's command line and the script that the guest runs.
 _SCRIPTS = (
     *(Path(vm.__file__), Path(job.__file__), Path(file_system.__file__), Path(script.__file__)),
-    *(Path(user_packages.__file__), Path(user_task.__file__)),
+    *(Path(user_packages.__file__), Path(user_task.__file__), Path(block_trace.__file__)),
 )
 
 

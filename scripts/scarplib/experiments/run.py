@@ -125,17 +125,17 @@ class Column:
     """A guest of a comparison: its scheme, and what it does that is the user's own."""
 
     scheme: str
+    image: GuestImage
     task: UserTask | None = None
 
 
-def columns(settings: Settings, prepared: Prepared | None) -> dict[str, Column]:
-    """By name: the schemes; with several file systems, each of these under each scheme."""
+def columns(settings: Settings, prepared: Prepared | None, image: GuestImage) -> dict[str, Column]:
+    """By name: the schemes; with several file systems or kernels, each of these under each."""
     if not prepared:
-        return {scheme: Column(scheme) for scheme in settings.schemes}
-    several = len(prepared.tasks) > 1
+        return {scheme: Column(scheme, image) for scheme in settings.schemes}
     return {
-        f"{system}-{scheme}" if several else scheme: Column(scheme, task)
-        for system, task in prepared.tasks.items()
+        f"{name}-{scheme}" if name else scheme: Column(scheme, guest.image, guest.task)
+        for name, guest in prepared.guests.items()
         for scheme in settings.schemes
     }
 
@@ -249,7 +249,7 @@ def compare(settings: Settings) -> Outcome:
     if user:
         user.check()
         prepared = user_guest.prepare(user, settings.job)
-        qemu, image = ensure_qemu(), prepared.image
+        qemu, image = ensure_qemu(), next(iter(prepared.guests.values())).image
     else:
         prepared = None
         qemu, image = prepare()
@@ -264,6 +264,7 @@ def compare(settings: Settings) -> Outcome:
     state = settings.image or aged(settings, folder)
     if user and user.file_systems:
         check_room([fs.name for fs in user.file_systems], image_file.read(state).host_bytes)
+    chosen = columns(settings, prepared, image)
     jobs = {
         name: Job(
             fio_job=settings.job,
@@ -279,18 +280,18 @@ def compare(settings: Settings) -> Outcome:
             cpu_limit=settings.cpu_limit,
             user=column.task,
         )
-        for name, column in columns(settings, prepared).items()
+        for name, column in chosen.items()
     }
     results, failures, interrupted = run_guests(
-        {name: partial(run_job, qemu, image, job) for name, job in jobs.items()},
+        {name: partial(run_job, qemu, chosen[name].image, job) for name, job in jobs.items()},
         {name: progress_file(job) for name, job in jobs.items()},
         settings.parallel,
         expected_commands(job_text),
     )
-    if user and user.kernel:
+    if user:
         for name in failures:
             console = folder / name / "console.log"
-            if console.is_file():
+            if chosen[name].image.kernel in user.kernels and console.is_file():
                 failures[name] += user_kernel.stuck(console.read_text(errors="replace"))
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():

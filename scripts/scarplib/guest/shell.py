@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.drive.check import check_drive
+from scarplib.errors import UserError
 from scarplib.guest import user_guest, vm
 from scarplib.guest.job import START, environment, set_speed, start_text
 from scarplib.guest.script import SCRIPT
@@ -46,7 +47,10 @@ def task_text(task: UserTask, cpu_shift: int) -> str:
 
 def shell(arguments: argparse.Namespace, user: User | None) -> int:
     """Boot and hand over the terminal until the guest ends."""
-    prepared = user_guest.prepare(user or User())
+    if user and len(user.kernels) > 1:
+        raise UserError("--kernel: a prompt is of one guest")
+    (guest,) = user_guest.prepare(user or User()).guests.values()
+    task = guest.task
     qemu = ensure_qemu()
     check_drive(
         qemu,
@@ -57,13 +61,12 @@ def shell(arguments: argparse.Namespace, user: User | None) -> int:
         arguments.seed,
         handles=arguments.handles,
     )
-    (task,) = prepared.tasks.values()
     # A new file system on an aged drive writes over whatever the ageing left.
     with tempfile.TemporaryDirectory(prefix="scarp-shell-") as folder:
         return vm.interactive(
             vm.GuestRun(
                 qemu=qemu,
-                image=prepared.image,
+                image=guest.image,
                 drives=[
                     vm.FlashDrive(
                         description=arguments.device,

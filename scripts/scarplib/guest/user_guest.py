@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ class User:
     script: Path | None = None
     files: tuple[Path, ...] = ()
     packages: tuple[str, ...] = ()
-    kernel: Path | None = None
+    # None: Debian's.
+    kernels: tuple[Path | None, ...] = ()
     modules: Path | None = None
     memory_mib: int | None = None
     file_systems: tuple[FileSystem, ...] = ()
@@ -35,23 +37,34 @@ class User:
 
     def check(self) -> None:
         """What can be said before anything is fetched."""
-        if self.modules and not self.kernel:
+        if self.modules and not any(self.kernels):
             raise UserError("--modules: needs --kernel")
         if self.files and not self.script:
             raise UserError("--file: needs --script")
-        if self.kernel:
-            user_kernel.read(self.kernel, self.modules)
+        if len(self.kernels) > 1 and len(self.file_systems) > 1:
+            raise UserError("--kernel: several of them exclude several file systems of --fs")
+        if len(self.kernels) != len(set(self.kernels)):
+            raise UserError("--kernel: one is named twice")
+        for kernel in filter(None, self.kernels):
+            user_kernel.read(kernel, self.modules)
         if self.script and not self.packages:
             script.check(self.script, self.files)
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """The guest's image, what each file system's guests do, and what the manifest has of it."""
+class Guest:
+    """What boots, and what it does; both are of the user's own."""
 
     image: GuestImage
-    # By the file system's name; "" where there is none.
-    tasks: dict[str, UserTask]
+    task: UserTask
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The guests, and what the manifest has of them."""
+
+    # By what they differ in: a kernel's version, a file system's name; "" if there is only one.
+    guests: dict[str, Guest]
     inputs: dict[str, Path] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -62,51 +75,69 @@ def _memory(user: User, more: int) -> int:
     return user.memory_mib or vm.GuestRun.memory_mib + (3 * more >> 20) + trace
 
 
-def prepare(user: User, fio_job: Path | None = None) -> Prepared:
-    """Fetch and build what the guest needs besides QEMU."""
+def _boots(
+    user: User, kernel: Path | None, needed: Sequence[str]
+) -> tuple[str, GuestImage, dict[str, Path | bytes]]:
+    """A kernel's version, the image with it, and those of its modules that are needed beside it."""
     names = [fs.name for fs in user.file_systems]
-    image = ensure_image(names, modules=not user.kernel)
-    inputs: dict[str, Path] = {}
+    if kernel:
+        own = user_kernel.read(kernel, user.modules)
+        image = own.image(ensure_image(names, modules=False))
+        return own.version, image, own.content([*needed, *names])
+    image = ensure_image(names)
     files: dict[str, Path | bytes] = {}
+    for name in needed:
+        files |= ensure_modules(name, names)
+    package = image.versions.get("kernel_package", "debian").split()[0]
+    return package.removeprefix("linux-image-"), image, files
+
+
+def prepare(user: User, fio_job: Path | None = None) -> Prepared:
+    """Fetch and build what the guests need besides QEMU."""
+    inputs: dict[str, Path] = {}
     packages = user_packages.ensure_packages(user.packages) if user.packages else None
     ran = None
     if user.script:
         ran = script.check(user.script, user.files, packages.folder if packages else None)
         inputs |= {"script": user.script, **{f"file {p.name}": p for p in user.files}}
-    needed = user_packages.MODULES if packages else ()
-    if user.kernel:
-        kernel = user_kernel.read(user.kernel, user.modules)
-        image = kernel.image(image)
-        files |= kernel.content([*needed, *names])
-    else:
-        for name in needed:
-            files |= ensure_modules(name, names)
     size = ran.size() if ran else 0
     if packages:
-        files[user_packages.IMAGE] = packages.image
         inputs["packages"] = packages.image
         size += packages.image.stat().st_size
     memory = _memory(user, size)
-    tasks = {
-        fs.name if fs else "": UserTask(
-            script=ran,
-            file_system=fs,
-            packages=bool(packages),
-            files=files,
-            memory_mib=memory,
-            fio_job=fio_job,
-            trace=user.trace,
-        )
-        for fs in (user.file_systems or (None,))
-    }
+    guests: dict[str, Guest] = {}
+    kernels = user.kernels or (None,)
+    for kernel in kernels:
+        version, image, files = _boots(user, kernel, user_packages.MODULES if packages else ())
+        if packages:
+            files[user_packages.IMAGE] = packages.image
+        if kernel and len(kernels) > 1:
+            inputs[f"kernel {version}"] = kernel
+        for fs in user.file_systems or (None,):
+            name = version if len(kernels) > 1 else ""
+            if fs and len(user.file_systems) > 1:
+                name = fs.name
+            if name in guests:
+                raise UserError(f"--kernel: two of them are of version {version}")
+            task = UserTask(
+                script=ran,
+                file_system=fs,
+                packages=bool(packages),
+                files=files,
+                memory_mib=memory,
+                fio_job=fio_job,
+                trace=user.trace,
+            )
+            guests[name] = Guest(image, task)
     settings = {
         "memory_mib": memory,
         "packages": list(packages.versions) if packages else [],
         "file_systems": [f"{fs.name}:{fs.options}" for fs in user.file_systems],
         "trim": any(fs.trim for fs in user.file_systems),
+        **({"kernels": list(guests)} if len(kernels) > 1 else {}),
         **({"trace": "blk"} if user.trace else {}),
     }
-    return Prepared(image, tasks, inputs, settings)
+    return Prepared(guests, inputs, settings)
 
 
 def said(console: str) -> str | None:

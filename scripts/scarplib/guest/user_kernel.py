@@ -83,4 +83,7 @@ def read(path: Path, modules: Path | None = None) -> UserKernel:
     text = head[begin : head.find(b"\0", begin)].decode(errors="replace").split()
     if modules and not any(modules.glob("**/*.ko*")):
         raise UserError(f"--modules: {modules}: no .ko file in it")
-    return UserKernel(path, text[0] if text else "?", modules)
+    version = text[0] if text else "?"
+    # A folder such as /lib/modules has those of several kernels.
+    own = next((p for p in modules.glob(f"**/{version}") if p.is_dir()), None) if modules else None
+    return UserKernel(path, version, own or modules)

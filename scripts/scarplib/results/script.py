@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a script of the user's left: how long it took, and the latencies that it took down itself.
 
-`latencies` among its files has a line for each of its operations: a name and nanoseconds.
+`latencies` among its files has a line for each of its operations: a name and nanoseconds; a number
+behind these says how many operations the line is of.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ def operations(path: Path) -> dict[str, list[int]]:
         return {}
     found: dict[str, list[int]] = {}
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-        match = re.fullmatch(r"(\S+)\s+(\d+)", line.strip())
+        match = re.fullmatch(r"(\S+)\s+(\d+)(?:\s+(\d{1,7}))?", line.strip())
         if not match:
-            raise LogError(f"{path}: line {number}: '{line[:40]}' is not a name and nanoseconds")
-        found.setdefault(match[1], []).append(int(match[2]))
-    return {name: sorted(values) for name, values in found.items()}
+            raise LogError(
+                f"{path}: line {number}: '{line[:40]}' is not a name, nanoseconds and, if you "
+                "like, how many, of at most 7 digits"
+            )
+        found.setdefault(match[1], []).extend([int(match[2])] * int(match[3] or 1))
+    return {name: sorted(values) for name, values in found.items() if values}
 
 
 def _numbers(ordered: list[int]) -> dict[str, Any]:
