@@ -13,6 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
+import user_terminal  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
 from scarplib.guest.user_packages import MODULES  # noqa: E402
 
@@ -130,4 +131,5 @@ def failing() -> Outcome:
 TESTS = [
     ("the user's own kernel, packages, file system and script", everything),
     ("a script of the user's that fails", failing),
+    *user_terminal.TESTS,
 ]

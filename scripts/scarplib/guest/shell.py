@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
@@ -17,10 +21,41 @@ from scarplib.guest.user_guest import User
 from scarplib.guest.user_packages import enter
 from scarplib.guest.user_task import UserTask
 
+# The guest's console: a prompt on /dev/console would have no job control.
+_TTY = "/dev/ttyS0"
+_NAMES = ("stty", "resize", "reset", "clear", "less", "more", "top")
 
-def task_text(task: UserTask, cpu_shift: int) -> str:
+
+@dataclass(frozen=True)
+class Terminal:
+    """What the guest must be told of the user's terminal; a serial line does not."""
+
+    kind: str = ""
+    rows: int = 0
+    columns: int = 0
+
+    def lines(self) -> list[str]:
+        """The guest's, before the prompt."""
+        found = [f"export TERM={self.kind}"] if self.kind else []
+        if self.rows and self.columns:
+            found.append(f"stty rows {self.rows} cols {self.columns} <{_TTY}")
+        return found
+
+
+def of_user() -> Terminal:
+    """The terminal that this runs on; nothing is known of a pipe."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return Terminal()
+    size = os.get_terminal_size(sys.stdout.fileno())
+    kind = os.environ.get("TERM", "")
+    return Terminal(kind if re.fullmatch(r"[\w.+-]+", kind) else "", size.lines, size.columns)
+
+
+def task_text(task: UserTask, cpu_shift: int, terminal: Terminal) -> str:
     """Make, mount and hand over; the prompt's end is the guest's end."""
-    lines = [set_speed(cpu_shift) + " || exit 1", "set -e", *environment(), *task.setup()]
+    # What only a prompt needs; a link that is there already is no error.
+    lines = [f"for name in {' '.join(_NAMES)}; do ln -s busybox /bin/$name 2>/dev/null; done"]
+    lines += [set_speed(cpu_shift) + " || exit 1", "set -e", *environment(), *task.setup()]
     if task.file_system:
         name = task.file_system.name
         lines.append(f'echo "{name} on $SCARP_DEV, mounted on $SCARP_DIR"')
@@ -35,8 +70,9 @@ def task_text(task: UserTask, cpu_shift: int) -> str:
         shell = f"{enter()}sh -c 'cd $SCARP_DIR && exec $(command -v bash || echo sh) -i'"
     lines += [
         "set +e",
+        *terminal.lines(),
         'echo "exit ends the guest"',
-        f"setsid -c {shell} </dev/console >/dev/console 2>&1",
+        f"setsid -c {shell} <{_TTY} >{_TTY} 2>&1",
     ]
     if task.file_system:
         lines += ["cd /", *task.unmount()]
@@ -77,7 +113,7 @@ def shell(arguments: argparse.Namespace, user: User | None) -> int:
                         seed=arguments.seed,
                     )
                 ],
-                task=task_text(task, arguments.cpu_shift),
+                task=task_text(task, arguments.cpu_shift, of_user()),
                 files={**task.content(), START: start_text().encode()},
                 memory_mib=task.memory_mib,
                 smp=arguments.smp,
