@@ -302,6 +302,7 @@ def parser() -> argparse.ArgumentParser:
     # For the list only: main() hands on their arguments untouched.
     commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
     commands.add_parser("array", help="the SSD array on simulated drives, without a guest")
+    commands.add_parser("sweep", help="a comparison on many drives and seeds, here or on a cluster")
 
     rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
     rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")

@@ -31,6 +31,8 @@ def main(argv: list[str] | None = None) -> int:
             return _replay(given[1:])
         if given[:1] == ["array"]:
             return _array(given[1:])
+        if given[:1] == ["sweep"]:
+            return _sweep(given[1:])
         options = arguments.parser().parse_args(given)
         return COMMANDS.get(options.command, _develop)(options)
     except UserError as error:
@@ -51,6 +53,16 @@ def _array(given: list[str]) -> int:
     from scarplib.experiments import array
 
     return array.main(given)
+
+
+def _sweep(given: list[str]) -> int:
+    from scarplib.build.venv import REPRODUCE_PACKAGES, ensure_venv
+    from scarplib.reproduce import sweep
+
+    sweep.parse(given)
+    command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce.sweep"]
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    return subprocess.run([*command, *given], env=environment, check=False).returncode
 
 
 def _schemes(_: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from scarplib.paths import ROOT
 from scarplib.reproduce import page, replays, spec
 
 
-def _bar(cells: list[Path], ended: threading.Event) -> None:
+def bar(cells: list[Path], ended: threading.Event) -> None:
     """One line on a terminal; elsewhere a line a minute."""
     begun, last = time.monotonic(), 0.0
     before = sum(path.exists() for path in cells)
@@ -44,8 +44,8 @@ def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
     program = replays.program()
     paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
     ended = threading.Event()
-    bar = threading.Thread(target=_bar, args=(paths, ended))
-    bar.start()
+    progress = threading.Thread(target=bar, args=(paths, ended))
+    progress.start()
     log = ROOT / "out" / "reproduce" / "snakemake.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -60,7 +60,7 @@ def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
             ).returncode  # fmt: skip
     finally:
         ended.set()
-        bar.join()
+        progress.join()
     missing = [path for path in paths if not path.exists()]
     if status or missing:
         lines = log.read_text(errors="replace").splitlines()

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A sweep's report: for each drive a table and a picture, with intervals over the seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from scarplib.reproduce.intervals import Interval, interval
+from scarplib.results.pictures.style import latency_axis, scheme_colour, style
+from scarplib.results.report import head, html_table, picture
+from scarplib.results.summary import seen
+from scarplib.results.table import columns
+from scarplib.results.units import human_ns
+
+# By seed, what `scarp compare` or `scarp replay` has summed up.
+Seeds = dict[int, dict[str, Any]]
+Scheme = dict[str, Any]
+_LATENCIES = ("mean", "p50", "p99", "p99.9", "max")
+_DRAWN = ("p50", "p99", "p99.9")
+
+
+def _latency(of: str, key: str) -> Callable[[Scheme], float | None]:
+    return lambda scheme: (seen(scheme).get(of) or {}).get(key)
+
+
+def _operation(name: str, key: str) -> Callable[[Scheme], float | None]:
+    def value(scheme: Scheme) -> float | None:
+        found: float | None = scheme["script"]["operations"].get(name, {}).get(key)
+        return found
+
+    return value
+
+
+def metrics(schemes: list[Scheme]) -> Iterator[tuple[str, str, Callable[[Scheme], float | None]]]:
+    """(what, which, value of it) that at least one of the schemes has; of latencies ns."""
+    for of, label in (("read", "reads"), ("write", "writes"), ("sync", "fsync")):
+        for name in _LATENCIES:
+            value = _latency(of, f"{name}_ns")
+            if any(value(scheme) is not None for scheme in schemes):
+                yield label, name, value
+    names = {n for s in schemes for n in s.get("script", {}).get("operations", {})}
+    for operation in sorted(names):
+        for name in _LATENCIES:
+            yield f"{operation} (the script's)", name, _operation(operation, f"{name}_ns")
+    yield "drive", "write amplification", lambda scheme: scheme["write_amplification"]
+    yield "drive", "GC runs", lambda scheme: scheme["gc_runs"]
+
+
+def _values(seeds: Seeds, name: str, value: Callable[[Scheme], float | None]) -> list[float | None]:
+    return [value(s["schemes"][name]) if name in s["schemes"] else None for s in seeds.values()]
+
+
+def _said(found: Interval, what: str) -> str:
+    half = (found.high - found.low) / 2
+    if what == "write amplification":
+        text, spread = f"{found.mean:.3f}", f"{half:.3f}"
+    elif what == "GC runs":
+        text, spread = f"{found.mean:,.0f}", f"{half:,.0f}"
+    else:
+        text, spread = human_ns(found.mean), human_ns(half) if found.n > 1 else ""
+    return f"{text} ± {spread}" if found.n > 1 else text
+
+
+def _change(values: list[float | None], first: list[float | None]) -> str:
+    """Percent, paired by seed."""
+    pairs = [(v, f) for v, f in zip(values, first, strict=True) if v is not None and f]
+    if not pairs:
+        return "–"
+    found = interval([100 * (v / f - 1) for v, f in pairs])
+    return found.text() if found.n > 1 else f"{found.mean:+.1f} %"
+
+
+def names_of(seeds: Seeds) -> list[str]:
+    """The columns, in the order in which they were asked for."""
+    return list(dict.fromkeys(name for summary in seeds.values() for name in summary["schemes"]))
+
+
+def rows(seeds: Seeds) -> list[tuple[str, list[str]]]:
+    """A drive's: the mean over the seeds, its interval, and the change against the first column."""
+    names = names_of(seeds)
+    out: list[tuple[str, list[str]]] = []
+    last = ""
+    every = [scheme for summary in seeds.values() for scheme in summary["schemes"].values()]
+    for label, what, value in metrics(every):
+        if label != last:
+            out.append((label, []))
+            last = label
+        found = {name: _values(seeds, name, value) for name in names}
+        cells = []
+        for name in names:
+            there = [v for v in found[name] if v is not None]
+            cells.append(_said(interval(there), what) if there else "–")
+        out.append((f"  {what}", cells))
+        if len(names) > 1 and what != "GC runs":
+            first = found[names[0]]
+            changes = [_change(found[name], first) for name in names[1:]]
+            out.append((f"    against {names[0]}", ["", *changes]))
+    return out
+
+
+def figure(seeds: Seeds) -> Figure | None:
+    """Each seed a point, and the mean's interval, of the reads' percentiles or else the writes'."""
+    names = names_of(seeds)
+    every = [scheme for summary in seeds.values() for scheme in summary["schemes"].values()]
+    kind = "read" if any(seen(scheme).get("read") for scheme in every) else "write"
+    drawn = [p for p in _DRAWN if any(_latency(kind, f"{p}_ns")(s) is not None for s in every)]
+    if not drawn:
+        return None
+    made, all_axes = plt.subplots(
+        1, len(drawn), figsize=(4.2 * len(drawn), 3.6), squeeze=False, layout="constrained"
+    )
+    for axes, percentile in zip(all_axes[0], drawn, strict=True):
+        for column, name in enumerate(names):
+            values = [
+                v for v in _values(seeds, name, _latency(kind, f"{percentile}_ns")) if v is not None
+            ]
+            if not values:
+                continue
+            colour = scheme_colour(column)
+            axes.plot([column] * len(values), values, "o", color=colour, alpha=0.35, markersize=5)
+            if len(values) > 1:
+                found = interval(values)
+                low = max(0.0, found.low)
+                axes.plot([column + 0.2] * 2, [low, found.high], color=colour, linewidth=2)
+                axes.plot([column + 0.2], [found.mean], "_", color=colour, markersize=12)
+        axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+        axes.set_xlim(-0.5, len(names) - 0.3)
+        axes.set_ylim(bottom=0)
+        latency_axis(axes.yaxis)
+        axes.set_title(f"{kind}s: {percentile}")
+    return made
+
+
+def _csv(there: dict[str, Seeds]) -> str:
+    stream = io.StringIO()
+    out = csv.writer(stream, lineterminator="\n")
+    out.writerow(("device", "seed", "column", "of", "metric", "value"))
+    for device, seeds in there.items():
+        for seed, summary in seeds.items():
+            for name, scheme in summary["schemes"].items():
+                for label, what, value in metrics([scheme]):
+                    if (number := value(scheme)) is not None:
+                        out.writerow((device, seed, name, label, what, number))
+    return stream.getvalue()
+
+
+def write(out: Path, there: dict[str, Seeds]) -> str:
+    """report.html, sweep.csv and a picture for each drive; returns the tables as text."""
+    style()
+    (out / "sweep.csv").write_text(_csv(there))
+    first = next(iter(next(iter(there.values())).values()))
+    lead = (
+        f"{first['job']}, each seed another drive and ageing. Means over the seeds with 95 % "
+        "intervals (Student's t); changes are paired by seed."
+    )
+    parts, texts = head("Scarp: a sweep", lead), []
+    for device, seeds in there.items():
+        words = f"{Path(device).name}: {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+        parts.append(f"<h2>{words}</h2>{html_table(names_of(seeds), rows(seeds))}")
+        texts.append(f"{words}\n{columns(names_of(seeds), rows(seeds))}")
+        if made := figure(seeds):
+            path = out / f"{Path(device).stem}.png"
+            made.savefig(path)
+            plt.close(made)
+            text = "A point is a seed; beside the points is their mean's 95 % interval."
+            parts.append(picture(f"{Path(device).name}, in a picture", text, path.read_bytes()))
+    (out / "report.html").write_text("\n".join([*parts, "</html>"]))
+    return "\n\n".join(texts)
