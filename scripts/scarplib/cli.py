@@ -59,7 +59,9 @@ def _sweep(given: list[str]) -> int:
     from scarplib.build.venv import REPRODUCE_PACKAGES, ensure_venv
     from scarplib.reproduce import sweep
 
-    sweep.parse(given)
+    wanted, _ = sweep.parse(given)
+    if not wanted.replay:
+        arguments.parser().parse_args(["compare", *wanted.rest])
     command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce.sweep"]
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     return subprocess.run([*command, *given], env=environment, check=False).returncode

@@ -115,13 +115,8 @@ def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
     for word in rest:
         if word.split("=")[0] in _OWN:
             raise UserError(f"{word.split('=')[0]}: a sweep gives it to each cell itself")
-    if options.replay:
-        if not any(word.split("=")[0] == "--schemes" for word in rest):
-            raise UserError("--replay: needs --schemes")
-    else:
-        from scarplib import arguments
-
-        arguments.parser().parse_args(["compare", *rest])
+    if options.replay and not any(word.split("=")[0] == "--schemes" for word in rest):
+        raise UserError("--replay: needs --schemes")
     try:
         shlex.split(options.snakemake)
     except ValueError as error:

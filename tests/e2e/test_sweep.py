@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp sweep`: what may be said, which cells there are, and the report over the seeds."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+from refused import Refused  # noqa: E402
+from scarplib.reproduce import sweep, sweep_page  # noqa: E402
+
+DEMO, SMALL = (str(ROOT / "devices" / f"{name}.ini") for name in ("demo", "hpdc18-small"))
+GOOD = ("--devices", DEMO, "--seeds", "1-2")
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+    def of(self, *arguments: str) -> sweep.Sweep:
+        return sweep.parse([*GOOD, *arguments])[0]
+
+
+class Arguments(Refused):
+    def test_one_line_before_anything_is_built(self) -> None:
+        for arguments, *words in (
+            ((), "--devices"),
+            (("--devices", DEMO), "--seeds"),
+            (("--devices", "none.ini", "--seeds", "1"), "--devices", "no such file"),
+            (("--devices", f"{DEMO},{DEMO}", "--seeds", "1"), "two of them are named demo"),
+            (("--devices", DEMO, "--seeds", "3-1"), "--seeds", "'3-1'"),
+            (("--devices", DEMO, "--seeds", "1,1"), "--seeds", "twice"),
+            ((*GOOD, "--seed", "1"), "--seed", "itself"),
+            ((*GOOD, "--out=x", "--jobs=2"), "--jobs", "itself"),
+            ((*GOOD, "--nonsense"), "--nonsense"),
+            ((*GOOD, "--fs", "ntfs"), "--fs", "ntfs"),
+            ((*GOOD, "--replay", "gen:zipf"), "--replay", "--schemes"),
+            ((*GOOD, "--snakemake", "'"), "--snakemake"),
+        ):
+            with self.subTest(arguments):
+                line = self.error("sweep", *arguments)
+                for word in words:
+                    self.assertIn(word, line)
+
+    def test_seeds(self) -> None:
+        found, _ = sweep.parse(["--devices", DEMO, "--seeds", "7,1-3"])
+        self.assertEqual(found.seeds, (7, 1, 2, 3))
+
+
+class Cells(Folder):
+    def paths(self, of: sweep.Sweep, program: str = "p") -> list[Path]:
+        return [cell.path for cell in sweep.cells(of, program, self.folder)]
+
+    def test_what_other_settings_gave_is_not_taken_for_these(self) -> None:
+        usual = self.paths(self.of())
+        self.assertEqual(len(usual), 2)
+        more, _ = sweep.parse(["--devices", f"{SMALL},{DEMO}", "--seeds", "1-3"])
+        # More seeds and drives leave the others where they are.
+        self.assertLess(set(usual), set(self.paths(more)))
+        self.assertFalse(set(usual) & set(self.paths(self.of("--age", "800"))))
+        self.assertFalse(set(usual) & set(self.paths(self.of(), "q")))
+        job = self.folder / "job.fio"
+        job.write_text("[a]\n")
+        before = self.paths(self.of("--job", str(job)))
+        job.write_text("[b]\n")
+        self.assertFalse(set(before) & set(self.paths(self.of("--job", str(job)))))
+
+    def test_commands(self) -> None:
+        of = self.of("--schemes", "a,b", "--age", "800")
+        cell = sweep.cells(of, "p", self.folder)[1]
+        words = sweep.command(of, cell, Path("out"))
+        self.assertEqual(words[3:6], ["compare", "--device", DEMO])
+        self.assertEqual(words[-6:], ["--out", "out", "--schemes", "a,b", "--age", "800"])
+        of = self.of("--replay", "gen:zipf", "--schemes", "a,b")
+        words = sweep.command(of, cell, Path("out"))
+        self.assertEqual(words[3:5], ["replay", "--description"])
+        self.assertEqual(words[-1], "gen:zipf")
+        for name in ("--seed", "--age-seed"):
+            self.assertEqual(words[words.index(name) + 1], "2")
+
+    def test_what_a_job_reads_is_what_was_asked_for(self) -> None:
+        of = self.of("--schemes", "a,b")
+        listed = sweep.cells(of, "p", self.folder)
+        path = sweep.write(of, listed, self.folder)
+        self.assertEqual(sweep.read(path), (of, listed))
+        self.assertEqual(
+            {str(self.folder / name): words for name, words in sweep.jobs(path).items()},
+            {str(cell.path): (str(path), str(n)) for n, cell in enumerate(listed)},
+        )
+
+    def test_a_cell_is_there_with_its_whole_result_or_not_at_all(self) -> None:
+        of = self.of()
+        cell, other = sweep.cells(of, "p", self.folder)
+        path = sweep.write(of, [cell, other], self.folder)
+        # What a run that was killed has left.
+        cell.path.with_suffix(".run").mkdir(parents=True)
+        (cell.path.with_suffix(".run") / "rest").touch()
+        good = "import pathlib; p = pathlib.Path('{}')\np.mkdir()\n(p / 'summary.json').touch()\n"
+        bad = "import sys; print('scarp: error: it is full'); print('more'); sys.exit(1)"
+
+        def program(text: str) -> Any:
+            file = self.folder / "program.py"
+            file.write_text(text)
+            return mock.patch.object(sweep, "command", lambda *_: [sys.executable, str(file)])
+
+        with program(good.format(cell.path.with_suffix(".run"))):
+            self.assertEqual(sweep.run_cell(path, 0), 0)
+        self.assertEqual([p.name for p in cell.path.parent.iterdir()], ["1.json"])
+        with program(bad), mock.patch("builtins.print") as said:
+            self.assertEqual(sweep.run_cell(path, 1), 1)
+        self.assertIn("seed 2: scarp: error: it is full", said.call_args[0][0])
+        self.assertFalse(other.path.exists())
+
+
+class Page(Folder):
+    def seeds(self) -> dict[int, dict[str, Any]]:
+        def scheme(p50: int) -> dict[str, Any]:
+            read = {"mean_ns": p50, "p50_ns": p50, "p99_ns": 2 * p50}
+            part = {"device": {"read": read, "write": None}, "gc_runs": 3}
+            return {**part, "write_amplification": 2}
+
+        return {
+            seed: {
+                "job": "j",
+                "schemes": {"slow": scheme(2000 * seed), "fast": scheme(1000 * seed)},
+            }
+            for seed in (1, 2, 3)
+        }
+
+    def test_means_and_paired_changes(self) -> None:
+        found = sweep_page.rows(self.seeds())
+        at = next(i for i, row in enumerate(found) if row[0] == "  p50")
+        # Seeds 1 to 3: a mean of two, and 4.303 standard errors.
+        self.assertEqual(found[at][1], ["4.00 µs ± 4.97 µs", "2.00 µs ± 2.48 µs"])
+        # The seeds differ much, but each is half of what it is compared with.
+        self.assertEqual(found[at + 1], ("    against slow", ["", "-50.0 % ± 0.0"]))
+        one = sweep_page.rows({1: self.seeds()[1]})
+        self.assertIn(("  p50", ["2.00 µs", "1.00 µs"]), one)
+
+    def test_a_seed_without_a_scheme(self) -> None:
+        seeds = self.seeds()
+        del seeds[1]["schemes"]["fast"]
+        found = dict(sweep_page.rows(seeds))
+        self.assertEqual(found["  write amplification"], ["2.000 ± 0.000", "2.000 ± 0.000"])
+
+    def test_files(self) -> None:
+        text = sweep_page.write(self.folder, {DEMO: self.seeds()})
+        self.assertIn("demo.ini: 3 seeds", text)
+        rows = (self.folder / "sweep.csv").read_text().splitlines()
+        self.assertIn(f"{DEMO},2,fast,reads,p50,2000", rows)
+        page = (self.folder / "report.html").read_text()
+        self.assertIn("data:image/png", page)
+        self.assertIn("-50.0 % ± 0.0", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
