@@ -113,7 +113,56 @@ def test_images_change_nothing() -> None:
         assert len(list(Path(folder).iterdir())) == 6
 
 
+def test_a_recorded_core_decides_the_same_again() -> None:
+    """Asked the same; and a record that was changed anywhere is another one."""
+    with tempfile.TemporaryDirectory() as name:
+        record = Path(name) / "record"
+        options = ("--read-permille", "300", "--request-bytes", "1024", "--barrier-every", "100")
+        plain = _run(*SMALL, *options).stdout
+        recorded = _run(*SMALL, *options, "--record", str(record))
+        assert recorded.stdout == plain
+        done = _run("--replay", str(record))
+        assert done.returncode == 0, done.stderr
+        made = json.loads(done.stdout)
+        # The requests, the warm-up, barriers, and the last flush.
+        assert made["requests"] > 5001
+        assert made["array"]["written_low"] > 0
+        assert made["late"] == 0
+        assert made["gc_runs"] > 0
+        # Drives that never collect are done earlier, and that changes no decision.
+        assert _run("--replay", str(record), "--fresh").returncode == 0
+        lines = record.read_text().splitlines(keepends=True)
+        at = next(n for n, line in enumerate(lines) if line.startswith("i w 1"))
+        asked = next(n for n in range(at, len(lines)) if lines[n][0] in "SD")
+        header = lines[0].replace("dirty_pages=6", "dirty_pages=5")
+        for changed, line in (
+            ([*lines[:at], *lines[at + 1 :]], "the core decided '"),
+            ([*lines[:at], lines[at], *lines[at:]], "the core decided '"),
+            ([*lines[:at], lines[at].replace("i w 1", "i w 0"), *lines[at + 1 :]], "'i w 0 "),
+            ([header, *lines[1:]], "the core decided '"),
+            ([*lines[:at], lines[at][:-1]], "the record ends in the middle of a line"),
+            (lines[:asked], "at the record's end the core is not at rest"),
+            (lines[1:], "not a record of the array's core"),
+            ([*lines[:1], "S 1 x 0 0 4096\n"], "'S 1 x 0 0 4096': not a request"),
+            ([*lines[:1], "D 1 0 0 0\n"], "'D 1 0 0 0': no such I/O is under way"),
+            ([*lines[:1], "D 1 9 0 0\n"], "'D 1 9 0 0': not an end of I/O"),
+            ([*lines[:1], "x\n"], "'x': must begin with S, D, i or e"),
+            ([lines[0].replace(" 3 12845056", " 3 99328000000")], "drives of 99328000000 bytes"),
+        ):
+            record.write_text("".join(changed))
+            done = _run("--replay", str(record))
+            assert (done.returncode, done.stdout) == (1, ""), line
+            assert done.stderr.count("\n") == 1, done.stderr
+            assert line in done.stderr, (line, done.stderr)
+
+
 REFUSED = (
+    (("--replay", "/nonexistent"), "--replay: /nonexistent: No such file"),
+    (("--replay", "x", "-m", "flusher"), "--mode: excludes --replay"),
+    (("--replay", "x", "-r", "5"), "--requests: excludes --replay"),
+    (("--replay", "x", "--record", "y"), "--record: excludes --replay"),
+    (("--record", "x", "-m", "striped"), "--record: needs --mode=cached, flusher or coord"),
+    (("--record", "/nonexistent/x"), "--record: /nonexistent/x: No such file"),
     (("-n", "0"), "--drives=0: must be from 1 to 256"),
     (("-m", "raid"), "--mode=raid: allowed: independent, striped, cached, flusher, coordinated"),
     (("-w", "pareto"), "--workload=pareto: allowed: uniform, zipf"),

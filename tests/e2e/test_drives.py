@@ -40,7 +40,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(text.count("filename="), 3)
 
     def test_one_device_is_the_job_as_it_is(self) -> None:
-        for layout in ("md", "cached", "flusher"):
+        for layout in ("md", "dm", "cached", "flusher"):
             self.assertEqual(drives_job.fio_text(JOB, layout, 3, None), JOB)
 
     def test_the_engine_takes_the_place_of_files(self) -> None:
@@ -101,7 +101,7 @@ class Arguments(unittest.TestCase):
             (("--over", "md"), "--over: needs --drives"),
             (("--keys", "slots=1"), "--keys: needs --drives"),
             (("--drives", "0"), "--drives: '0' is not a whole number from 1 to 24"),
-            (("--drives", "2", "--over", "raid"), "--over: 'raid': allowed: independent, md,"),
+            (("--drives", "2", "--over", "raid"), "--over: 'raid': allowed: independent, md, dm,"),
             (("--drives", "2", "--over", "md,md"), "--over: 'md' is named twice"),
             (("--drives", "2", "--image", "x"), "--drives: excludes --image"),
             (("--drives", "2", "--age", "0"), "--age=0: a run over several drives"),

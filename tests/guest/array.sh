@@ -128,6 +128,17 @@ killed_after_a_flush() {
         verify --verify_only=1 --randseed=9 --size=16m && stop
 }
 
+# What the core is asked, and what it decides: run.py asks a core on simulated drives the same.
+recorded() {
+    start --keys=cache_bytes=3145728 --record=/results/record $small && before=$(stat_of gc_runs $SCARP_CTRL1) &&
+        fio --name=r --filename=$device --direct=1 --ioengine=io_uring --iodepth=32 \
+            --bsrange=512-16k --bs_unaligned=0 --rw=randrw --rwmixread=30 --fsync=200 \
+            --number_ios=8000 --randseed=7 &&
+        blkdiscard -o 1048576 -l 4194304 $device && stop &&
+        [ "$(stat_of gc_runs $SCARP_CTRL1)" -gt "$before" ] && [ -s /results/record ] &&
+        refused "--record: excludes --keep" /scarp/array-ublk --record=/tmp/r --keep=/dev/k $small
+}
+
 read_only() {
     start --read-only $small || return 1
     dd if=$device of=/dev/null bs=64k count=16 && ! dd if=/dev/zero of=$device bs=4k count=1 && stop
@@ -173,6 +184,7 @@ check "the same without the flusher, one overwrite" in_collections ,flusher=0 3
 check "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
 check "killed after a flush, recovered: all is there" killed_after_a_flush
 check "killed five times under load, the cache in a file" killed_under_load
+check "a server that records what its core decides" recorded
 check "read-only" read_only
 format "" $large
 check "ext4: mkfs, files, trim, fsck, files again" \

@@ -50,6 +50,17 @@ static uint64_t rate(uint64_t n, int64_t ns)
     return ns ? (unsigned __int128)n * 1000000000 / ns : 0;
 }
 
+static void array_stats_text(GString *s, const ArrayStats *stats)
+{
+    g_string_append(s, ", \"array\": {");
+    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
+        g_string_append_printf(s, "%s\"%s\": %" G_GUINT64_FORMAT,
+                               i ? ", " : "", fields[i].name,
+                               *(const uint64_t *)((const char *)stats +
+                                                   fields[i].offset));
+    }
+}
+
 char *sim_json(const SimOptions *o, const SimResult *r)
 {
     GString *s = g_string_new("{\"schema\": \"scarp-array-1\"");
@@ -69,13 +80,7 @@ char *sim_json(const SimOptions *o, const SimResult *r)
     latency(s, "read_latency", r->read_ns);
     latency(s, "write_latency", r->write_ns);
     latency(s, "barrier_latency", r->barrier_ns);
-    g_string_append(s, ", \"array\": {");
-    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
-        g_string_append_printf(s, "%s\"%s\": %" G_GUINT64_FORMAT,
-                               i ? ", " : "", fields[i].name,
-                               *(const uint64_t *)((const char *)&r->array +
-                                                   fields[i].offset));
-    }
+    array_stats_text(s, &r->array);
     g_string_append(s, "}, \"per_drive\": [");
     for (uint32_t i = 0; i < o->drives; i++) {
         g_string_append_printf(s, "%s{\"reads\": %" G_GUINT64_FORMAT
@@ -89,5 +94,19 @@ char *sim_json(const SimOptions *o, const SimResult *r)
                                r->drive[i].gc_runs, r->drive[i].gc_busy_ns);
     }
     g_string_append(s, "]}\n");
+    return g_string_free(s, FALSE);
+}
+
+char *sim_replay_json(const SimReplay *r)
+{
+    GString *s = g_string_new("{\"schema\": \"scarp-array-replay-1\"");
+
+    g_string_append_printf(s, ", \"drives\": %u, \"requests\": %"
+                           G_GUINT64_FORMAT ", \"ios\": %" G_GUINT64_FORMAT
+                           ", \"late\": %" G_GUINT64_FORMAT
+                           ", \"gc_runs\": %" G_GUINT64_FORMAT, r->drives,
+                           r->requests, r->ios, r->late, r->gc_runs);
+    array_stats_text(s, &r->array);
+    g_string_append(s, "}}\n");
     return g_string_free(s, FALSE);
 }

@@ -16,7 +16,7 @@ const char *const sim_mode_names[SIM_MODES] = {
 };
 
 static char *description, *scheme, *params, *keys, *mode, *workload, *json,
-            *images;
+            *images, *record, *replay;
 static char **overrides;
 static int64_t seed = 1, drives = 6, threads, depth = 32, drive_slots = 128,
                host_ns = 2000, read_permille, request_bytes = 4096,
@@ -59,6 +59,10 @@ static const GOptionEntry entries[] = {
       "drives that were never written", NULL },
     { "images", 0, 0, G_OPTION_ARG_FILENAME, &images,
       "aged drives are kept there, and taken from there", "FOLDER" },
+    { "record", 0, 0, G_OPTION_ARG_FILENAME, &record,
+      "what the array's core is asked and what it decides", "FILE" },
+    { "replay", 0, 0, G_OPTION_ARG_FILENAME, &replay,
+      "ask this program's core the same: it must decide the same", "FILE" },
     { "warmup", 0, 0, G_OPTION_ARG_INT64, &warmup,
       "requests before those that count (-1: four times the cache's pages)",
       "N" },
@@ -97,6 +101,26 @@ static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT32 },
 };
 
+/* A record says all but what the drives are, and how they were aged. */
+static bool alone_with_replay(const int64_t *usual, GError **error)
+{
+    static const char *const allowed[] = { "fill-permille", "seed", NULL };
+    const char *given = mode ? "mode" : keys ? "keys" :
+                        workload ? "workload" : record ? "record" : NULL;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
+        if (*ranges[i].value != usual[i] &&
+            !g_strv_contains(allowed, ranges[i].name)) {
+            given = ranges[i].name;
+        }
+    }
+    if (replay && given) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--%s: excludes --replay", given);
+    }
+    return !replay || !given;
+}
+
 static bool options(SimOptions *o, GError **error)
 {
     static const char *const workloads[] = { "uniform", "zipf" };
@@ -133,6 +157,11 @@ static bool options(SimOptions *o, GError **error)
                     "coordinated");
         return false;
     }
+    if (record && chosen_mode < SIM_CACHED) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--record: needs --mode=cached, flusher or coordinated");
+        return false;
+    }
     if (request_bytes % 512 && chosen_mode < SIM_CACHED) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "--request-bytes=%" G_GINT64_FORMAT ": drives take "
@@ -147,7 +176,7 @@ static bool options(SimOptions *o, GError **error)
         .depth = depth, .drive_slots = drive_slots, .host_ns = host_ns,
         .zipf = chosen_workload, .read_permille = read_permille,
         .request_bytes = request_bytes, .fill_permille = fill_permille,
-        .fresh = fresh, .images = images,
+        .fresh = fresh, .images = images, .record = record,
         .warmup = warmup < 0 ? UINT64_MAX : (uint64_t)warmup,
         .requests = requests, .barrier_every = barrier_every,
         .turn_ns = turn_us * 1000, .turn_drives = turn_drives,
@@ -184,31 +213,49 @@ static bool write_text(const char *text, GError **error)
     return ok;
 }
 
+static char *simulate(const SimOptions *o, GError **error)
+{
+    SimResult result = { 0 };
+    char *text = NULL;
+
+    if (sim_run(o, &result, error)) {
+        text = sim_json(o, &result);
+    }
+    sim_result_clear(&result);
+    return text;
+}
+
+static char *play(const SimOptions *o, GError **error)
+{
+    SimReplay result;
+
+    return sim_replay(o, replay, &result, error) ? sim_replay_json(&result) :
+                                                   NULL;
+}
+
 static bool run(GError **error)
 {
     g_autofree char *joined = overrides ? g_strjoinv(",", overrides) : NULL;
     g_autofree char *text = NULL;
     SimOptions o;
-    SimResult result = { 0 };
 
     if (!options(&o, error)) {
         return false;
     }
     o.overrides = joined;
-    if (!sim_run(&o, &result, error)) {
-        sim_result_clear(&result);
-        return false;
-    }
-    text = sim_json(&o, &result);
-    sim_result_clear(&result);
-    return write_text(text, error);
+    text = replay ? play(&o, error) : simulate(&o, error);
+    return text && write_text(text, error);
 }
 
 int main(int argc, char **argv)
 {
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
     g_autoptr(GError) error = NULL;
+    int64_t usual[G_N_ELEMENTS(ranges)];
 
+    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
+        usual[i] = *ranges[i].value;
+    }
     setlocale(LC_ALL, "");
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_set_summary(context,
@@ -221,7 +268,7 @@ int main(int argc, char **argv)
         print_keys();
         return 0;
     }
-    if (error || !run(&error)) {
+    if (error || !alone_with_replay(usual, &error) || !run(&error)) {
         fprintf(stderr, "scarp-array: %s\n", error->message);
         return 1;
     }

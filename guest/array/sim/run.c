@@ -9,6 +9,9 @@
  */
 #include "sim.h"
 
+#include "../record.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +40,7 @@ typedef struct {
     SimDrives *drives;
     Array *array;
     SimTurns *turns; /* or NULL */
+    FILE *record;    /* or NULL */
     ArrayConfig config;
     ScarpCmd *cmds;  /* [drives][slots], with an array */
     GQueue *queues;  /* [drives] of clients, without one */
@@ -152,7 +156,14 @@ static void issue(void *opaque, ArrayIo *io)
         .length_bytes = io->length_bytes, .deadline_ns = SCARP_TIME_NEVER,
         .opaque = io,
     };
+    array_record_issue(sim->record, io);
     sim_drives_submit(sim->drives, io->drive, cmd, sim->now_ns);
+}
+
+static void submit(Sim *sim, ArrayRequest *request)
+{
+    array_record_submit(sim->record, sim->now_ns, request);
+    array_submit(sim->array, request);
 }
 
 static void thread_goes_on(Sim *sim, Thread *thread)
@@ -173,6 +184,7 @@ static void done(void *opaque, ArrayRequest *request)
 {
     Sim *sim = opaque;
 
+    array_record_done(sim->record, request);
     if (request->op != ARRAY_OP_FLUSH) {
         client_done(sim, (Client *)request, request->error != 0);
         return;
@@ -189,7 +201,7 @@ static void last_barrier(Sim *sim)
 {
     sim->last = (ArrayRequest) { .op = ARRAY_OP_FLUSH };
     sim->last_out = true;
-    array_submit(sim->array, &sim->last);
+    submit(sim, &sim->last);
 }
 
 /* The thread waits for it, as who calls fsync() does. */
@@ -202,7 +214,7 @@ static void thread_barrier(Sim *sim, Thread *thread)
     thread->barrier = (ArrayRequest) {
         .op = ARRAY_OP_FLUSH, .opaque = thread,
     };
-    array_submit(sim->array, &thread->barrier);
+    submit(sim, &thread->barrier);
 }
 
 /* ---- Without one ------------------------------------------------------- */
@@ -248,7 +260,9 @@ static void command_done(void *opaque, ScarpCmd *cmd)
     bool failed = cmd->status != SCARP_STATUS_OK;
 
     if (sim->array) {
-        array_io_done(sim->array, cmd->opaque, failed ? 5 : 0);
+        array_record_io_done(sim->record, sim->now_ns, cmd->opaque,
+                             failed ? EIO : 0);
+        array_io_done(sim->array, cmd->opaque, failed ? EIO : 0);
     } else {
         Client *client = cmd->opaque;
 
@@ -286,7 +300,7 @@ static void thread_submit(Sim *sim, Thread *thread)
         direct_submit(sim, client, page);
         return;
     }
-    array_submit(sim->array, &client->request);
+    submit(sim, &client->request);
     if (o->barrier_every && ++thread->since == o->barrier_every) {
         thread_barrier(sim, thread);
     }
@@ -387,6 +401,7 @@ static bool setup(Sim *sim, GError **error)
             return false;
         }
         sim->cmds = g_new0(ScarpCmd, o->drives * sim->config.slots);
+        array_record_begin(sim->record, &sim->config);
     }
     if (o->mode != SIM_INDEPENDENT) {
         /* Whole units, so that all drives are filled alike. */
@@ -499,7 +514,9 @@ bool sim_run(const SimOptions *options, SimResult *result, GError **error)
     bool good;
 
     memset(result, 0, sizeof(*result));
-    if (!setup(&sim, error)) {
+    if (!sim_record_open(&sim.record, options->record, error) ||
+        !setup(&sim, error)) {
+        sim_record_close(&sim.record, options->record, NULL);
         clear(&sim);
         return false;
     }
@@ -511,6 +528,8 @@ bool sim_run(const SimOptions *options, SimResult *result, GError **error)
         drain(&sim);
     }
     good = end(&sim, error);
+    good = sim_record_close(&sim.record, options->record,
+                            good ? error : NULL) && good;
     result->end_ns = sim.now_ns;
     g_array_sort(result->read_ns, by_value);
     g_array_sort(result->write_ns, by_value);

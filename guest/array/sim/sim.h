@@ -13,6 +13,7 @@
 #include "scarp.h"
 
 #include <glib.h>
+#include <stdio.h>
 
 typedef enum {
     SIM_INDEPENDENT, /* each drive has threads of its own, no array */
@@ -44,6 +45,7 @@ typedef struct {
     uint32_t fill_permille;  /* of the drives: aged so, and addressed */
     bool fresh;              /* not aged: no collection has ever happened */
     const char *images;      /* folder of aged drives, or NULL */
+    const char *record;      /* file for what the core is asked, or NULL */
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
     uint64_t requests;       /* measured */
     uint64_t barrier_every;  /* requests of a thread, which waits; 0: never */
@@ -126,5 +128,24 @@ bool sim_run(const SimOptions *options, SimResult *result, GError **error);
 void sim_result_clear(SimResult *result);
 /* One line, g_free() it. */
 char *sim_json(const SimOptions *options, const SimResult *result);
+
+/* ---- replay.c ---------------------------------------------------------- */
+
+typedef struct {
+    uint64_t requests, ios; /* that ended; that the core sent to drives */
+    uint64_t late;    /* of these, ended there before the drive here was done */
+    uint64_t gc_runs; /* of all drives */
+    uint32_t drives;
+    ArrayStats array;
+} SimReplay;
+
+/* False and *error set: the core here decided otherwise, or bad input. */
+bool sim_replay(const SimOptions *options, const char *path,
+                SimReplay *result, GError **error);
+/* The stream is NULL where there is no path, and after the end. */
+bool sim_record_open(FILE **stream, const char *path, GError **error);
+bool sim_record_close(FILE **stream, const char *path, GError **error);
+/* One line, g_free() it. */
+char *sim_replay_json(const SimReplay *result);
 
 #endif /* ARRAY_SIM_H */

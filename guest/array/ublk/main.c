@@ -23,7 +23,7 @@
 enum { TAG_DRIVES = UBLK_DEPTH, TAG_SIGNAL }; /* user data besides tags */
 
 typedef struct {
-    const char *keys, *keep;
+    const char *keys, *keep, *record;
     int id, recover; /* below 0: none */
     bool read_only;
 } Options;
@@ -167,10 +167,12 @@ static bool open_array(Server *s, const Options *o, const char *const *paths,
     if (array_drives_open(&drives, paths, n, error)) {
         s->array = array_uring_new(&drives, o->keys, o->keep, error);
     }
-    if (!s->array) {
+    if (!s->array ||
+        (o->record && !array_uring_record(s->array, o->record, error))) {
         fprintf(stderr, "array-ublk: %s\n", error);
+        return false;
     }
-    return s->array;
+    return true;
 }
 
 static bool open_device(Server *s, const Options *o)
@@ -209,8 +211,12 @@ static bool open_device(Server *s, const Options *o)
 static bool close_array(Server *s)
 {
     int code = array_uring_flush(s->array);
+    int unrecorded = array_uring_record_end(s->array);
 
     array_uring_free(s->array);
+    if (unrecorded) {
+        return complain("the record is not whole", unrecorded);
+    }
     return code ? complain("not all that was written is on the drives", code) :
                   true;
 }
@@ -218,7 +224,8 @@ static bool close_array(Server *s)
 static int usage(const char *argument)
 {
     fprintf(stderr, "array-ublk: %s: allowed: --keys=KEY=VALUE,..., "
-            "--keep=FILE, --id=N, --read-only, --recover=N, then the drives\n", argument);
+            "--keep=FILE, --record=FILE, --id=N, --read-only, --recover=N, then "
+            "the drives\n", argument);
     return 1;
 }
 
@@ -243,6 +250,8 @@ int main(int argc, char **argv)
             o.keys = argv[i] + 7;
         } else if (!strncmp(argv[i], "--keep=", 7)) {
             o.keep = argv[i] + 7;
+        } else if (!strncmp(argv[i], "--record=", 9)) {
+            o.record = argv[i] + 9;
         } else if (!strcmp(argv[i], "--read-only")) {
             o.read_only = true;
         } else if (!(!strncmp(argv[i], "--id=", 5) &&
@@ -251,6 +260,11 @@ int main(int argc, char **argv)
                      number(argv[i] + 10, &o.recover))) {
             return usage(argv[i]);
         }
+    }
+    if (o.record && o.keep) {
+        /* What a killed server left is written before anything is recorded. */
+        fprintf(stderr, "array-ublk: --record: excludes --keep\n");
+        return 1;
     }
     /* Blocked before there is any thread, so that only the ring sees them. */
     sigemptyset(&signals);

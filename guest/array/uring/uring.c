@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "../record.h"
 #include "keep.h"
 #include "uring.h"
 
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_BUFFER_BYTES (1ull << 30) /* the kernel's limit for one */
@@ -52,6 +54,7 @@ struct ArrayUring {
     size_t memory_bytes;
     const char *keep_path; /* or NULL */
     Keep keep;             /* memory and marks, then */
+    FILE *record;          /* or NULL */
     Lane *lanes;
     int wake_fd;
     atomic_bool sleeping;
@@ -213,10 +216,22 @@ static void *lane_run(void *opaque)
 
 /* ---- The core's thread ------------------------------------------------- */
 
+/* For the record only. */
+static int64_t now_ns(const ArrayUring *u)
+{
+    struct timespec now = { 0 };
+
+    if (u->record) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static void issue(void *opaque, ArrayIo *io)
 {
     ArrayUring *u = opaque;
 
+    array_record_issue(u->record, io);
     mailbox_put(&u->lanes[io->drive].todo, io);
     u->lanes[io->drive].told = true;
 }
@@ -226,6 +241,7 @@ static void done(void *opaque, ArrayRequest *request)
 {
     ArrayUring *u = opaque;
 
+    array_record_done(u->record, request);
     request->next = NULL;
     *(u->first ? &u->last->next : &u->first) = request;
     u->last = request;
@@ -243,6 +259,7 @@ ArrayRequest *array_uring_reap(ArrayUring *u)
 
 void array_uring_submit(ArrayUring *u, ArrayRequest *request)
 {
+    array_record_submit(u->record, now_ns(u), request);
     array_submit(u->array, request);
 }
 
@@ -255,7 +272,10 @@ static bool take_done(ArrayUring *u)
         ArrayIo *io;
 
         while ((io = mailbox_take(&lane->done))) {
-            array_io_done(u->array, io, lane->errors[io->slot]);
+            int error = lane->errors[io->slot];
+
+            array_record_io_done(u->record, now_ns(u), io, error);
+            array_io_done(u->array, io, error);
             any = true;
         }
     }
@@ -521,6 +541,22 @@ ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
     return u;
 }
 
+bool array_uring_record(ArrayUring *u, const char *path, char *error)
+{
+    u->record = fopen(path, "w");
+    array_record_begin(u->record, &u->config);
+    return u->record ? true : failed(error, path, errno);
+}
+
+int array_uring_record_end(ArrayUring *u)
+{
+    bool bad = u->record && ferror(u->record);
+
+    bad = (u->record && fclose(u->record)) || bad;
+    u->record = NULL;
+    return bad ? EIO : 0;
+}
+
 void array_uring_free(ArrayUring *u)
 {
     for (uint32_t i = 0; u->lanes && i < u->config.n_drives; i++) {
@@ -544,6 +580,7 @@ void array_uring_free(ArrayUring *u)
     if (u->wake_fd >= 0) {
         close(u->wake_fd);
     }
+    array_uring_record_end(u);
     array_drives_close(&u->drives);
     free(u);
 }

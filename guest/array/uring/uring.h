@@ -20,6 +20,13 @@ typedef struct ArrayUring ArrayUring;
  */
 ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
                             const char *keep, char *error);
+/*
+ * Before the first request: what the core is asked and what it decides goes to
+ * a file (../record.h), until end.  False: error is one line.
+ */
+bool array_uring_record(ArrayUring *uring, const char *path, char *error);
+/* 0, or an errno: the record is not whole. */
+int array_uring_record_end(ArrayUring *uring);
 /* Ends when all is on the drives: 0, or an errno, and the keep is kept. */
 int array_uring_flush(ArrayUring *uring);
 /* Nothing may be outstanding; flush before, or what is dirty is lost. */

@@ -36,6 +36,8 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
     parser.add_argument("-j", "--json", default=None)
     parser.add_argument("-d", "--description", default=str(_DRIVE))
     parser.add_argument("--images", default=None)
+    parser.add_argument("--replay", default=None)
+    parser.add_argument("--record", default=None)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("-h", "--help", action="store_true")
     options, rest = parser.parse_known_args(given)
@@ -46,6 +48,8 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
             raise UserError(f"--mode={mode}: allowed: {', '.join(_ALL_MODES)}")
         if options.modes.count(mode) > 1:
             raise UserError(f"--mode: '{mode}' is named twice")
+    if options.record and len(options.modes) > 1:
+        raise UserError("--record: of one --mode")
     if options.json not in (None, "-"):
         _write(options.json, "a", "")
     return options, rest
@@ -142,6 +146,11 @@ def main(given: list[str]) -> int:
     if options.list:
         print(_program([*rest, "--list"]), end="")
         return 0
+    if options.replay:
+        given = ["--json", options.json] if options.json not in (None, "-") else []
+        print(_program(["-d", options.description, "--replay", options.replay, *given, *rest]), end="")
+        return 0
+    rest += ["--record", options.record] if options.record else []
     runs = []
     with tempfile.TemporaryDirectory(prefix="scarp-array-") as folder:
         words = ["-d", options.description, "--images", options.images or folder, *rest]

@@ -12,7 +12,7 @@ from pathlib import Path
 from scarplib.build.qemu import QemuBuild
 from scarplib.drive import image_file
 from scarplib.errors import UserError
-from scarplib.guest import vm
+from scarplib.guest import device_mapper, vm
 from scarplib.guest.image import GuestImage, ensure_modules
 from scarplib.guest.job import MARK_BEGIN, MARK_END, get_stats, keep_results, reset_stats, set_speed
 from scarplib.guest.layouts import ARRAYS, DEVICES
@@ -59,7 +59,7 @@ def fio_text(text: str, layout: str, drives: int, keys: str | None) -> str:
         if not re.search(r"^ioengine\s*=", text, re.MULTILINE):
             raise UserError("--job: no 'ioengine=', which the array takes the place of")
         text = re.sub(r"^ioengine\s*=.*$", engine, text, flags=re.MULTILINE)
-    if layout == "md" or layout in DEVICES:
+    if layout in ("md", "dm", *DEVICES):
         return text
     # A name in [global] and one in the section would be two files.
     text = re.sub(r"^filename\s*=.*\n", "", text, flags=re.MULTILINE)
@@ -149,6 +149,7 @@ def task_text(job: DrivesJob, start: image_file.DriveImage) -> str:
     lines.append(set_speed(job.cpu_shift))
     lines += _stripe()
     lines += _md(drives) if job.layout == "md" else []
+    lines += device_mapper.stripe_lines(drives) if job.layout == "dm" else []
     lines += _array(job) if job.layout in ARRAYS else []
     controls = [f"$SCARP_CTRL{drive}" for drive in range(drives)]
     lines += [reset_stats(control) for control in controls]
@@ -192,6 +193,8 @@ def prepare(image: GuestImage, layouts: list[str]) -> dict[str, dict[str, Path]]
     for name in layouts:
         if name == "md":
             files[name] = ensure_modules("raid0")
+        elif name == "dm":
+            files[name] = device_mapper.ensure_dmsetup()
         elif name in DEVICES:
             files[name] = {**ensure_programs(image), **ensure_modules("ublk_drv")}
         elif name == "engine":

@@ -6,6 +6,6 @@ from __future__ import annotations
 # The array as a block device, without and with its flusher; and as an engine of fio.
 DEVICES = ("cached", "flusher")
 ARRAYS = (*DEVICES, "engine")
-LAYOUTS = ("independent", "md", *ARRAYS)
+LAYOUTS = ("independent", "md", "dm", *ARRAYS)
 # The engine needs fio's sources, which not every mirror has.
-USUAL = ("independent", "md", *DEVICES)
+USUAL = ("independent", "md", "dm", *DEVICES)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -127,6 +128,10 @@ def ensure_test_program(source: Path) -> dict[str, Path]:
 # ---- fio's headers -------------------------------------------------------------------------------
 
 
+class NoFioSources(UserError):
+    """Neither the user nor the mirror has them."""
+
+
 def _fio_tarball(version: str, folder: Path) -> Path:
     """Of the version that the guest has; SCARP_FIO_TARBALL names one that is here."""
     if given := os.environ.get("SCARP_FIO_TARBALL"):
@@ -134,13 +139,28 @@ def _fio_tarball(version: str, folder: Path) -> Path:
         if not path.is_file():
             raise UserError(f"SCARP_FIO_TARBALL: {given}: no such file")
         return path
-    apt = Apt()
-    apt.update()
-    apt.source(f"fio={version}", folder)
+    try:
+        apt = Apt()
+        apt.update()
+        apt.source(f"fio={version}", folder)
+    except UserError as error:
+        raise NoFioSources(
+            f"the layout 'engine' needs the sources of the guest's fio, {version}, which the mirror "
+            f"does not give ({str(error).splitlines()[-1]}): SCARP_FIO_TARBALL names their tarball"
+        ) from error
     found = sorted(folder.glob("fio_*.orig.tar.*z*"))
     if not found:
         raise UserError(f"the source package fio={version} has no tarball")
     return found[0]
+
+
+def _check_fio(sources: Path, version: str) -> None:
+    """An engine that was built for another fio would take its structures for others."""
+    stated = sources / "FIO-VERSION-GEN"
+    match = re.search(r"^DEF_VER=fio-(\S+)", stated.read_text() if stated.is_file() else "", re.M)
+    found, needed = match[1] if match else "no version", version.rsplit("-", 1)[0]
+    if found != needed:
+        raise UserError(f"fio's sources are of {found}: must be of {needed}, as the guest's fio is")
 
 
 def _fio(version: str, compiler: Path, work: Path) -> Path:
@@ -151,6 +171,7 @@ def _fio(version: str, compiler: Path, work: Path) -> Path:
     configure = next(iter([*folder.glob("configure"), *folder.glob("*/configure")]), None)
     if configure is None:
         raise UserError("fio's tarball has no configure")
+    _check_fio(configure.parent, version)
     # What the host's pkg-config knows is not there in the guest.
     environment = {"PKG_CONFIG": "false", "PKG_CONFIG_LIBDIR": "/nonexistent"}
     _run(["sh", "configure", f"--cc={compiler}", "--disable-native"], configure.parent, environment)

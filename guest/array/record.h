@@ -1,0 +1,39 @@
+/*
+ * What a core was asked and what it decided, as text, a line each:
+ *
+ *   scarp-array-record-1 N DRIVE_BYTES DATA_OFFSET_BYTES KEY=VALUE,…
+ *   S NS OP FUA OFFSET LENGTH         array_submit()
+ *   D NS DRIVE SLOT ERROR             array_io_done()
+ *   i OP LOW DRIVE SLOT OFFSET LENGTH ArrayOps.issue
+ *   e OP OFFSET LENGTH ERROR          ArrayOps.done
+ *
+ * The core depends on nothing else, so that the lines in capitals, in their
+ * order, give the others wherever it runs (sim/replay.c).  No part of the core:
+ * what adapts it to drives writes and reads these.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef ARRAY_RECORD_H
+#define ARRAY_RECORD_H
+
+#include "array.h"
+
+#include <stdio.h>
+
+#define ARRAY_RECORD_MAGIC "scarp-array-record-1"
+#define ARRAY_RECORD_LINE 512 /* room for any of them and its end */
+#define ARRAY_RECORD_OPS "rwfd" /* as ArrayOp and ArrayIoOp have them */
+
+/* Each writes one line; nothing where there is no stream. */
+void array_record_begin(FILE *stream, const ArrayConfig *config);
+void array_record_submit(FILE *stream, int64_t now_ns, const ArrayRequest *r);
+void array_record_io_done(FILE *stream, int64_t now_ns, const ArrayIo *io,
+                          int error);
+void array_record_issue(FILE *stream, const ArrayIo *io);
+void array_record_done(FILE *stream, const ArrayRequest *r);
+
+/* The last two's lines, without their end. */
+void array_record_issue_line(char *line, const ArrayIo *io);
+void array_record_done_line(char *line, const ArrayRequest *r);
+
+#endif /* ARRAY_RECORD_H */

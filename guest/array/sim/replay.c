@@ -1,0 +1,353 @@
+/*
+ * A recorded core's other home: it is asked here what it was asked there, in
+ * the same order, and must decide the same.  What it sends to drives goes to
+ * simulated ones, whose I/O must have ended before the core hears of its end.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "sim.h"
+
+#include "../record.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef struct {
+    const char *path;
+    FILE *stream;
+    uint64_t number; /* of the line */
+    char line[ARRAY_RECORD_LINE];
+    bool more;       /* line is one to be looked at */
+
+    ArrayConfig config;
+    Array *array;
+    SimDrives *drives;
+    ScarpCmd *cmds;  /* [drives × slots], as on_drive and ended */
+    ArrayIo **ios;   /* … the core has sent and not heard of */
+    bool *ended;     /* … the simulated drive has done */
+    GHashTable *requests; /* that the core has, owned */
+    GQueue decided;  /* lines (owned) since the core was last asked */
+    int64_t now_ns;
+    SimReplay *result;
+} Replay;
+
+static bool G_GNUC_PRINTF(3, 4) bad(const Replay *r, GError **error,
+                                    const char *format, ...)
+{
+    va_list arguments;
+    g_autofree char *text = NULL;
+
+    va_start(arguments, format);
+    text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "%s:%" G_GUINT64_FORMAT
+                ": %s", r->path, r->number, text);
+    return false;
+}
+
+/* False: a line that is not whole. */
+static bool next_line(Replay *r, GError **error)
+{
+    r->more = fgets(r->line, sizeof(r->line), r->stream);
+    r->number += r->more;
+    if (r->more && !g_str_has_suffix(r->line, "\n")) {
+        return bad(r, error, "the record ends in the middle of a line");
+    }
+    g_strchomp(r->line);
+    return true;
+}
+
+/* ---- What the core decides --------------------------------------------- */
+
+static size_t slot_of(const Replay *r, const ArrayIo *io)
+{
+    return io->drive * r->config.slots + io->slot;
+}
+
+static void issue(void *opaque, ArrayIo *io)
+{
+    static const ScarpOp ops[] = {
+        [ARRAY_IO_READ] = SCARP_OP_READ, [ARRAY_IO_WRITE] = SCARP_OP_WRITE,
+        [ARRAY_IO_FLUSH] = SCARP_OP_FLUSH,
+        [ARRAY_IO_DISCARD] = SCARP_OP_DEALLOCATE,
+    };
+    Replay *r = opaque;
+    size_t slot = slot_of(r, io);
+    char *line = g_malloc(ARRAY_RECORD_LINE);
+
+    array_record_issue_line(line, io);
+    g_queue_push_tail(&r->decided, line);
+    r->ios[slot] = io;
+    r->ended[slot] = false;
+    r->result->ios++;
+    r->cmds[slot] = (ScarpCmd) {
+        .op = ops[io->op], .offset_bytes = io->offset_bytes,
+        .length_bytes = io->length_bytes, .deadline_ns = SCARP_TIME_NEVER,
+        .opaque = io,
+    };
+    sim_drives_submit(r->drives, io->drive, &r->cmds[slot], r->now_ns);
+}
+
+static void done(void *opaque, ArrayRequest *request)
+{
+    Replay *r = opaque;
+    char *line = g_malloc(ARRAY_RECORD_LINE);
+
+    array_record_done_line(line, request);
+    g_queue_push_tail(&r->decided, line);
+    r->result->requests++;
+    g_hash_table_remove(r->requests, request);
+}
+
+static bool same_decisions(Replay *r, GError **error)
+{
+    for (;;) {
+        g_autofree char *mine = g_queue_pop_head(&r->decided);
+        bool theirs = r->more && (*r->line == 'i' || *r->line == 'e');
+
+        if (!mine && !theirs) {
+            return true;
+        }
+        if (!mine || !theirs || strcmp(mine, r->line)) {
+            return bad(r, error, "the core decided '%s' there and '%s' here",
+                       theirs ? r->line : "nothing more",
+                       mine ? mine : "nothing more");
+        }
+        if (!next_line(r, error)) {
+            return false;
+        }
+    }
+}
+
+/* ---- What it is asked -------------------------------------------------- */
+
+static void command_done(void *opaque, ScarpCmd *cmd)
+{
+    Replay *r = opaque;
+
+    r->ended[slot_of(r, cmd->opaque)] = true;
+}
+
+static void drives_until(Replay *r, int64_t ns)
+{
+    int64_t next;
+
+    sim_drives_reap(r->drives);
+    while ((next = sim_drives_next_ns(r->drives)) <= ns) {
+        r->now_ns = next;
+        sim_drives_run(r->drives, next);
+    }
+    r->now_ns = MAX(r->now_ns, ns);
+}
+
+static int op_of(char letter)
+{
+    const char *at = letter ? strchr(ARRAY_RECORD_OPS, letter) : NULL;
+
+    return at ? at - ARRAY_RECORD_OPS : -1;
+}
+
+static bool submit(Replay *r, GError **error)
+{
+    uint64_t ns, offset, length;
+    int fua;
+    char letter;
+    ArrayRequest *request;
+
+    if (sscanf(r->line, "S %" G_GUINT64_FORMAT " %c %d %" G_GUINT64_FORMAT
+               " %" G_GUINT64_FORMAT, &ns, &letter, &fua, &offset,
+               &length) != 5 || op_of(letter) < 0) {
+        return bad(r, error, "'%s': not a request", r->line);
+    }
+    drives_until(r, ns);
+    request = g_new(ArrayRequest, 1);
+    *request = (ArrayRequest) {
+        .op = op_of(letter), .fua = fua, .offset_bytes = offset,
+        .length_bytes = length,
+    };
+    g_hash_table_add(r->requests, request);
+    array_submit(r->array, request);
+    return true;
+}
+
+static bool io_done(Replay *r, GError **error)
+{
+    uint64_t ns, drive, slot;
+    int code;
+    size_t index;
+    ArrayIo *io;
+
+    if (sscanf(r->line, "D %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %"
+               G_GUINT64_FORMAT " %d", &ns, &drive, &slot, &code) != 4 ||
+        drive >= r->config.n_drives || slot >= r->config.slots) {
+        return bad(r, error, "'%s': not an end of I/O", r->line);
+    }
+    index = drive * r->config.slots + slot;
+    io = r->ios[index];
+    if (!io) {
+        return bad(r, error, "'%s': no such I/O is under way", r->line);
+    }
+    drives_until(r, ns);
+    r->result->late += !r->ended[index];
+    while (!r->ended[index]) {
+        drives_until(r, sim_drives_next_ns(r->drives));
+    }
+    r->ios[index] = NULL;
+    array_io_done(r->array, io, code);
+    return true;
+}
+
+static bool ask(Replay *r, GError **error)
+{
+    bool good;
+
+    switch (*r->line) {
+    case 'S':
+        good = submit(r, error);
+        break;
+    case 'D':
+        good = io_done(r, error);
+        break;
+    default:
+        good = bad(r, error, "'%s': must begin with S, D, i or e", r->line);
+    }
+    return good && next_line(r, error) && same_decisions(r, error);
+}
+
+/* ---- From beginning to end --------------------------------------------- */
+
+/* All keys are in the first line, so none depends on this core's defaults. */
+static bool header(Replay *r, uint64_t *drive_bytes, GError **error)
+{
+    char keys[ARRAY_RECORD_LINE], why[ARRAY_ERROR_BYTES];
+    unsigned n;
+
+    if (!next_line(r, error)) {
+        return false;
+    }
+    if (!r->more ||
+        sscanf(r->line, ARRAY_RECORD_MAGIC " %u %" G_GUINT64_FORMAT " %"
+               G_GUINT64_FORMAT " %511s", &n, drive_bytes,
+               &r->config.data_offset_bytes, keys) != 4 ||
+        n < 1 || n > ARRAY_MAX_DRIVES) {
+        return bad(r, error, "not a record of the array's core");
+    }
+    r->config.n_drives = n;
+    return array_config_parse(&r->config, keys, why) ? true :
+                                                       bad(r, error, "%s", why);
+}
+
+static bool setup(Replay *r, const SimOptions *options, GError **error)
+{
+    static const ArrayOps ops = { issue, done };
+    SimOptions o = *options;
+    uint64_t bytes, sizes[ARRAY_MAX_DRIVES];
+    char why[ARRAY_ERROR_BYTES];
+    size_t slots;
+
+    array_config_init(&r->config);
+    if (!header(r, &bytes, error)) {
+        return false;
+    }
+    o.drives = r->config.n_drives;
+    r->drives = sim_drives_new(&o, command_done, r, error);
+    if (!r->drives) {
+        return false;
+    }
+    if (sim_drives_bytes(r->drives) < bytes) {
+        return bad(r, error, "drives of %" G_GUINT64_FORMAT " bytes; the "
+                   "description's have %" G_GUINT64_FORMAT, bytes,
+                   sim_drives_bytes(r->drives));
+    }
+    for (uint32_t i = 0; i < o.drives; i++) {
+        sizes[i] = bytes;
+    }
+    r->config.drive_bytes = sizes;
+    r->array = array_new(&r->config, &ops, r, why);
+    if (!r->array) {
+        return bad(r, error, "%s", why);
+    }
+    slots = o.drives * r->config.slots;
+    r->cmds = g_new0(ScarpCmd, slots);
+    r->ios = g_new0(ArrayIo *, slots);
+    r->ended = g_new0(bool, slots);
+    return next_line(r, error);
+}
+
+static bool play(Replay *r, const SimOptions *options, GError **error)
+{
+    char why[ARRAY_ERROR_BYTES];
+
+    if (!setup(r, options, error)) {
+        return false;
+    }
+    while (r->more) {
+        if (!ask(r, error)) {
+            return false;
+        }
+    }
+    if (!array_quiet(r->array, why) || !array_check(r->array, why)) {
+        return bad(r, error, "at the record's end the core is not at rest: %s",
+                   why);
+    }
+    for (uint32_t i = 0; i < r->config.n_drives; i++) {
+        r->result->gc_runs +=
+            scarp_stats(sim_drives_get(r->drives, i))->gc_runs;
+    }
+    r->result->drives = r->config.n_drives;
+    r->result->array = *array_stats(r->array);
+    return sim_drives_end(r->drives, error);
+}
+
+bool sim_replay(const SimOptions *options, const char *path,
+                SimReplay *result, GError **error)
+{
+    Replay r = { .path = path, .result = result };
+    bool good;
+
+    memset(result, 0, sizeof(*result));
+    r.stream = fopen(path, "r");
+    if (!r.stream) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--replay: %s: %s",
+                    path, g_strerror(errno));
+        return false;
+    }
+    g_queue_init(&r.decided);
+    r.requests = g_hash_table_new_full(NULL, NULL, g_free, NULL);
+    good = play(&r, options, error);
+    fclose(r.stream);
+    array_free(r.array);
+    if (r.drives) {
+        sim_drives_free(r.drives);
+    }
+    g_hash_table_unref(r.requests);
+    g_queue_clear_full(&r.decided, g_free);
+    g_free(r.cmds);
+    g_free(r.ios);
+    g_free(r.ended);
+    return good;
+}
+
+/* ---- Records of runs here ---------------------------------------------- */
+
+static bool record_error(const char *path, GError **error)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--record: %s: %s", path,
+                g_strerror(errno));
+    return false;
+}
+
+bool sim_record_open(FILE **stream, const char *path, GError **error)
+{
+    *stream = path ? fopen(path, "w") : NULL;
+    return *stream || !path ? true : record_error(path, error);
+}
+
+bool sim_record_close(FILE **stream, const char *path, GError **error)
+{
+    bool bad = *stream && ferror(*stream);
+
+    bad = (*stream && fclose(*stream)) || bad;
+    *stream = NULL;
+    return bad ? record_error(path, error) : true;
+}
