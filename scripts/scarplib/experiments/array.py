@@ -147,8 +147,9 @@ def main(given: list[str]) -> int:
         print(_program([*rest, "--list"]), end="")
         return 0
     if options.replay:
-        given = ["--json", options.json] if options.json not in (None, "-") else []
-        print(_program(["-d", options.description, "--replay", options.replay, *given, *rest]), end="")
+        words = ["-d", options.description, "--replay", options.replay]
+        words += ["--json", options.json] if options.json not in (None, "-") else []
+        print(_program([*words, *rest]), end="")
         return 0
     rest += ["--record", options.record] if options.record else []
     runs = []

@@ -145,8 +145,8 @@ def _fio_tarball(version: str, folder: Path) -> Path:
         apt.source(f"fio={version}", folder)
     except UserError as error:
         raise NoFioSources(
-            f"the layout 'engine' needs the sources of the guest's fio, {version}, which the mirror "
-            f"does not give ({str(error).splitlines()[-1]}): SCARP_FIO_TARBALL names their tarball"
+            f"fio's engine needs the sources of the guest's fio, {version}, which the mirror does "
+            f"not give ({str(error).splitlines()[-1]}); SCARP_FIO_TARBALL names their tarball"
         ) from error
     found = sorted(folder.glob("fio_*.orig.tar.*z*"))
     if not found:
