@@ -59,9 +59,16 @@ a_drive_that_goes() {
     controller=${SCARP_CTRL1#/dev/}
     engine --time_based --runtime=3600 --fsync=2000 >/tmp/load 2>&1 &
     load=$!
-    usleep 300000
+    # fio takes long to begin; then in the middle of writes that reach the drive.
+    before=$(stat_of writes $SCARP_CTRL1)
+    until [ "$(stat_of writes $SCARP_CTRL1)" -gt $((before + 1000)) ]; do
+        kill -0 $load || return 1
+        usleep 50000
+    done
     echo 1 >/sys/class/nvme/$controller/device/remove
-    ! wait $load && grep -qi "input/output error" /tmp/load
+    wait $load && return 1
+    cat /tmp/load
+    grep -qi "input/output error" /tmp/load
 }
 
 check "refused without labels, and with a key that is none" refusals
