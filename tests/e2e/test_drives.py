@@ -68,6 +68,16 @@ class Jobs(unittest.TestCase):
         self.assertIn("export SCARP_DEPTH=32\n", alone)
         self.assertNotIn("array", alone)
 
+    def test_both_of_the_kernels_ways_have_the_same_stripes(self) -> None:
+        for layout, line in (
+            ("md", "echo $stripe >$md/chunk_size"),
+            ("dm", "chunk=$(( stripe / 512 ))"),
+        ):
+            text = drives_job.task_text(_job(layout), DriveImage(4096, 8 << 20))
+            self.assertLess(text.index("stripe=65536\n"), text.index(line))
+        self.assertIn('striped 3 $chunk $SCARP_DEV0 0 $SCARP_DEV1 0 $SCARP_DEV2 0"', text)
+        self.assertIn("export SCARP_DEV=/dev/dm-0\n", text)
+
 
 class Results(unittest.TestCase):
     def setUp(self) -> None:
