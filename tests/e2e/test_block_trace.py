@@ -47,7 +47,7 @@ RECORDING = """# tracer: nop
        <idle>-0    [000] d.h1.  3600: block_rq_complete: 259,0 W () 100 + 8 be,0,4 [0]
 """
 # Submit, complete, operation, first sector, sectors; and what it waited for, besides "array".
-LOG = (
+LOG: tuple[tuple[int, int, str, int, int, dict[str, int]], ...] = (
     (1025, 1495, "write", 8, 8, {"die_gc_program": 400}),
     (1045, 1945, "read", 64, 8, {}),
     (1535, 1590, "flush", 0, 0, {"controller": 5}),

@@ -24,7 +24,7 @@ from scarplib import cli  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import run  # noqa: E402
-from scarplib.guest import script, user_guest, user_kernel, user_packages  # noqa: E402
+from scarplib.guest import script, shell, user_guest, user_kernel, user_packages  # noqa: E402
 from scarplib.guest.file_system import FileSystem, check_room, chosen  # noqa: E402
 from scarplib.guest.image import GuestImage  # noqa: E402
 from scarplib.guest.job import Job, start_text, user_text  # noqa: E402
@@ -233,6 +233,12 @@ class Task(Folder):
         self.assertIn("exec /scarp/script", text)
         bare = UserTask(script=script.Script(self.file("y", b"echo\n")))
         self.assertIn("exec sh /scarp/script", user_text(-2, bare))
+
+    def test_a_prompt_has_the_users_terminal(self) -> None:
+        text = shell.task_text(UserTask(), -2, shell.Terminal("vt220", 37, 113))
+        self.order(text, "TERM=vt220", "stty rows 37 cols 113 </dev/ttyS0", "setsid -c sh -i")
+        # Of a pipe nothing is known.
+        self.assertNotIn("rows", shell.task_text(UserTask(), -2, shell.Terminal()))
 
     def test_interpreters(self) -> None:
         for data, wanted in (

@@ -179,9 +179,10 @@ def write(sweep: Sweep, found: list[Cell], out: Path) -> Path:
 def read(path: Path) -> tuple[Sweep, list[Cell]]:
     """What write() has written."""
     data = json.loads(path.read_text())
-    lists = {k: tuple(v) if isinstance(v, list) else v for k, v in data["sweep"].items()}
+    of = data["sweep"]
+    of = {**of, **{name: tuple(of[name]) for name in ("devices", "seeds", "rest")}}
     listed = [Cell(c["device"], c["seed"], Path(c["path"])) for c in data["cells"]]
-    return Sweep(**lists), listed
+    return Sweep(**of), listed
 
 
 def jobs(path: Path) -> dict[str, tuple[str, ...]]:

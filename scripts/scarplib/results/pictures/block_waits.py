@@ -6,6 +6,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from scarplib.results.block_waits import (
     LABELS,
@@ -110,7 +111,7 @@ def figure_block_waits(schemes: list[SchemeData]) -> Figure | None:
             _one(right, data, met)
         else:
             right.set_axis_off()
-    handles = [plt.Rectangle((0, 0), 1, 1, color=_COLOURS[name]) for name in LABELS if name in met]
+    handles = [Rectangle((0, 0), 1, 1, color=_COLOURS[name]) for name in LABELS if name in met]
     words = [LABELS[name] for name in LABELS if name in met]
     figure.legend(handles, words, loc="outside lower center", ncols=5, fontsize=8.5)
     return figure
