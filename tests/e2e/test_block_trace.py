@@ -124,6 +124,11 @@ class BlockTrace(unittest.TestCase):
             total = sum(shares(joined, request).values())
             self.assertEqual(total, request.complete - request.queue)
 
+    def test_a_job_that_passes_the_block_layer_by(self) -> None:
+        found = block_waits.summary(join(block_trace.Trace(), commands()))
+        self.assertEqual((found["requests"], found["clock_behind_ns"]), (0, None))
+        self.assertEqual(block_waits.rows([{"block": found}]), [])
+
     def test_another_clock(self) -> None:
         later = commands()
         later.submit = array("q", (x + 5000 for x in later.submit))

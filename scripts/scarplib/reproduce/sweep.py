@@ -282,6 +282,9 @@ def main(given: list[str]) -> int:
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        # Who started this says so.
+        return 130
 
 
 if __name__ == "__main__":

@@ -60,9 +60,10 @@ class Joined:
 
     trace: Trace
     commands: Commands
-    # The guest's clock may be so much behind the drive's, and so much before it (ns).
-    behind_ns: int
-    before_ns: int
+    # The guest's clock may be so much behind the drive's, and so much before it (ns); None: no
+    # request has a command.
+    behind_ns: int | None
+    before_ns: int | None
 
     @property
     def unmatched(self) -> int:
@@ -81,7 +82,8 @@ def join(trace: Trace, commands: Commands) -> Joined:
         at["write" if op == "write_zeroes" else op, *place].append(row)
     for rows in at.values():
         rows.sort(key=lambda row: (commands.submit[row], row))
-    behind, before = 2**62, 2**62
+    behind: list[int] = []
+    before: list[int] = []
     taken: set[int] = set()
     for request in sorted(trace.requests, key=lambda r: r.issue):
         place = (request.sector * SECTOR, request.sectors * SECTOR)
@@ -93,10 +95,10 @@ def join(trace: Trace, commands: Commands) -> Joined:
             if row not in taken and commands.complete[row] <= request.complete:
                 taken.add(row)
                 request.command = row
-                behind = min(behind, commands.submit[row] - request.issue)
-                before = min(before, request.complete - commands.complete[row])
+                behind.append(commands.submit[row] - request.issue)
+                before.append(request.complete - commands.complete[row])
                 break
-    joined = Joined(trace, commands, behind, before)
+    joined = Joined(trace, commands, min(behind, default=None), min(before, default=None))
     if 2 * joined.unmatched > len(trace.requests):
         raise LogError(
             f"--trace blk: {joined.unmatched} of {len(trace.requests)} requests of the guest are "
