@@ -77,15 +77,17 @@ def _without_comments(text: str) -> str:
     return TOKEN.sub(blank, text)
 
 
-def _functions(lines: list[str]) -> list[str]:
-    """The function that each line's statement lies in; empty outside of bodies."""
-    names: list[str] = []
+def _functions(lines: list[str]) -> list[str | None]:
+    """The function that each line's statement lies in; empty outside of them, None in a head."""
+    names: list[str | None] = []
     head, inside = "", ""
     for line in lines:
         names.append(inside)
         if line.startswith("{"):
             found = NAME.search(head)
             inside = found.group(1) if found else ""
+            n = head.count("\n") + 1
+            names[-n:] = [None] * n
         elif line.startswith("}"):
             head = inside = ""
         elif not inside:
@@ -96,6 +98,13 @@ def _functions(lines: list[str]) -> list[str]:
 
 def _blank_strings(line: str) -> str:
     return STRING.sub('""', line)
+
+
+def _in_word(old: str, new: str) -> bool:
+    """Is it a number in a name that changes, as that of uint32_t?"""
+    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+    word = re.search(r"\w*\Z", old[:at])
+    return bool(word and re.match(r"[A-Za-z_]", word.group()) and re.match(r"\d", old[at:]))
 
 
 def of_file(root: Path, path: str, rules: list[Exclude]) -> list[Mutant]:
@@ -109,8 +118,10 @@ def of_file(root: Path, path: str, rules: list[Exclude]) -> list[Mutant]:
     mutants: dict[tuple[int, str], Mutant] = {}
     for number, text, (rule_text, _), _ in found:
         line, function = lines[number - 1], functions[number - 1]
-        if path.endswith(".h") and not function:
+        if function is None or (path.endswith(".h") and not function):
             continue  # of headers, only what runs
+        if _in_word(line, text):
+            continue
         if any(rule.covers(path, function, line, rule_text) for rule in rules):
             continue
         if " ".join(_blank_strings(line).split()) == " ".join(_blank_strings(text).split()):

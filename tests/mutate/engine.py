@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import resource
 import shlex
@@ -34,7 +35,8 @@ class Build:
     name: str
     flags: tuple[str, ...]
     memory_bytes: int
-    longest_s: float  # tests that take more CPU time are left out
+    slower: float  # than the quick build, at most
+    longest_s: float  # tests that take more CPU time of the quick build are left out
 
 
 QUICK = Build(
@@ -42,13 +44,15 @@ QUICK = Build(
     # A line that an assertion names is no result.
     ("-O2", "-D__LINE__=0", "-Wno-builtin-macro-redefined"),
     8 << 30,
-    3600,
+    1,
+    math.inf,
 )
 SANITIZED = Build(
     "sanitized",
     ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
     resource.RLIM_INFINITY,  # the address space is full of shadows
-    2,
+    6,
+    0.7,
 )
 COMMON = ["-std=gnu11", "-w", "-fPIC", "-fno-semantic-interposition", "-DSCARP_CHECKED"]
 INCLUDES = ["-Iftl", "-Iftl/replay"]
@@ -66,7 +70,7 @@ KEPT_S = 3 * 24 * 3600
 class Test:
     program: str
     name: str
-    cpu_s: float  # unchanged
+    cpu_s: float  # unchanged, in the quick build
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,8 @@ class Builder:
     def __init__(self, tree: Path, build: Build) -> None:
         self.tree = tree
         self.cflags = [*COMMON, *build.flags, *INCLUDES, *_pkg_config("--cflags")]
-        self.libs = [*(f for f in build.flags if "sanitize=" in f), *_pkg_config("--libs"), "-lm"]
+        runtime = [flag for flag in build.flags if "sanitize=" in flag or "coverage" in flag]
+        self.libs = [*runtime, *_pkg_config("--libs"), "-lm"]
 
     def _cc(self, *arguments: str | Path) -> str:
         """Empty, or what the compiler says."""
@@ -169,9 +174,9 @@ def run_test(
 
 
 class Base:
-    """The unchanged engine and tests, built and timed once for a state of the tree."""
+    """The unchanged engine and tests, built once for a state of the tree."""
 
-    def __init__(self, root: Path, cache: Path, build: Build, quick_s: float) -> None:
+    def __init__(self, root: Path, cache: Path, build: Build) -> None:
         self.build = build
         own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:4]
         self.key = f"{files_hash(tree_files(root), root)}-{own}"
@@ -185,7 +190,6 @@ class Base:
             self._copy(root, self.tree)
             mark.write_text(json.dumps(self._build()))
         self.includes: dict[str, list[str]] = json.loads(mark.read_text())
-        self.tests = self._timed(cache / f"times-{build.name}.json", min(quick_s, build.longest_s))
 
     @staticmethod
     def _copy(root: Path, to: Path) -> None:
@@ -253,7 +257,7 @@ class Base:
             raise SystemExit("the tests do not load the engine that they are given")
         return includes
 
-    def _timed(self, known: Path, quick_s: float) -> list[Test]:
+    def timed(self, known: Path, quick_s: float) -> list[Test]:
         """The tests that take no more, the quickest first.
 
         Of a program and an engine that were timed before, only those are tried that took more.
@@ -346,7 +350,7 @@ class Worker:
             failed = failed or self.builder.link_test(to, self.library, programs[source])
         return Verdict("invalid" if failed else "survived", code=code.hexdigest()[:16]), programs
 
-    def attempt(self, mutant: Mutant) -> Verdict:
+    def attempt(self, mutant: Mutant, tests: list[Test]) -> Verdict:
         path = self.tree / mutant.path
         source = path.read_text()
         lines = source.splitlines(keepends=True)
@@ -357,13 +361,14 @@ class Worker:
         finally:
             path.write_text(source)
         assert built
-        return self._test(built, programs) if built.verdict == "survived" else built
+        return self._test(built, programs, tests) if built.verdict == "survived" else built
 
-    def _test(self, built: Verdict, programs: dict[str, Path]) -> Verdict:
+    def _test(self, built: Verdict, programs: dict[str, Path], tests: list[Test]) -> Verdict:
         waited = ""
-        for test in self.base.tests:
+        tests = [test for test in tests if test.cpu_s <= self.base.build.longest_s]
+        for test in tests:
             program = programs.get(test.program) or self.base.program_of(test.program)
-            cpu_s = max(CPU_LEAST_S, CPU_FACTOR * test.cpu_s)
+            cpu_s = max(CPU_LEAST_S, CPU_FACTOR * self.base.build.slower * test.cpu_s)
             wrong, waits = run_test(
                 program, test.name, self.library, self.base.tree, cpu_s, self.base.build
             )
@@ -371,7 +376,8 @@ class Worker:
                 waited = test.name
             elif wrong:
                 return Verdict("noticed", test.name, wrong, built.code)
-        return Verdict("stuck" if waited else "survived", waited, code=built.code)
+        many = f"{len(tests)} tests reach it"
+        return Verdict("stuck" if waited else "survived", waited, many, built.code)
 
 
 _workers: list[Worker] = []  # of this process of the pool, one for each build
@@ -382,12 +388,13 @@ def start_worker(bases: list[Base]) -> None:
     _workers.extend(Worker(base) for base in bases)
 
 
-def attempt(mutant: Mutant) -> Verdict:
-    first = _workers[0].attempt(mutant)
+def attempt(mutant: Mutant, tests: list[Test]) -> Verdict:
+    """With the tests that can notice, the quickest first."""
+    first = _workers[0].attempt(mutant, tests)
     for worker in _workers[1:]:
         if first.verdict != "survived":
             break
-        more = worker.attempt(mutant)
+        more = worker.attempt(mutant, tests)
         if more.verdict in ("noticed", "stuck"):
             return replace(more, how=f"{more.how} ({worker.base.build.name})", code=first.code)
     return first

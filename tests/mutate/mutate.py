@@ -116,13 +116,17 @@ def mutate(arguments: argparse.Namespace) -> int:
         os.execv(python, [python, *sys.argv])
     import candidates
     import engine
+    import reach
 
     folder = cache.cache_dir() / "mutate"
     folder.mkdir(exist_ok=True)
-    base = engine.Base(ROOT, folder, engine.QUICK, arguments.quick)
+    base = engine.Base(ROOT, folder, engine.QUICK)
     # Of the same state, whatever has been edited meanwhile.
-    bases = [base, engine.Base(base.tree, folder, engine.SANITIZED, arguments.quick)]
+    bases = [base, engine.Base(base.tree, folder, engine.SANITIZED)]
+    reached = reach.Reach(base, folder)
     engine.forget_old(folder, bases)
+    tests = base.timed(folder / "times-quick.json", arguments.quick)
+    reached.find(tests, arguments.jobs)
 
     def name_of(mutant: candidates.Mutant) -> str:
         text = f"{mutant.path}:{mutant.line}:{mutant.text}"
@@ -138,7 +142,7 @@ def mutate(arguments: argparse.Namespace) -> int:
     if arguments.fresh:
         path.unlink(missing_ok=True)
     found = Found(path, f"{base.key} {arguments.quick}")
-    print(f"{len(mutants)} candidates; {len(base.tests)} tests", flush=True)
+    print(f"{len(mutants)} candidates; {len(tests)} tests", flush=True)
 
     sample: list[candidates.Mutant] = []
     codes: set[str] = set()
@@ -164,7 +168,8 @@ def mutate(arguments: argparse.Namespace) -> int:
                 if entry:
                     take(mutant, entry)
                 else:
-                    running[pool.submit(engine.attempt, mutant)] = mutant
+                    able = reached.by(tests, mutant)
+                    running[pool.submit(engine.attempt, mutant, able)] = mutant
             if not running:
                 break
             done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
@@ -173,10 +178,10 @@ def mutate(arguments: argparse.Namespace) -> int:
                 entry = found.add(name_of(mutant), asdict(one.result()))
                 take(mutant, entry)
                 if entry["verdict"] not in ("invalid", "equal"):
-                    by = f" by {entry['by']}, {entry['how']}" if entry["by"] else ""
+                    by = ", ".join(filter(None, (entry["by"], entry["how"])))
                     print(
                         f"{len(sample):4} {time.monotonic() - began:6.0f} s  "
-                        f"{entry['verdict']}{by}: {mutant.path}:{mutant.line}",
+                        f"{entry['verdict']} ({by}): {mutant.path}:{mutant.line}",
                         flush=True,
                     )
     engine.forget_old(folder, bases)
