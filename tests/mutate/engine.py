@@ -327,51 +327,56 @@ class Worker:
         self.builder = Builder(self.tree, base.build)
         self.library = self.folder / base.library.name
 
-    def _build(self, path: str) -> tuple[Verdict | None, dict[str, Path]]:
-        """A verdict if there is nothing to test, and the programs that changed, too."""
+    def _build(self, sources: list[str]) -> Verdict:
+        """The engine, of which these change; "survived" says that there is something to test."""
         base, code = self.base, hashlib.sha256()
         objects = {source: base.object_of(source) for source in base.engine}
-        reached = base.reached_by(path)
-        for source in (s for s in reached if s in objects):
+        for source in sources:
             to = self.folder / objects[source].name
             if self.builder.compile(source, to):
-                return Verdict("invalid"), {}
+                return Verdict("invalid")
             if to.read_bytes() != objects[source].read_bytes():
                 objects[source] = to
                 code.update(source.encode() + to.read_bytes())
         if all(to == base.object_of(source) for source, to in objects.items()):
-            return Verdict("equal"), {}
-        programs = {}
+            return Verdict("equal")
         failed = self.builder.link_library(list(objects.values()), self.library)
-        for source in (s for s in reached if s not in objects):
-            to = self.folder / base.object_of(source).name
-            programs[source] = self.folder / base.program_of(source).name
-            failed = failed or self.builder.compile(source, to)
-            failed = failed or self.builder.link_test(to, self.library, programs[source])
-        return Verdict("invalid" if failed else "survived", code=code.hexdigest()[:16]), programs
+        return Verdict("invalid" if failed else "survived", code=code.hexdigest()[:16])
 
-    def attempt(self, mutant: Mutant, tests: list[Test]) -> Verdict:
+    def _program(self, source: str) -> Path | None:
+        """Of a test that includes what has changed; None if it does not compile."""
+        to = self.folder / self.base.object_of(source).name
+        program = self.folder / self.base.program_of(source).name
+        failed = self.builder.compile(source, to)
+        return None if failed or self.builder.link_test(to, self.library, program) else program
+
+    def attempt(self, mutant: Mutant, sources: list[str], tests: list[Test]) -> Verdict:
         path = self.tree / mutant.path
         source = path.read_text()
         lines = source.splitlines(keepends=True)
         lines[mutant.line - 1] = mutant.text
         path.write_text("".join(lines))
         try:
-            built, programs = self._build(mutant.path)
+            built = self._build(sources)
+            return self._test(mutant, built, tests) if built.verdict == "survived" else built
         finally:
             path.write_text(source)
-        assert built
-        return self._test(built, programs, tests) if built.verdict == "survived" else built
 
-    def _test(self, built: Verdict, programs: dict[str, Path], tests: list[Test]) -> Verdict:
-        waited = ""
-        tests = [test for test in tests if test.cpu_s <= self.base.build.longest_s]
+    def _test(self, mutant: Mutant, built: Verdict, tests: list[Test]) -> Verdict:
+        waited, base = "", self.base
+        tests = [test for test in tests if test.cpu_s <= base.build.longest_s]
+        programs: dict[str, Path | None] = {}
         for test in tests:
-            program = programs.get(test.program) or self.base.program_of(test.program)
-            cpu_s = max(CPU_LEAST_S, CPU_FACTOR * self.base.build.slower * test.cpu_s)
-            wrong, waits = run_test(
-                program, test.name, self.library, self.base.tree, cpu_s, self.base.build
-            )
+            if test.program not in programs:
+                changed = mutant.path in base.includes[test.program]
+                programs[test.program] = (
+                    self._program(test.program) if changed else base.program_of(test.program)
+                )
+            program = programs[test.program]
+            if not program:
+                return Verdict("invalid")
+            cpu_s = max(CPU_LEAST_S, CPU_FACTOR * base.build.slower * test.cpu_s)
+            wrong, waits = run_test(program, test.name, self.library, base.tree, cpu_s, base.build)
             if waits:
                 waited = test.name
             elif wrong:
@@ -388,13 +393,13 @@ def start_worker(bases: list[Base]) -> None:
     _workers.extend(Worker(base) for base in bases)
 
 
-def attempt(mutant: Mutant, tests: list[Test]) -> Verdict:
-    """With the tests that can notice, the quickest first."""
-    first = _workers[0].attempt(mutant, tests)
+def attempt(mutant: Mutant, sources: list[str], tests: list[Test]) -> Verdict:
+    """With the sources that it changes and the tests that can notice, the quickest first."""
+    first = _workers[0].attempt(mutant, sources, tests)
     for worker in _workers[1:]:
         if first.verdict != "survived":
             break
-        more = worker.attempt(mutant, tests)
+        more = worker.attempt(mutant, sources, tests)
         if more.verdict in ("noticed", "stuck"):
             return replace(more, how=f"{more.how} ({worker.base.build.name})", code=first.code)
     return first

@@ -168,8 +168,8 @@ def mutate(arguments: argparse.Namespace) -> int:
                 if entry:
                     take(mutant, entry)
                 else:
-                    able = reached.by(tests, mutant)
-                    running[pool.submit(engine.attempt, mutant, able)] = mutant
+                    what = mutant, reached.sources(mutant), reached.by(tests, mutant)
+                    running[pool.submit(engine.attempt, *what)] = mutant
             if not running:
                 break
             done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)

@@ -37,13 +37,14 @@ LABEL = re.compile(r"\b(case|default|switch)\b")
 Lines = dict[str, int]  # of each file, a bit for a line
 
 
-def _gcov(folder: Path, files: list[Path]) -> Iterator[dict[str, Any]]:
-    """What gcov says of each source file in them."""
+def _gcov(folder: Path, files: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What gcov says of each source file in them, and in which of them."""
     command = ["gcov", "--json-format", "--stdout", *map(str, files)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         if line.startswith("{"):
-            yield from json.loads(line)["files"]
+            said = json.loads(line)
+            yield from ((Path(said["data_file"]).stem, entry) for entry in said["files"])
 
 
 def _add(lines: Lines, path: str, numbers: Iterator[int]) -> None:
@@ -69,6 +70,7 @@ class Reach:
         facts = json.loads(mark.read_text())
         self.lines: Lines = facts["lines"]  # those that have code
         self.functions: dict[str, list[tuple[int, int]]] = facts["functions"]  # first and last line
+        self.objects_of: dict[str, dict[str, int]] = facts["objects"]  # and their lines of a file
         self.of: dict[tuple[str, str], Lines] = {}  # program and test
 
     def _build(self) -> dict[str, Any]:
@@ -81,13 +83,21 @@ class Reach:
         failed = failed or builder.link_library(objects, self.library)
         if failed:
             raise SystemExit(f"the engine that counts: {failed}")
+        return self._facts()
+
+    def _facts(self) -> dict[str, Any]:
+        """Of each file the lines and functions that have code, and the objects that have them."""
         lines: Lines = {}
         functions: dict[str, list[tuple[int, int]]] = {}
-        for entry in _gcov(self.objects, sorted(self.objects.glob("*.gcno"))):
-            spans = functions.setdefault(entry["file"], [])
+        objects_of: dict[str, Lines] = {}
+        for name, entry in _gcov(self.objects, sorted(self.objects.glob("*.gcno"))):
+            path = entry["file"]
+            spans = functions.setdefault(path, [])
             spans.extend((f["start_line"], f["end_line"]) for f in entry["functions"])
-            _add(lines, entry["file"], (part["line_number"] for part in entry["lines"]))
-        return {"lines": lines, "functions": functions}
+            its_lines = objects_of.setdefault(path, {})
+            _add(its_lines, name, (part["line_number"] for part in entry["lines"]))
+            lines[path] = lines.get(path, 0) | its_lines.get(name, 0)
+        return {"lines": lines, "functions": functions, "objects": objects_of}
 
     def find(self, tests: list[Test], jobs: int) -> None:
         """Runs the tests that are not known yet, once each."""
@@ -126,7 +136,7 @@ class Reach:
             if wrong:
                 raise SystemExit(f"{test.name} {wrong} where lines are counted")
             lines: Lines = {}
-            for entry in _gcov(counts, sorted(counts.glob("*.gcda"))):
+            for _, entry in _gcov(counts, sorted(counts.glob("*.gcda"))):
                 reached = (part["line_number"] for part in entry["lines"] if part["count"])
                 _add(lines, entry["file"], reached)
             return lines
@@ -142,6 +152,18 @@ class Reach:
             if first <= mutant.line <= last:
                 return there & ((1 << last + 1) - (1 << first))
         return 0
+
+    def sources(self, mutant: Mutant) -> list[str]:
+        """Those of the engine that have code of the line, or may have."""
+        wanted, base = self._wanted(mutant), self.base
+        of = self.objects_of.get(mutant.path, {})
+        reached = set(base.reached_by(mutant.path))
+        return [
+            source
+            for source in base.engine
+            if source in reached
+            and (not wanted or of.get(base.object_of(source).stem, 0) & wanted)
+        ]
 
     def by(self, tests: list[Test], mutant: Mutant) -> list[Test]:
         """Those of the tests that can notice, in the same order."""
