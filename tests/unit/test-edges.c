@@ -1,0 +1,98 @@
+/*
+ * Lines whose change no other test noticed (docs/mutation.md): at a bound, and
+ * right beside it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "helpers.h"
+#include "inside.h"
+
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+/* A drive at rest, saved, starts again. */
+static void check_reloads(const Rig *rig, const char *scheme,
+                          const char *overrides)
+{
+    g_autofree char *description = g_test_build_filename(G_TEST_DIST,
+                                                         "tiny.ini", NULL);
+    g_autofree char *path = NULL;
+    g_autoptr(GError) error = NULL;
+    ScarpConfig config = { .description_path = description, .scheme = scheme,
+                           .overrides = overrides, .seed = 1 };
+    ScarpDrive *again;
+
+    close(g_file_open_tmp("scarp-XXXXXX", &path, NULL));
+    config.image_path = path;
+    g_assert_true(scarp_save(rig->drive, path, &error));
+    again = scarp_drive_new(&config, &error);
+    g_assert_no_error(error);
+    g_unlink(path);
+    scarp_drive_free(again);
+}
+
+/* PreGC has asked all four dies, and none has work: it asks none again. */
+static void test_pregc_tried(void)
+{
+    Rig *rig = rig_new("pregc", NULL, NULL);
+
+    rig_write(rig, 0);
+    rig_drain(rig);
+    check_reloads(rig, "pregc", NULL);
+    rig_free(rig);
+}
+
+/*
+ * t_page=0 leaves more to move than one idle time may: it ends after as many
+ * pages as the blocks of t_block have.
+ */
+static void test_pregc_steps(void)
+{
+    /* 30 blocks of 8 pages: 0.3 of them are 72; 0.301 are more. */
+    static const struct {
+        const char *params;
+        uint64_t steps;
+    } cases[] = { { "t_block=300,t_page=0", 72 },
+                  { "t_block=301,t_page=0", 73 } };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Rig *rig = rig_new("pregc", cases[i].params,
+                           "geometry.channels=1,geometry.dies_per_chip=1,"
+                           "geometry.blocks_per_plane=30,"
+                           "geometry.pages_per_block=8,"
+                           "ftl.over_provisioning_permille=400,"
+                           "gc.trigger_free_blocks=1");
+
+        rig_age(rig, 1000);
+        rig_write(rig, 0);
+        g_assert_cmpuint(rig_stats(rig)->premigrated_units, ==,
+                         cases[i].steps);
+        rig_free(rig);
+    }
+}
+
+/*
+ * 3000 units have three translation units of 1024 entries.  Aged by half, the
+ * drive has written none of the last one's, which is not on flash either.
+ */
+static void test_demand_aged(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "ftl.mapping=demand");
+    uint32_t first = inside_logical_units(rig->drive);
+
+    g_assert_cmpuint(first, ==, 3000);
+    rig_age(rig, 500);
+    g_assert_cmpuint(inside_l2p(rig->drive, first), !=, INSIDE_NONE);
+    g_assert_cmpuint(inside_l2p(rig->drive, first + 1), !=, INSIDE_NONE);
+    g_assert_cmpuint(inside_l2p(rig->drive, first + 2), ==, INSIDE_NONE);
+    rig_free(rig);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/edges/pregc/tried", test_pregc_tried);
+    g_test_add_func("/edges/pregc/steps", test_pregc_steps);
+    g_test_add_func("/edges/demand/aged", test_demand_aged);
+    return g_test_run();
+}
