@@ -88,11 +88,30 @@ static void test_demand_aged(void)
     rig_free(rig);
 }
 
+/*
+ * The last of 16 entries is for the unit that asked first, whose translation
+ * unit must be read; the second unit's need not be, as it holds nothing, but it
+ * waits for an entry that leaves.  Both reads are at once, on two dies.  The
+ * other way round one would come after the other.
+ */
+static void test_demand_first_come(void)
+{
+    Rig *rig = rig_new("baseline", NULL,
+                       "ftl.mapping=demand,ftl.map_cache_bytes=128");
+    ScarpCmd read = cmd_of(SCARP_OP_READ, 2047 * PAGE, 2 * PAGE);
+
+    rig_age(rig, 500);
+    rig_fill(rig, 0, 15);
+    g_assert_cmpint(rig_do(rig, &read), ==, FW + CMD + TR + BUS + 2 * LINK);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/edges/pregc/tried", test_pregc_tried);
     g_test_add_func("/edges/pregc/steps", test_pregc_steps);
     g_test_add_func("/edges/demand/aged", test_demand_aged);
+    g_test_add_func("/edges/demand/first-come", test_demand_first_come);
     return g_test_run();
 }
