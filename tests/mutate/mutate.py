@@ -73,7 +73,7 @@ def parse() -> argparse.Namespace:
         type=float,
         default=math.inf,
         metavar="SECONDS",
-        help="only tests that take no more, to look for weak spots",
+        help="only tests that take no more, without sanitizers, to look for weak spots",
     )
     parser.add_argument("--fresh", action="store_true", help="forget what was found before")
     return parser.parse_args()
@@ -122,7 +122,9 @@ def mutate(arguments: argparse.Namespace) -> int:
     folder.mkdir(exist_ok=True)
     base = engine.Base(ROOT, folder, engine.QUICK)
     # Of the same state, whatever has been edited meanwhile.
-    bases = [base, engine.Base(base.tree, folder, engine.SANITIZED)]
+    bases = [base]
+    if arguments.quick == math.inf:
+        bases.append(engine.Base(base.tree, folder, engine.SANITIZED))
     reached = reach.Reach(base, folder)
     engine.forget_old(folder, bases)
     tests = base.timed(folder / "times-quick.json", arguments.quick)

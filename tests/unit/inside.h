@@ -733,6 +733,13 @@ static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,
     return scarp_gc_cost_ns(drive, plane);
 }
 
+/* What a die's collections still need, by the estimate that policies have. */
+static inline int64_t inside_gc_remaining_ns(const ScarpDrive *drive,
+                                             uint32_t die)
+{
+    return scarp_gc_remaining_ns(drive, die);
+}
+
 /* ---- Policies, watched: one drive at a time ------------------------------ */
 
 typedef void (*InsideChosen)(ScarpDrive *drive, uint32_t plane,

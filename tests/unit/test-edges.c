@@ -106,6 +106,33 @@ static void test_demand_first_come(void)
     rig_free(rig);
 }
 
+/* What a die's collections need: a move of each valid page, and the erases. */
+static void test_gc_remaining(gconstpointer overrides)
+{
+    Rig *rig = rig_new("baseline", NULL, overrides);
+    bool copyback = strstr(overrides, "copyback");
+    int64_t move_ns = TR + TPROG + 2 * (CMD + (copyback ? 0 : BUS));
+    int64_t left_ns, should_ns = 0;
+    uint64_t moved = 0;
+
+    rig_age(rig, 900);
+    scarp_collect_now(rig->drive, UINT32_MAX);
+    left_ns = inside_gc_remaining_ns(rig->drive, 0);
+    rig_drain(rig);
+    for (unsigned i = 0; i < rig->n_runs; i++) {
+        const ScarpGcRun *run = &rig->run[i];
+
+        if (inside_plane_die(rig->drive, run->plane) == 0) {
+            should_ns += run->moved_units * move_ns + TBERS;
+            moved += run->moved_units;
+        }
+    }
+    g_assert_cmpuint(moved, >, 0);
+    g_assert_cmpint(left_ns, ==, should_ns);
+    g_assert_cmpint(inside_gc_remaining_ns(rig->drive, 0), ==, 0);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -113,5 +140,10 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/pregc/steps", test_pregc_steps);
     g_test_add_func("/edges/demand/aged", test_demand_aged);
     g_test_add_func("/edges/demand/first-come", test_demand_first_come);
+    g_test_add_data_func("/edges/gc-remaining/pages", "", test_gc_remaining);
+    g_test_add_data_func("/edges/gc-remaining/copyback", "nand.copyback=1",
+                         test_gc_remaining);
+    g_test_add_data_func("/edges/gc-remaining/planes",
+                         "geometry.planes_per_die=2", test_gc_remaining);
     return g_test_run();
 }
