@@ -4,31 +4,30 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "helpers.h"
-#include "inside.h"
+#include "merges.h"
 
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-/* A drive at rest, saved, starts again. */
-static void check_reloads(const Rig *rig, const char *scheme,
-                          const char *overrides)
+/* Another drive that starts from an image of it. */
+static Rig *reload(const Rig *rig, const char *scheme, const char *overrides)
 {
     g_autofree char *description = g_test_build_filename(G_TEST_DIST,
                                                          "tiny.ini", NULL);
     g_autofree char *path = NULL;
     g_autoptr(GError) error = NULL;
     ScarpConfig config = { .description_path = description, .scheme = scheme,
-                           .overrides = overrides, .seed = 1 };
-    ScarpDrive *again;
+                           .overrides = overrides, .seed = 1,
+                           .store_data = true };
+    Rig *again = g_new0(Rig, 1);
 
     close(g_file_open_tmp("scarp-XXXXXX", &path, NULL));
     config.image_path = path;
     g_assert_true(scarp_save(rig->drive, path, &error));
-    again = scarp_drive_new(&config, &error);
+    again->drive = scarp_drive_new(&config, &error);
     g_assert_no_error(error);
     g_unlink(path);
-    scarp_drive_free(again);
+    return again;
 }
 
 /* PreGC has asked all four dies, and none has work: it asks none again. */
@@ -38,7 +37,7 @@ static void test_pregc_tried(void)
 
     rig_write(rig, 0);
     rig_drain(rig);
-    check_reloads(rig, "pregc", NULL);
+    rig_free(reload(rig, "pregc", NULL));
     rig_free(rig);
 }
 
@@ -133,6 +132,34 @@ static void test_gc_remaining(gconstpointer overrides)
     rig_free(rig);
 }
 
+/*
+ * Superblocks with update blocks are in the order in which they were written,
+ * not in that of their numbers, when a drive starts from an image.
+ */
+static void test_super_order(void)
+{
+    const char *overrides = ONE_PLANE ",ftl.mapping=superblock,"
+                            "ftl.superblock_blocks=2,ftl.log_blocks=2";
+    Rig *rig = rig_new("baseline", NULL, overrides), *again;
+
+    rig_free(reload(rig, "baseline", overrides)); /* there are none */
+    rig_fill(rig, 0, LOGICAL_BLOCKS * BLOCK_PAGES);
+    write_offsets(rig, 2, "01"); /* superblock 1 */
+    write_offsets(rig, 0, "01");
+    again = reload(rig, "baseline", overrides);
+    /* The third one needs an update block: the first one's is reclaimed. */
+    write_offsets(rig, 4, "0");
+    write_offsets(again, 4, "0");
+    for (unsigned lpn = 0; lpn < LOGICAL_BLOCKS * BLOCK_PAGES; lpn++) {
+        g_assert_cmpuint(inside_l2p(rig->drive, lpn), ==,
+                         inside_l2p(again->drive, lpn));
+    }
+    g_assert_cmpuint(block_of(rig, 2, 2), ==, block_of(rig, 2, 0));
+    g_assert_cmpuint(block_of(rig, 0, 2), !=, block_of(rig, 0, 0));
+    rig_free(again);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -145,5 +172,6 @@ int main(int argc, char **argv)
                          test_gc_remaining);
     g_test_add_data_func("/edges/gc-remaining/planes",
                          "geometry.planes_per_die=2", test_gc_remaining);
+    g_test_add_func("/edges/superblock/order", test_super_order);
     return g_test_run();
 }
