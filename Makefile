@@ -8,6 +8,9 @@ KILLS ?= 100
 PAPER ?= hpdc18
 BASE ?= HEAD
 PEER ?=
+# What `make conformance` runs: folders with other people's suites.
+FIO ?=
+BLKTESTS ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
@@ -15,7 +18,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-tsan
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
+	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -69,6 +72,9 @@ test-guest: ## in the guest: verify through GC, mkfs and fsck, trim, nvme-cli
 
 test-upstream: ## QEMU's own nvme tests on the patched QEMU
 	@$(SCARP) test-upstream
+
+conformance: ## suites of others, here and on stock nvme (FIO=debian BLKTESTS=…, ARGS=--long)
+	@python3 tests/conformance/run.py $(if $(FIO),--fio '$(FIO)') $(if $(BLKTESTS),--blktests '$(BLKTESTS)') $(ARGS)
 
 test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest for a guest, too)
 	@python3 tests/qtest/tsan.py $(ARGS)

@@ -251,6 +251,13 @@ def ensure_modules(wanted: str, file_systems: Sequence[str] = ()) -> dict[str, P
     return {f"modules/{wanted}/{path.name}": path for path in found}
 
 
+def kernel_config(file_systems: Sequence[str] = ()) -> Path:
+    """What the guest's kernel was configured with, as its package has it below /boot."""
+    with locked("guest"):
+        root, _ = _sysroot(*_of_guest(file_systems))
+    return next((root / "boot").glob("config-*"))
+
+
 def ensure_image(
     file_systems: Sequence[str] = (), tests: bool = False, modules: bool = True
 ) -> GuestImage:

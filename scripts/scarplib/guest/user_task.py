@@ -14,7 +14,7 @@ from scarplib.guest.script import Script
 MOUNT = "/mnt"
 _WORK = "/tmp/work"
 # Here the initramfs's own programs are, too, when the root is that of packages.
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/bin:/scarp/bin:/base/bin"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/bin:/scarp/bin:/base/bin"
 _FAIL = '{{ echo "scarp-error: {text}"; exit 1; }}'
 # Bytes that all processes have handed to write() so far, those that have ended included.
 _WRITTEN = (
@@ -52,7 +52,7 @@ class UserTask:
 
     def setup(self) -> list[str]:
         """Before the start mark, at the speed of the boot."""
-        lines = [f"export PATH={_PATH}", *script.environment()]
+        lines = [f"export PATH={PATH}", *script.environment()]
         # One that is there already is no error; what is missing shows when it is used.
         lines.append(
             "for module in /scarp/modules/*/*.ko; do insmod $module 2>/dev/null || :; done"

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`make conformance`: suites of others on Scarp's device and on the same QEMU's stock nvme.
+
+Each suite runs in two guests that differ in nothing but the drive.  What passes on stock must pass
+on Scarp; else the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
+
+import debian  # noqa: E402
+import suites  # noqa: E402
+import verdicts  # noqa: E402
+from scarplib.build.qemu import ensure_qemu  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.guest import user_packages, vm  # noqa: E402
+from scarplib.guest.image import ensure_image, ensure_modules, kernel_config  # noqa: E402
+from scarplib.guest.script import OUT  # noqa: E402
+from scarplib.guest.user_task import PATH  # noqa: E402
+from verdicts import Verdict  # noqa: E402
+
+DEVICE = ROOT / "devices" / "demo.ini"
+# Larger than what the suites ask for; both devices' namespaces are of this size.
+DRIVE_BYTES = 5 << 28
+OVERRIDES = "geometry.blocks_per_plane=400"
+# How long a test may go on that has no end of its own, in the guest's seconds.
+TIMEOUT_S = 5
+
+
+def revision(source: Path) -> str:
+    """Of a checkout; what is no checkout has no name but its folder's."""
+    done = subprocess.run(
+        ["git", "-C", str(source), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    top = (source / ".git").exists()
+    return done.stdout.strip() if top and done.returncode == 0 else source.resolve().name
+
+
+def archive(source: Path, parts: tuple[str, ...]) -> bytes:
+    """What the guest needs of the source, as a tar."""
+
+    def usual(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 0
+        member.uname = member.gname = "root"
+        return member
+
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        for part in parts:
+            for path in sorted(source.glob(part)):
+                tar.add(path, str(path.relative_to(source)), filter=usual)
+    return stream.getvalue()
+
+
+def _task(suite: suites.Suite, tests: list[str]) -> str:
+    root = user_packages.ROOT
+    lines = [
+        f"export PATH={PATH} SCARP_OUT={OUT} SCARP_TIMEOUT={TIMEOUT_S}",
+        f"export SCARP_TESTS='{' '.join(tests)}'",
+        f"mkdir -p {OUT}",
+        "for module in /scarp/modules/*/*.ko; do insmod $module 2>/dev/null || :; done",
+        *user_packages.mount_lines(),
+        f"mkdir -p {root}/src && tar -x -C {root}/src -f /scarp/source.tar && "
+        "rm /scarp/source.tar || exit 1",
+        # As in most systems: programs look for their own descriptors there.
+        "ln -sf /proc/self/fd /dev/fd",
+        f"{user_packages.enter()}/bin/bash /scarp/{suite.name}.sh >{OUT}/log.txt 2>&1 </dev/null",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _stock_drive(number: int, image: Path) -> list[str]:
+    with image.open("wb") as stream:
+        stream.truncate(DRIVE_BYTES)
+    file = f"driver=file,filename={str(image).replace(',', ',,')},discard=unmap"
+    return [
+        *("-blockdev", f"{file},node-name=stock{number}"),
+        *("-device", f"nvme,serial=scarp{number},drive=stock{number}"),
+    ]
+
+
+class Session:
+    """One suite from one source, in a guest for each device."""
+
+    def __init__(self, suite: suites.Suite, source: Path, arguments: argparse.Namespace) -> None:
+        self.suite = suite
+        self.arguments = arguments
+        plan = suite.plan(source, arguments.long)
+        wanted = arguments.only
+        self.names = [n for n in plan.names if not wanted or any(x in n for x in wanted)]
+        self.tests = [t for t in plan.tests if any(t in name for name in self.names)]
+        self.source = archive(source, suite.parts)
+        self.out = arguments.out / suite.name
+
+    def _files(self) -> dict[str, Path | bytes]:
+        packages = user_packages.ensure_packages(self.suite.packages)
+        config = kernel_config()
+        files: dict[str, Path | bytes] = {
+            "source.tar": self.source,
+            user_packages.IMAGE: packages.image,
+            # Where a distribution has it, and suites look what the kernel can do.
+            f"/boot/{config.name}": config,
+            "say.sh": HERE / "say.sh",
+            f"{self.suite.name}.sh": HERE / f"{self.suite.name}.sh",
+        }
+        for name in (*user_packages.MODULES, *self.suite.modules):
+            files |= ensure_modules(name, ("ext4", "xfs"))
+        return files
+
+    def on(self, device: str) -> dict[str, Verdict]:
+        """The verdicts of the suite's tests: on `stock` or on `scarp`."""
+        out = self.out / device
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        scarp = device == "scarp"
+        virtual = scarp and self.arguments.clock == "virtual"
+        images = [out / f"stock{number}.tmp" for number in range(self.suite.drives)]
+        extra: list[str] = []
+        drives: list[vm.FlashDrive] = []
+        for number, image in enumerate(images):
+            if scarp:
+                drives.append(
+                    vm.FlashDrive(
+                        description=DEVICE,
+                        overrides=OVERRIDES,
+                        namespaces=(DRIVE_BYTES,),
+                        clock=None if virtual else "realtime",
+                    )
+                )
+            else:
+                extra += _stock_drive(number, image)
+        try:
+            result = vm.run_guest(
+                vm.GuestRun(
+                    qemu=ensure_qemu(),
+                    image=ensure_image(tests=True),
+                    drives=drives,
+                    task=_task(self.suite, self.tests),
+                    out=out,
+                    files=self._files(),
+                    memory_mib=self.suite.memory_mib,
+                    # A host's file knows nothing of a virtual clock: it would seem to hang.
+                    icount=virtual,
+                    cpu_limit=self.suite.cpu_limit * (4 if self.arguments.long else 1),
+                    extra_args=extra,
+                )
+            )
+        finally:
+            for image in images:
+                image.unlink(missing_ok=True)
+        console = (out / "console.log").read_text(errors="replace")
+        if result.reason != "ok":
+            print(f"# {self.suite.name} on {device}: the guest: {result.reason}")
+            for line in result.console_tail.splitlines()[-12:]:
+                print(f"#   {line}")
+        print(f"# {self.suite.name} on {device}: {result.wall_seconds:.0f} s", flush=True)
+        return verdicts.parse(console, self.names, result.reason)
+
+
+def needs() -> str:
+    """What to give, when nothing was given."""
+    lines = ["conformance: no source was named; each suite runs if its folder is given:"]
+    lines += [f"  {suite.variable}=DIR  {suite.what}" for suite in suites.SUITES]
+    return "\n".join(lines)
+
+
+def _source(suite: suites.Suite, given: str | None) -> Path | None:
+    if given == debian.WORD:
+        if suite.name != "fio":
+            raise UserError(f"{suite.variable}=debian: Debian has no source package of it")
+        return debian.fio()
+    return Path(given) if given else None
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
+    for suite in suites.SUITES:
+        parser.add_argument(f"--{suite.name}", metavar="DIR", help=suite.what)
+    parser.add_argument("--long", action="store_true", help="also what takes minutes a test")
+    parser.add_argument(
+        "--clock",
+        choices=("virtual", "realtime"),
+        default="virtual",
+        help="Scarp's; stock's is the host's",
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="TEXT", help="tests whose name contains it"
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "conformance")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """0: nothing that passes on stock does not on Scarp; 1: something; 2: nothing was given."""
+    arguments = _arguments()
+    given = {s: _source(s, getattr(arguments, s.name)) for s in suites.SUITES}
+    if not any(given.values()):
+        print(needs(), file=sys.stderr)
+        return 2
+    for suite, source in given.items():
+        if source:
+            suites.check(suite, source)
+    worse: list[str] = []
+    passed = 0
+    summary: dict[str, object] = {}
+    for suite, source in given.items():
+        if not source:
+            print(f"\n{suite.name}: absent ({suite.variable}= names {suite.what})")
+            continue
+        session = Session(suite, source, arguments)
+        if not session.names:
+            print(f"\n{suite.name}: no test's name contains {' or '.join(arguments.only)}")
+            continue
+        stock, scarp = session.on("stock"), session.on("scarp")
+        print(f"\n{suite.name}, {revision(source)}")
+        print("\n".join(verdicts.table(stock, scarp)))
+        print(f"stock: {verdicts.counts(stock)}\nScarp: {verdicts.counts(scarp)}", flush=True)
+        worse += verdicts.regressions(stock, scarp)
+        passed += sum(verdict.outcome == "pass" for verdict in scarp.values())
+        summary[suite.name] = {
+            "revision": revision(source),
+            "stock": {n: [v.outcome, v.why] for n, v in stock.items()},
+            "scarp": {n: [v.outcome, v.why] for n, v in scarp.items()},
+        }
+    (arguments.out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
+    if worse:
+        print(f"\n{len(worse)} pass on stock and not on Scarp: {', '.join(worse)}")
+        return 1
+    if not passed:
+        print("\nnothing passed on Scarp")
+        return 1
+    print(f"\nnothing passes on stock and not on Scarp; {passed} passed on Scarp")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except UserError as error:
+        print(f"scarp: error: {error}", file=sys.stderr)
+        sys.exit(2)

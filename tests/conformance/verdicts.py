@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest said of each test on its console, and two devices' verdicts side by side."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+OUTCOMES = ("pass", "fail", "skip", "absent")
+# The kernel may write into a line of the console before ours begins.
+_LINE = re.compile(r"conformance: (begin|pass|fail|skip) (\S+)[ \t]*(.*)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`absent`: nothing was said of the test; that is not passed, and not skipped either."""
+
+    outcome: str
+    why: str = ""
+
+
+def parse(console: str, planned: Sequence[str], ending: str) -> dict[str, Verdict]:
+    """Of each planned test; `ending`: how the guest ended, for those without a verdict."""
+    found: dict[str, Verdict] = {}
+    begun: set[str] = set()
+    for kind, name, why in _LINE.findall(console.replace("\r", "")):
+        if kind == "begin":
+            begun.add(name)
+        else:
+            found[name] = Verdict(kind, why.strip())
+    for name in planned:
+        where = "in it" if name in begun else "before it"
+        found.setdefault(name, Verdict("absent", f"the guest ended {where}: {ending}"))
+    # Planned ones in their order, then whatever the suite ran besides.
+    return {name: found[name] for name in [*planned, *(n for n in found if n not in planned)]}
+
+
+def regressions(stock: Mapping[str, Verdict], scarp: Mapping[str, Verdict]) -> list[str]:
+    """What passes on stock and does not on Scarp, whichever way."""
+    return [
+        name
+        for name, verdict in stock.items()
+        if verdict.outcome == "pass" and (name not in scarp or scarp[name].outcome != "pass")
+    ]
+
+
+def counts(verdicts: Mapping[str, Verdict]) -> str:
+    """Ran, skipped and absent apart."""
+    n = Counter(verdict.outcome for verdict in verdicts.values())
+    return (
+        f"{n['pass'] + n['fail']} ran: {n['pass']} passed, {n['fail']} failed; "
+        f"{n['skip']} skipped; {n['absent']} absent"
+    )
+
+
+def table(stock: Mapping[str, Verdict], scarp: Mapping[str, Verdict]) -> list[str]:
+    """A line for each test, and why where it did not pass."""
+    nothing = Verdict("absent", "not in this guest's verdicts")
+    names = [*stock, *(name for name in scarp if name not in stock)]
+    width = max((len(name) for name in names), default=4)
+    worse = set(regressions(stock, scarp))
+    lines = [f"{'test':<{width}}  stock   Scarp"]
+    for name in names:
+        a, b = stock.get(name, nothing), scarp.get(name, nothing)
+        reasons = list(dict.fromkeys(v.why for v in (a, b) if v.why and v.outcome != "pass"))
+        mark = "  REGRESSION" if name in worse else ""
+        line = f"{name:<{width}}  {a.outcome:<6}  {b.outcome:<6}{mark}"
+        if reasons:
+            line += f"  ({' | '.join(reasons)})"
+        lines.append(line.rstrip())
+    return lines

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Verdicts of other people's suites: what counts as worse, and what is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "conformance")]
+
+import suites  # noqa: E402
+import verdicts  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+
+NAMES = ["s/1", "s/2", "s/3", "s/4"]
+STOCK = """\
+[    9.1] nvme nvme0: resconformance: pass s/1\r
+conformance: fail s/2 output
+conformance: skip s/3 needs two CPUs
+conformance: pass s/4
+"""
+
+
+class Verdicts(unittest.TestCase):
+    def read(self, console: str, ending: str = "ok") -> dict[str, verdicts.Verdict]:
+        return verdicts.parse(console, NAMES, ending)
+
+    def test_each_has_one(self) -> None:
+        found = self.read(STOCK)
+        self.assertEqual(list(found), NAMES)
+        self.assertEqual([v.outcome for v in found.values()], ["pass", "fail", "skip", "pass"])
+        self.assertEqual(found["s/3"].why, "needs two CPUs")
+        self.assertEqual(verdicts.counts(found), "3 ran: 2 passed, 1 failed; 1 skipped; 0 absent")
+
+    def test_a_guest_that_ends_early_leaves_tests_absent(self) -> None:
+        found = self.read("conformance: pass s/1\nconformance: begin s/2\n", "hang")
+        self.assertEqual([v.outcome for v in found.values()], ["pass", *["absent"] * 3])
+        self.assertIn("in it: hang", found["s/2"].why)
+        self.assertIn("before it: hang", found["s/3"].why)
+        self.assertEqual(verdicts.counts(found), "1 ran: 1 passed, 0 failed; 0 skipped; 3 absent")
+
+    def test_only_what_passes_on_stock_can_be_worse(self) -> None:
+        stock = self.read(STOCK)
+        for other in ("fail s/4 output", "skip s/4 no discard", "begin s/4"):
+            scarp = self.read(f"conformance: pass s/1\nconformance: {other}\n")
+            self.assertEqual(verdicts.regressions(stock, scarp), ["s/4"], other)
+        better = self.read("".join(f"conformance: pass {name}\n" for name in NAMES))
+        self.assertEqual(verdicts.regressions(stock, better), [])
+        self.assertEqual(verdicts.regressions(better, stock), ["s/2", "s/3"])
+
+    def test_the_table_has_both_and_says_why(self) -> None:
+        scarp = self.read("conformance: pass s/1\nconformance: fail s/4 verify\n")
+        lines = verdicts.table(self.read(STOCK), scarp)
+        self.assertEqual(lines[0].split(), ["test", "stock", "Scarp"])
+        self.assertEqual(lines[1].split(), ["s/1", "pass", "pass"])
+        self.assertEqual(lines[4], "s/4  pass    fail    REGRESSION  (verify)")
+        self.assertIn("(output | the guest ended before it: ok)", lines[2])
+
+
+class Sources(unittest.TestCase):
+    def test_nothing_given_says_what_is_needed(self) -> None:
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "tests" / "conformance" / "run.py")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        for suite in suites.SUITES:
+            self.assertIn(f"  {suite.variable}=", done.stderr)
+
+    def test_a_folder_that_is_something_else(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for suite in suites.SUITES:
+                with self.assertRaisesRegex(UserError, f"^{suite.variable}=.*: no "):
+                    suites.check(suite, Path(folder))
+                with self.assertRaisesRegex(UserError, "no such folder"):
+                    suites.check(suite, Path(folder) / "missing")
+
+    def test_tests_are_found_in_the_source(self) -> None:
+        fio, blktests = suites.SUITES[:2]
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder)
+            for name in ("t", "tests/block", "tests/nvme", "tests/zbd"):
+                (source / name).mkdir(parents=True)
+            (source / "t" / "nvmept.py").write_text('{ "test_id": 7, }\n{ "test_id": 12 }\n')
+            for name, text in (
+                ("block/003", "test_device() {\n"),
+                ("block/004", "test() {\n"),
+                ("nvme/034", "test_device() {\n"),
+                ("zbd/001", "test_device() {\n"),
+            ):
+                (source / "tests" / name).write_text(text)
+            found = fio.plan(source, False)
+            self.assertEqual(found.names, ["fio/nvmept/7", "fio/nvmept/12"])
+            self.assertEqual(blktests.plan(source, False).tests, ["block/003"])
+            self.assertEqual(blktests.plan(source, True).tests, ["block/003", "nvme/034"])
