@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.array import ensure_simulator  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
+from scarplib.dev.kselftest import SELFTESTS, ensure_kselftest  # noqa: E402
 from scarplib.device_logs import command_log, gc_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
@@ -93,6 +94,9 @@ HANG_S = 1200
 Outcome = tuple[bool, str]
 
 
+# What `make run_tests` in a kernel's source runs, too.
+COLLECTION = HERE / "scarp"
+
 # The build under test, where a test does not need one of its own.
 build = ""
 # Guests may use so many times more processor time.
@@ -103,6 +107,9 @@ def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestRes
     out = ROOT / "out" / "test-guest" / name
     shutil.rmtree(out, ignore_errors=True)
     files = {**options.pop("files", {}), **{path.name: path for path in HERE.glob("*.sh")}}
+    files |= {f"scarp/{path.name}": path for path in COLLECTION.iterdir() if path.is_file()}
+    kselftest = ensure_kselftest() / SELFTESTS / "kselftest"
+    files |= {f"kselftest/{path.name}": path for path in kselftest.iterdir()}
     settings: dict[str, Any] = {
         "drives": [vm.FlashDrive(description=DEVICE, overrides=SMALL)],
         "cpu_limit": 200,
@@ -125,13 +132,41 @@ def _console(result: vm.GuestResult) -> str:
     return "".join(f"# {line}\n" for line in result.console_tail.splitlines()[-25:])
 
 
+def _program(name: str, **variables: str) -> str:
+    """The guest's lines that run one of the collection's, with the kernel's own runner."""
+    exported = " ".join(f"{key}='{value}'" for key, value in variables.items())
+    return (
+        f"export SCARP_PROGRESS=/dev/console {exported}\n"
+        "cd /scarp/scarp && BASE_DIR=/scarp && . /scarp/kselftest/runner.sh || exit 1\n"
+        f"logfile=/results/ktap\nrun_many {name} >>/results/ktap\n"
+    )
+
+
+def _ktap(result: vm.GuestResult, wanted: Iterable[str] = ()) -> Outcome:
+    """What such a program said: the runner comments its lines out, and adds its own verdict.
+
+    `wanted`: what the names of tests that passed end with, each once; nothing may be skipped.
+    """
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    said = (result.results / "ktap").read_text()
+    good = re.search(r"^ok 1 selftests: scarp: \S+$", said, re.MULTILINE) is not None
+    lines = [line[2:] for line in said.splitlines() if line.startswith("# ")]
+    text = "".join(f"{line}\n" for line in lines if re.match(r"(not )?ok |1\.\.|#", line))
+    text += "" if good else "".join(f"# {line}\n" for line in said.splitlines()[-5:])
+    passed = re.findall(r"^ok \d+ (.*?) *$", text, re.MULTILINE)
+    missing = [name for name in wanted if not any(x.endswith(name) for x in passed)]
+    text += f"# not tried: {', '.join(missing)}\n" if missing else ""
+    return good and not missing and "not ok" not in text and "# SKIP" not in text, text
+
+
 def suite(scheme: str) -> Outcome:
     progress = ROOT / "out" / "test-guest" / f"{scheme}.progress"
     progress.parent.mkdir(parents=True, exist_ok=True)
     placed = progress.with_suffix(".cmd")
     result = _run(
         scheme,
-        "sh /scarp/suite.sh\n",
+        _program("suite.sh"),
         drives=[
             vm.FlashDrive(description=DEVICE, scheme=scheme, overrides=SMALL, progress=progress),
             vm.FlashDrive(
@@ -145,19 +180,19 @@ def suite(scheme: str) -> Outcome:
         memory_mib=512,
         cpu_limit=900,
     )
-    if result.reason != "ok" or not result.results:
-        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
-    text = (result.results / "ktap").read_text()
+    good, text = _ktap(result)
+    if not result.results:
+        return good, text
     now_ns, commands, gc_runs = struct.unpack("<3Q", progress.read_bytes()[:24])
     # Its last word is the drive's last event, not where a clock without vCPUs has skipped to.
-    good = 0 < now_ns < 3600 * 10**9 and commands > 0 and gc_runs > 0
+    good = good and 0 < now_ns < 3600 * 10**9 and commands > 0 and gc_runs > 0
     text += f"# progress: {now_ns} ns, {commands} commands, {gc_runs} runs of GC\n"
     # What the suite wrote with a handle; all else came from the kernel, which names none.
     log = command_log.read_commands(placed)
     written = [log.length[i] for i in log.indices(1) if log.stream[i] == 1]
     good = good and written == [4096] * 257 and set(log.stream) == {0, 1}
     text += f"# {len(written)} of {len(log)} commands with the second handle\n"
-    return good and "not ok" not in text, text
+    return good, text
 
 
 # 20 MiB each: overwrites of all, with verification, are quick and collect.
@@ -230,11 +265,6 @@ def array_kills() -> Outcome:
     return _array("array-kills", task, versions, large=0, cpu_limit=300 + 12 * int(kills))
 
 
-def _passed(ktap: str) -> set[str]:
-    """The schemes whose tests passed."""
-    return set(re.findall(r"^ok \d+ .* under (\S+)$", ktap, re.MULTILINE))
-
-
 def every_scheme() -> Outcome:
     """One boot: the schemes take turns on running drives of two namespaces each."""
     # One choice makes no sense alone, and is refused.
@@ -242,7 +272,7 @@ def every_scheme() -> Outcome:
     names = [*(alone.get(name, name) for name in replayer.scheme_names()), *COMBINATIONS]
     result = _run(
         "schemes",
-        f"export SCARP_SCHEMES='{' '.join(names)}'\nsh /scarp/schemes.sh\n",
+        _program("schemes.sh", SCARP_SCHEMES=" ".join(names)),
         drives=[
             # Aged, so that the first scheme has to collect, too.
             vm.FlashDrive(description=DEVICE, overrides=TURNS, namespaces=HALVES, age=900),
@@ -257,35 +287,41 @@ def every_scheme() -> Outcome:
         ],
         cpu_limit=1200,
     )
-    if result.reason != "ok" or not result.results:
-        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
-    text = (result.results / "ktap").read_text()
-    taken = (result.results / "taken").read_text()
-    text += "".join(f"# {line}\n" for line in taken.splitlines())
-    missing = [name for name in names if name not in _passed(text)]
-    text += f"# not tried: {', '.join(missing)}\n" if missing else ""
-    return "not ok" not in text and not missing, text
+    return _ktap(result, [f" under {name}" for name in names])
 
 
 def every_mapping() -> Outcome:
     """One boot: a drive for each mapping, and fio's data through its merges."""
     result = _run(
         "mappings",
-        f"export SCARP_MAPPINGS='{' '.join(MAPPINGS)}'\nsh /scarp/mappings.sh\n",
+        _program("mappings.sh", SCARP_MAPPINGS=" ".join(MAPPINGS)),
         drives=[
             vm.FlashDrive(description=DEVICE, overrides=f"{MAPPED},ftl.mapping={name}{keys}")
             for name, keys in MAPPINGS.items()
         ],
         cpu_limit=900,
     )
-    if result.reason != "ok" or not result.results:
-        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
-    text = (result.results / "ktap").read_text()
-    counted = (result.results / "counted").read_text()
-    text += "".join(f"# {line}\n" for line in counted.splitlines())
-    missing = [name for name in MAPPINGS if f"ftl.mapping={name}\n" not in text]
-    text += f"# not tried: {', '.join(missing)}\n" if missing else ""
-    return "not ok" not in text and not missing, text
+    return _ktap(result, [f"ftl.mapping={name}" for name in MAPPINGS])
+
+
+def kernel_tree() -> Outcome:
+    """The collection dropped into a kernel's source: without a drive its programs are skipped."""
+    tree = _fresh("kernel-tree") / "linux"
+    shutil.copytree(ensure_kselftest(), tree)
+    shutil.copytree(COLLECTION, tree / SELFTESTS / "scarp")
+    done = subprocess.run(
+        ["make", "-C", str(tree / SELFTESTS), "TARGETS=scarp", "run_tests"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={k: v for k, v in os.environ.items() if not k.startswith(("SCARP_", "MAKE"))},
+    )
+    programs = sorted(path.name for path in COLLECTION.glob("*.sh") if path.name != "common.sh")
+    skipped = re.findall(r"^ok \d selftests: scarp: (\S+) # SKIP$", done.stdout, re.MULTILINE)
+    why = re.findall(r"^# 1\.\.0 # SKIP (\S.+)$", done.stdout, re.MULTILINE)
+    good = done.returncode == 0 and sorted(skipped) == programs and len(why) == len(programs)
+    return good, "".join(f"# {line}\n" for line in done.stdout.splitlines()[-20:])
 
 
 def broken_mapping() -> Outcome:
@@ -599,6 +635,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
     ("every mapping through ten overwrites", every_mapping),
+    ("kselftest in a kernel's source, where no drive is: skipped", kernel_tree),
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),
@@ -701,6 +738,7 @@ def main() -> int:
     if any(name == BROKEN for name, _ in tests):
         ensure_qemu("broken-mapping")
     ensure_image(tests=True)
+    ensure_kselftest()
     bad = 0
     with ThreadPoolExecutor(min(3, os.cpu_count() or 1)) as pool:
         outcomes = {pool.submit(test): name for name, test in tests}

@@ -1,8 +1,13 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each mapping on a drive of its own: SCARP_MAPPINGS names them in the order of the drives.  What
 # ten overwrites left must be there, and the mapping must have done what it is known for.
 
-. /scarp/ktap.sh
+. "$(dirname "$0")/common.sh"
+count=$(echo $SCARP_MAPPINGS | wc -w)
+needs $((count > 0 ? count : 1)) fio nvme scarp-stats
+[ "$count" -gt 0 ] || skip_all "SCARP_MAPPINGS does not name the drives' mappings"
+begin "$count"
 
 # Another seed each time, as what an earlier round left behind must not pass.
 verify() { # DEVICE OPTION...
@@ -31,8 +36,8 @@ overwrites() { # DEVICE
 
 trimmed() { # DEVICE
     nvme dsm "$1" --ad --slbs=0 --blocks=1024 &&
-        dd if="$1" of=/tmp/zero bs=64k count=8 iflag=direct &&
-        [ "$(tr -d '\000' </tmp/zero | wc -c)" = 0 ]
+        dd if="$1" of=$tmp/zero bs=64k count=8 iflag=direct &&
+        [ "$(tr -d '\000' <$tmp/zero | wc -c)" = 0 ]
 }
 
 # Above zero, or, with a dash before its name, zero.
@@ -41,7 +46,7 @@ counted() { # CONTROLLER NAME...
     shift
     for what in "$@"; do
         n=$(stat_of "${what#-}" "$controller")
-        echo "$mapping: ${what#-} $n" >>/results/counted
+        counts="$counts ${what#-}=$n"
         case $what in
         -*) [ "$n" = 0 ] ;;
         *) [ "$n" -gt 0 ] ;;
@@ -67,10 +72,11 @@ try() { # MAPPING NUMBER
         counted "$controller" $(expected "$mapping") oob_checks -oob_mismatches
 }
 
-: >/results/counted
 drive=0
 for mapping in $SCARP_MAPPINGS; do
+    counts=
     check "fio verify, 10 overwrites with ftl.mapping=$mapping" try "$mapping" $drive
+    ktap_print_msg "$mapping:$counts"
     drive=$((drive + 1))
 done
-plan
+ktap_finished

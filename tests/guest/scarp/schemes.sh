@@ -1,14 +1,18 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every scheme in turn on running drives, two namespaces each: what fio wrote and trimmed must be
-# there.  SCARP_SCHEMES: their names.  A drive may refuse one of another layout class; the next
-# drive then takes it.
+# there.  SCARP_SCHEMES: their names, and there may be up to three drives.  A drive may refuse one
+# of another layout class; the next drive then takes it.
 
-. /scarp/ktap.sh
+. "$(dirname "$0")/common.sh"
+needs 1 fio nvme scarp-stats scarp-scheme
+[ -b "${SCARP_CTRL0}n2" ] || skip_all "the drives must have two namespaces each"
+schemes=${SCARP_SCHEMES:-baseline pgc}
 
 # The first namespace whole and most of the second, while the rest of that is trimmed and written.
 verify() { # CONTROLLER
     rest=$(($(bytes_of "${1}n2") / 8))
-    set -- --direct=1 --ioengine=io_uring --thread --bs=4k --randseed=$((number * 7919)) \
+    set -- --direct=1 --ioengine=io_uring --thread --bs=4k --randseed=$((KTAP_TESTNO * 7919)) \
         --verify_header_seed=1 --verify_fatal=1 \
         --name=first --filename="${1}n1" --rw=randrw --rwmixread=20 --iodepth=16 --verify=crc32c \
         --name=second --filename="${1}n2" --rw=randwrite --iodepth=16 --verify=crc32c \
@@ -20,8 +24,8 @@ verify() { # CONTROLLER
 # Trimmed at last, it reads as zeroes.
 trimmed() { # CONTROLLER
     nvme dsm "${1}n2" --ad --slbs=0 --blocks=1024 &&
-        dd if="${1}n2" of=/tmp/zero bs=64k count=8 iflag=direct &&
-        [ "$(tr -d '\000' </tmp/zero | wc -c)" = 0 ]
+        dd if="${1}n2" of=$tmp/zero bs=64k count=8 iflag=direct &&
+        [ "$(tr -d '\000' <$tmp/zero | wc -c)" = 0 ]
 }
 
 # What needs parity has made use of it.
@@ -50,7 +54,6 @@ try() { # SCHEME
         taken="$taken ${controller#/dev/}"
         [ "$(scarp-scheme "$controller")" = "$1" ] && try_on "$1" "$controller" || return 1
     done
-    echo "$1:$taken" >>/results/taken
     [ -n "$taken" ]
 }
 
@@ -62,15 +65,17 @@ passthru() { # SCHEME: by nvme-cli, as any host could
 # By our own program and by nvme-cli; with the reason of a refusal.
 switch() {
     passthru gc-vic+pgc && [ "$(scarp-scheme $SCARP_CTRL)" = gc-vic+pgc ] &&
-        scarp-scheme $SCARP_CTRL "d-choices:d=4,iterations=3" 2>/tmp/reason
-    [ $? = 1 ] && grep -q "no parameter 'iterations'" /tmp/reason &&
+        scarp-scheme $SCARP_CTRL "d-choices:d=4,iterations=3" 2>$tmp/reason
+    [ $? = 1 ] && grep -q "no parameter 'iterations'" $tmp/reason &&
         [ "$(scarp-scheme $SCARP_CTRL)" = gc-vic+pgc ] &&
-        ! passthru nonsense && ! scarp-scheme $SCARP_CTRL "gftl+pgc" 2>/tmp/reason &&
-        grep -q "one axis, pacing" /tmp/reason && ! scarp-scheme /dev/null pgc
+        ! passthru nonsense && ! scarp-scheme $SCARP_CTRL "gftl+pgc" 2>$tmp/reason &&
+        grep -q "one axis, pacing" $tmp/reason && ! scarp-scheme /dev/null pgc
 }
 
+begin $(($(echo $schemes | wc -w) + 1))
 check "a scheme is switched from the guest, and refused with the reason" switch
-for scheme in $SCARP_SCHEMES; do
+for scheme in $schemes; do
     check "fio verify and trim under $scheme" try "$scheme"
+    ktap_print_msg "$scheme:$taken"
 done
-plan
+ktap_finished
