@@ -36,7 +36,7 @@ DEVICE = ROOT / "devices" / "demo.ini"
 DRIVE_BYTES = 5 << 28
 OVERRIDES = "geometry.blocks_per_plane=400"
 # How long a test may go on that has no end of its own, in the guest's seconds.
-TIMEOUT_S = 5
+TIMEOUT_S = 3
 
 
 def revision(source: Path) -> str:
