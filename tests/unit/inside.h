@@ -740,6 +740,28 @@ static inline int64_t inside_gc_remaining_ns(const ScarpDrive *drive,
     return scarp_gc_remaining_ns(drive, die);
 }
 
+/* ---- Rounds of the pacing `redistributed` -------------------------------- */
+
+static inline bool inside_open_round(ScarpDrive *drive, uint32_t plane,
+                                     uint32_t lpn)
+{
+    ScarpGcWrite write = { .plane = plane, .lpn = lpn };
+
+    return scarp_gc_open_round(drive, &write);
+}
+
+static inline uint32_t inside_round_left(const ScarpDrive *drive,
+                                         uint32_t plane, uint32_t *erases)
+{
+    return scarp_gc_round_left(drive, plane, erases);
+}
+
+static inline void inside_grant(ScarpDrive *drive, uint32_t plane,
+                                uint32_t erases, uint32_t pages)
+{
+    scarp_gc_grant(drive, plane, erases, pages);
+}
+
 /* ---- Policies, watched: one drive at a time ------------------------------ */
 
 typedef void (*InsideChosen)(ScarpDrive *drive, uint32_t plane,

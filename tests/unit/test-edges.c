@@ -160,6 +160,53 @@ static void test_super_order(void)
     rig_free(rig);
 }
 
+static void deallocate_halves(Rig *rig, uint64_t first, uint64_t n)
+{
+    ScarpCmd cmd = cmd_of(SCARP_OP_DEALLOCATE, first * PAGE / 2, n * PAGE / 2);
+
+    rig_do(rig, &cmd);
+}
+
+/*
+ * A unit that a collection has read waits for another one, to fill its page.
+ * When the host has deallocated all others, a page must be granted for it.
+ */
+static void test_round_staged(void)
+{
+    Rig *rig = rig_new("hios-1", NULL, ONE_PLANE ",ftl.unit_bytes=2048");
+    ScarpCmd read = read_page(20);
+    uint32_t erases;
+
+    read.deadline_ns = 1; /* too late to carry anything of the round */
+    /* Of block 0's four pages one unit of the first is left, and the second. */
+    rig_fill(rig, 0, LOGICAL_BLOCKS * BLOCK_PAGES);
+    deallocate_halves(rig, 1, 1);
+    deallocate_halves(rig, 4, 4);
+    g_assert_cmpuint(inside_valid(rig->drive, 0), ==, 3);
+    g_assert_true(inside_open_round(rig->drive, 0, 0));
+    g_assert_cmpuint(inside_round_left(rig->drive, 0, &erases), ==, 3);
+    inside_grant(rig->drive, 0, 0, 1);
+    rig_do(rig, &read); /* an idle die collects nothing */
+    g_assert_cmpuint(rig_stats(rig)->gc_page_reads, ==, 1);
+    g_assert_cmpuint(inside_round_left(rig->drive, 0, &erases), ==, 2);
+    deallocate_halves(rig, 2, 2);
+    g_assert_cmpuint(inside_round_left(rig->drive, 0, &erases), ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, 0);
+    inside_grant(rig->drive, 0, 0, 1);
+    rig_do(rig, &read);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, 1);
+    g_assert_cmpuint(inside_round_left(rig->drive, 0, &erases), ==, 0);
+    g_assert_cmpuint(erases, ==, 0);
+    /* The erase is for the next round. */
+    g_assert_true(inside_open_round(rig->drive, 0, 0));
+    inside_round_left(rig->drive, 0, &erases);
+    g_assert_cmpuint(erases, ==, 1);
+    inside_grant(rig->drive, 0, 1, 0);
+    rig_do(rig, &read);
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 1);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -173,5 +220,6 @@ int main(int argc, char **argv)
     g_test_add_data_func("/edges/gc-remaining/planes",
                          "geometry.planes_per_die=2", test_gc_remaining);
     g_test_add_func("/edges/superblock/order", test_super_order);
+    g_test_add_func("/edges/redistributed/staged", test_round_staged);
     return g_test_run();
 }
