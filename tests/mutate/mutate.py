@@ -89,11 +89,13 @@ class Found:
             entry = json.loads(line)
             self.of[entry["id"]] = entry
 
-    def get(self, name: str) -> dict[str, str] | None:
+    def get(self, name: str, is_listed: bool) -> dict[str, str] | None:
+        """A listed survivor stays one: its reason says that no test can notice."""
         entry = self.of.get(name)
-        if entry and entry["verdict"] in ("survived", "stuck") and entry["tests"] != self.tests:
-            return None
-        return entry
+        if not entry or entry["tests"] == self.tests:
+            return entry
+        again = entry["verdict"] == "stuck" or (entry["verdict"] == "survived" and not is_listed)
+        return None if again else entry
 
     def add(self, name: str, verdict: dict[str, str]) -> dict[str, str]:
         entry = self.of[name] = {"id": name, "tests": self.tests, **verdict}
@@ -146,6 +148,7 @@ def mutate(arguments: argparse.Namespace) -> int:
     found = Found(path, f"{base.key} {arguments.quick}")
     print(f"{len(mutants)} candidates; {len(tests)} tests", flush=True)
 
+    allowed = listed()
     sample: list[candidates.Mutant] = []
     codes: set[str] = set()
     waiting = iter(mutants)
@@ -166,7 +169,7 @@ def mutate(arguments: argparse.Namespace) -> int:
                 mutant = next(waiting, None)
                 if mutant is None:
                     break
-                entry = found.get(name_of(mutant))
+                entry = found.get(name_of(mutant), mutant.key in allowed)
                 if entry:
                     take(mutant, entry)
                 else:

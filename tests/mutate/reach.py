@@ -161,8 +161,7 @@ class Reach:
         return [
             source
             for source in base.engine
-            if source in reached
-            and (not wanted or of.get(base.object_of(source).stem, 0) & wanted)
+            if source in reached and (not wanted or of.get(base.object_of(source).stem, 0) & wanted)
         ]
 
     def by(self, tests: list[Test], mutant: Mutant) -> list[Test]:

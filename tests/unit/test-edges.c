@@ -207,6 +207,27 @@ static void test_round_staged(void)
     rig_free(rig);
 }
 
+/* HIOS puts writes of whole units together: not one of a byte inside of one. */
+static void test_part_of_unit(void)
+{
+    for (int part = 0; part < 2; part++) {
+        Rig *rig = rig_new("hios-2", NULL,
+                           "controller.slots=1,ftl.unit_bytes=1024");
+        ScarpCmd first = write_page(4);
+        ScarpCmd cmd[] = {
+            cmd_of(SCARP_OP_WRITE, 0, 1024),
+            cmd_of(SCARP_OP_WRITE, 1024 + part, part ? 1 : 1024),
+        };
+
+        scarp_submit(rig->drive, &first, 1);
+        scarp_submit(rig->drive, &cmd[0], 1);
+        scarp_submit(rig->drive, &cmd[1], 1);
+        rig_drain(rig);
+        g_assert_cmpuint(rig_stats(rig)->aggregated_writes, ==, !part);
+        rig_free(rig);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -221,5 +242,6 @@ int main(int argc, char **argv)
                          "geometry.planes_per_die=2", test_gc_remaining);
     g_test_add_func("/edges/superblock/order", test_super_order);
     g_test_add_func("/edges/redistributed/staged", test_round_staged);
+    g_test_add_func("/edges/hios/part-of-unit", test_part_of_unit);
     return g_test_run();
 }
