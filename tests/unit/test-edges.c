@@ -228,6 +228,17 @@ static void test_part_of_unit(void)
     }
 }
 
+/*
+ * 16 blocks of 256 pages, over-provisioned by as much as there is data: exactly
+ * 8 logical blocks.  A page more would be another one.
+ */
+static void test_log_blocks(void)
+{
+    rig_free(rig_new("baseline", NULL,
+                     ONE_PLANE ",geometry.pages_per_block=256,"
+                     "ftl.mapping=block,ftl.log_blocks=7"));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -243,5 +254,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/superblock/order", test_super_order);
     g_test_add_func("/edges/redistributed/staged", test_round_staged);
     g_test_add_func("/edges/hios/part-of-unit", test_part_of_unit);
+    g_test_add_func("/edges/description/log-blocks", test_log_blocks);
     return g_test_run();
 }
