@@ -239,6 +239,25 @@ static void test_log_blocks(void)
                      "ftl.mapping=block,ftl.log_blocks=7"));
 }
 
+/*
+ * A write is late by its own time, not by that of reads: a younger one at a
+ * lower address goes before it, and no law is broken.
+ */
+static void test_anticipatory_bound(void)
+{
+    Rig *rig = rig_new("anticipatory", "antic_us=0,read_expire_us=50",
+                       "controller.slots=1");
+    ScarpCmd cmd[] = { write_page(4), write_page(60), write_page(10) };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cmd); i++) {
+        scarp_submit(rig->drive, &cmd[i], 1);
+    }
+    rig_drain(rig);
+    g_assert_cmpint(cmd[0].complete_ns, >, 1 + 50000);
+    g_assert_cmpint(cmd[2].complete_ns, <, cmd[1].complete_ns);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -255,5 +274,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/redistributed/staged", test_round_staged);
     g_test_add_func("/edges/hios/part-of-unit", test_part_of_unit);
     g_test_add_func("/edges/description/log-blocks", test_log_blocks);
+    g_test_add_func("/edges/anticipatory/bound", test_anticipatory_bound);
     return g_test_run();
 }
