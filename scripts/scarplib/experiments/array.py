@@ -23,7 +23,7 @@ _DRIVE = ARRAY / "sim" / "safs.ini"
 _NOTES = f"""
 This command adds to the program's options:
   -m, --mode=A,B,...        several modes, a column each ({_MODES}; also
-                            coordinated)
+                            coordinated); --record is of one mode, --replay of none
   -j, --json=FILE           the results, too; - for the standard output, without the table
   -d, --description=FILE    may be left out ({_DRIVE.relative_to(ROOT)})
 """
@@ -147,6 +147,8 @@ def main(given: list[str]) -> int:
         print(_program([*rest, "--list"]), end="")
         return 0
     if options.replay:
+        if options.record or options.mode != _MODES:
+            raise UserError(f"--{'record' if options.record else 'mode'}: excludes --replay")
         words = ["-d", options.description, "--replay", options.replay]
         words += ["--json", options.json] if options.json not in (None, "-") else []
         print(_program([*words, *rest]), end="")
