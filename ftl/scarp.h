@@ -174,6 +174,8 @@ uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
 uint32_t scarp_drive_streams(const ScarpDrive *drive);
 /* What a stream has open at once: a block in each plane. */
 uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
+/* What one program writes at most: a page, or one in each plane of a die. */
+uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
@@ -378,6 +380,14 @@ const ScarpStats *scarp_stats(const ScarpDrive *drive);
 /* What flash was programmed and erased, for whatever reason; whole pages. */
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
 uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
+/*
+ * Health.  Spare: blocks that can still be set aside, in percent of those that
+ * could be at first, in the plane that has the fewest.  Used: erases of a block
+ * on average, in percent of nand.endurance_erases; 0 where that is.  Both are
+ * linear in planes or blocks: for who asks now and then.
+ */
+uint32_t scarp_spare_percent(const ScarpDrive *drive);
+uint32_t scarp_used_percent(const ScarpDrive *drive);
 /*
  * Commands in flight stay counted as accepted; their latencies and causes are
  * of the time before, and not counted.

@@ -123,7 +123,9 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
 
 static void submit_cmd(NvmeFlash *flash, FlashCmd *cmd)
 {
-    flash->in_flight++;
+    if (!flash->in_flight++) {
+        flash->busy_from_ns = nvme_flash_now_ns(flash);
+    }
     if (flash->stopped || !g_queue_is_empty(&flash->waiting) ||
         !flash_port_push(flash->port, &cmd->cmd)) {
         g_queue_push_tail(&flash->waiting, &cmd->cmd);
@@ -144,7 +146,9 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
     FlashAIOCB *acb = cmd->acb;
     int ret = cmd->cmd.status == SCARP_STATUS_OK ? 0 : -EIO;
 
-    flash->in_flight--;
+    if (!--flash->in_flight) {
+        flash->busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
+    }
     if (acb && !ret && cmd->rest_bytes) {
         uint64_t bytes = MIN(cmd->rest_bytes, DEALLOCATE_BYTES);
 
@@ -291,6 +295,7 @@ void nvme_flash_timer_cb(void *opaque)
         timer_mod_anticipate_ns(flash->timer, next_ns);
     }
     flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
+    flash_health_look(flash);
 }
 
 void nvme_flash_completed_bh(void *opaque)
@@ -311,6 +316,7 @@ void nvme_flash_completed_bh(void *opaque)
         push_waiting(flash);
         flash_realtime_kick(flash->realtime);
     }
+    flash_health_look(flash);
 }
 
 int64_t nvme_flash_now_ns(NvmeFlash *flash)

@@ -28,6 +28,10 @@ struct NvmeFlash {
     FlashCmd *free_cmds;    /* with their bounce buffers */
     GQueue waiting;         /* commands that found the ring full */
     uint64_t in_flight;     /* commands that the engine has */
+    int64_t busy_from_ns;   /* since when, if there are any */
+    uint64_t busy_ns;       /* time in which there were, before that */
+    GSList *namespaces;     /* on it, last first */
+    bool spare_warned;      /* hosts have been told: no longer much left */
     uint64_t ns_bytes;      /* given to namespaces so far */
     const NvmeEnduranceGroup *endgrp; /* the last one's, to be compared */
     bool fdp;               /* it has FDP: all namespaces are of it */
@@ -80,6 +84,9 @@ void nvme_flash_unlock(NvmeFlash *flash);
 char *flash_scheme_text(const char *scheme, const char *params);
 bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
 size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
+
+/* flash-health.c */
+void flash_health_look(NvmeFlash *flash);
 
 /* flash-fdp.c */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);

@@ -21,6 +21,8 @@ struct FlashPort {
     Ring submission;
     Ring completion;
     ScarpDrive *drive;
+    uint64_t bad_blocks; /* the owner's, as of its last look */
+    atomic_uint spare_percent;
 };
 
 QEMU_BUILD_BUG_ON(FLASH_PORT_ENTRIES & (FLASH_PORT_ENTRIES - 1));
@@ -56,12 +58,22 @@ static ScarpCmd *ring_pop(Ring *ring)
     return cmd;
 }
 
+/* Only a block that has gone bad changes it. */
+static void look_at_spare(FlashPort *port)
+{
+    port->bad_blocks = scarp_stats(port->drive)->bad_blocks;
+    atomic_store_explicit(&port->spare_percent,
+                          scarp_spare_percent(port->drive),
+                          memory_order_relaxed);
+}
+
 FlashPort *flash_port_new(ScarpDrive *drive)
 {
     FlashPort *port = qemu_memalign(CACHE_LINE, sizeof(*port));
 
     memset(port, 0, sizeof(*port));
     port->drive = drive;
+    look_at_spare(port);
     return port;
 }
 
@@ -82,6 +94,11 @@ bool flash_port_push(FlashPort *port, ScarpCmd *cmd)
 ScarpCmd *flash_port_pop(FlashPort *port)
 {
     return ring_pop(&port->completion);
+}
+
+uint32_t flash_port_spare_percent(FlashPort *port)
+{
+    return atomic_load_explicit(&port->spare_percent, memory_order_relaxed);
 }
 
 bool flash_port_has_completed(FlashPort *port)
@@ -110,6 +127,9 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns)
     /* What does not fit waits in the engine for the client to catch up. */
     while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {
         ring_push(&port->completion, cmd);
+    }
+    if (scarp_stats(port->drive)->bad_blocks != port->bad_blocks) {
+        look_at_spare(port);
     }
     return scarp_next_event_ns(port->drive);
 }

@@ -25,6 +25,9 @@ bool flash_port_push(FlashPort *port, ScarpCmd *cmd);
 /* Client: the next completed command, or NULL. */
 ScarpCmd *flash_port_pop(FlashPort *port);
 
+/* Client: scarp_spare_percent() as of the owner's last run. */
+uint32_t flash_port_spare_percent(FlashPort *port);
+
 /* Owner: is there anything for the client to pop? */
 bool flash_port_has_completed(FlashPort *port);
 

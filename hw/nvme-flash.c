@@ -94,7 +94,13 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     ns->ops = &nvme_flash_ns_ops;
     ns->flash_offset = flash->ns_bytes;
     flash->ns_bytes += size;
+    flash->namespaces = g_slist_prepend(flash->namespaces, ns);
     return true;
+}
+
+void nvme_flash_detach_ns(NvmeNamespace *ns)
+{
+    ns->flash->namespaces = g_slist_remove(ns->flash->namespaces, ns);
 }
 
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
@@ -354,6 +360,8 @@ static void nvme_flash_unrealize(DeviceState *dev)
     flash_port_free(flash->port);
     scarp_drive_free(flash->drive);
     flash->drive = NULL;
+    g_slist_free(flash->namespaces);
+    flash->namespaces = NULL;
     g_clear_pointer(&flash->running, g_free);
     g_clear_pointer(&flash->refusal, g_free);
 }

@@ -12,6 +12,8 @@
 #define TYPE_NVME_FLASH "nvme-flash"
 typedef struct NvmeFlash NvmeFlash;
 typedef struct NvmeNamespace NvmeNamespace;
+typedef struct NvmeSmartLog NvmeSmartLog;
+typedef struct NvmeSubsystem NvmeSubsystem;
 
 enum {
     NVME_FLASH_LOG_STATS = 0xca,   /* log page: see ftl/scarp.h */
@@ -40,6 +42,22 @@ enum {
  * is left), and a block backend of that size that never sees data.
  */
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
+/* It goes; its range of the flash, and what is there, stays. */
+void nvme_flash_detach_ns(NvmeNamespace *ns);
+
+/*
+ * What Identify says of a namespace in its present format: how to write to the
+ * flash without a read before it.
+ */
+void nvme_flash_identify(NvmeNamespace *ns);
+
+/*
+ * What only the flash knows of the SMART log page: spare, wear, warnings, busy
+ * time.  For several flashes, one call each: the page says the worst.
+ */
+void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
+/* hw/nvme's: tell the hosts of a critical warning, if they asked for it. */
+void nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
 
 /*
  * The FDP statistics log page of the endurance group on this flash: bytes that

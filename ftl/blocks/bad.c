@@ -34,6 +34,13 @@ bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t p)
     return spare(drive, &drive->blocks.plane[p]) >= spare_needed(drive);
 }
 
+uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t has = spare(drive, &drive->blocks.plane[p]);
+
+    return has - MIN(has, spare_needed(drive));
+}
+
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);

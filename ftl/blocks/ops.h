@@ -121,6 +121,8 @@ uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
 
 /* Whether a plane has the blocks that it needs besides what the host fills. */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
+/* How many more may go bad. */
+uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t plane);
 
 /*
  * A block of the die was opened since the mark was cleared: what is due

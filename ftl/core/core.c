@@ -80,3 +80,9 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive)
     return (uint64_t)drive->geo.n_planes * drive->geo.units_per_block *
            drive->geo.unit_bytes;
 }
+
+uint32_t scarp_drive_program_bytes(const ScarpDrive *drive)
+{
+    return drive->desc.page_bytes *
+           (drive->desc.multiplane ? drive->desc.planes_per_die : 1);
+}

@@ -140,6 +140,8 @@ static void test_bad_from_start(void)
         g_assert_cmpuint(inside_bad_blocks(rig->drive, p), ==, 64 * 50 / 1000);
     }
     g_assert_cmpuint(rig_stats(rig)->bad_blocks, ==, 4 * 3);
+    g_assert_cmpuint(scarp_spare_percent(rig->drive), ==, 100);
+    g_assert_cmpuint(scarp_used_percent(rig->drive), ==, 0);
     rig_age(rig, 900);
     scarp_set_observer(rig->drive, &(ScarpObserver) {
         .flash_phase = never_bad, .opaque = rig->drive });
@@ -157,16 +159,28 @@ static void test_endurance(void)
     Rig *rig = rig_new("ideal", NULL, ONE_PLANE ",nand.endurance_erases=5");
     uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
     const ScarpDrive *drive = rig->drive;
+    uint32_t spares = 64 - inside_reserved_blocks(drive) - (pages + 7) / 8;
     uint32_t bad = 0;
 
+    g_assert_cmpuint(scarp_spare_percent(drive), ==, 100);
+    g_assert_cmpuint(scarp_used_percent(drive), ==, 0);
     scarp_set_observer(rig->drive, &(ScarpObserver) {
         .flash_phase = never_bad, .opaque = rig->drive });
     for (unsigned i = 0; i < 9000; i++) {
+        uint32_t gone;
+
         rig_write(rig, i * 7919 % pages);
+        gone = rig_stats(rig)->bad_blocks;
         /* None too early. */
-        g_assert_true(!rig_stats(rig)->bad_blocks ||
-                      wear_of(drive).sum > 4 * 30);
+        g_assert_true(!gone || wear_of(drive).sum > 4 * 30);
+        /* Of its 64 blocks; the host's pages and the reserve need theirs. */
+        g_assert_cmpuint(scarp_spare_percent(drive), ==,
+                         (spares - gone) * 100 / spares);
+        g_assert_cmpuint(scarp_used_percent(drive), ==,
+                         wear_of(drive).sum * 100 / (64 * 5));
     }
+    g_assert_cmpuint(scarp_spare_percent(drive), ==, 0);
+    g_assert_cmpuint(scarp_used_percent(drive), >, 100);
     for (uint32_t b = 0; b < inside_blocks(drive); b++) {
         bad += inside_is_bad(drive, b);
         g_assert_true(!inside_is_bad(drive, b) ||
@@ -175,8 +189,7 @@ static void test_endurance(void)
     g_test_message("%u bad", bad);
     g_assert_cmpuint(bad, ==, rig_stats(rig)->bad_blocks);
     /* All that can be spared, and no more: it goes on working. */
-    g_assert_cmpuint(bad, ==, 64 - inside_reserved_blocks(drive) -
-                                  (pages + 7) / 8);
+    g_assert_cmpuint(bad, ==, spares);
     g_assert_cmpuint(wear_of(drive).most, >, 5);
     rig_free(rig);
 }

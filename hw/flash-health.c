@@ -1,0 +1,102 @@
+/*
+ * Scarp: what Identify and the health log pages say of the flash
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "flash-int.h"
+
+#define SPARE_THRESHOLD_PERCENT 10
+#define USED_MAX_PERCENT 255
+#define MINUTE_NS (60ull * 1000 * 1000 * 1000)
+
+/* Blocks of bytes as a field of Identify counts them: from 0 on. */
+static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
+{
+    uint64_t blocks = MAX(bytes / ns->lbasz, 1);
+
+    return cpu_to_le16(MIN(blocks - 1, UINT16_MAX));
+}
+
+/*
+ * A unit is written as a whole: less costs a read, and nobody ever sees half of
+ * one.  Without the second part of that a host would take a logical block for
+ * the physical one.
+ */
+void nvme_flash_identify(NvmeNamespace *ns)
+{
+    ScarpDrive *drive = ns->flash->drive;
+    NvmeIdNs *id = &ns->id_ns;
+    uint32_t unit = scarp_drive_unit_bytes(drive);
+    uint64_t program = scarp_drive_program_bytes(drive);
+
+    /* a namespace's formats have no metadata */
+    id->mc = 0;
+    id->dpc = 0;
+
+    id->npwg = zeroes_based(ns, unit);
+    id->npwa = id->npwg;
+    /* zeroes based, and of the namespace: its end may lie within a program */
+    id->nows = program > unit && program <= ns->size && !(program % unit)
+               ? zeroes_based(ns, program) : 0;
+
+    id->nsfeat &= ~NVME_ID_NS_NSFEAT_NSABPNS;
+    id->nawun = 0;
+    if (id->npwg) {
+        id->nsfeat |= NVME_ID_NS_NSFEAT_NSABPNS;
+        id->nawun = id->npwg;
+    }
+    id->nawupf = id->nawun;
+    /* a write that crosses from a unit to the next is two */
+    id->nabsn = id->nawun;
+    id->nabspf = id->nawun;
+}
+
+void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
+{
+    uint64_t busy_ns = flash->busy_ns;
+    uint32_t spare, used;
+    bool broken;
+
+    nvme_flash_lock(flash);
+    spare = scarp_spare_percent(flash->drive);
+    used = scarp_used_percent(flash->drive);
+    broken = scarp_stats(flash->drive)->oob_mismatches;
+    nvme_flash_unlock(flash);
+
+    if (flash->in_flight) {
+        busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
+    }
+    if (!smart->available_spare_threshold) {
+        smart->available_spare_threshold = SPARE_THRESHOLD_PERCENT;
+        smart->available_spare = 100;
+    }
+    smart->available_spare = MIN(smart->available_spare, spare);
+    smart->percentage_used = MAX(smart->percentage_used,
+                                 MIN(used, USED_MAX_PERCENT));
+    smart->controller_busy_time[0] =
+        cpu_to_le64(MAX(le64_to_cpu(smart->controller_busy_time[0]),
+                        busy_ns / MINUTE_NS));
+    if (spare < SPARE_THRESHOLD_PERCENT) {
+        smart->critical_warning |= NVME_SMART_SPARE;
+    }
+    if (broken) {
+        smart->critical_warning |= NVME_SMART_RELIABILITY;
+    }
+}
+
+/* The engine has run: has it fallen below the threshold? */
+void flash_health_look(NvmeFlash *flash)
+{
+    if (flash->spare_warned ||
+        flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT) {
+        return;
+    }
+    flash->spare_warned = true;
+    for (GSList *item = flash->namespaces; item; item = item->next) {
+        NvmeNamespace *ns = item->data;
+
+        nvme_subsys_smart_event(ns->subsys, NVME_SMART_SPARE);
+    }
+}

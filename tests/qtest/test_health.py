@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the drive says of its shape (Identify) and of its health (SMART, error log)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from fixture import KIB, DriveTest, controller, flash, namespace, pattern
+from machine import Machine
+from nvme import PAGE, Admin, Controller, Namespace
+
+ERROR_LOG, SMART_LOG = 1, 2
+SPARE_WARNING = 1 << 0
+MINUTE_NS = 60 * 10**9
+ASYNC_CONFIG = 0x0B
+
+
+@dataclass
+class Smart:
+    warnings: int
+    spare: int
+    threshold: int
+    used: int
+    units_read: int
+    units_written: int
+    reads: int
+    writes: int
+    busy_minutes: int
+    media_errors: int
+    log_entries: int
+
+
+def smart(ctrl: Controller, nsid: int = 0xFFFFFFFF) -> Smart:
+    status, page = ctrl.get_log(SMART_LOG, 512, nsid)
+    assert status == 0, status
+    warnings, _, spare, threshold, used = struct.unpack_from("<BHBBB", page)
+    # Of 128 bits each; nothing here comes near 64.
+    counts = [int.from_bytes(page[at : at + 16], "little") for at in range(32, 192, 16)]
+    read, written, reads, writes, busy, _, _, _, errors, entries = counts
+    return Smart(
+        warnings, spare, threshold, used, read, written, reads, writes, busy, errors, entries
+    )
+
+
+class Health(DriveTest):
+    def test_new(self) -> None:
+        machine, ctrl, ns = self.drive(more=",overrides=nand.endurance_erases=20")
+        said = smart(ctrl)
+        self.assertEqual((said.warnings, said.spare, said.threshold, said.used), (0, 100, 10, 0))
+        for index in range(3):
+            ns.write(index * 128 * KIB, pattern(index, 128 * KIB))
+        for _ in range(5):
+            ns.read(0, 128 * KIB)
+        # In thousands of 512 bytes, rounded up: 3 × 256, and 5 × 256.
+        said = smart(ctrl, 1)
+        self.assertEqual((said.units_written, said.units_read), (1, 2))
+        self.assertEqual((said.writes, said.reads), (3, 5))
+        self.assertEqual((said.media_errors, said.log_entries), (0, 0))
+        # The host's counts are of its whole life, whoever resets our statistics.
+        ctrl.check(Admin.FLASH, cdw=(2,))
+        self.assertEqual(smart(ctrl, 1).writes, 3)
+        status, page = ctrl.get_log(ERROR_LOG, 64 * 64)
+        self.assertEqual((status, page), (0, bytes(64 * 64)))
+        self.assertEqual(ctrl.identify(1)[262], 63)  # ELPE: 64 entries
+        self.finish(machine)
+
+    def test_aged(self) -> None:
+        """Overwritten eight times: worn; and when blocks go bad, the spare shrinks."""
+        age = ",age=900,age-overwrite=8000,overrides=nand.endurance_erases="
+        machine, ctrl, _ = self.drive(more=f"{age}100")
+        said = smart(ctrl)
+        self.assertEqual((said.warnings, said.spare), (0, 100))
+        self.assertTrue(8 <= said.used <= 30, said)
+        self.finish(machine)
+
+        machine, ctrl, _ = self.drive(more=f"{age}6")
+        said = smart(ctrl)
+        self.assertGreater(machine.stats()["bad_blocks"], 0)
+        self.assertTrue(said.spare < 10, said)
+        self.assertEqual(said.warnings, SPARE_WARNING)
+        self.assertGreater(said.used, 100)
+        self.finish(machine)
+
+    def test_the_worst_of_two(self) -> None:
+        worn = ",age=900,age-overwrite=8000,overrides=nand.endurance_erases=6"
+        machine = self.machine(
+            flash("f0"), flash("f1", more=worn), controller(), namespace("f0"), namespace("f1")
+        )
+        ctrl = Controller(machine)
+        fresh, old, both = (smart(ctrl, nsid) for nsid in (1, 2, 0xFFFFFFFF))
+        self.assertEqual((fresh.warnings, fresh.spare, fresh.used), (0, 100, 0))
+        self.assertLess(old.spare, 10)
+        self.assertEqual(
+            (both.warnings, both.spare, both.used), (SPARE_WARNING, old.spare, old.used)
+        )
+        self.finish(machine, "f1")
+
+    def test_warned(self) -> None:
+        """A host that has asked is told once, when the spare falls below its threshold."""
+        more = ",age=900,age-overwrite=0,overrides=nand.endurance_erases=4"
+        machine, ctrl, ns = self.drive(more=more)
+        self.assertEqual(smart(ctrl).warnings, 0)
+        ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, SPARE_WARNING))
+        event = ctrl.admin.submit(0x0C)
+        data = pattern(1, 64 * KIB)
+        span = machine.stats()["logical_bytes"] * 9 // 10 // len(data)
+        told = None
+        for index in range(40 * span):
+            ns.write(index * 7919 % span * len(data), data)
+            told = ctrl.admin.done(event)
+            if told:
+                break
+        assert told, "no event, whatever was written"
+        # Of type SMART; which: spare below the threshold; where: the log page.
+        self.assertEqual(told.result, SMART_LOG << 16 | 2 << 8 | 1)
+        said = smart(ctrl)
+        self.assertEqual((said.warnings, said.threshold), (SPARE_WARNING, 10))
+        self.assertLess(said.spare, 10)
+        event = ctrl.admin.submit(0x0C)
+        for index in range(span):
+            ns.write(index * len(data), data)
+        self.assertIsNone(ctrl.admin.done(event))
+        self.finish(machine)
+
+    def test_busy_time(self) -> None:
+        """Minutes with a command in the drive: as long as it takes, not as time goes by."""
+        machine, ctrl, ns = self.drive(more=",overrides=timing.read_ns=1000000000")
+        ns.write(0, pattern(1, 4 * KIB))
+        machine.step(10 * MINUTE_NS)
+        self.assertEqual(smart(ctrl).busy_minutes, 0)
+        for _ in range(125):
+            ns.read(0, 4 * KIB)
+        self.assertEqual(smart(ctrl).busy_minutes, 2)
+        self.finish(machine)
+
+
+@dataclass
+class Shape:
+    features: int
+    formats: int
+    metadata: int
+    protection: int
+    atomic: tuple[int, ...]  # NAWUN, NAWUPF, NABSN, NABSPF, blocks from 0 on
+    write: tuple[int, int, int]  # NPWG, NPWA, NOWS, ditto
+    deallocate: tuple[int, int]  # NPDG, NPDA, ditto
+
+
+def shape(ctrl: Controller) -> Shape:
+    page = ctrl.identify(0, 1)
+    nawun, nawupf, _, nabsn, _, nabspf = struct.unpack_from("<6H", page, 34)
+    npwg, npwa, npdg, npda, nows = struct.unpack_from("<5H", page, 64)
+    return Shape(
+        page[24],
+        page[25] + 1,
+        page[27],
+        page[28],
+        (nawun, nawupf, nabsn, nabspf),
+        (npwg, npwa, nows),
+        (npdg, npda),
+    )
+
+
+class Identify(DriveTest):
+    def shaped(self, more: str = "", more_ns: str = "") -> tuple[Machine, Controller, Shape]:
+        machine, ctrl, _ = self.drive(more=more, more_ns=more_ns)
+        return machine, ctrl, shape(ctrl)
+
+    def test_unit_of_eight_sectors(self) -> None:
+        machine, ctrl, said = self.shaped()
+        self.assertEqual(said.features >> 4 & 3, 3)  # OPTPERF: the fields below are valid
+        self.assertEqual((said.write, said.deallocate), ((7, 7, 0), (7, 7)))
+        self.assertEqual((said.features >> 1 & 1, said.atomic), (1, (7, 7, 7, 7)))
+        self.assertEqual((said.formats, said.metadata, said.protection), (2, 0, 0))
+        # In blocks of 4 KiB a unit is one of them: nothing has to be said.
+        ctrl.check(Admin.FORMAT, 1, cdw=(1,))
+        said = shape(ctrl)
+        self.assertEqual((said.write, said.deallocate), ((0, 0, 0), (0, 0)))
+        self.assertEqual((said.features >> 1 & 1, said.atomic), (0, (0, 0, 0, 0)))
+        self.finish(machine)
+
+    def test_program_of_two_pages_of_four_units(self) -> None:
+        keys = (
+            "geometry.page_bytes=16384;ftl.unit_bytes=4096;controller.buffer_bytes=131072;"
+            "geometry.planes_per_die=2;nand.multiplane=1"
+        )
+        machine, _, said = self.shaped(f",overrides={keys}")
+        self.assertEqual((said.write, said.deallocate), ((7, 7, 63), (7, 7)))
+        self.finish(machine)
+        blocks = ",logical_block_size=4096,physical_block_size=4096"
+        machine, _, said = self.shaped(f",overrides={keys}", blocks)
+        self.assertEqual((said.write, said.deallocate), ((0, 0, 7), (0, 0)))
+        self.assertEqual(said.features >> 1 & 1, 0)
+        self.finish(machine)
+
+    def test_a_smaller_write_reads_first(self) -> None:
+        """What the fields are there for: a write of what they ask for reads nothing."""
+        machine, ctrl, ns = self.drive()
+        unit = (shape(ctrl).write[0] + 1) * ns.block
+        ns.write(0, pattern(1, PAGE))
+        ns.write(0, pattern(2, unit))
+        self.assertEqual(machine.stats()["rmw_reads"], 0)
+        ns.write(0, pattern(3, unit // 2))
+        self.assertEqual(machine.stats()["rmw_reads"], 1)
+        self.finish(machine)
