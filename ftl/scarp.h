@@ -88,6 +88,15 @@ typedef enum {
     SCARP_STATUS_INTERNAL, /* a law was broken: data must not be trusted */
 } ScarpStatus;
 
+/* A read's or write's access latency, as NVMe's dataset management has it. */
+typedef enum {
+    SCARP_ACCESS_NONE,   /* nothing is said */
+    SCARP_ACCESS_IDLE,   /* longer is acceptable */
+    SCARP_ACCESS_NORMAL,
+    SCARP_ACCESS_LOW,    /* as small as possible */
+    SCARP_ACCESS__COUNT
+} ScarpAccess;
+
 typedef struct ScarpDrive ScarpDrive;
 typedef struct ScarpCmd ScarpCmd;
 
@@ -174,6 +183,8 @@ uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
 uint32_t scarp_drive_streams(const ScarpDrive *drive);
 /* What a stream has open at once: a block in each plane. */
 uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
+/* How long after its arrival a command of this class is due; 0: whenever. */
+int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
 /* What one program writes at most: a page, or one in each plane of a die. */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
 const char *scarp_drive_scheme(const ScarpDrive *drive);

@@ -192,6 +192,14 @@ static const AIOCBInfo flash_aiocb_info = {
     .cancel_async = flash_aio_cancel,
 };
 
+/* From the command's arrival on: the ring may be full for a while. */
+static int64_t deadline_ns(NvmeFlash *flash, uint8_t dsm)
+{
+    int64_t after_ns = flash->deadline_ns[(dsm >> 4) & 3];
+
+    return after_ns ? nvme_flash_now_ns(flash) + after_ns : SCARP_TIME_NEVER;
+}
+
 static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
                                 BlockCompletionFunc *cb, void *opaque)
 {
@@ -217,7 +225,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->cmd.nsid = nvme_nsid(ns);
     cmd->cmd.offset_bytes = ns->flash_offset + io->offset;
     cmd->cmd.length_bytes = io->bytes;
-    cmd->cmd.deadline_ns = SCARP_TIME_NEVER;
+    cmd->cmd.deadline_ns = deadline_ns(flash, io->dsm);
     cmd->cmd.data = has_data ? cmd->buffer : NULL;
     cmd->cmd.opaque = cmd;
 

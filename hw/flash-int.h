@@ -28,6 +28,7 @@ struct NvmeFlash {
     FlashCmd *free_cmds;    /* with their bounce buffers */
     GQueue waiting;         /* commands that found the ring full */
     uint64_t in_flight;     /* commands that the engine has */
+    int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* after arrival; 0: none */
     int64_t busy_from_ns;   /* since when, if there are any */
     uint64_t busy_ns;       /* time in which there were, before that */
     GSList *namespaces;     /* on it, last first */

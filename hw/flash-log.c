@@ -20,7 +20,7 @@ typedef struct QEMU_PACKED {
     uint64_t reserved;
 } LogHeader;
 
-enum { CMD_LOG_VERSION = 2, GC_LOG_VERSION = 0 };
+enum { CMD_LOG_VERSION = 3, GC_LOG_VERSION = 0 };
 
 /* CmdRow.order */
 #define ORDER_SEQ_MASK ((1u << 30) - 1) /* of submission; it may wrap */
@@ -40,6 +40,7 @@ typedef struct QEMU_PACKED {
     uint16_t stream;
     uint32_t nsid;
     uint32_t order;
+    int64_t deadline_ns; /* from its submission on; 0: none */
     int64_t cause_ns[SCARP_CAUSE__COUNT];
 } CmdRow;
 
@@ -166,6 +167,13 @@ bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
     return true;
 }
 
+/* One that was late at its submission is due at once. */
+static int64_t deadline_ns(const ScarpCmd *cmd)
+{
+    return cmd->deadline_ns == SCARP_TIME_NEVER
+               ? 0 : MAX(cmd->deadline_ns - cmd->submit_ns, 1);
+}
+
 static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
 {
     FlashLog *log = opaque;
@@ -181,6 +189,7 @@ static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
         .stream = cpu_to_le16(cmd->stream),
         .nsid = cpu_to_le32(cmd->nsid),
         .order = cpu_to_le32(order),
+        .deadline_ns = cpu_to_le64(deadline_ns(cmd)),
     };
 
     if (log->shown.cmd_done) {

@@ -316,6 +316,9 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     flash->observer = flash_log_observer(flash->log);
     scarp_set_observer(flash->drive, &flash->observer);
 
+    for (int i = 0; i < SCARP_ACCESS__COUNT; i++) {
+        flash->deadline_ns[i] = scarp_drive_deadline_ns(flash->drive, i);
+    }
     flash->port = flash_port_new(flash->drive);
     g_queue_init(&flash->waiting);
     if (realtime) {

@@ -81,6 +81,18 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive)
            drive->geo.unit_bytes;
 }
 
+int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access)
+{
+    const uint64_t us[] = {
+        [SCARP_ACCESS_NONE] = 0,
+        [SCARP_ACCESS_IDLE] = drive->desc.deadline_idle_us,
+        [SCARP_ACCESS_NORMAL] = drive->desc.deadline_normal_us,
+        [SCARP_ACCESS_LOW] = drive->desc.deadline_low_us,
+    };
+
+    return us[access] * 1000;
+}
+
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive)
 {
     return drive->desc.page_bytes *

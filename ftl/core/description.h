@@ -72,6 +72,8 @@ typedef struct {
     uint64_t link_mbs;     /* host link, 10^6 bytes a second, each direction */
     uint64_t pcie_generation; /* link_mbs follows from these, where given */
     uint64_t pcie_lanes;
+    /* Of commands with an access latency (NVMe's hint), in us; 0: none. */
+    uint64_t deadline_idle_us, deadline_normal_us, deadline_low_us;
     uint64_t slots;        /* commands in the device at once */
     uint64_t queue;        /* that wait for one, as a host-queue policy sees */
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */

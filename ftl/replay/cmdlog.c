@@ -1,7 +1,7 @@
 /*
  * Command logs: written by a replay, read as a workload.
  *
- * A log's rows are in the order of completion, so all of them are read (32
+ * A log's rows are in the order of completion, so all of them are read (40
  * bytes each) and sorted before the first is given out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -13,7 +13,7 @@
 
 G_STATIC_ASSERT(G_BYTE_ORDER == G_LITTLE_ENDIAN);
 G_STATIC_ASSERT(sizeof(CmdLogHeader) == 32);
-G_STATIC_ASSERT(sizeof(CmdLogRow) == 40);
+G_STATIC_ASSERT(sizeof(CmdLogRow) == 48);
 G_STATIC_ASSERT(sizeof(GcLogRow) == 32);
 
 #define MAX_CAUSES 256
@@ -21,6 +21,7 @@ G_STATIC_ASSERT(sizeof(GcLogRow) == 32);
 
 typedef struct {
     int64_t submit_ns;
+    int64_t deadline_ns;
     uint64_t offset_bytes;
     uint32_t length_bytes;
     uint32_t order;
@@ -52,6 +53,9 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
         cmd->op, cmd->status, cmd->stream, cmd->nsid,
         (order & CMDLOG_ORDER_MASK) | CMDLOG_EVENTS_FIRST |
             (cmd->fua ? CMDLOG_FUA : 0),
+        /* one that was late at its submission is due at once */
+        cmd->deadline_ns == SCARP_TIME_NEVER
+            ? 0 : MAX(cmd->deadline_ns - cmd->submit_ns, 1),
     };
 
     fwrite(&row, sizeof(row), 1, file);
@@ -106,6 +110,7 @@ static bool next(Workload *self, TraceRecord *record,
         .time_ns = row->submit_ns, .offset_bytes = row->offset_bytes,
         .length_bytes = row->length_bytes, .op = row->op,
         .stream = row->stream, .fua = row->order & CMDLOG_FUA,
+        .deadline_ns = row->deadline_ns,
     };
     return true;
 }
@@ -137,6 +142,10 @@ static bool read_rows(GArray *rows, FILE *file, const char *path,
         header.row_bytes < sizeof(in) + 8 * header.causes) {
         return damaged(path, 0, "no command log (" CMDLOG_MAGIC ")", error);
     }
+    if (header.version != CMDLOG_VERSION) {
+        return damaged(path, 0, "a command log of another version: record it "
+                       "again", error);
+    }
     for (uint64_t number = 1;; number++) {
         size_t got = fread(&in, 1, sizeof(in), file), rest;
 
@@ -148,13 +157,14 @@ static bool read_rows(GArray *rows, FILE *file, const char *path,
             return damaged(path, number, "ends in the middle of a row", error);
         }
         if (in.op >= SCARP_OP__COUNT || in.submit_ns < 0 ||
-            in.offset_bytes > G_MAXINT64) {
-            return damaged(path, number, "a row with an operation, time or "
-                           "offset that no drive has", error);
+            in.offset_bytes > G_MAXINT64 || in.deadline_ns < 0 ||
+            in.deadline_ns > SCARP_TIME_LAST) {
+            return damaged(path, number, "a row with an operation, time, "
+                           "offset or deadline that no drive has", error);
         }
         g_array_append_vals(rows, &(Row) {
-            in.submit_ns, in.offset_bytes, in.length_bytes, in.order,
-            in.stream, in.op,
+            in.submit_ns, in.deadline_ns, in.offset_bytes, in.length_bytes,
+            in.order, in.stream, in.op,
         }, 1);
     }
 }

@@ -24,6 +24,7 @@ typedef struct {
     uint8_t op, status;
     uint16_t stream;
     uint32_t nsid, order;
+    int64_t deadline_ns; /* from its submission on; 0: none */
 } CmdLogRow;
 
 /* CmdLogRow.order: the order of submission (it may wrap), and two flags */
@@ -32,7 +33,7 @@ typedef struct {
 #define CMDLOG_FUA (1u << 31)
 
 #define CMDLOG_MAGIC "SCARPCM1"
-#define CMDLOG_VERSION 2
+#define CMDLOG_VERSION 3
 
 /* One collected victim in the log of collections (the device's gc-log). */
 typedef struct {

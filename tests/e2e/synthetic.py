@@ -25,8 +25,8 @@ def _command(submit: int, op: int, causes: dict[str, int], status: int = 0) -> b
     total = sum(causes.values())
     values = [causes.get(name, 0) for name in CAUSES]
     return struct.pack(
-        f"<qqQIBBHII{len(CAUSES)}q",
-        *(submit, submit + total, 4096, 4096, op, status, 0, 1, EVENTS_FIRST, *values),
+        f"<qqQIBBHIIq{len(CAUSES)}q",
+        *(submit, submit + total, 4096, 4096, op, status, 0, 1, EVENTS_FIRST, 0, *values),
     )
 
 
@@ -75,7 +75,7 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     end = now + 50_000_000
     # In flight when the guest ended: for a replay, not for the report.
     rows.append(_command(end - 1, 1, {"array": 123_456_789}, UNSEEN))
-    head = struct.pack("<8sIIQ8x", b"SCARPCM1", len(rows[0]), len(CAUSES), 2)
+    head = struct.pack("<8sIIQ8x", b"SCARPCM1", len(rows[0]), len(CAUSES), 3)
     (folder / "cmd.bin").write_bytes(head + b"".join(rows))
     head = struct.pack("<8sII16x", b"SCARPGC1", 32, 0)
     body = b"".join(struct.pack("<qqIIII", *run) for run in runs)

@@ -73,11 +73,15 @@ KEYS: dict[str, tuple[str, str]] = {
     "gc.background_free_blocks": ("6", ""),
     "gc.wear_spread_erases": ("1", ""),
 }  # fmt: skip
-# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery).
+# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery); in
+# tests/qtest: test_access.py (deadlines).
 ELSEWHERE = {
     "nand.cell_bits",
     "controller.pcie_generation",
     "controller.pcie_lanes",
+    "controller.deadline_idle_us",
+    "controller.deadline_normal_us",
+    "controller.deadline_low_us",
     "ftl.streams",
     "ftl.recovery",
 }

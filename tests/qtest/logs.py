@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HEADER = struct.Struct("<8sIIQQ")
-COMMAND = struct.Struct("<qqQIBBHII")
+COMMAND = struct.Struct("<qqQIBBHIIq")
 GC_RUN = struct.Struct("<qqIIII")
 
 
@@ -25,6 +25,7 @@ class Command:
     seq: int  # order of submission
     fua: bool
     unseen: bool  # the guest ended before it
+    deadline_ns: int  # after the submission; 0: none
     causes: tuple[int, ...]
 
     @property
@@ -35,13 +36,13 @@ class Command:
 def read_commands(path: Path) -> list[Command]:
     data = path.read_bytes()
     magic, row_bytes, cause_count, version, _ = HEADER.unpack_from(data)
-    assert (magic, version) == (b"SCARPCM1", 2), (magic, version)
+    assert (magic, version) == (b"SCARPCM1", 3), (magic, version)
     assert row_bytes == COMMAND.size + 8 * cause_count
     assert (len(data) - HEADER.size) % row_bytes == 0, "the last row is not complete"
     rows = []
     for at in range(HEADER.size, len(data), row_bytes):
-        submit, complete, offset, length, op, status, stream, nsid, order = COMMAND.unpack_from(
-            data, at
+        submit, complete, offset, length, op, status, stream, nsid, order, deadline = (
+            COMMAND.unpack_from(data, at)
         )
         assert order & 1 << 30, "events of the submission's time go first"
         causes = struct.unpack_from(f"<{cause_count}q", data, at + COMMAND.size)
@@ -58,6 +59,7 @@ def read_commands(path: Path) -> list[Command]:
                 order & (1 << 30) - 1,
                 bool(order & 1 << 31),
                 bool(status & 0x80),
+                deadline,
                 causes,
             )
         )

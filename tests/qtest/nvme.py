@@ -248,8 +248,10 @@ class Namespace:
         prp: tuple[int, int] = (0, 0),
         flags: int = 0,
         ring: bool = True,
+        dsm: int = 0,
     ) -> int:
-        return self.queue.submit(opcode, self.nsid, prp, self._cdw(offset, size, flags), ring)
+        cdw = (*self._cdw(offset, size, flags), dsm)
+        return self.queue.submit(opcode, self.nsid, prp, cdw, ring)
 
     def write(self, offset: int, data: bytes, flags: int = 0) -> Completion:
         addr, prp = self.buffer(len(data))

@@ -35,7 +35,8 @@ class Replay(DriveTest):
             at, size = pick.randrange(units) * 4 * KIB, pick.choice((4, 4, 8, 16)) * KIB
             kind = pick.random()
             if kind < 0.4:
-                cid = ns.start(Op.READ, at, size, prp)
+                # With each access latency that there is, and with none.
+                cid = ns.start(Op.READ, at, size, prp, dsm=(number % 4) << 4)
             elif kind < 0.95:
                 cid = ns.start(Op.WRITE, at, size, prp, FUA if kind < 0.5 else 0)
             else:
@@ -71,9 +72,20 @@ class Replay(DriveTest):
         shift = min(c.submit_ns for c in before) - min(c.submit_ns for c in after)
         # In the order of completion, as both logs are.
         self.assertEqual(
-            [(c.submit_ns, c.complete_ns, c.offset, c.length, c.op, c.causes) for c in before],
             [
-                (c.submit_ns + shift, c.complete_ns + shift, c.offset, c.length, c.op, c.causes)
+                (c.submit_ns, c.complete_ns, c.offset, c.length, c.op, c.deadline_ns, c.causes)
+                for c in before
+            ],
+            [
+                (
+                    c.submit_ns + shift,
+                    c.complete_ns + shift,
+                    c.offset,
+                    c.length,
+                    c.op,
+                    c.deadline_ns,
+                    c.causes,
+                )
                 for c in after
             ],
         )
@@ -85,7 +97,7 @@ class Replay(DriveTest):
 
     def test_identical_times_of_host_queues(self) -> None:
         """With fewer slots than commands, policies choose and wait; merges are paced, too."""
-        slots = "controller.slots=4"
+        slots = "controller.slots=4;controller.deadline_low_us=900;controller.deadline_idle_us=90000"
         blocks = "ftl.mapping=block;ftl.over_provisioning_permille=600"
         for scheme, keys in (
             ("deadline", slots),

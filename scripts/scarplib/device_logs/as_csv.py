@@ -28,6 +28,7 @@ COMMAND_COLUMNS = (
     "nsid",
     "fua",
     "order",
+    "deadline_ns",
     *(f"{name}_ns" for name in command_log.CAUSES),
 )
 GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
@@ -35,7 +36,9 @@ GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_blo
 
 def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
     for row in command_log.command_rows(path):
-        submit, complete, offset, length, op, status, stream, nsid, order = row[: command_log.FIXED]
+        submit, complete, offset, length, op, status, stream, nsid, order, deadline = row[
+            : command_log.FIXED
+        ]
         yield (
             submit,
             complete,
@@ -49,6 +52,7 @@ def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
             nsid,
             int(bool(order & command_log.ORDER_FUA)),
             order & command_log.ORDER_SEQ,
+            deadline,
             *row[command_log.FIXED :],
         )
 

@@ -24,7 +24,7 @@ CAUSES = engine_tables.causes()
 
 LAYOUT = Layout(
     b"SCARPCM1",
-    2,
+    3,
     (
         ("submit", "q"),
         ("complete", "q"),
@@ -35,6 +35,7 @@ LAYOUT = Layout(
         ("stream", "H"),
         ("nsid", "I"),
         ("order", "I"),
+        ("deadline", "q"),
     ),
     len(CAUSES),
 )
@@ -61,6 +62,8 @@ class Commands:
     # Submission order among commands of one submit time.
     order: array[int] = field(default_factory=lambda: array("I"))
     length: array[int] = field(default_factory=lambda: array("I"))
+    # Nanoseconds after the submission; 0: none.
+    deadline: array[int] = field(default_factory=lambda: array("q"))
     # One array (ns) for each cause, in the order of CAUSES.
     causes: list[array[int]] = field(default_factory=list)
 
@@ -138,7 +141,7 @@ def read_commands(
             columns = [array(column.typecode, compress(column, wanted)) for column in columns]
         for kept, column in zip(found, columns, strict=True):
             kept.extend(column)
-    submit, complete, offset, length, op, status, stream, nsid, order = found[:FIXED]
+    submit, complete, offset, length, op, status, stream, nsid, order, deadline = found[:FIXED]
     return Commands(
         submit=submit,
         complete=complete,
@@ -150,5 +153,6 @@ def read_commands(
         fua=bytearray(value >= ORDER_FUA for value in order),
         order=array("I", (value & ORDER_SEQ for value in order)),
         length=length,
+        deadline=deadline,
         causes=found[FIXED:],
     )

@@ -283,7 +283,8 @@ static void test_cmdlog(void)
     g_autofree char *data = NULL, *cut = NULL;
     ScarpCmd cmd = { .op = SCARP_OP_WRITE, .fua = true, .stream = 3,
                      .offset_bytes = 4096, .length_bytes = 512,
-                     .submit_ns = 700, .complete_ns = 900 };
+                     .submit_ns = 700, .complete_ns = 900,
+                     .deadline_ns = 730 };
     FILE *file = fopen(path, "wb");
     TraceRecord first, last;
     size_t size;
@@ -296,6 +297,7 @@ static void test_cmdlog(void)
     cmdlog_write(file, &cmd, 1);
     cmd.submit_ns = 50;
     cmd.offset_bytes = 0;
+    cmd.deadline_ns = SCARP_TIME_NEVER;
     cmdlog_write(file, &cmd, 0);
     fclose(file);
     g_assert_cmpint(read_all(path, NULL, &first, &last, NULL), ==, 3);
@@ -304,6 +306,8 @@ static void test_cmdlog(void)
     g_assert_cmpint(last.op, ==, SCARP_OP_WRITE);
     g_assert_true(last.fua && !first.fua);
     g_assert_cmpint(last.stream, ==, 3);
+    g_assert_cmpint(first.deadline_ns, ==, 0);
+    g_assert_cmpint(last.deadline_ns, ==, 30); /* after its submission */
     g_assert_true(g_file_get_contents(path, &data, &size, NULL));
     cut = put("cut.bin", data, size - 1);
     fails(cut, NULL, "cut.bin:3: ends in the middle");
@@ -311,6 +315,11 @@ static void test_cmdlog(void)
     data[32 + 28] = 99; /* op */
     cut = put("op.bin", data, size);
     fails(cut, NULL, "op.bin:1: ");
+    g_free(cut);
+    data[32 + 28] = 0;
+    data[16] = 2; /* the version before this one: rows without deadlines */
+    cut = put("old.bin", data, size);
+    fails(cut, NULL, "another version");
     g_free(cut);
     cut = put("foreign.bin", "SCARPCM1", 8);
     fails(cut, NULL, "no command log");

@@ -470,7 +470,8 @@ static void test_far_recording(void)
     cmdlog_write_header(file);
     for (uint32_t i = 0; i < G_N_ELEMENTS(times_ns); i++) {
         ScarpCmd cmd = { .op = SCARP_OP_READ, .length_bytes = 4096,
-                         .submit_ns = times_ns[i] };
+                         .submit_ns = times_ns[i],
+                         .deadline_ns = SCARP_TIME_NEVER };
 
         cmdlog_write(file, &cmd, i);
     }
