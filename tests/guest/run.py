@@ -45,8 +45,8 @@ from scarplib.guest import vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
 from scarplib.guest.programs import (  # noqa: E402
     NoFioSources,
+    ensure_program,
     ensure_programs,
-    ensure_test_program,
 )
 
 DEVICE = ROOT / "devices" / "demo.ini"
@@ -260,7 +260,7 @@ def _number(name: str, usual: str) -> str:
 def array_kills() -> Outcome:
     kills, seed = _number("SCARP_KILLS", "10"), _number("SCARP_SEED", "1")
     task = f"export SCARP_KILLS={kills} SCARP_SEED={seed}\nsh /scarp/array_kills.sh\n"
-    versions = ensure_test_program(ROOT / "tests" / "array" / "versions.c")
+    versions = ensure_program(ROOT / "tests" / "array" / "versions.c")
     # A kill and its check take about three seconds of it.
     return _array("array-kills", task, versions, large=0, cpu_limit=300 + 12 * int(kills))
 
@@ -322,6 +322,40 @@ def kernel_tree() -> Outcome:
     why = re.findall(r"^# 1\.\.0 # SKIP (\S.+)$", done.stdout, re.MULTILINE)
     good = done.returncode == 0 and sorted(skipped) == programs and len(why) == len(programs)
     return good, "".join(f"# {line}\n" for line in done.stdout.splitlines()[-20:])
+
+
+def device() -> Outcome:
+    """What the kernel and nvme-cli see of a worn drive, and reads that are wanted soon."""
+    log = ROOT / "out" / "test-guest" / "device.cmd"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    worn = f"{SMALL},nand.endurance_erases=8,controller.slots=8,controller.deadline_low_us=3000"
+    result = _run(
+        "device",
+        "sh /scarp/device.sh\n",
+        files=ensure_program(ROOT / "guest" / "passthrough" / "scarp-reads.c"),
+        drives=[
+            vm.FlashDrive(
+                description=DEVICE, scheme="hios-2", overrides=worn, age=900, cmd_log=log
+            ),
+            vm.FlashDrive(
+                description=DEVICE,
+                overrides=f"{PACKED},geometry.planes_per_die=2,nand.multiplane=1",
+            ),
+        ],
+        cpu_limit=400,
+    )
+    if result.reason != "ok" or not result.results:
+        return False, f"not ok 1 the guest: {result.reason}\n{_console(result)}"
+    text = (result.results / "ktap").read_text()
+    for name in ("limits", "reads"):
+        text += f"# {(result.results / name).read_text().strip()}\n"
+    said = json.loads((result.results / "reads").read_text())
+    # As many as the program sent, each with the deadline of its class; no other command has one.
+    commands = command_log.read_commands(log)
+    deadlines = Counter(zip(commands.op, commands.deadline, strict=True))
+    wanted = deadlines.pop((command_log.READ, 3_000_000), 0)
+    good = wanted == said["low"]["n"] > 0 and all(not deadline for _, deadline in deadlines)
+    return good and "not ok" not in text, f"{text}# {wanted} with a deadline, others {deadlines}\n"
 
 
 def broken_mapping() -> Outcome:
@@ -636,6 +670,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("every scheme in turn on running drives", every_scheme),
     ("every mapping through ten overwrites", every_mapping),
     ("kselftest in a kernel's source, where no drive is: skipped", kernel_tree),
+    ("what a drive says of itself, and reads that are wanted soon", device),
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),

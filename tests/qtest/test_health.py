@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fixture import KIB, DriveTest, controller, flash, namespace, pattern
 from machine import Machine
-from nvme import PAGE, Admin, Controller, Namespace
+from nvme import PAGE, Admin, Controller, Namespace, Op
 
 ERROR_LOG, SMART_LOG = 1, 2
 SPARE_WARNING = 1 << 0
@@ -203,3 +203,37 @@ class Identify(DriveTest):
         ns.write(0, pattern(3, unit // 2))
         self.assertEqual(machine.stats()["rmw_reads"], 1)
         self.finish(machine)
+
+
+class ErrorLog(DriveTest):
+    def test_lost_data_has_an_entry(self) -> None:
+        """Of a block backend, as the flash loses none: its second 4 KiB cannot be read."""
+        machine = self.machine(
+            [
+                "-blockdev",
+                '{"driver": "blkdebug", "node-name": "n0", "image": {"driver": "null-co", '
+                '"size": 1048576, "read-zeroes": true}, "inject-error": [{"event": "none", '
+                '"iotype": "read", "errno": 5, "sector": 8}]}',
+            ],
+            controller(),
+            ["-device", "nvme-ns,bus=nvme0,drive=n0"],
+        )
+        ctrl = Controller(machine)
+        ns = Namespace(ctrl.create_queue())
+        _, prp = ns.buffer(4 * KIB)
+        lost = []
+        for index in range(70):
+            self.assertEqual(ns.queue.wait(ns.start(Op.READ, 0, 4 * KIB, prp)).status, 0)
+            done = ns.queue.wait(ns.start(Op.READ, 4 * KIB, 4 * KIB, prp))
+            self.assertEqual(done.status, 0x281)  # unrecovered read error
+            lost.append((index + 1, 1, done.cid, 0x281 << 1, 0xFFFF, 8, 1))
+        # Neither a comparison that fails nor a bad field is an error of the media.
+        self.assertNotEqual(ns.compare(0, pattern(1, 4 * KIB)), 0)
+        said = smart(ctrl)
+        self.assertEqual((said.media_errors, said.log_entries), (70, 70))
+        status, page = ctrl.get_log(ERROR_LOG, 64 * 64)
+        self.assertEqual(status, 0)
+        entries = [struct.unpack_from("<QHHHHQI", page, at) for at in range(0, len(page), 64)]
+        self.assertEqual(entries, lost[:-65:-1])
+        self.assertEqual(machine.quit(), 0)
+        self.assertIn("aio failed", machine.stderr())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The array's programs for the guest, by trixie's gcc: their bytes do not depend on the host."""
+"""The array's programs and others for the guest, by trixie's gcc: their bytes are the same on any
+host."""
 
 from __future__ import annotations
 
@@ -103,12 +104,12 @@ def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Pa
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
-def ensure_test_program(source: Path) -> dict[str, Path]:
-    """A test's own program of one file, for GuestRun.files; static."""
+def ensure_program(source: Path) -> dict[str, Path]:
+    """A program of one file that may use liburing, for GuestRun.files; static."""
     root, versions = ensure_sysroot(_PACKAGES, "gcc")
     text = json.dumps([versions, tree_hash([source, Path(__file__)])])
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
-    folder = cache_dir() / f"guest-test-{source.stem}-{digest}"
+    folder = cache_dir() / f"guest-program-{source.stem}-{digest}"
     with locked("guest-array"):
         if not folder.is_dir():
             fresh = folder.with_suffix(".new")
@@ -118,9 +119,8 @@ def ensure_test_program(source: Path) -> dict[str, Path]:
                 compiler = _compiler(root, Path(work))
                 flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
                 target = fresh / source.stem
-                _run(
-                    [str(compiler), *flags, "-o", str(target), str(source), "-lpthread"], fresh, {}
-                )
+                libraries = ["-luring", "-lpthread"]
+                _run([str(compiler), *flags, "-o", str(target), str(source), *libraries], fresh, {})
             fresh.rename(folder)
     return {source.stem: folder / source.stem}
 
