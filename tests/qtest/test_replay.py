@@ -97,7 +97,9 @@ class Replay(DriveTest):
 
     def test_identical_times_of_host_queues(self) -> None:
         """With fewer slots than commands, policies choose and wait; merges are paced, too."""
-        slots = "controller.slots=4;controller.deadline_low_us=900;controller.deadline_idle_us=90000"
+        slots = (
+            "controller.slots=4;controller.deadline_low_us=900;controller.deadline_idle_us=90000"
+        )
         blocks = "ftl.mapping=block;ftl.over_provisioning_permille=600"
         for scheme, keys in (
             ("deadline", slots),
