@@ -1,5 +1,5 @@
 /*
- * scarp-reads [OPTION]… /dev/nvme0n1: random reads, some of which say how soon
+ * scarp-reads [OPTION]... /dev/nvme0n1: random reads, some of which say how soon
  *
  * By NVMe commands through io_uring, as no other interface of the kernel
  * carries a read's access latency.  Prints the latencies of either kind as one
@@ -98,13 +98,26 @@ static Options parse(int argc, char **argv)
                 die("-a %s: allowed are none, idle, normal, low", optarg);
             }
             break;
-        case 'p': o.permille = number(option, optarg, 0, 1000); break;
-        case 'n': o.reads = number(option, optarg, 1, 100000000); break;
-        case 'q': o.depth = number(option, optarg, 1, MAX_DEPTH); break;
-        case 'b': o.bytes = number(option, optarg, 512, MAX_BYTES); break;
-        case 'z': o.span = number(option, optarg, 512, 1ull << 50); break;
-        case 's': o.seed = number(option, optarg, 0, ~0ull >> 1); break;
-        default: die("%s", usage);
+        case 'p':
+            o.permille = number(option, optarg, 0, 1000);
+            break;
+        case 'n':
+            o.reads = number(option, optarg, 1, 100000000);
+            break;
+        case 'q':
+            o.depth = number(option, optarg, 1, MAX_DEPTH);
+            break;
+        case 'b':
+            o.bytes = number(option, optarg, 512, MAX_BYTES);
+            break;
+        case 'z':
+            o.span = number(option, optarg, 512, 1ull << 50);
+            break;
+        case 's':
+            o.seed = number(option, optarg, 0, ~0ull >> 1);
+            break;
+        default:
+            die("%s", usage);
         }
     }
     if (optind != argc - 1) {
