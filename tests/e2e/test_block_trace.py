@@ -107,6 +107,9 @@ class BlockTrace(unittest.TestCase):
         self.assertEqual((call.begin, call.end, call.name, call.pid), (1000, 2000, "fsync", 7))
         self.assertEqual(self.read(lost="dropped events: 3\ndropped events: 4\n").lost, 7)
 
+    def test_kernels_before_6_12_say_no_priority(self) -> None:
+        self.assertEqual(self.read(RECORDING.replace(" be,0,4", "")), self.read())
+
     def test_a_folder_without_one(self) -> None:
         self.assertIsNone(block_trace.read(self.folder))
 
