@@ -107,6 +107,11 @@ def _in_word(old: str, new: str) -> bool:
     return bool(word and re.match(r"[A-Za-z_]", word.group()) and re.match(r"\d", old[at:]))
 
 
+def _loses_return(old: str, new: str) -> bool:
+    """Then its result is undefined, and so is whether a test notices."""
+    return bool(re.match(r"\s*return\b", old)) and not re.search(r"\breturn\b", new)
+
+
 def of_file(root: Path, path: str, rules: list[Exclude]) -> list[Mutant]:
     """Every mutant of one file, in the tool's order."""
     from universalmutator import mutator  # type: ignore[import-not-found]
@@ -120,7 +125,7 @@ def of_file(root: Path, path: str, rules: list[Exclude]) -> list[Mutant]:
         line, function = lines[number - 1], functions[number - 1]
         if function is None or (path.endswith(".h") and not function):
             continue  # of headers, only what runs
-        if _in_word(line, text):
+        if _in_word(line, text) or _loses_return(line, text):
             continue
         if any(rule.covers(path, function, line, rule_text) for rule in rules):
             continue
