@@ -258,6 +258,49 @@ static void test_anticipatory_bound(void)
     rig_free(rig);
 }
 
+/*
+ * Two planes, both due, and a round of the first one.  A write to the second
+ * one needs a round of its own, and is passed over while there is time: not
+ * when the slot is free at the last moment at which it can begin.
+ */
+static void test_hios_last_moment(void)
+{
+    enum { OWN = LINK + CMD + BUS + TPROG, BUSY = FW + CMD + TR + BUS + LINK };
+
+    for (int early = 0; early < 2; early++) {
+        Rig *rig = rig_new("hios-1", "margin_us=0,accumulate_us=0",
+                           "geometry.channels=1,geometry.dies_per_chip=1,"
+                           "geometry.planes_per_die=2,"
+                           "geometry.blocks_per_plane=16,"
+                           "geometry.pages_per_block=8,"
+                           "ftl.over_provisioning_permille=1000,"
+                           "gc.trigger_free_blocks=5,controller.slots=1");
+        ScarpCmd read = read_page(60);
+        ScarpCmd cmd[3] = { write_page(100), write_page(101), write_page(102) };
+        int64_t at;
+
+        rig_fill(rig, 0, 128);
+        for (unsigned i = 0; inside_free_blocks(rig->drive, 0) > 5 ||
+                             inside_free_blocks(rig->drive, 1) > 5; i++) {
+            rig_write(rig, i * 7 % 128);
+        }
+        scarp_stats_reset(rig->drive);
+        rig_drain(rig);
+        scarp_submit(rig->drive, &read, scarp_now_ns(rig->drive) + 1);
+        at = scarp_now_ns(rig->drive) + BUSY;
+        /* It leaves no room for a segment of the first one's. */
+        cmd[1].deadline_ns = at + 2 * OWN + early;
+        for (int c = 0; c < 3; c++) {
+            scarp_submit(rig->drive, &cmd[c], scarp_now_ns(rig->drive));
+        }
+        rig_drain(rig);
+        g_assert_cmpint(cmd[0].complete_ns, ==, at + OWN);
+        g_assert_cmpuint(rig_stats(rig)->passed_to_next_round, ==, early);
+        g_assert_cmpint(cmd[1].complete_ns < cmd[2].complete_ns, ==, !early);
+        rig_free(rig);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -275,5 +318,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/hios/part-of-unit", test_part_of_unit);
     g_test_add_func("/edges/description/log-blocks", test_log_blocks);
     g_test_add_func("/edges/anticipatory/bound", test_anticipatory_bound);
+    g_test_add_func("/edges/hios/last-moment", test_hios_last_moment);
     return g_test_run();
 }
