@@ -656,6 +656,13 @@ static inline void inside_corrupt(ScarpDrive *drive, uint32_t lpn,
     data[byte] ^= 0x10;
 }
 
+/* There is a page for lpn, without a merge, by the rules of its mapping. */
+static inline bool inside_has_page(const ScarpDrive *drive, uint32_t plane,
+                                   uint32_t lpn)
+{
+    return scarp_map_page_possible(drive, plane, lpn);
+}
+
 /* A page for the host is taken, and no program follows it. */
 static inline void inside_take_page(ScarpDrive *drive, uint32_t plane,
                                     bool aligned)

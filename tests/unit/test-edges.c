@@ -301,6 +301,22 @@ static void test_hios_last_moment(void)
     }
 }
 
+/* FAST opens no log block where that would be the last free one. */
+static void test_fast_last_free(void)
+{
+    Rig *rig = rig_new("baseline", NULL, ONE_PLANE ",ftl.mapping=fast");
+    uint32_t was_free;
+
+    rig_fill(rig, 0, LOGICAL_BLOCKS * BLOCK_PAGES);
+    was_free = inside_free_blocks(rig->drive, 0);
+    inside_set_free_blocks(rig->drive, 0, 2);
+    g_assert_true(inside_has_page(rig->drive, 0, 1));
+    inside_set_free_blocks(rig->drive, 0, 1);
+    g_assert_false(inside_has_page(rig->drive, 0, 1));
+    inside_set_free_blocks(rig->drive, 0, was_free);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -319,5 +335,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/description/log-blocks", test_log_blocks);
     g_test_add_func("/edges/anticipatory/bound", test_anticipatory_bound);
     g_test_add_func("/edges/hios/last-moment", test_hios_last_moment);
+    g_test_add_func("/edges/fast/last-free", test_fast_last_free);
     return g_test_run();
 }
