@@ -324,6 +324,9 @@ static inline const char *inside_break_demand(ScarpDrive *drive, unsigned law)
     case 10: /* blocks */
         drive->blocks.plane[0].n_map--;
         return "blocks of translation units of plane 0";
+    case 11: /* more than there is room for */
+        demand->n_reserved += 2 * demand->update_limit + 1;
+        return "entries that collections changed";
     default:
         return NULL;
     }
@@ -738,6 +741,12 @@ static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,
                                         uint32_t plane)
 {
     return scarp_gc_cost_ns(drive, plane);
+}
+
+/* Units that collections have on their way to a plane, in programs. */
+static inline uint32_t inside_gc_coming(const ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_pack_gc_coming(drive, plane);
 }
 
 /* What a die's collections still need, by the estimate that policies have. */

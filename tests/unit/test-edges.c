@@ -317,6 +317,24 @@ static void test_fast_last_free(void)
     rig_free(rig);
 }
 
+/* A plane that collects page by page has one page on its way, or none. */
+static void test_gc_coming(void)
+{
+    Rig *rig = rig_new("baseline", NULL, NULL);
+    uint32_t most = 0;
+
+    rig_age(rig, 900);
+    scarp_collect_now(rig->drive, UINT32_MAX);
+    while (scarp_next_event_ns(rig->drive) != SCARP_TIME_NEVER) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+        most = MAX(most, inside_gc_coming(rig->drive, 0));
+    }
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, >, 0);
+    g_assert_cmpuint(most, ==, 1);
+    g_assert_cmpuint(inside_gc_coming(rig->drive, 0), ==, 0);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -336,5 +354,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/anticipatory/bound", test_anticipatory_bound);
     g_test_add_func("/edges/hios/last-moment", test_hios_last_moment);
     g_test_add_func("/edges/fast/last-free", test_fast_last_free);
+    g_test_add_func("/edges/gc-coming", test_gc_coming);
     return g_test_run();
 }
