@@ -335,6 +335,19 @@ static void test_gc_coming(void)
     rig_free(rig);
 }
 
+/* A record says of 512 units when they were deallocated: these are in two. */
+static void test_two_records(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "ftl.recovery=2");
+    ScarpCmd trim = cmd_of(SCARP_OP_DEALLOCATE, 510 * PAGE, 4 * PAGE);
+
+    rig_fill(rig, 510, 4);
+    rig_do(rig, &trim);
+    g_assert_cmpuint(rig_stats(rig)->deallocated_units, ==, 4);
+    g_assert_cmpuint(rig_stats(rig)->record_writes, ==, 2);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -355,5 +368,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/hios/last-moment", test_hios_last_moment);
     g_test_add_func("/edges/fast/last-free", test_fast_last_free);
     g_test_add_func("/edges/gc-coming", test_gc_coming);
+    g_test_add_func("/edges/records/two", test_two_records);
     return g_test_run();
 }
