@@ -173,15 +173,22 @@ typedef enum {
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
-/* What a segment costs, and an erase, at most. */
+/* What a segment costs, and an erase, at most, if nothing is in the way. */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
+/*
+ * A segment on that die: other dies of its channel that move pages, too, may
+ * have the channel when it wants it.
+ */
+int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
 /* Opens the round that is due; false: there is nothing to collect. */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
 /* The plane's round has something left to be granted. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
-/* The plane whose turn it is to be granted something, or SCARP_NONE. */
+/* One of these planes, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
+/* All of them, until another round is opened; how many. */
+uint32_t scarp_gc_rounds(ScarpDrive *drive, const uint32_t **planes);
 /* What its round has left: pages at most, and erases that come first. */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);
@@ -189,7 +196,7 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
  * So much of it is done now, erases before the pages, or, when they do not come
- * first, all of them behind the pages; then it is another plane's turn.
+ * first, all of them behind the pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);

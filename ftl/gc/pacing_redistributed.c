@@ -22,9 +22,10 @@
 
 typedef struct {
     int64_t segment_ns, erase_ns; /* what each costs, at most */
-    uint32_t *ring;     /* [n_planes] planes with a round, in turn */
-    uint32_t first, n;
-    bool *listed;       /* [n_planes] it is in the ring */
+    int64_t channel_ns; /* of a segment: so long it uses the channel */
+    uint32_t *plane;    /* [n_planes] those that have a round */
+    uint32_t n;
+    bool *listed;       /* [n_planes] it is one of them */
     bool *next;         /* a victim follows the erase that was granted */
     uint32_t *pages;    /* and has been granted so many */
     uint32_t *lpn;      /* for whom a merge is, or the one that follows it */
@@ -35,31 +36,22 @@ static Rounds *rounds_of(const ScarpDrive *drive)
     return drive->scheme.state[AXIS_PACING];
 }
 
-/* ---- The ring ----------------------------------------------------------- */
+/* ---- Planes with a round ------------------------------------------------ */
 
 static void list(ScarpDrive *drive, uint32_t plane)
 {
     Rounds *rounds = rounds_of(drive);
 
     if (!rounds->listed[plane]) {
-        uint32_t at = rounds->first + rounds->n++;
-
         rounds->listed[plane] = true;
-        rounds->ring[at < drive->geo.n_planes ? at
-                                              : at - drive->geo.n_planes] =
-            plane;
+        rounds->plane[rounds->n++] = plane;
     }
 }
 
-static uint32_t unlist_first(const ScarpDrive *drive, Rounds *rounds)
+static void unlist(Rounds *rounds, uint32_t k)
 {
-    uint32_t plane = rounds->ring[rounds->first];
-
-    rounds->first = rounds->first + 1 == drive->geo.n_planes
-                        ? 0 : rounds->first + 1;
-    rounds->n--;
-    rounds->listed[plane] = false;
-    return plane;
+    rounds->listed[rounds->plane[k]] = false;
+    rounds->plane[k] = rounds->plane[--rounds->n];
 }
 
 /* It goes on to its end without being granted anything. */
@@ -154,15 +146,25 @@ uint32_t scarp_gc_round(ScarpDrive *drive)
 {
     Rounds *rounds = rounds_of(drive);
 
-    while (rounds->n) {
-        uint32_t plane = rounds->ring[rounds->first];
-
-        if (scarp_gc_has_round(drive, plane)) {
-            return plane;
-        }
-        unlist_first(drive, rounds);
+    while (rounds->n && !scarp_gc_has_round(drive, rounds->plane[0])) {
+        unlist(rounds, 0);
     }
-    return SCARP_NONE;
+    return rounds->n ? rounds->plane[0] : SCARP_NONE;
+}
+
+uint32_t scarp_gc_rounds(ScarpDrive *drive, const uint32_t **planes)
+{
+    Rounds *rounds = rounds_of(drive);
+
+    for (uint32_t k = 0; k < rounds->n;) {
+        if (scarp_gc_has_round(drive, rounds->plane[k])) {
+            k++;
+        } else {
+            unlist(rounds, k);
+        }
+    }
+    *planes = rounds->plane;
+    return rounds->n;
 }
 
 /* ---- What hil asks for -------------------------------------------------- */
@@ -175,6 +177,45 @@ int64_t scarp_gc_segment_ns(const ScarpDrive *drive)
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
 {
     return rounds_of(drive)->erase_ns;
+}
+
+/* Pages that were granted and have not moved. */
+static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+
+    if (!job->running) {
+        return 0;
+    }
+    return job->pages_out + rounds_of(drive)->pages[plane] +
+           (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
+}
+
+/* A plane of the die moves pages now, or is about to. */
+static bool moves(const ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    bool any = false;
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        any |= rounds_of(drive)->listed[p] || pages_granted(drive, p);
+    }
+    return any;
+}
+
+int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die)
+{
+    const Rounds *rounds = rounds_of(drive);
+    uint32_t dies = drive->geo.n_dies / drive->desc.channels;
+    uint32_t first = scarp_die_channel(drive, die) * dies;
+    int64_t ns = rounds->segment_ns;
+
+    for (uint32_t other = first; other < first + dies; other++) {
+        if (other != die && moves(drive, other)) {
+            ns += rounds->channel_ns;
+        }
+    }
+    return ns;
 }
 
 static bool start(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
@@ -222,10 +263,6 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     }
     job->moves_left += pages;
     scarp_gc_advance(drive, job);
-    if (rounds->n && rounds->ring[rounds->first] == plane) {
-        unlist_first(drive, rounds);
-        list(drive, plane);
-    }
 }
 
 /* Erases of the job that were granted, but for one that runs. */
@@ -250,6 +287,7 @@ int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
     const Rounds *rounds = rounds_of(drive);
+    uint32_t pages = 0;
     int64_t ns = 0;
 
     if (!scarp_nand_collecting(drive, die)) {
@@ -257,19 +295,13 @@ int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die)
     }
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
         const ScarpGcJob *job = scarp_gc_job(drive, p);
-        uint32_t pages = 0;
 
-        if (!job->running) {
-            continue;
+        if (job->running) {
+            pages += pages_granted(drive, p);
+            ns += erases_granted(drive, die, job) * rounds->erase_ns;
         }
-        if (!job->erasing) {
-            pages = MIN(job->moves_left, pages_to_move(drive, job));
-        }
-        ns += (pages + job->pages_out + rounds->pages[p]) *
-                  rounds->segment_ns +
-              erases_granted(drive, die, job) * rounds->erase_ns;
     }
-    return ns;
+    return pages ? ns + pages * scarp_gc_segment_on_ns(drive, die) : ns;
 }
 
 /* ---- Pacing ------------------------------------------------------------- */
@@ -409,11 +441,12 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
                                longest(drive, scarp_nand_program_ns) +
                                2 * command_ns;
     if (!scheme->place->copyback) {
-        rounds->segment_ns += 2 * transfer_ns;
+        rounds->channel_ns = 2 * transfer_ns;
     }
+    rounds->segment_ns += rounds->channel_ns;
     rounds->segment_ns = MAX(1, rounds->segment_ns);
     rounds->erase_ns = command_ns + (int64_t)drive->desc.erase_ns;
-    rounds->ring = g_new0(uint32_t, drive->geo.n_planes);
+    rounds->plane = g_new0(uint32_t, drive->geo.n_planes);
     rounds->listed = g_new0(bool, drive->geo.n_planes);
     rounds->next = g_new0(bool, drive->geo.n_planes);
     rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
@@ -425,7 +458,7 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
 {
     Rounds *rounds = state;
 
-    g_free(rounds->ring);
+    g_free(rounds->plane);
     g_free(rounds->listed);
     g_free(rounds->next);
     g_free(rounds->pages);

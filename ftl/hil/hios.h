@@ -42,6 +42,15 @@ typedef struct {
 } HiosRecord;
 
 typedef struct {
+    int64_t coming_ns; /* programs whose data is on its way */
+    /* Of hios_rooms(): */
+    bool asked;
+    int64_t begin_ns;  /* what it has to do now */
+    int64_t before_ns; /* and for those before the one that is looked at */
+    int64_t room_ns;
+} HiosDie;
+
+typedef struct {
     bool neutral;        /* hios-2 */
     int64_t read_ns, program_ns; /* a flash command, at most */
     int64_t neutral_ns;  /* less slack than this is little */
@@ -53,7 +62,7 @@ typedef struct {
      */
     uint32_t *waiting, *flying, *spare;
     uint32_t n_waiting, n_flying, n_spare;
-    int64_t *coming_ns;  /* [n_dies] programs whose data is on its way */
+    HiosDie *die;        /* [n_dies] */
     uint32_t at_die[64]; /* commands in the device, by die modulo 64 */
     uint64_t busy;       /* a bit for each that has some */
     uint64_t accumulates_seq; /* the write that waits for others' slack */
@@ -132,7 +141,7 @@ typedef struct {
     int64_t gc_ns;   /* what the rounds cost that it could begin */
     bool successive; /* it needs one that has to wait */
     bool stuck;      /* and has no room before: it would wait in the device */
-    uint32_t plane;  /* whose round it needs, or waits for, or SCARP_NONE */
+    int64_t look_ns; /* if stuck: look again so much later; 0: that is no use */
 } HiosFound;
 
 typedef enum {
@@ -150,12 +159,12 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
- * For how long the die may do something else just before the i-th command
- * begins, whose slack that is, so that none of those that wait and are in the
- * device is late.
+ * For how long the dies of n planes may do something else just before the i-th
+ * command begins, whose slack that is, so that none of those that wait and are
+ * in the device is late: room_ns of each.  One pass over these commands.
  */
-int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
-                     int64_t slack_ns, uint32_t die);
+void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
+                int64_t slack_ns, const uint32_t *planes, uint32_t n);
 
 /* ---- hios_neutral.c ----------------------------------------------------- */
 

@@ -71,8 +71,18 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
 
 /* ---- What a write needs -------------------------------------------------- */
 
-static void look_at(ScarpDrive *drive, const ScarpGcWrite *write,
-                    HiosLook look, HiosFound *found)
+/* Until what was granted on a plane that it is stuck on is done. */
+static int64_t look_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
+{
+    int64_t ns = scarp_gc_granted_ns(drive, scarp_plane_die(drive, plane));
+
+    /* There is nothing to merge before programs on their way have ended. */
+    return ns || scarp_gc_runs(drive, plane) || !hios->n_flying
+               ? ns : scarp_gc_segment_ns(drive);
+}
+
+static void look_at(ScarpDrive *drive, const Hios *hios,
+                    const ScarpGcWrite *write, HiosLook look, HiosFound *found)
 {
     ScarpReclaim reclaim = scarp_gc_reclaim(drive, write);
     uint32_t other = SCARP_NONE;
@@ -84,10 +94,15 @@ static void look_at(ScarpDrive *drive, const ScarpGcWrite *write,
     if (reclaim != RECLAIM_WAITS) {
         other = must_wait(drive, write->plane);
     }
-    found->plane = other == SCARP_NONE ? write->plane : other;
     if (reclaim == RECLAIM_WAITS || other != SCARP_NONE) {
         found->successive = true;
-        found->stuck |= reclaim != RECLAIM_DUE;
+        if (reclaim != RECLAIM_DUE) {
+            found->stuck = true;
+            found->look_ns =
+                MIN(found->look_ns,
+                    look_ns(drive, hios,
+                            other == SCARP_NONE ? write->plane : other));
+        }
         return;
     }
     if (look == HIOS_LOOK) {
@@ -108,7 +123,7 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 {
     const ScarpCmd *cmd = record->cmd;
     uint32_t last, left = drive->geo.n_planes;
-    HiosFound found = { .plane = SCARP_NONE };
+    HiosFound found = { .look_ns = INT64_MAX };
 
     if (!hios_is_write(record) || !cmd->length_bytes) {
         return found;
@@ -127,7 +142,7 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
         if (!scarp_map_any_page(drive)) {
             write.n_ahead = ahead_of(drive, hios, write.plane, lpn);
         }
-        look_at(drive, &write, look, &found);
+        look_at(drive, hios, &write, look, &found);
     }
     return found;
 }

@@ -132,7 +132,7 @@ static void count_coming(Hios *hios, HiosRecord *record, bool coming)
     for (uint32_t i = 0; i < record->n_parts; i++) {
         int64_t ns = record->part[i].n * record->flash_ns;
 
-        hios->coming_ns[record->part[i].die] += coming ? ns : -ns;
+        hios->die[record->part[i].die].coming_ns += coming ? ns : -ns;
     }
 }
 
@@ -237,7 +237,7 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
     for (uint32_t i = 0; i < hios->n_records; i++) {
         hios->spare[i] = hios->n_records - 1 - i;
     }
-    hios->coming_ns = g_new0(int64_t, drive->geo.n_dies);
+    hios->die = g_new0(HiosDie, drive->geo.n_dies);
     hios->n_ahead = AHEAD;
     hios->ahead = g_new(uint32_t, hios->n_ahead);
     return true;
@@ -251,6 +251,6 @@ void hios_clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(hios->waiting);
     g_free(hios->flying);
     g_free(hios->spare);
-    g_free(hios->coming_ns);
+    g_free(hios->die);
     g_free(hios->ahead);
 }

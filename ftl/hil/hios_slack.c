@@ -22,22 +22,27 @@ static int64_t pending_ns(const ScarpDrive *drive, const Hios *hios,
     if (reads) {
         return ns;
     }
-    return ns + hios->coming_ns[die] +
+    return ns + hios->die[die].coming_ns +
            scarp_nand_queued(drive, die, QUEUE_PROGRAMS) * hios->program_ns;
 }
 
-/* What it waits for and spends on the die that it ends on last. */
+/* What it waits for and spends on one of its dies. */
+static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
+                            const HiosRecord *record, const HiosPart *part)
+{
+    return record->link_ns + part->n * record->flash_ns +
+           pending_ns(drive, hios, part->die,
+                      record->cmd->op == SCARP_OP_READ);
+}
+
+/* On the die that it ends on last. */
 static int64_t needed_ns(const ScarpDrive *drive, const Hios *hios,
                          const HiosRecord *record)
 {
-    bool reads = record->cmd->op == SCARP_OP_READ;
     int64_t ns = record->own_ns;
 
     for (uint32_t i = 0; i < record->n_parts; i++) {
-        const HiosPart *part = &record->part[i];
-
-        ns = MAX(ns, record->link_ns + part->n * record->flash_ns +
-                         pending_ns(drive, hios, part->die, reads));
+        ns = MAX(ns, needed_on_ns(drive, hios, record, &record->part[i]));
     }
     return ns;
 }
@@ -49,66 +54,113 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
            needed_ns(drive, hios, record);
 }
 
-/* How long the die can do nothing else for it; 0: it does not go there. */
-static int64_t on_die_ns(const HiosRecord *record, uint32_t die, bool serial)
+/* ---- Room for something else -------------------------------------------- */
+
+typedef struct {
+    const ScarpDrive *drive;
+    Hios *hios;
+    const uint32_t *planes; /* of the dies that are asked about */
+    uint32_t n;
+    uint64_t dies;          /* a bit for each, modulo 64 */
+    bool serial;
+} Rooms;
+
+static HiosDie *asked(const Rooms *rooms, uint32_t k)
 {
-    if (serial) {
-        return record->own_ns;
+    return &rooms->hios->die[scarp_plane_die(rooms->drive, rooms->planes[k])];
+}
+
+/*
+ * Any command may carry it, even if it goes elsewhere: then all its slack
+ * counts, and where it goes, what it has there.
+ */
+static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
+{
+    int64_t left_ns = first->deadline_ns - scarp_time_ns(rooms->drive);
+
+    for (uint32_t k = 0; k < rooms->n; k++) {
+        uint32_t number = scarp_plane_die(rooms->drive, rooms->planes[k]);
+        HiosDie *die = &rooms->hios->die[number];
+
+        rooms->dies |= 1ull << number % 64;
+        die->asked = true;
+        die->begin_ns = pending_ns(rooms->drive, rooms->hios, number, false);
+        die->before_ns = die->begin_ns + (rooms->serial ? first->own_ns : 0);
+        die->room_ns = MIN(slack_ns, left_ns - die->begin_ns);
     }
-    if (!(record->dies >> die % 64 & 1)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < record->n_parts; i++) {
-        if (record->part[i].die == die) {
-            return record->link_ns + record->part[i].n * record->flash_ns;
+    for (uint32_t i = 0; i < first->n_parts && !rooms->serial; i++) {
+        const HiosPart *part = &first->part[i];
+        HiosDie *die = &rooms->hios->die[part->die];
+
+        if (die->asked) {
+            die->before_ns += first->link_ns + part->n * first->flash_ns;
+            die->room_ns = left_ns - MAX(die->begin_ns,
+                                         needed_on_ns(rooms->drive, rooms->hios,
+                                                      first, part));
         }
     }
-    return 0;
 }
 
-/* What a command that waits leaves, if the die has need_ns to do before it. */
-static int64_t left_ns(const ScarpDrive *drive, const HiosRecord *record,
-                       int64_t need_ns)
+/* A command needs the die for own_ns, behind those before it, if it waits. */
+static void leave_for(const Rooms *rooms, HiosDie *die,
+                      const HiosRecord *record, int64_t own_ns)
 {
-    int64_t now_ns = scarp_time_ns(drive);
+    int64_t left_ns = record->deadline_ns - scarp_time_ns(rooms->drive);
 
+    die->before_ns += record->flying ? 0 : own_ns;
     /* What is late already is served late, and holds up nothing more. */
-    return record->deadline_ns < now_ns
-               ? INT64_MAX : record->deadline_ns - now_ns - need_ns;
+    if (left_ns >= 0) {
+        die->room_ns = MIN(die->room_ns,
+                           left_ns - (record->flying ? die->begin_ns
+                                                     : die->before_ns));
+    }
 }
 
-int64_t hios_room_ns(const ScarpDrive *drive, const Hios *hios, uint32_t i,
-                     int64_t slack_ns, uint32_t die)
+static void leave(const Rooms *rooms, const HiosRecord *record)
 {
-    bool serial = drive->scheme.param[AXIS_HIL][HIOS_SERIAL];
-    const HiosRecord *first = hios_waiting(hios, i);
-    const int64_t begin_ns = pending_ns(drive, hios, die, false);
-    int64_t before_ns = begin_ns, room_ns = slack_ns;
+    if (rooms->serial) {
+        for (uint32_t k = 0; k < rooms->n && record->own_ns; k++) {
+            leave_for(rooms, asked(rooms, k), record, record->own_ns);
+        }
+        return;
+    }
+    if (!(record->dies & rooms->dies)) {
+        return;
+    }
+    for (uint32_t i = 0; i < record->n_parts; i++) {
+        const HiosPart *part = &record->part[i];
+        HiosDie *die = &rooms->hios->die[part->die];
 
-    /* It is the one that carries it, even if it goes elsewhere. */
-    room_ns = MIN(room_ns, first->deadline_ns - scarp_time_ns(drive) -
-                               before_ns);
-    before_ns += on_die_ns(first, die, serial);
+        if (die->asked) {
+            leave_for(rooms, die, record,
+                      record->link_ns + part->n * record->flash_ns);
+        }
+    }
+}
+
+void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
+                int64_t slack_ns, const uint32_t *planes, uint32_t n)
+{
+    Rooms rooms = { drive, hios, planes, n, 0,
+                    drive->scheme.param[AXIS_HIL][HIOS_SERIAL] };
+    int64_t margin_ns =
+        (int64_t)drive->scheme.param[AXIS_HIL][HIOS_MARGIN_US] * 1000;
+
+    begin(&rooms, hios_waiting(hios, i), slack_ns);
     for (uint32_t j = 0; j < hios->n_waiting; j++) {
-        const HiosRecord *record = hios_waiting(hios, j);
-        int64_t own_ns = j == i ? 0 : on_die_ns(record, die, serial);
-
-        if (own_ns) {
-            before_ns += own_ns;
-            room_ns = MIN(room_ns, left_ns(drive, record, before_ns));
+        if (j != i) {
+            leave(&rooms, hios_waiting(hios, j));
         }
     }
     for (uint32_t j = 0; j < hios->n_flying; j++) {
-        const HiosRecord *record = &hios->record[hios->flying[j]];
-
-        if (on_die_ns(record, die, serial)) {
-            room_ns = MIN(room_ns, left_ns(drive, record, begin_ns));
-        }
+        leave(&rooms, &hios->record[hios->flying[j]]);
     }
     /*
-     * The channel may be busy with other dies, and reads that come later go
+     * The channel may be busy with other commands, and reads that come later go
      * before programs: neither is known now.
      */
-    return room_ns -
-           (int64_t)drive->scheme.param[AXIS_HIL][HIOS_MARGIN_US] * 1000;
+    for (uint32_t k = 0; k < n; k++) {
+        asked(&rooms, k)->asked = false;
+        asked(&rooms, k)->room_ns -= margin_ns;
+    }
 }

@@ -72,42 +72,50 @@ static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
     }
 }
 
-/*
- * The i-th carries what its slack, and that of all behind it, has room for: of
- * the round that it needs itself, on plane, or of the one whose turn it is.
- */
-static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
-                         int64_t slack_ns, uint32_t plane)
+/* cmd carries what there is room for on the plane's die. */
+static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
+                  uint32_t plane)
 {
-    uint32_t n, left;
-    int64_t segment_ns = scarp_gc_segment_ns(drive);
-    int64_t erase_ns = scarp_gc_erase_ns(drive), room_ns, ns;
-    uint32_t erases, erases_first;
+    uint32_t die = scarp_plane_die(drive, plane);
+    int64_t room_ns = MAX(0, hios->die[die].room_ns);
+    int64_t erase_ns = scarp_gc_erase_ns(drive), ns;
+    uint32_t erases_first, erases, n;
+    uint32_t left = scarp_gc_round_left(drive, plane, &erases_first);
 
-    if (plane == SCARP_NONE || !scarp_gc_has_round(drive, plane)) {
-        plane = scarp_gc_round(drive);
-    }
-    if (plane == SCARP_NONE ||
-        hios_waiting(hios, i)->cmd->op > SCARP_OP_WRITE) {
-        return;
-    }
-    left = scarp_gc_round_left(drive, plane, &erases_first);
-    room_ns = MAX(0, hios_room_ns(drive, hios, i, slack_ns,
-                                  scarp_plane_die(drive, plane)));
     erases = MIN(erases_first, room_ns / erase_ns);
     ns = erases * erase_ns;
-    n = erases < erases_first ? 0 : MIN(left, (room_ns - ns) / segment_ns);
-    ns += n * segment_ns;
+    n = erases < erases_first
+            ? 0 : MIN(left, (room_ns - ns) / scarp_gc_segment_on_ns(drive, die));
+    ns += n * scarp_gc_segment_on_ns(drive, die);
     if (!erases_first && n == left && hios_is_set(drive, HIOS_ERASE_LAST)) {
         uint32_t last = scarp_gc_round_erases(drive, plane);
 
         erases = room_ns >= ns + last * erase_ns ? last : 0;
-        ns += erases * erase_ns;
     }
     drive->stats.gc_segments += n;
-    drive->stats.gc_redistributed_ns += ns;
-    tell(drive, hios_waiting(hios, i)->cmd, plane, n, erases);
+    drive->stats.gc_redistributed_ns += n * scarp_gc_segment_ns(drive) +
+                                        erases * erase_ns;
+    tell(drive, cmd, plane, n, erases);
     scarp_gc_grant(drive, plane, erases, n);
+}
+
+/*
+ * The i-th carries what its slack, and that of all behind it, has room for: of
+ * each round that is under way, as dies work at the same time.
+ */
+static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
+                         int64_t slack_ns)
+{
+    const ScarpCmd *cmd = hios_waiting(hios, i)->cmd;
+    const uint32_t *planes;
+    uint32_t n = cmd->op > SCARP_OP_WRITE ? 0 : scarp_gc_rounds(drive, &planes);
+
+    if (n) {
+        hios_rooms(drive, hios, i, slack_ns, planes, n);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        carry(drive, hios, cmd, planes[k]);
+    }
 }
 
 /* ---- Which is next ------------------------------------------------------ */
@@ -165,7 +173,7 @@ static void classify(ScarpDrive *drive, const Hios *hios,
  */
 static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 {
-    uint32_t i = choose(drive, hios), before = SCARP_NONE, plane;
+    uint32_t i = choose(drive, hios), before = SCARP_NONE;
 
     while (i != before) {
         HiosRecord *record = hios_waiting(hios, i);
@@ -180,10 +188,8 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
             return SCARP_NONE;
         }
         record->gc_ns = found->gc_ns;
-        plane = found->plane;
         hios_find(drive, hios, record, HIOS_OPEN);
         *found = hios_find(drive, hios, record, HIOS_LOOK);
-        found->plane = found->plane == SCARP_NONE ? plane : found->plane;
         before = i;
         if (found->stuck && may_pass(drive, record)) {
             i = first_of_this_round(drive, hios);
@@ -194,34 +200,30 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 
 /*
  * The i-th is alone with others that have no room, either.  It stays in the
- * queue while what it, or another one, carries is done, and goes when no more
- * can be granted, or to be in time.
+ * queue while what it, or another one, carries is done, and goes when on one of
+ * its planes no more can be granted, or to be in time.
  */
-static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i, uint32_t plane)
+static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
     const HiosRecord *record = hios_waiting(hios, i);
-    int64_t now_ns = scarp_time_ns(drive), wait_ns;
+    HiosFound found;
 
-    if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record) ||
-        !hios_find(drive, hios, record, HIOS_LOOK).stuck) {
+    if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record)) {
         return false;
     }
-    wait_ns = scarp_gc_granted_ns(drive, scarp_plane_die(drive, plane));
-    if (!wait_ns && !scarp_gc_runs(drive, plane) && hios->n_flying) {
-        /* There is nothing to merge before programs on their way have ended. */
-        wait_ns = scarp_gc_segment_ns(drive);
-    }
-    if (!wait_ns) {
+    found = hios_find(drive, hios, record, HIOS_LOOK);
+    if (!found.stuck || !found.look_ns) {
         return false;
     }
     scarp_timer_set(drive, AXIS_HIL,
-                    MIN(hios_latest_ns(record), now_ns + wait_ns));
+                    MIN(hios_latest_ns(record),
+                        scarp_time_ns(drive) + found.look_ns));
     return true;
 }
 
 static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 {
-    HiosFound found = { .plane = SCARP_NONE };
+    HiosFound found = { 0 };
     Hios *hios = hios_of(drive);
     const HiosRecord *record;
     int64_t slack_ns;
@@ -236,8 +238,8 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     }
     record = hios_waiting(hios, i);
     slack_ns = hios_slack_ns(drive, hios, record);
-    redistribute(drive, hios, i, slack_ns, found.plane);
-    if (found.stuck && holds(drive, hios, i, found.plane)) {
+    redistribute(drive, hios, i, slack_ns);
+    if (found.stuck && holds(drive, hios, i)) {
         return NULL;
     }
     classify(drive, hios, record, slack_ns - record->gc_ns);
