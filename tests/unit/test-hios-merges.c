@@ -7,17 +7,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "hios.h"
 #include "merges.h"
 
-#define ONE_SLOT ",controller.slots=1"
-#define EXACT "margin_us=0,accumulate_us=0"
 #define ONE_LOG ONE_PLANE ONE_SLOT ",ftl.mapping=block,ftl.log_blocks=1"
-
-enum {
-    OWN = LINK + PROGRAM_NS,
-    SEGMENT = READ_NS + PROGRAM_NS,
-    BUSY = FW + READ_NS + LINK,
-};
 
 /* So many logical blocks, each in order in a data block. */
 static Rig *full_rig(const char *params, const char *overrides,
@@ -39,56 +32,9 @@ static void forget(Rig *rig)
     rig->n_ops = 0;
 }
 
-/* Until when a read, from now on, keeps the slot. */
-static int64_t begin_busy(Rig *rig, ScarpCmd *read)
-{
-    rig_drain(rig);
-    *read = read_page(3);
-    scarp_submit(rig->drive, read, scarp_now_ns(rig->drive) + 1);
-    return scarp_now_ns(rig->drive) + BUSY;
-}
-
 static ScarpCmd write_of(unsigned block, unsigned offset)
 {
     return write_page(block * BLOCK_PAGES + offset);
-}
-
-static void submit(Rig *rig, ScarpCmd *cmds, unsigned n)
-{
-    g_autoptr(GError) error = NULL;
-
-    for (unsigned i = 0; i < n; i++) {
-        scarp_submit(rig->drive, &cmds[i], scarp_now_ns(rig->drive));
-    }
-    rig_drain(rig);
-    for (unsigned i = 0; i < n; i++) {
-        latency(&cmds[i]);
-    }
-    g_assert_true(scarp_check(rig->drive, &error));
-}
-
-static unsigned gc_programs(const Rig *rig, int64_t until_ns)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < rig->n_ops; i++) {
-        const ScarpFlashOp *op = &rig->op[i].f;
-
-        n += op->kind == SCARP_FLASH_PROGRAM && op->phase == SCARP_PHASE_ARRAY &&
-             op->origin == SCARP_ORIGIN_GC && op->end_ns <= until_ns;
-    }
-    return n;
-}
-
-static void expect_grant(const Rig *rig, unsigned i, const ScarpCmd *carrier,
-                         int64_t time_ns, unsigned segments)
-{
-    const ScarpGcGrant *grant = &rig->grant[i];
-
-    g_assert_cmpuint(grant->cmd_seq, ==, carrier->seq);
-    g_assert_cmpint(grant->time_ns, ==, time_ns);
-    g_assert_cmpuint(grant->segments, ==, segments);
-    g_assert_cmpuint(grant->erases, ==, 0);
 }
 
 /* ---- Block mapping with log blocks --------------------------------------- */
@@ -111,7 +57,7 @@ static void test_full_merge(void)
 
         write_offsets(rig, 0, "1");
         forget(rig);
-        at = begin_busy(rig, &read);
+        at = begin_busy(rig, &read, 3);
         cmd[1].deadline_ns = at + 2 * OWN + SEGMENT - early;
         submit(rig, cmd, 3);
         second = at + (early ? LINK : SEGMENT) + PROGRAM_NS;
@@ -125,9 +71,9 @@ static void test_full_merge(void)
         g_assert_cmpuint(gc_programs(rig, INT64_MAX), ==, 4);
         g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 4);
         g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==, 4 * SEGMENT);
-        expect_grant(rig, 1 - early, &cmd[2], third, 3 + early);
+        expect_grant(rig, 1 - early, &cmd[2], third, 0, 3 + early);
         if (!early) {
-            expect_grant(rig, 0, &cmd[0], at, 1);
+            expect_grant(rig, 0, &cmd[0], at, 0, 1);
         }
         g_assert_cmpuint(rig->n_grants, ==, 2 - early);
         g_assert_cmpuint(rig_stats(rig)->gc_forced_runs, ==, 0);
@@ -173,10 +119,10 @@ static void test_erases_first(void)
         g_test_message("row %zu", i);
         write_offsets(rig, 0, "1");
         forget(rig);
-        at = begin_busy(rig, &read);
+        at = begin_busy(rig, &read, 3);
         submit(rig, &first, 1);
         g_assert_cmpint(first.complete_ns, ==, at + 4 * SEGMENT + PROGRAM_NS);
-        at = begin_busy(rig, &read);
+        at = begin_busy(rig, &read, 3);
         second.deadline_ns = at + OWN + rows[i].room_ns;
         submit(rig, &second, 1);
         /* If it has room in time, its data crosses the link meanwhile. */
@@ -215,7 +161,7 @@ static void test_negative(void)
 
             write_offsets(rig, 0, rows[i].log);
             forget(rig);
-            at = begin_busy(rig, &read);
+            at = begin_busy(rig, &read, 3);
             cmd.deadline_ns = at + OWN + rows[i].cost_ns - less;
             submit(rig, &cmd, 1);
             g_test_message("%s, %d ns less", rows[i].log, less);
@@ -268,7 +214,7 @@ static void test_next_round(void)
 
     write_offsets(rig, 0, "1");
     forget(rig);
-    at = begin_busy(rig, &read);
+    at = begin_busy(rig, &read, 3);
     /* One segment at a time. */
     cmd[0].deadline_ns = at + OWN + SEGMENT;
     cmd[2].deadline_ns = at + 2 * OWN + 2 * SEGMENT;
@@ -303,7 +249,7 @@ static void test_superblock(void)
         rig_fill(rig, 0, 3);
         rig_write(rig, 4);
         forget(rig);
-        at = begin_busy(rig, &read);
+        at = begin_busy(rig, &read, 3);
         cmd.deadline_ns = at + OWN + SEGMENT - less;
         submit(rig, &cmd, 1);
         g_assert_cmpuint(rig_stats(rig)->negative_activities, ==, 1);
@@ -337,7 +283,7 @@ static void test_superblock_others_carry(void)
     rig_fill(rig, 0, 3);
     rig_write(rig, 4);
     forget(rig);
-    at = begin_busy(rig, &read);
+    at = begin_busy(rig, &read, 3);
     submit(rig, cmd, 2);
     g_assert_cmpint(cmd[1].complete_ns, ==, at + SEGMENT + READ_NS + LINK);
     g_assert_cmpint(cmd[0].complete_ns, ==, cmd[1].complete_ns + OWN);

@@ -2,47 +2,45 @@
  * HIOS: who gets how many segments, and when everything ends, to the
  * nanosecond.  docs/papers/hios.md names these tests.
  *
- * The drive: one die of 16 blocks of 8 pages, and 64 logical pages.  A
- * collection is due at 5 free blocks.
+ * The drive: one die of 16 blocks of 8 pages, and 64 logical pages; or two such
+ * dies.  A collection is due at 5 free blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "helpers.h"
+#include "hios.h"
 #include "inside.h"
 
-#define ONE_DIE "geometry.channels=1,geometry.dies_per_chip=1," \
-                "geometry.blocks_per_plane=16,geometry.pages_per_block=8," \
-                "ftl.over_provisioning_permille=1000,gc.trigger_free_blocks=5"
-#define ONE_SLOT ",controller.slots=1"
-#define EXACT "margin_us=0,accumulate_us=0"
+#define BLOCKS "geometry.blocks_per_plane=16,geometry.pages_per_block=8," \
+               "ftl.over_provisioning_permille=1000,gc.trigger_free_blocks=5"
+#define ONE_DIE BLOCKS ",geometry.channels=1,geometry.dies_per_chip=1"
+#define TWO_CHANNELS BLOCKS ",geometry.channels=2,geometry.dies_per_chip=1"
+#define ONE_CHANNEL BLOCKS ",geometry.channels=1,geometry.dies_per_chip=2"
 
 enum {
-    PROGRAM = CMD + BUS + TPROG,
-    OWN = LINK + PROGRAM,                /* a write of a page */
-    READ = CMD + TR + BUS,
-    SEGMENT = READ + PROGRAM,            /* a page of a victim */
-    ERASE = CMD + TBERS,
-    BUSY = FW + READ + LINK,             /* a read that keeps the only slot */
+    PROGRAM = HIOS_PROGRAM, READ = HIOS_READ, ERASE = CMD + TBERS,
     MS = 1000000,
 };
 
 /*
- * Full; then 17 pages overwritten, so that 5 blocks are free: the first block
- * has 4 valid pages left, each other one 6 or more.  The last of the writes
- * takes the block that makes a collection due; the next write finds it.
+ * On each die: full; then 17 pages overwritten, so that 5 blocks are free: the
+ * first block has 4 valid pages left, each other one 6 or more.  The last of
+ * the writes takes the block that makes a collection due; the next write finds
+ * it.
  */
-static void make_due(Rig *rig)
+static void make_due(Rig *rig, unsigned dies)
 {
     static const unsigned again[] = {
         0, 1, 2, 3, 8, 16, 24, 32, 40, 48, 56, 9, 17, 25, 33, 41, 49,
     };
 
-    rig_fill(rig, 0, 64);
+    rig_fill(rig, 0, 64 * dies);
     for (size_t i = 0; i < G_N_ELEMENTS(again); i++) {
-        rig_write(rig, again[i]);
+        rig_fill(rig, again[i] * dies, dies);
     }
-    g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 5);
-    g_assert_cmpuint(inside_valid(rig->drive, 0), ==, 4);
+    for (unsigned plane = 0; plane < dies; plane++) {
+        g_assert_cmpuint(inside_free_blocks(rig->drive, plane), ==, 5);
+        g_assert_cmpuint(inside_valid(rig->drive, 16 * plane), ==, 4);
+    }
     g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 0);
     scarp_stats_reset(rig->drive);
     rig->n_ops = 0;
@@ -54,44 +52,8 @@ static Rig *due_rig(const char *scheme, const char *params,
     g_autofree char *all = g_strconcat(ONE_DIE, overrides, NULL);
     Rig *rig = rig_new(scheme, params, all);
 
-    make_due(rig);
+    make_due(rig, 1);
     return rig;
-}
-
-/*
- * All come at once, while a read has the slot; the policy sees all of them
- * when that ends, at the time that is returned.
- */
-static int64_t begin_busy(Rig *rig, ScarpCmd *read)
-{
-    rig_drain(rig);
-    *read = read_page(60);
-    scarp_submit(rig->drive, read, scarp_now_ns(rig->drive) + 1);
-    return scarp_now_ns(rig->drive) + BUSY;
-}
-
-static void submit(Rig *rig, ScarpCmd *cmds, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        scarp_submit(rig->drive, &cmds[i], scarp_now_ns(rig->drive));
-    }
-    rig_drain(rig);
-    for (unsigned i = 0; i < n; i++) {
-        latency(&cmds[i]);
-    }
-}
-
-static unsigned gc_programs(const Rig *rig, int64_t until_ns)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < rig->n_ops; i++) {
-        const ScarpFlashOp *op = &rig->op[i].f;
-
-        n += op->kind == SCARP_FLASH_PROGRAM && op->phase == SCARP_PHASE_ARRAY &&
-             op->origin == SCARP_ORIGIN_GC && op->end_ns <= until_ns;
-    }
-    return n;
 }
 
 /* ---- Algorithm 2: redistribution ----------------------------------------- */
@@ -107,7 +69,7 @@ static void test_segments(void)
         Rig *rig = due_rig("hios-1", EXACT, ONE_SLOT);
         ScarpCmd read, cmd[3] = { write_page(57), write_page(58),
                                   write_page(59) };
-        int64_t at = begin_busy(rig, &read), second, third;
+        int64_t at = begin_busy(rig, &read, 60), second, third;
 
         cmd[1].deadline_ns = at + 2 * OWN + SEGMENT - early;
         submit(rig, cmd, 3);
@@ -136,11 +98,11 @@ static void test_erase_first(void)
 {
     Rig *rig = due_rig("hios-1", EXACT, ONE_SLOT);
     ScarpCmd read, first = write_page(57), second = write_page(58);
-    int64_t at = begin_busy(rig, &read);
+    int64_t at = begin_busy(rig, &read, 60);
 
     submit(rig, &first, 1);
     g_assert_cmpint(first.complete_ns, ==, at + 4 * SEGMENT + PROGRAM);
-    at = begin_busy(rig, &read);
+    at = begin_busy(rig, &read, 60);
     second.deadline_ns = at + OWN + ERASE + 2 * SEGMENT;
     submit(rig, &second, 1);
     /* Its data crossed the link meanwhile. */
@@ -155,9 +117,9 @@ static void test_erase_first(void)
     rig = due_rig("hios-1", EXACT, ONE_SLOT);
     first = write_page(57);
     second = write_page(58);
-    begin_busy(rig, &read);
+    begin_busy(rig, &read, 60);
     submit(rig, &first, 1);
-    at = begin_busy(rig, &read);
+    at = begin_busy(rig, &read, 60);
     second.deadline_ns = at + OWN + ERASE - 1;
     submit(rig, &second, 1);
     g_assert_cmpint(second.complete_ns, ==, at + OWN);
@@ -171,7 +133,7 @@ static void test_erase_last(void)
     for (int early = 0; early < 2; early++) {
         Rig *rig = due_rig("hios-1", EXACT ",erase_last=1", ONE_SLOT);
         ScarpCmd read, cmd = write_page(57);
-        int64_t at = begin_busy(rig, &read);
+        int64_t at = begin_busy(rig, &read, 60);
 
         cmd.deadline_ns = at + OWN + 4 * SEGMENT + ERASE - early;
         submit(rig, &cmd, 1);
@@ -198,7 +160,7 @@ static void test_serial(void)
                                    .length_bytes = PAGE,
                                    .deadline_ns = SCARP_TIME_NEVER },
                      scarp_now_ns(rig->drive) + 1);
-        at = begin_busy(rig, &read);
+        at = begin_busy(rig, &read, 60);
         cmd[1].deadline_ns = at + OWN + SEGMENT + LINK;
         submit(rig, cmd, 2);
         g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, serial ? 1 : 4);
@@ -213,11 +175,132 @@ static void test_margin(void)
     for (int less = 0; less < 2; less++) {
         Rig *rig = due_rig("hios-1", "margin_us=100,accumulate_us=0", ONE_SLOT);
         ScarpCmd read, cmd = write_page(57);
-        int64_t at = begin_busy(rig, &read);
+        int64_t at = begin_busy(rig, &read, 60);
 
         cmd.deadline_ns = at + OWN + 2 * SEGMENT + 100000 - less;
         submit(rig, &cmd, 1);
         g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 2 - less);
+        rig_free(rig);
+    }
+}
+
+/* ---- All rounds that are under way --------------------------------------- */
+
+static Rig *two_dies(const char *dies, const char *slots)
+{
+    g_autofree char *all = g_strconcat(dies, ",controller.slots=", slots, NULL);
+    Rig *rig = rig_new("hios-1", EXACT, all);
+
+    make_due(rig, 2);
+    return rig;
+}
+
+static ScarpCmd write_both(unsigned page)
+{
+    return cmd_of(SCARP_OP_WRITE, 2 * page * PAGE, 2 * PAGE);
+}
+
+/*
+ * A write of a page of each die, which finds that both must collect.  It has
+ * room for three segments on each, or, a nanosecond earlier, for two.
+ *
+ * If the dies share a channel, a segment costs two transfers of the other's
+ * more.  What really happens there, from the time at which both begin:
+ *
+ *     first segment  the second die's read command goes CMD after the first
+ *                    one's.  When both have sensed, the first one's data
+ *                    crosses, then the second one's, and only then the first
+ *                    one's program: BUS late.  The second one's program is
+ *                    next: it begins CMD + BUS after the first one's.
+ *     second         the first die is not delayed.  When the second one has
+ *                    sensed, CMD of that program has crossed; it waits BUS for
+ *                    the rest, and is then CMD + 2 * BUS behind.
+ *     third          it has sensed when that program has just crossed.
+ *
+ * So after two segments and after three, the first die is BUS later than it
+ * would be alone, and the second one CMD + 2 * BUS behind it.
+ */
+static void test_all_rounds(void)
+{
+    static const struct {
+        const char *dies;
+        int64_t each_ns; /* what a segment is taken for */
+        int64_t late_ns; /* how much longer they really take, all together */
+    } rows[] = {
+        { TWO_CHANNELS, SEGMENT, 0 },
+        { ONE_CHANNEL, SEGMENT + 2 * BUS, BUS + CMD + 2 * BUS },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        for (int early = 0; early < 2; early++) {
+            Rig *rig = two_dies(rows[i].dies, "1");
+            ScarpCmd read, cmd = write_both(57);
+            int64_t at = begin_busy(rig, &read, 120);
+
+            cmd.deadline_ns = at + 2 * LINK + PROGRAM + 3 * rows[i].each_ns -
+                              early;
+            submit(rig, &cmd, 1);
+            g_test_message("row %zu, %d", i, early);
+            g_assert_cmpuint(rig->n_grants, ==, 2);
+            expect_grant(rig, 0, &cmd, at, 0, 3 - early);
+            expect_grant(rig, 1, &cmd, at, 1, 3 - early);
+            g_assert_cmpint(cmd.complete_ns, ==,
+                            at + (3 - early) * SEGMENT + rows[i].late_ns +
+                                PROGRAM);
+            g_assert_cmpint(cmd.complete_ns, <=, cmd.deadline_ns);
+            g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 2 * (3 - early));
+            g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==,
+                             2 * (3 - early) * SEGMENT);
+            rig_free(rig);
+        }
+    }
+}
+
+/*
+ * What waits behind it for the second die leaves room for one segment there.
+ * A nanosecond earlier it does not, but it has that room when it is dispatched
+ * itself: its time on the link, which was counted as time of its die, has run
+ * while the first one's data crossed.  Earlier than that, there is none.  The
+ * first die's round is done all the same.
+ *
+ * Two reads keep the two slots; the second one's data crosses the link after
+ * the first one's.
+ */
+static void test_room_of_each_die(void)
+{
+    static const struct {
+        int64_t less_ns;
+        int carrier; /* of the second die's segment; -1: there is none */
+        int64_t after_ns;
+        int64_t takes_ns; /* until its programs begin */
+    } rows[] = {
+        { 0, 0, 0, SEGMENT },
+        { 1, 1, LINK, LINK + SEGMENT },
+        { LINK, 1, LINK, LINK + SEGMENT },
+        { LINK + 1, -1, 0, 2 * LINK },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Rig *rig = two_dies(TWO_CHANNELS, "2");
+        ScarpCmd read[2], cmd[2] = { write_both(57), write_page(2 * 58 + 1) };
+        int64_t at = begin_busy(rig, &read[0], 120);
+
+        g_test_message("row %zu", i);
+        read[1] = read_page(121);
+        scarp_submit(rig->drive, &read[1], scarp_now_ns(rig->drive) + 1);
+        cmd[1].deadline_ns = at + 2 * LINK + PROGRAM + OWN + SEGMENT -
+                             rows[i].less_ns;
+        submit(rig, cmd, 2);
+        expect_grant(rig, 0, &cmd[0], at, 0, 4);
+        if (rows[i].carrier >= 0) {
+            expect_grant(rig, 1, &cmd[rows[i].carrier], at + rows[i].after_ns,
+                         1, 1);
+        }
+        g_assert_cmpuint(rig->n_grants, ==, 1 + (rows[i].carrier >= 0));
+        g_assert_cmpint(cmd[0].complete_ns, ==, at + 4 * SEGMENT + PROGRAM);
+        g_assert_cmpint(cmd[1].complete_ns, ==,
+                        at + rows[i].takes_ns + 2 * PROGRAM);
+        g_assert_cmpint(cmd[1].complete_ns, <=, cmd[1].deadline_ns);
         rig_free(rig);
     }
 }
@@ -233,7 +316,7 @@ static void expect_kind(int64_t slack_ns, unsigned positive, unsigned neutral,
 
     rig_fill(rig, 0, 64);
     scarp_stats_reset(rig->drive);
-    at = begin_busy(rig, &read);
+    at = begin_busy(rig, &read, 60);
     cmd.deadline_ns = at + OWN + slack_ns;
     submit(rig, &cmd, 1);
     g_assert_cmpint(cmd.complete_ns, ==, at + OWN);
@@ -261,7 +344,7 @@ static void test_negative(void)
     for (int less = 0; less < 2; less++) {
         Rig *rig = due_rig("hios-1", EXACT, ONE_SLOT);
         ScarpCmd read, cmd = write_page(57);
-        int64_t at = begin_busy(rig, &read);
+        int64_t at = begin_busy(rig, &read, 60);
 
         g_assert_cmpint(inside_gc_cost_ns(rig->drive, 0), ==,
                         4 * SEGMENT + ERASE);
@@ -366,7 +449,7 @@ static void test_idle(void)
     Rig *rig = due_rig("hios-1", EXACT, ONE_SLOT);
     g_autoptr(GError) error = NULL;
     ScarpCmd read, cmd = write_page(57);
-    int64_t at = begin_busy(rig, &read);
+    int64_t at = begin_busy(rig, &read, 60);
 
     cmd.deadline_ns = at + OWN + SEGMENT;
     submit(rig, &cmd, 1);
@@ -433,7 +516,7 @@ static void test_next_round(void)
         rig_write(rig, i * 7 % 128);
     }
     scarp_stats_reset(rig->drive);
-    at = begin_busy(rig, &read);
+    at = begin_busy(rig, &read, 60);
     cmd[0] = write_page(100);
     cmd[1] = write_page(101); /* the other plane */
     cmd[2] = write_page(102);
@@ -584,6 +667,9 @@ int main(int argc, char **argv)
     g_test_add_func("/hios/redistribution/erase-last", test_erase_last);
     g_test_add_func("/hios/redistribution/serial", test_serial);
     g_test_add_func("/hios/redistribution/margin", test_margin);
+    g_test_add_func("/hios/redistribution/all-rounds", test_all_rounds);
+    g_test_add_func("/hios/redistribution/room-of-each-die",
+                    test_room_of_each_die);
     g_test_add_func("/hios/slack/classes", test_classes);
     g_test_add_func("/hios/slack/negative", test_negative);
     g_test_add_func("/hios/accumulation/waits", test_accumulates);
