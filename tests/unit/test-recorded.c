@@ -73,15 +73,15 @@ static const Row rows[] = {
       "67 erases, 145 moved, reads 3867843 us, writes 12012345 us, "
       "d401093b8c7f" },
     { "hios-1", "deadline_us=60000", ",controller.slots=4",
-      "67 erases, 144 moved, reads 1946293 us, writes 3153434 us, "
-      "d54d7c021336" },
+      "67 erases, 148 moved, reads 1827127 us, writes 2921779 us, "
+      "3062dd0ff2a7" },
     { "hios-2", "deadline_us=60000,accumulate_us=200", PLANES
       ",controller.slots=4,controller.queue=8",
-      "63 erases, 132 moved, reads 2350297 us, writes 3738690 us, "
-      "b6bae9b69104" },
+      "62 erases, 129 moved, reads 2211123 us, writes 3535990 us, "
+      "2cd3ab17b23d" },
     { "hios-2", "deadline_us=60000,erase_last=1", UNITS ",controller.slots=4",
-      "69 erases, 179 moved, reads 2037359 us, writes 3603499 us, "
-      "74ab8c4028e3" },
+      "68 erases, 176 moved, reads 2173471 us, writes 3644808 us, "
+      "d563a8b991ee" },
     { "hios-2", "deadline_us=60000,serial=1", ",controller.slots=4",
       "65 erases, 134 moved, reads 860413 us, writes 2359189 us, "
       "7b9e118e1ae0" },

@@ -102,15 +102,26 @@ def missed_row(all_: dict[str, Results], ftl: str, kind: str) -> Row:
     )  # fmt: skip
 
 
+def _by_threshold(
+    data: Results, ftl: str, settings: dict[int, tuple[str, int]]
+) -> tuple[list[dict[int, float]], str]:
+    """Percent missed by each setting, a scheme's label and a deadline in ms, at each threshold."""
+    missed = {
+        point: {n: beyond(data, label, point, ms) for n, (label, ms) in settings.items()}
+        for point in of_ftl(data, ftl)
+    }
+    listed = "; ".join(
+        f"{point.split('-')[-1]} %: " + ", ".join(f"{percent:.1f}" for percent in found.values())
+        for point, found in missed.items()
+    )
+    return list(missed.values()), listed
+
+
 def deadline_row(data: Results, ftl: str) -> Row:
     """3e: shorter deadlines, larger thresholds."""
-    points = of_ftl(data, ftl)
-    missed = {p: {ms: beyond(data, f"d{ms}", p, ms) for ms in (10, 20, 30, 40, 50)} for p in points}
-    good = all(m[ms] == 0 if ms >= DEADLINE_MS else m[10] > 0 for m in missed.values() for ms in m)
-    listed = "; ".join(
-        f"{p.split('-')[-1]} %: " + ", ".join(f"{n:.1f}" for n in m.values())
-        for p, m in missed.items()
-    )
+    deadlines = {ms: (f"d{ms}", ms) for ms in (10, 20, 30, 40, 50)}
+    missed, listed = _by_threshold(data, ftl, deadlines)
+    good = all(m[ms] == 0 if ms >= DEADLINE_MS else m[10] > 0 for m in missed for ms in m)
     return Row(
         "3e", f"percent missed, deadlines of 10, 20, 30, 40, 50 ms by threshold, {FTLS[ftl]}",
         "misses appear only below 30 ms", listed, good, "some at 10 ms, none from 30 ms on",
@@ -120,14 +131,9 @@ def deadline_row(data: Results, ftl: str) -> Row:
 
 def queue_row(data: Results, ftl: str) -> Row:
     """3f: as few entries of the queue as let nothing be missed."""
-    points = of_ftl(data, ftl)
-    missed = {p: {n: beyond(data, label, p, DEADLINE_MS) for n, label in QUEUE.items()}
-              for p in points}  # fmt: skip
-    good = all(m[32] == 0 for m in missed.values())
-    listed = "; ".join(
-        f"{p.split('-')[-1]} %: " + ", ".join(f"{share_:.1f}" for share_ in m.values())
-        for p, m in missed.items()
-    )
+    queues = {n: (label, DEADLINE_MS) for n, label in QUEUE.items()}
+    missed, listed = _by_threshold(data, ftl, queues)
+    good = all(m[32] == 0 for m in missed)
     return Row(
         "3f", f"percent missed, queue of {', '.join(map(str, QUEUE))} by threshold, {FTLS[ftl]}",
         "32 suffice", listed, good, "none with 32, at each threshold",
