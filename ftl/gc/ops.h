@@ -169,6 +169,11 @@ typedef enum {
     RECLAIM_WAITS,   /* what is under way must end before it has room */
 } ScarpReclaim;
 
+/* What a plane's round has left: pages at most, and erases that come first. */
+typedef struct {
+    uint32_t plane, pages, erases;
+} ScarpGcRound;
+
 /* What must be reclaimed before such a write, and what a due round costs. */
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
@@ -187,8 +192,8 @@ bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
 /* One of these planes, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
-/* All of them, until another round is opened; how many. */
-uint32_t scarp_gc_rounds(ScarpDrive *drive, const uint32_t **planes);
+/* All of them, and what each has left, until the next call; how many. */
+uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
 /* What its round has left: pages at most, and erases that come first. */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);

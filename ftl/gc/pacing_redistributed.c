@@ -26,6 +26,7 @@ typedef struct {
     uint32_t *plane;    /* [n_planes] those that have a round */
     uint32_t n;
     bool *listed;       /* [n_planes] it is one of them */
+    ScarpGcRound *open; /* [n_planes] what scarp_gc_rounds() returns */
     bool *next;         /* a victim follows the erase that was granted */
     uint32_t *pages;    /* and has been granted so many */
     uint32_t *lpn;      /* for whom a merge is, or the one that follows it */
@@ -142,6 +143,18 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                                                       : job->units_out > 0;
 }
 
+/* Pages that were granted and have not moved. */
+static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+
+    if (!job->running) {
+        return 0;
+    }
+    return job->pages_out + rounds_of(drive)->pages[plane] +
+           (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
+}
+
 uint32_t scarp_gc_round(ScarpDrive *drive)
 {
     Rounds *rounds = rounds_of(drive);
@@ -152,19 +165,24 @@ uint32_t scarp_gc_round(ScarpDrive *drive)
     return rounds->n ? rounds->plane[0] : SCARP_NONE;
 }
 
-uint32_t scarp_gc_rounds(ScarpDrive *drive, const uint32_t **planes)
+uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open)
 {
     Rounds *rounds = rounds_of(drive);
+    uint32_t n = 0;
 
-    for (uint32_t k = 0; k < rounds->n;) {
-        if (scarp_gc_has_round(drive, rounds->plane[k])) {
-            k++;
+    while (n < rounds->n) {
+        ScarpGcRound *round = &rounds->open[n];
+
+        round->plane = rounds->plane[n];
+        round->pages = scarp_gc_round_left(drive, round->plane, &round->erases);
+        if (round->pages || round->erases) {
+            n++;
         } else {
-            unlist(rounds, k);
+            unlist(rounds, n);
         }
     }
-    *planes = rounds->plane;
-    return rounds->n;
+    *open = rounds->open;
+    return n;
 }
 
 /* ---- What hil asks for -------------------------------------------------- */
@@ -179,28 +197,18 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
     return rounds_of(drive)->erase_ns;
 }
 
-/* Pages that were granted and have not moved. */
-static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-
-    if (!job->running) {
-        return 0;
-    }
-    return job->pages_out + rounds_of(drive)->pages[plane] +
-           (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
-}
-
 /* A plane of the die moves pages now, or is about to. */
 static bool moves(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
-    bool any = false;
+    uint32_t end = first + drive->desc.planes_per_die;
 
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        any |= rounds_of(drive)->listed[p] || pages_granted(drive, p);
+    for (uint32_t p = first; p < end; p++) {
+        if (rounds_of(drive)->listed[p] || pages_granted(drive, p)) {
+            return true;
+        }
     }
-    return any;
+    return false;
 }
 
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die)
@@ -447,6 +455,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     rounds->segment_ns = MAX(1, rounds->segment_ns);
     rounds->erase_ns = command_ns + (int64_t)drive->desc.erase_ns;
     rounds->plane = g_new0(uint32_t, drive->geo.n_planes);
+    rounds->open = g_new0(ScarpGcRound, drive->geo.n_planes);
     rounds->listed = g_new0(bool, drive->geo.n_planes);
     rounds->next = g_new0(bool, drive->geo.n_planes);
     rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
@@ -459,6 +468,7 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     Rounds *rounds = state;
 
     g_free(rounds->plane);
+    g_free(rounds->open);
     g_free(rounds->listed);
     g_free(rounds->next);
     g_free(rounds->pages);

@@ -159,12 +159,13 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
- * For how long the dies of n planes may do something else just before the i-th
+ * For how long the dies of n rounds may do something else just before the i-th
  * command begins, whose slack that is, so that none of those that wait and are
- * in the device is late: room_ns of each.  One pass over these commands.
+ * in the device is late: room_ns of each, where it is at least a segment or an
+ * erase.  One pass over these commands.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
-                int64_t slack_ns, const uint32_t *planes, uint32_t n);
+                int64_t slack_ns, const ScarpGcRound *open, uint32_t n);
 
 /* ---- hios_neutral.c ----------------------------------------------------- */
 

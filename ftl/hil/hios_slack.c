@@ -59,15 +59,22 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
 typedef struct {
     const ScarpDrive *drive;
     Hios *hios;
-    const uint32_t *planes; /* of the dies that are asked about */
+    const ScarpGcRound *open; /* on the dies that are asked about */
     uint32_t n;
-    uint64_t dies;          /* a bit for each, modulo 64 */
+    uint64_t dies; /* a bit for each, modulo 64 */
+    int64_t now_ns;
+    /*
+     * The channel may be busy with other commands, and reads that come later go
+     * before programs: neither is known now.
+     */
+    int64_t margin_ns;
     bool serial;
 } Rooms;
 
 static HiosDie *asked(const Rooms *rooms, uint32_t k)
 {
-    return &rooms->hios->die[scarp_plane_die(rooms->drive, rooms->planes[k])];
+    return &rooms->hios->die[scarp_plane_die(rooms->drive,
+                                             rooms->open[k].plane)];
 }
 
 /*
@@ -76,17 +83,17 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
-    int64_t left_ns = first->deadline_ns - scarp_time_ns(rooms->drive);
+    int64_t left_ns = first->deadline_ns - rooms->now_ns - rooms->margin_ns;
 
     for (uint32_t k = 0; k < rooms->n; k++) {
-        uint32_t number = scarp_plane_die(rooms->drive, rooms->planes[k]);
+        uint32_t number = scarp_plane_die(rooms->drive, rooms->open[k].plane);
         HiosDie *die = &rooms->hios->die[number];
 
-        rooms->dies |= 1ull << number % 64;
         die->asked = true;
         die->begin_ns = pending_ns(rooms->drive, rooms->hios, number, false);
         die->before_ns = die->begin_ns + (rooms->serial ? first->own_ns : 0);
-        die->room_ns = MIN(slack_ns, left_ns - die->begin_ns);
+        die->room_ns = MIN(slack_ns - rooms->margin_ns,
+                           left_ns - die->begin_ns);
     }
     for (uint32_t i = 0; i < first->n_parts && !rooms->serial; i++) {
         const HiosPart *part = &first->part[i];
@@ -105,14 +112,15 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 static void leave_for(const Rooms *rooms, HiosDie *die,
                       const HiosRecord *record, int64_t own_ns)
 {
-    int64_t left_ns = record->deadline_ns - scarp_time_ns(rooms->drive);
+    int64_t left_ns = record->deadline_ns - rooms->now_ns;
 
     die->before_ns += record->flying ? 0 : own_ns;
     /* What is late already is served late, and holds up nothing more. */
     if (left_ns >= 0) {
-        die->room_ns = MIN(die->room_ns,
-                           left_ns - (record->flying ? die->begin_ns
-                                                     : die->before_ns));
+        die->room_ns = MIN(die->room_ns, left_ns - rooms->margin_ns -
+                                             (record->flying
+                                                  ? die->begin_ns
+                                                  : die->before_ns));
     }
 }
 
@@ -120,7 +128,9 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
 {
     if (rooms->serial) {
         for (uint32_t k = 0; k < rooms->n && record->own_ns; k++) {
-            leave_for(rooms, asked(rooms, k), record, record->own_ns);
+            if (asked(rooms, k)->asked) {
+                leave_for(rooms, asked(rooms, k), record, record->own_ns);
+            }
         }
         return;
     }
@@ -138,29 +148,43 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
     }
 }
 
-void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
-                int64_t slack_ns, const uint32_t *planes, uint32_t n)
+/* Nobody need be looked at for the sake of dies without room for anything. */
+static void drop(Rooms *rooms)
 {
-    Rooms rooms = { drive, hios, planes, n, 0,
-                    drive->scheme.param[AXIS_HIL][HIOS_SERIAL] };
-    int64_t margin_ns =
-        (int64_t)drive->scheme.param[AXIS_HIL][HIOS_MARGIN_US] * 1000;
+    int64_t least_ns = MIN(scarp_gc_segment_ns(rooms->drive),
+                           scarp_gc_erase_ns(rooms->drive));
 
+    for (uint32_t k = 0; k < rooms->n; k++) {
+        HiosDie *die = asked(rooms, k);
+
+        die->asked = die->room_ns >= least_ns;
+        if (die->asked) {
+            rooms->dies |=
+                1ull << scarp_plane_die(rooms->drive, rooms->open[k].plane) % 64;
+        }
+    }
+}
+
+void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
+                int64_t slack_ns, const ScarpGcRound *open, uint32_t n)
+{
+    Rooms rooms = { .drive = drive, .hios = hios, .open = open, .n = n,
+                    .now_ns = scarp_time_ns(drive) };
+
+    rooms.margin_ns =
+        (int64_t)drive->scheme.param[AXIS_HIL][HIOS_MARGIN_US] * 1000;
+    rooms.serial = hios_is_set(drive, HIOS_SERIAL);
     begin(&rooms, hios_waiting(hios, i), slack_ns);
-    for (uint32_t j = 0; j < hios->n_waiting; j++) {
+    drop(&rooms);
+    for (uint32_t j = 0; j < hios->n_waiting && rooms.dies; j++) {
         if (j != i) {
             leave(&rooms, hios_waiting(hios, j));
         }
     }
-    for (uint32_t j = 0; j < hios->n_flying; j++) {
+    for (uint32_t j = 0; j < hios->n_flying && rooms.dies; j++) {
         leave(&rooms, &hios->record[hios->flying[j]]);
     }
-    /*
-     * The channel may be busy with other commands, and reads that come later go
-     * before programs: neither is known now.
-     */
     for (uint32_t k = 0; k < n; k++) {
         asked(&rooms, k)->asked = false;
-        asked(&rooms, k)->room_ns -= margin_ns;
     }
 }

@@ -74,24 +74,32 @@ static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
 
 /* cmd carries what there is room for on the plane's die. */
 static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
-                  uint32_t plane)
+                  const ScarpGcRound *round)
 {
-    uint32_t die = scarp_plane_die(drive, plane);
-    int64_t room_ns = MAX(0, hios->die[die].room_ns);
-    int64_t erase_ns = scarp_gc_erase_ns(drive), ns;
-    uint32_t erases_first, erases, n;
-    uint32_t left = scarp_gc_round_left(drive, plane, &erases_first);
+    uint32_t plane = round->plane, die = scarp_plane_die(drive, plane);
+    int64_t erase_ns = scarp_gc_erase_ns(drive), segment_ns;
+    int64_t room_ns = hios->die[die].room_ns, ns;
+    uint32_t erases, n;
 
-    erases = MIN(erases_first, room_ns / erase_ns);
+    if (room_ns < MIN(scarp_gc_segment_ns(drive), erase_ns)) {
+        scarp_gc_grant(drive, plane, 0, 0); /* what it had before goes on */
+        return;
+    }
+    segment_ns = scarp_gc_segment_on_ns(drive, die);
+    erases = MIN(round->erases, room_ns / erase_ns);
     ns = erases * erase_ns;
-    n = erases < erases_first
-            ? 0 : MIN(left, (room_ns - ns) / scarp_gc_segment_on_ns(drive, die));
-    ns += n * scarp_gc_segment_on_ns(drive, die);
-    if (!erases_first && n == left && hios_is_set(drive, HIOS_ERASE_LAST)) {
+    n = erases < round->erases
+            ? 0 : MIN(round->pages, (room_ns - ns) / segment_ns);
+    ns += n * segment_ns;
+    if (!round->erases && n == round->pages &&
+        hios_is_set(drive, HIOS_ERASE_LAST)) {
         uint32_t last = scarp_gc_round_erases(drive, plane);
 
         erases = room_ns >= ns + last * erase_ns ? last : 0;
+        ns += erases * erase_ns;
     }
+    /* Another plane of the die may have a round, too. */
+    hios->die[die].room_ns -= ns;
     drive->stats.gc_segments += n;
     drive->stats.gc_redistributed_ns += n * scarp_gc_segment_ns(drive) +
                                         erases * erase_ns;
@@ -107,14 +115,14 @@ static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
                          int64_t slack_ns)
 {
     const ScarpCmd *cmd = hios_waiting(hios, i)->cmd;
-    const uint32_t *planes;
-    uint32_t n = cmd->op > SCARP_OP_WRITE ? 0 : scarp_gc_rounds(drive, &planes);
+    const ScarpGcRound *open;
+    uint32_t n = cmd->op > SCARP_OP_WRITE ? 0 : scarp_gc_rounds(drive, &open);
 
     if (n) {
-        hios_rooms(drive, hios, i, slack_ns, planes, n);
+        hios_rooms(drive, hios, i, slack_ns, open, n);
     }
     for (uint32_t k = 0; k < n; k++) {
-        carry(drive, hios, cmd, planes[k]);
+        carry(drive, hios, cmd, &open[k]);
     }
 }
 
@@ -177,12 +185,13 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 
     while (i != before) {
         HiosRecord *record = hios_waiting(hios, i);
-        int64_t slack_ns = hios_slack_ns(drive, hios, record);
+        int64_t slack_ns;
 
         *found = hios_find(drive, hios, record, HIOS_COST);
         if (!found->gc_ns) {
             break;
         }
+        slack_ns = hios_slack_ns(drive, hios, record);
         if (slack_ns < found->gc_ns &&
             accumulates(drive, hios, i, found->gc_ns - slack_ns)) {
             return SCARP_NONE;
