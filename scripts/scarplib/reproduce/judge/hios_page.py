@@ -26,16 +26,6 @@ from scarplib.reproduce.results import Entry, Results, Value, key, stat
 
 # By hand, with the page's engine: seed 1, one run each.
 TRIED = "Tried (seed 1, one run each): "
-LOGS_WORST = (
-    "A merge copies up to 128 pages, several times what fits into 30 ms, and a plane has one merge "
-    "at a time: where two are needed within few requests, nobody is there to carry the second one. "
-    + TRIED + "with `deadline_us=150000`, longer than a merge, none of them runs at once, and the "
-    "worst case is 149 ms (pcm), 141 (hpio2), 141 (hpio8) and 149 (hm). It is requests that "
-    "lack, not time: at twice the rate 11, 8 and 8 merges of pcm, hpio2 and hpio8 run at once, and "
-    "10, 6 and 8 at the page's. The threshold (`gc.trigger_free_blocks` of 5, 8 and 12) changes "
-    "nothing: on a drive that is filled to 90 % a plane's log blocks run out before its free "
-    "blocks do."
-)  # fmt: skip
 LOGS_FIRST = (
     "With B-FTL the shares do not depend on it: on a drive that is filled to 90 % a plane's log "
     "blocks run out before its free blocks do."
@@ -67,9 +57,8 @@ def behind(data: Results, ftl: str) -> str:
     return (
         f"{late:.2f} % are beyond 30 ms; of their time: "
         f"{_listed(late_causes(data, HIOS, points))}. {_forced(data, points)}, but ran at once "
-        "to make room: the program of a write would have had none. "
-        f"{LOGS_WORST if ftl == 'block' else ''}"
-    ).strip()
+        "to make room: the program of a write would have had none."
+    )
 
 
 def _waits(data: Results, points: list[str]) -> float:
