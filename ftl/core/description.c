@@ -66,6 +66,8 @@ static const Key keys[] = {
     KEY("controller", slots, 1, 65536, "1024"),
     KEY("controller", queue, 1, 65536, "32"),
     KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
+    KEY("controller", reads_first, 0, 1, "1"),
+    KEY("controller", gc_first_on_channel, 0, 1, "0"),
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
@@ -81,6 +83,7 @@ static const Key keys[] = {
     KEY("gc", victim_candidates, 1, 64, "8"),
     KEY("gc", background_free_blocks, 0, 1u << 20, "0"),
     KEY("gc", wear_spread_erases, 0, 1u << 30, "0"),
+    KEY("gc", after_reads, 0, 1, "0"),
 };
 
 static bool parse_number(const Key *key, const char *text, uint64_t *value,

@@ -77,6 +77,8 @@ typedef struct {
     uint64_t slots;        /* commands in the device at once */
     uint64_t queue;        /* that wait for one, as a host-queue policy sees */
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
+    uint64_t reads_first;  /* at a die, of what the host waits for */
+    uint64_t gc_first_on_channel;
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
@@ -95,6 +97,7 @@ typedef struct {
     uint64_t victim_candidates;   /* exact ties shown to the victim policy */
     uint64_t background_free_blocks; /* collect when idle below it; 0: off */
     uint64_t wear_spread_erases;  /* static levelling above it; 0: off */
+    uint64_t after_reads; /* none starts at a die where a read is next */
 } ScarpDescription;
 
 /*

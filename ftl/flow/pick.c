@@ -1,7 +1,7 @@
 /*
  * Which of the flash commands that wait at a die runs next: reads before
- * programs, oldest first in a class; where GC stands is the pacing policy's
- * choice.
+ * programs, oldest first in a class (controller.reads_first=0: oldest first);
+ * where GC stands is the pacing policy's choice.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,19 +32,26 @@ static ScarpFlashCmd *take_head(ScarpDrive *drive, uint32_t plane,
     return scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));
 }
 
+static const ScarpFlashCmd *oldest_read(const ScarpDrive *drive, Planes planes)
+{
+    const ScarpFlashCmd *best = NULL;
+
+    for (uint32_t p = planes.first; p < planes.last; p++) {
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_READS);
+
+        best = is_older(head, best) ? head : best;
+    }
+    return best;
+}
+
 static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
 {
     Planes planes = planes_of(drive, die);
 
     while (scarp_nand_queued(drive, die, QUEUE_READS)) {
-        const ScarpFlashCmd *best = NULL;
+        const ScarpFlashCmd *best = oldest_read(drive, planes);
         ScarpFlashCmd *cmd;
 
-        for (uint32_t p = planes.first; p < planes.last; p++) {
-            const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_READS);
-
-            best = is_older(head, best) ? head : best;
-        }
         cmd = take_head(drive, scarp_flash_plane(best), QUEUE_READS);
         scarp_flash_waited(drive, cmd);
         /* False: its page moved or vanished while it waited. */
@@ -94,6 +101,23 @@ static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
         }
     }
     return best;
+}
+
+/* Whether a read goes before every program that can have its page. */
+static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
+                                                     uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+    const ScarpFlashCmd *read = oldest_read(drive, planes);
+
+    return older_program(drive, planes, QUEUE_PROGRAMS, read) == read &&
+           older_program(drive, planes, QUEUE_MAP, read) == read;
+}
+
+static bool read_is_next(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_nand_queued(drive, die, QUEUE_READS) &&
+           (drive->desc.reads_first || read_is_oldest(drive, die));
 }
 
 static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
@@ -157,11 +181,13 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
     ScarpFlashCmd *cmd;
     ScarpTurn turn;
+    bool waits; /* a collection that is due, until the reads have been served */
 
     if (scarp_nand_is_suspended(drive, die)) {
         return pick_read(drive, die);
     }
-    if (pick == PICK_ANY) {
+    waits = drive->desc.after_reads && read_is_next(drive, die);
+    if (pick == PICK_ANY && !waits) {
         scarp_gc_check(drive, die);
         scarp_flow_take_served(drive);
     }
@@ -175,13 +201,16 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     if (turn == TURN_HELD) {
         return NULL;
     }
-    if (scarp_nand_queued(drive, die, QUEUE_READS)) {
+    if (read_is_next(drive, die)) {
         if (pick == PICK_PROGRAM) {
             return NULL; /* its turn comes first */
         }
         cmd = pick_read(drive, die);
         if (cmd) {
             return cmd;
+        }
+        if (waits && pick == PICK_ANY) {
+            return scarp_flow_pick(drive, die, pick); /* no read is left */
         }
     }
     if ((scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||

@@ -8,10 +8,13 @@
  *   10 % and victims of a third valid (its Table 4) the first would never
  *   migrate, so here it proceeds while the share is above T_page.
  * - T_block is a share of the blocks, here of each plane, as the GC threshold
- *   is.  In steady state the free ones stay near that threshold whatever T_block
- *   is, and it would not matter (its Figure 12 says that it does); so a full
- *   block that has no more than T_page valid counts as free, and T_block says
- *   how far ahead PreGC works.
+ *   is.  The text prepares one block, the greedy victim, and stops; that is
+ *   what runs here.  In steady state the free blocks stay near GC's threshold,
+ *   so a T_block that is a block or two above it asks for no more than one that
+ *   is a little above (its Figure 12 says that it does).
+ * - look_ahead=1 is another reading, in which it does: a full block that has no
+ *   more than T_page valid counts as free, PreGC goes on to the next one, and
+ *   T_block says how far ahead it works.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -39,13 +42,27 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
            !(pregc->began && scarp_gc_runs(drive, pregc->plane));
 }
 
+/* The block to prepare, and how many full ones need no more; or SCARP_NONE. */
+static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
+                            uint32_t *prepared)
+{
+    uint64_t t_page = drive->scheme.param[AXIS_AHEAD][1];
+    uint32_t least = t_page * drive->geo.units_per_block / 1000, victim;
+
+    if (drive->scheme.param[AXIS_AHEAD][2]) {
+        return scarp_victim_above(drive, p, least, prepared);
+    }
+    *prepared = 0;
+    return scarp_victim_least(drive, p, &victim, 1) &&
+                   scarp_block_valid(drive, victim) > least
+               ? victim : SCARP_NONE;
+}
+
 /* Its next victim and how many blocks are free or nearly; or SCARP_NONE. */
 static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 {
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
-    uint64_t t_page = drive->scheme.param[AXIS_AHEAD][1];
-    uint32_t victim = scarp_victim_above(
-        drive, p, t_page * drive->geo.units_per_block / 1000, ready);
+    uint32_t victim = next_victim(drive, p, ready);
 
     *ready += scarp_plane_free_blocks(drive, p);
     if ((uint64_t)*ready * 1000 >= t_block * drive->desc.blocks_per_plane ||
@@ -123,9 +140,11 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 
 static const ScarpParam params[] = {
     { "t_block", "permille of blocks",
-      "migrate when fewer are free, or nearly: within t_page", 1, 1000, 110 },
+      "migrate when fewer are free", 1, 1000, 110 },
     { "t_page", "permille of a block", "valid units to leave in the victim", 0,
       1000, 100 },
+    { "look_ahead", "switch",
+      "blocks within t_page count as free, and the next one follows", 0, 1, 0 },
 };
 
 const ScarpAheadOps scarp_ahead_pregc = {

@@ -1,5 +1,6 @@
 /*
- * Channels: first come, first served, one transfer at a time.
+ * Channels: first come, first served, one transfer at a time; with
+ * controller.gc_first_on_channel what collections wait with goes first.
  *
  * A channel that nobody waits for has no event: its next user compares
  * free_ns with the time.
@@ -14,39 +15,69 @@ static void wake_when_free(ScarpDrive *drive, uint32_t c)
                          drive->nand.channel[c].free_ns);
 }
 
+static bool is_awaited(const ScarpChannel *channel)
+{
+    return channel->wait[WAIT_ANY].head != SCARP_NONE ||
+           channel->wait[WAIT_GC].head != SCARP_NONE;
+}
+
+/* Commands that run together have the channel together. */
+static bool has_gc(const ScarpFlashCmd *group)
+{
+    while (group && !scarp_flash_is_gc(group)) {
+        group = group->mate;
+    }
+    return group;
+}
+
+static ScarpChannelQueue *queue_of(ScarpDrive *drive, ScarpChannel *channel,
+                                   uint32_t waiter)
+{
+    const ScarpDie *die = &drive->nand.die[waiter / 2];
+    bool first = drive->desc.gc_first_on_channel &&
+                 has_gc(waiter % 2 ? die->ahead : die->current);
+
+    return &channel->wait[first ? WAIT_GC : WAIT_ANY];
+}
+
 bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
 {
     uint32_t c = scarp_die_channel(drive, waiter / 2);
     ScarpChannel *channel = &drive->nand.channel[c];
     ScarpDie *dies = drive->nand.die;
+    bool awaited = is_awaited(channel);
+    ScarpChannelQueue *queue;
 
-    if (channel->free_ns <= scarp_time_ns(drive) &&
-        channel->wait_head == SCARP_NONE) {
+    if (channel->free_ns <= scarp_time_ns(drive) && !awaited) {
         return scarp_channel_granted(drive, waiter);
     }
     dies[waiter / 2].channel_next[waiter % 2] = SCARP_NONE;
-    if (channel->wait_head == SCARP_NONE) {
-        channel->wait_head = waiter;
+    if (!awaited) {
         wake_when_free(drive, c);
-    } else {
-        uint32_t tail = channel->wait_tail;
-
-        dies[tail / 2].channel_next[tail % 2] = waiter;
     }
-    channel->wait_tail = waiter;
+    queue = queue_of(drive, channel, waiter);
+    if (queue->head == SCARP_NONE) {
+        queue->head = waiter;
+    } else {
+        dies[queue->tail / 2].channel_next[queue->tail % 2] = waiter;
+    }
+    queue->tail = waiter;
     return false;
 }
 
 bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
 {
     ScarpChannel *channel = &drive->nand.channel[c];
-    uint32_t waiter = channel->wait_head;
+    ScarpChannelQueue *queue =
+        &channel->wait[channel->wait[WAIT_GC].head == SCARP_NONE ? WAIT_ANY
+                                                                 : WAIT_GC];
+    uint32_t waiter = queue->head;
     bool behind;
 
     *die = waiter / 2;
-    channel->wait_head = drive->nand.die[*die].channel_next[waiter % 2];
+    queue->head = drive->nand.die[*die].channel_next[waiter % 2];
     behind = scarp_channel_granted(drive, waiter);
-    if (channel->wait_head != SCARP_NONE) {
+    if (is_awaited(channel)) {
         wake_when_free(drive, c);
     }
     return behind;

@@ -16,7 +16,9 @@ bool scarp_nand_init(ScarpDrive *drive,
     scarp_pool_init(&nand->pool, sizeof(ScarpFlashCmd));
     nand->channel = g_new0(ScarpChannel, drive->desc.channels);
     for (uint32_t c = 0; c < drive->desc.channels; c++) {
-        nand->channel[c].wait_head = SCARP_NONE;
+        for (int w = 0; w < WAIT__COUNT; w++) {
+            nand->channel[c].wait[w].head = SCARP_NONE;
+        }
     }
     nand->die = scarp_table_zeroed(n * sizeof(ScarpDie));
     nand->kicked = g_new(uint32_t, n);

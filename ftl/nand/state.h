@@ -93,9 +93,16 @@ typedef struct {
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
                 SCARP_CACHE_LINE);
 
+/* Who waits for a channel; the first queue goes before the second. */
+enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
+
+typedef struct {
+    uint32_t head, tail; /* die * 2 + (ahead), or SCARP_NONE */
+} ScarpChannelQueue;
+
 typedef struct {
     int64_t free_ns;
-    uint32_t wait_head, wait_tail; /* die * 2 + (ahead), or SCARP_NONE */
+    ScarpChannelQueue wait[WAIT__COUNT];
 } ScarpChannel;
 
 /* A phase that an observer is to be told of. */

@@ -58,6 +58,8 @@ KEYS: dict[str, tuple[str, str]] = {
     "controller.slots": ("4", ""),
     "controller.queue": ("2", "scheme=deadline,controller.slots=4"),
     "controller.buffer_bytes": ("65536", ""),
+    "controller.reads_first": ("0", ""),
+    "controller.gc_first_on_channel": ("1", ""),
     "ftl.unit_bytes": ("1024", ""),
     "ftl.over_provisioning_permille": ("400", ""),
     "ftl.allocation": ("pdwc", ""),
@@ -72,6 +74,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "gc.victim_candidates": ("1", ""),
     "gc.background_free_blocks": ("6", ""),
     "gc.wear_spread_erases": ("1", ""),
+    "gc.after_reads": ("1", ""),
 }  # fmt: skip
 # Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery); in
 # tests/qtest: test_access.py (deadlines).

@@ -95,6 +95,8 @@ static const Key keys[] = {
     { "controller.slots", 1, 65536, "1024" },
     { "controller.queue", 1, 65536, "32" },
     { "controller.buffer_bytes", 0, 64 * GIB, "0" },
+    { "controller.reads_first", 0, 1, "1" },
+    { "controller.gc_first_on_channel", 0, 1, "0" },
     { "ftl.unit_bytes", 0, 32768, "0" },
     { "ftl.over_provisioning_permille", 1, 10000, NULL },
     { "ftl.streams", 1, 8, "1" },
@@ -109,6 +111,7 @@ static const Key keys[] = {
     { "gc.victim_candidates", 1, 64, "8" },
     { "gc.background_free_blocks", 0, 1048576, "0" },
     { "gc.wear_spread_erases", 0, GIB, "0" },
+    { "gc.after_reads", 0, 1, "0" },
 };
 
 /* One below the least and one above the most: the message has both. */

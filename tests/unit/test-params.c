@@ -52,6 +52,7 @@ static const Param params[] = {
     { "paragc", "", "decay", 100000, 1, 1ull << 40, "reads" },
     { "pregc", "", "t_block", 110, 1, 1000, "permille of blocks" },
     { "pregc", "", "t_page", 100, 0, 1000, "permille of a block" },
+    { "pregc", "", "look_ahead", 0, 0, 1, "switch" },
 };
 
 /* NULL: the drive takes them; else the message. */

@@ -65,18 +65,26 @@ static void test_cost_benefit_tie(void)
 static struct {
     Rig *rig;
     unsigned t_block, t_page; /* blocks; pages */
+    bool look_ahead;
     unsigned steps, at_edge;
 } pregc;
 
-/* Blocks that are free, or have no more than T_page to move. */
-static unsigned ready_blocks(const ScarpDrive *drive)
+/* Full blocks that have no more than T_page to move. */
+static unsigned prepared_blocks(const ScarpDrive *drive)
 {
-    unsigned n = inside_free_blocks(drive, 0);
+    unsigned n = 0;
 
     for (uint32_t b = 0; b < inside_blocks(drive); b++) {
         n += inside_is_full(drive, b) && inside_valid(drive, b) <= pregc.t_page;
     }
     return n;
+}
+
+/* What is compared with T_block. */
+static unsigned ready_blocks(const ScarpDrive *drive)
+{
+    return inside_free_blocks(drive, 0) +
+           (pregc.look_ahead ? prepared_blocks(drive) : 0);
 }
 
 static void pregc_step(void *opaque G_GNUC_UNUSED, const ScarpFlashOp *op)
@@ -93,34 +101,57 @@ static void pregc_step(void *opaque G_GNUC_UNUSED, const ScarpFlashOp *op)
     g_assert_cmpuint(ready, <, pregc.t_block);
     g_assert_cmpuint(inside_valid(drive, op->block), >, pregc.t_page);
     g_assert_cmpuint(inside_free_blocks(drive, 0), >=, 2);
+    if (!pregc.look_ahead) { /* of the greedy victim, and of no second one */
+        g_assert_cmpuint(prepared_blocks(drive), ==, 0);
+        for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+            g_assert_true(!inside_is_full(drive, b) ||
+                          inside_valid(drive, b) >=
+                              inside_valid(drive, op->block));
+        }
+    }
     pregc.at_edge += ready == pregc.t_block - 1;
     pregc.steps++;
 }
 
 /*
- * T_block = 12.5 % of 64 blocks are 8, T_page = 25 % of 8 pages are 2: a step
+ * T_block = 12.5 % of 64 blocks are 8 (7.8 %: 5, as what is free stays at GC's
+ * threshold of 3 or a block above it), T_page = 25 % of 8 pages are 2: a step
  * needs less than 8 blocks ready and a victim of more than 2 valid pages, and
  * it goes on until that is no longer so.
  */
-static void test_pregc_thresholds(void)
+static void pregc_thresholds(bool look_ahead)
 {
-    Rig *rig = rig_new("pregc", "t_block=125,t_page=250", ONE_PLANE);
+    Rig *rig = rig_new("pregc", look_ahead
+                                    ? "t_block=125,t_page=250,look_ahead=1"
+                                    : "t_block=78,t_page=250", ONE_PLANE);
     uint64_t pages = n_pages(rig);
 
     pregc.rig = rig;
-    pregc.t_block = 8;
+    pregc.t_block = look_ahead ? 8 : 5;
     pregc.t_page = 2;
+    pregc.look_ahead = look_ahead;
     pregc.steps = pregc.at_edge = 0;
     rig_age(rig, 1000);
     scarp_set_observer(rig->drive, &(ScarpObserver) {
         .flash_phase = pregc_step });
     for (unsigned i = 0; i < 600; i++) {
         rig_write(rig, i * 7919 % pages);
-        g_assert_cmpuint(ready_blocks(rig->drive), >=, 8);
+        g_assert_true(ready_blocks(rig->drive) >= pregc.t_block ||
+                      (!look_ahead && prepared_blocks(rig->drive) >= 1));
     }
     g_assert_cmpuint(pregc.steps, >, 50);
     g_assert_cmpuint(pregc.at_edge, >, 20);
     rig_free(rig);
+}
+
+static void test_pregc_thresholds(void)
+{
+    pregc_thresholds(false);
+}
+
+static void test_pregc_looks_ahead(void)
+{
+    pregc_thresholds(true);
 }
 
 /* ---- GFTL ----------------------------------------------------------------- */
@@ -269,6 +300,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/cost-benefit/tie", test_cost_benefit_tie);
     g_test_add_func("/policy/pregc/thresholds", test_pregc_thresholds);
+    g_test_add_func("/policy/pregc/looks-ahead", test_pregc_looks_ahead);
     g_test_add_func("/policy/gftl/floor", test_gftl_floor);
     g_test_add_func("/policy/paragc/hot", test_paragc_hot);
     return g_test_run();

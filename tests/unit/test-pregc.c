@@ -108,13 +108,30 @@ static void test_t_block_below_gc(void)
     scarp_drive_free(drive);
 }
 
+/* One block of each plane is prepared, however many may be free. */
+static void test_prepares_one(void)
+{
+    uint64_t moved[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        ScarpDrive *drive = aged(i ? "t_block=1000" : "t_block=150");
+
+        write_one(drive, 0);
+        moved[i] = scarp_stats(drive)->premigrated_units;
+        scarp_drive_free(drive);
+    }
+    g_assert_cmpuint(moved[0], >, 0);
+    g_assert_cmpuint(moved[0], ==, moved[1]);
+}
+
 /* The higher, the further ahead; each stops by itself. */
 static void test_t_block_says_how_far(void)
 {
     uint64_t before = 0;
 
     for (unsigned t_block = 150; t_block <= 300; t_block += 50) {
-        g_autofree char *params = g_strdup_printf("t_block=%u", t_block);
+        g_autofree char *params = g_strdup_printf("t_block=%u,look_ahead=1",
+                                                   t_block);
         ScarpDrive *drive = aged(params);
         uint64_t moved;
 
@@ -131,6 +148,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pregc/leaves-t-page", test_leaves_t_page);
     g_test_add_func("/pregc/t-block-below-gc", test_t_block_below_gc);
+    g_test_add_func("/pregc/prepares-one", test_prepares_one);
     g_test_add_func("/pregc/t-block-says-how-far", test_t_block_says_how_far);
     return g_test_run();
 }

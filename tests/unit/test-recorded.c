@@ -86,9 +86,15 @@ static const Row rows[] = {
       "65 erases, 134 moved, reads 860413 us, writes 2359189 us, "
       "7b9e118e1ae0" },
     { "pregc", "t_block=300", "",
+      "71 erases, 116 moved, reads 551817 us, writes 1491438 us, "
+      "db7169cb3f08" },
+    { "pregc", "t_block=300,look_ahead=1", "",
       "77 erases, 111 moved, reads 538309 us, writes 1470240 us, "
       "ffd099c39179" },
     { "pregc+gftl", "t_block=300,t_page=250", UNITS,
+      "69 erases, 165 moved, reads 319969 us, writes 2163798 us, "
+      "4d009e3a6b39" },
+    { "pregc+gftl", "t_block=300,t_page=250,look_ahead=1", UNITS,
       "69 erases, 165 moved, reads 319969 us, writes 2163798 us, "
       "4d009e3a6b39" },
     { "dynamic", NULL, PLANES,
@@ -118,12 +124,19 @@ static const Row rows[] = {
       "68 erases, 150 moved, reads 803488 us, writes 1880773 us, "
       "eac9bfb68dfe" },
     { "paragc+pregc", "iterations=3,t_block=300", FOUR_CHANNELS PLANES,
+      "70 erases, 130 moved, reads 796650 us, writes 2329147 us, "
+      "8f3ffd3ad774" },
+    { "paragc+pregc", "iterations=3,t_block=300,look_ahead=1",
+      FOUR_CHANNELS PLANES,
       "94 erases, 133 moved, reads 796650 us, writes 2329147 us, "
       "ad106bf21182" },
     { "ttflash", NULL, PARITY,
       "112 erases, 194 moved, reads 152777 us, writes 16694487 us, "
       "2cca4eb2258c" },
     { "ttflash+pregc", "t_block=300", PARITY,
+      "113 erases, 186 moved, reads 225568 us, writes 13103790 us, "
+      "5f4be724d16a" },
+    { "ttflash+pregc", "t_block=300,look_ahead=1", PARITY,
       "119 erases, 179 moved, reads 240569 us, writes 12869710 us, "
       "603522f9b08a" },
     { "reconstruct+gc-par", NULL, PARITY PLANES,
