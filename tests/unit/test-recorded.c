@@ -20,6 +20,7 @@ enum { COMMANDS = 500 };
 #define UNITS ",ftl.unit_bytes=1024,ftl.over_provisioning_permille=2500"
 #define BUFFER ",controller.buffer_bytes=32768"
 #define PARITY ",ftl.parity_width=4,ftl.parity_stripes=8"
+#define ORDER ",controller.gc_first_on_channel=1,gc.after_reads=1"
 #define SUSPEND ",nand.suspend_program=1,nand.suspend_erase=1," \
                 "nand.suspend_min_ns=20000,nand.suspend_limit=2"
 
@@ -106,6 +107,12 @@ static const Row rows[] = {
     { "gc-par", NULL, PLANES,
       "61 erases, 123 moved, reads 589347 us, writes 1005458 us, "
       "298300901c57" },
+    { "gc-par", NULL, PLANES ORDER,
+      "61 erases, 123 moved, reads 270418 us, writes 1016312 us, "
+      "2ba1e29ba76a" },
+    { "baseline", NULL, ",controller.reads_first=0",
+      "67 erases, 146 moved, reads 1018982 us, writes 1650512 us, "
+      "a20a1729b17a" },
     { "gc-par", "second_active_block=0", PLANES UNITS,
       "69 erases, 132 moved, reads 427014 us, writes 2307062 us, "
       "91e038202da7" },
