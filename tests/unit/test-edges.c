@@ -42,8 +42,8 @@ static void test_pregc_tried(void)
 }
 
 /*
- * t_page=0 leaves more to move than one idle time may: it ends after as many
- * pages as the blocks of t_block have.
+ * Looking ahead, t_page=0 leaves more to move than one idle time may: it ends
+ * after as many pages as the blocks of t_block have.
  */
 static void test_pregc_steps(void)
 {
@@ -51,8 +51,8 @@ static void test_pregc_steps(void)
     static const struct {
         const char *params;
         uint64_t steps;
-    } cases[] = { { "t_block=300,t_page=0", 72 },
-                  { "t_block=301,t_page=0", 73 } };
+    } cases[] = { { "t_block=300,t_page=0,look_ahead=1", 72 },
+                  { "t_block=301,t_page=0,look_ahead=1", 73 } };
 
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         Rig *rig = rig_new("pregc", cases[i].params,
