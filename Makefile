@@ -5,6 +5,7 @@ SCARP := scripts/scarp
 N ?= 50
 ROUNDS ?= 5
 KILLS ?= 100
+INTERRUPTIONS ?= 1000
 PAPER ?= hpdc18
 BASE ?= HEAD
 PEER ?=
@@ -14,11 +15,11 @@ BLKTESTS ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-tsan-guest mutate
+LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest against mutate lint
+	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest bench-realtime test-realtime-long against mutate lint
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -79,6 +80,9 @@ conformance: ## suites of others, here and on stock nvme (FIO=debian BLKTESTS=â€
 test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest for a guest, too)
 	@python3 tests/qtest/tsan.py $(ARGS)
 
+test-realtime-long:
+	@SCARP_INTERRUPTIONS=$(INTERRUPTIONS) $(SCARP) test-qtest
+
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
 	@python3 tests/guest/run.py "SSD array as"
 
@@ -120,6 +124,9 @@ against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
+
+bench-realtime: ## the engine's thread on the host's clock, without a guest: rates and lateness (ROUNDS=5)
+	@$(SCARP) bench-realtime --rounds $(ROUNDS) $(ARGS)
 
 mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --only ftl/gc/*')
 	@python3 tests/mutate/mutate.py $(ARGS)

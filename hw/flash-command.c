@@ -34,6 +34,7 @@ struct FlashCmd {
     void *buffer;
     size_t buffer_bytes;
     uint64_t rest_bytes; /* to deallocate after this piece */
+    int64_t arrived_ns;  /* on the host's clock */
     FlashCmd *next_free;
 };
 
@@ -161,17 +162,26 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
             .opaque = cmd,
         };
         cmd->rest_bytes -= bytes;
+        if (flash->realtime) {
+            cmd->arrived_ns = nvme_flash_clock_ns();
+        }
         submit_cmd(flash, cmd);
         return;
     }
     if (acb && !ret && cmd->cmd.op == SCARP_OP_READ) {
         ret = copy_data(cmd, DMA_DIRECTION_FROM_DEVICE);
     }
+    if (acb && flash->realtime) {
+        flash_realtime_ending(flash->realtime, &cmd->cmd, cmd->arrived_ns);
+    }
     put_cmd(flash, cmd);
     if (acb) {
         acb->cmd = NULL;
         acb->common.cb(acb->common.opaque, ret);
         qemu_aio_unref(acb);
+    }
+    if (acb && flash->realtime) {
+        flash_realtime_ended(flash->realtime);
     }
 }
 
@@ -228,6 +238,9 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->cmd.deadline_ns = deadline_ns(flash, io->dsm);
     cmd->cmd.data = has_data ? cmd->buffer : NULL;
     cmd->cmd.opaque = cmd;
+    if (flash->realtime) {
+        cmd->arrived_ns = flash_realtime_arrival_ns();
+    }
 
     if (io->op == NVME_NS_IO_FLUSH) {
         cmd->cmd.offset_bytes = 0;

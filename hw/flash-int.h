@@ -56,8 +56,11 @@ struct NvmeFlash {
     char *gc_log;
     char *progress;
     char *trace;
+    char *lateness_log;
     uint64_t trace_from_ns;
     uint64_t trace_for_ns;
+    uint64_t spin_ns;
+    uint64_t lateness_bound_ns;
     uint64_t seed;
     uint64_t age_seed;
     uint32_t age;
@@ -102,6 +105,19 @@ void flash_realtime_kick(FlashRealtime *rt);
 void flash_realtime_lock(FlashRealtime *rt);
 void flash_realtime_unlock(FlashRealtime *rt);
 int64_t flash_realtime_now_ns(FlashRealtime *rt);
+bool flash_realtime_flush(FlashRealtime *rt, Error **errp);
+void flash_realtime_reset_stats(FlashRealtime *rt);
+/* Our numbers after those of the engine; returns the page's full length. */
+size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
+                           size_t size);
+/* The engine's object with ours in it; frees the engine's. */
+char *flash_realtime_json(FlashRealtime *rt, char *engine);
+/* When the NVMe command arrived that is being started. */
+int64_t flash_realtime_arrival_ns(void);
+/* Around the end of a command, which may be that of a request. */
+void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
+                           int64_t arrived_ns);
+void flash_realtime_ended(FlashRealtime *rt);
 void nvme_flash_completed_bh(void *opaque);
 
 /*

@@ -1,128 +1,242 @@
 /*
- * Scarp: the flash engine on the host's clock
+ * Scarp: a flash device on the host's clock
  *
- * A thread of the device owns the engine.  It takes commands from the
- * submission ring, sleeps until the engine's next event or until a command
- * is pushed, and hands completions back through the completion ring and a
- * bottom half of the main loop.  The few other calls into the engine
- * (statistics, allocation status) take the engine's lock.
+ * A thread (flash-rt-thread.c) runs the engine.  It hands completions back
+ * through the completion ring and a bottom half of the main loop.  The few
+ * other calls into the engine (statistics, allocation status) take its lock.
  *
  * The thread takes no lock of QEMU's and never touches guest memory: data is
  * in the commands' own buffers.
+ *
+ * The clock is the host's, less the time for which the machine was stopped: a
+ * drive stands still with its guest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qemu/event_notifier.h"
 #include "qemu/main-loop.h"
-#include "qemu/thread.h"
+#include "system/cpu-timers.h"
+#include "system/runstate.h"
 #include "flash-int.h"
+#include "flash-lateness.h"
 
 struct FlashRealtime {
     NvmeFlash *flash;
-    QemuThread thread;
-    QemuMutex lock;       /* of the engine */
-    EventNotifier kick;
-    QEMUBH *bh;           /* completions, in the main loop */
-    int64_t start_ns;     /* host time of the engine's zero */
-    bool stop;
-    bool running;
+    FlashThread *thread;
+    FlashLateness *lateness;
+    QEMUBH *bh; /* completions, in the main loop */
+    VMChangeStateEntry *state;
+    int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
 };
+
+/* Of the main loop: of the queue's entry whose command is being started … */
+static int64_t arrival_ns;
+/* … and of the engine's command that is being completed. */
+static NvmeFlashStamp ending;
+
+int64_t nvme_flash_clock_ns(void)
+{
+    return cpu_get_clock();
+}
+
+bool nvme_flash_timed(NvmeFlash *flash)
+{
+    return flash->realtime;
+}
+
+void nvme_flash_arrival(int64_t ns)
+{
+    arrival_ns = ns;
+}
+
+int64_t flash_realtime_arrival_ns(void)
+{
+    return arrival_ns ?: nvme_flash_clock_ns();
+}
+
+void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
+                           int64_t arrived_ns)
+{
+    ending = (NvmeFlashStamp) {
+        .flash = rt->flash,
+        .arrived_ns = arrived_ns - rt->zero_ns,
+        .submit_ns = cmd->submit_ns,
+        .complete_ns = cmd->complete_ns,
+        .seq = cmd->seq,
+        .op = cmd->op,
+    };
+}
+
+void flash_realtime_ended(FlashRealtime *rt)
+{
+    if (ending.flash) {
+        /* no request ended with it */
+        flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
+                           true);
+        ending.flash = NULL;
+    }
+}
+
+void nvme_flash_ended(NvmeFlashStamp *stamp)
+{
+    *stamp = ending;
+    ending.flash = NULL;
+}
+
+void nvme_flash_posted(NvmeFlashStamp *stamp)
+{
+    FlashRealtime *rt = stamp->flash->realtime;
+
+    flash_lateness_add(rt->lateness, stamp, flash_realtime_now_ns(rt), false);
+    stamp->flash = NULL;
+}
 
 int64_t flash_realtime_now_ns(FlashRealtime *rt)
 {
-    return get_clock() - rt->start_ns;
+    return nvme_flash_clock_ns() - rt->zero_ns;
 }
 
 void flash_realtime_lock(FlashRealtime *rt)
 {
-    qemu_mutex_lock(&rt->lock);
+    flash_thread_lock(rt->thread);
 }
 
 void flash_realtime_unlock(FlashRealtime *rt)
 {
-    qemu_mutex_unlock(&rt->lock);
+    flash_thread_unlock(rt->thread);
 }
 
 void flash_realtime_kick(FlashRealtime *rt)
 {
-    event_notifier_set(&rt->kick);
+    flash_thread_kick(rt->thread);
 }
 
-static void wait_until(FlashRealtime *rt, int64_t time_ns)
+/* ---- Statistics --------------------------------------------------------- */
+
+void flash_realtime_reset_stats(FlashRealtime *rt)
 {
-    GPollFD fd = {
-        .fd = event_notifier_get_fd(&rt->kick),
-        .events = G_IO_IN,
-    };
-    int64_t timeout_ns = -1;
+    flash_thread_reset_use(rt->thread);
+    flash_lateness_reset(rt->lateness, flash_realtime_now_ns(rt));
+}
 
-    if (time_ns != SCARP_TIME_NEVER) {
-        timeout_ns = MAX(time_ns - flash_realtime_now_ns(rt), 0);
+size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
+                           size_t size)
+{
+    /* of the page's header: how many numbers follow */
+    enum { COUNT_AT = 12 };
+    FlashThreadUse use;
+
+    flash_thread_use(rt->thread, &use);
+    if (size >= COUNT_AT + sizeof(uint32_t)) {
+        uint8_t *count = (uint8_t *)page + COUNT_AT;
+
+        stl_le_p(count, ldl_le_p(count) + flash_lateness_page_words());
     }
-    /* an interrupted sleep is a short one */
-    if (qemu_poll_ns(&fd, 1, timeout_ns) > 0) {
-        event_notifier_test_and_clear(&rt->kick);
+    return used + flash_lateness_page(rt->lateness, &use, (char *)page + used,
+                                      size > used ? size - used : 0);
+}
+
+char *flash_realtime_json(FlashRealtime *rt, char *engine)
+{
+    g_autofree char *own = NULL, *before = engine;
+    FlashThreadUse use;
+
+    flash_thread_use(rt->thread, &use);
+    own = flash_lateness_json(rt->lateness, &use);
+    /* before the brace that ends the object */
+    *strrchr(before, '}') = '\0';
+    return g_strdup_printf("%s, \"realtime\": %s}", before, own);
+}
+
+/* ---- The thread --------------------------------------------------------- */
+
+static void thread_ran(void *opaque, int64_t now_ns)
+{
+    NvmeFlash *flash = opaque;
+
+    flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
+}
+
+static void thread_completed(void *opaque)
+{
+    NvmeFlash *flash = opaque;
+
+    qemu_bh_schedule(flash->realtime->bh);
+}
+
+static void completed_bh(void *opaque)
+{
+    /* a stopped machine's memory stands still, too */
+    if (runstate_is_running()) {
+        nvme_flash_completed_bh(opaque);
     }
 }
 
-static void *flash_thread(void *opaque)
+static void machine_changed(void *opaque, bool running, RunState state)
 {
     FlashRealtime *rt = opaque;
-    NvmeFlash *flash = rt->flash;
 
-    while (!qatomic_load_acquire(&rt->stop)) {
-        int64_t now_ns, next_ns;
-
-        flash_realtime_lock(rt);
-        now_ns = flash_realtime_now_ns(rt);
-        next_ns = flash_port_run(flash->port, now_ns);
-        flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
-        flash_realtime_unlock(rt);
-
-        if (flash_port_has_completed(flash->port)) {
-            qemu_bh_schedule(rt->bh);
-        }
-        wait_until(rt, next_ns);
+    flash_thread_pause(rt->thread, !running);
+    if (running) {
+        qemu_bh_schedule(rt->bh);
     }
-    return NULL;
 }
 
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
 {
     FlashRealtime *rt = g_new0(FlashRealtime, 1);
+    FlashThreadConfig config = {
+        .port = flash->port,
+        .clock_ns = nvme_flash_clock_ns,
+        .spin_ns = flash->spin_ns,
+        .bound_ns = flash->lateness_bound_ns,
+        .ran = thread_ran,
+        .completed = thread_completed,
+        .opaque = flash,
+    };
 
     rt->flash = flash;
-    if (event_notifier_init(&rt->kick, false) < 0) {
-        error_setg(errp, "clock: the host has no event descriptor left");
+    rt->lateness = flash_lateness_new(flash->lateness_log,
+                                      flash->lateness_bound_ns, errp);
+    if (!rt->lateness) {
         g_free(rt);
         return NULL;
     }
-    qemu_mutex_init(&rt->lock);
-    rt->bh = qemu_bh_new(nvme_flash_completed_bh, flash);
-    rt->start_ns = get_clock() - scarp_now_ns(flash->drive);
-    rt->running = true;
-    qemu_thread_create(&rt->thread, "nvme-flash", flash_thread, rt,
-                       QEMU_THREAD_JOINABLE);
+    rt->zero_ns = nvme_flash_clock_ns() - scarp_now_ns(flash->drive);
+    config.zero_ns = rt->zero_ns;
+    rt->bh = qemu_bh_new(completed_bh, flash);
+    flash->realtime = rt;
+    rt->thread = flash_thread_new(&config);
+    if (!rt->thread) {
+        error_setg(errp, "clock: the host has no event descriptor or "
+                   "thread left");
+        flash->realtime = NULL;
+        qemu_bh_delete(rt->bh);
+        flash_lateness_free(rt->lateness);
+        g_free(rt);
+        return NULL;
+    }
+    flash_thread_pause(rt->thread, !runstate_is_running());
+    rt->state = qemu_add_vm_change_state_handler(machine_changed, rt);
     return rt;
 }
 
 void flash_realtime_stop(FlashRealtime *rt)
 {
-    if (rt->running) {
-        qatomic_store_release(&rt->stop, true);
-        flash_realtime_kick(rt);
-        qemu_thread_join(&rt->thread);
-        rt->running = false;
-    }
+    flash_thread_stop(rt->thread);
+}
+
+bool flash_realtime_flush(FlashRealtime *rt, Error **errp)
+{
+    return flash_lateness_flush(rt->lateness, errp);
 }
 
 void flash_realtime_free(FlashRealtime *rt)
 {
-    flash_realtime_stop(rt);
+    qemu_del_vm_change_state_handler(rt->state);
+    flash_thread_free(rt->thread);
     qemu_bh_delete(rt->bh);
-    event_notifier_cleanup(&rt->kick);
-    qemu_mutex_destroy(&rt->lock);
+    flash_lateness_free(rt->lateness);
     g_free(rt);
 }

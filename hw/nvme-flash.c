@@ -106,14 +106,17 @@ void nvme_flash_detach_ns(NvmeNamespace *ns)
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size)
 {
+    size_t used;
+
     if (lid == NVME_FLASH_LOG_SCHEME) {
         return flash_scheme_page(flash, buf, size);
     }
     nvme_flash_lock(flash);
-    size = scarp_stats_log_page(flash->drive, nvme_flash_now_ns(flash), buf,
+    used = scarp_stats_log_page(flash->drive, nvme_flash_now_ns(flash), buf,
                                 size);
     nvme_flash_unlock(flash);
-    return size;
+    return flash->realtime ? flash_realtime_page(flash->realtime, buf, used,
+                                                 size) : used;
 }
 
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
@@ -132,6 +135,9 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
         flash_fdp_keep(flash);
         scarp_stats_reset(flash->drive);
         nvme_flash_unlock(flash);
+        if (flash->realtime) {
+            flash_realtime_reset_stats(flash->realtime);
+        }
         return true;
     default:
         return false;
@@ -169,7 +175,9 @@ static bool flash_check_laws(NvmeFlash *flash)
         error_report("nvme-flash %s: %" PRIu64 " reads found another unit's "
                      "data (oob_mismatches)", flash_name(flash),
                      stats->oob_mismatches);
-    } else if (!flash_log_flush(flash->log, &log_error)) {
+    } else if (!flash_log_flush(flash->log, &log_error) ||
+               (flash->realtime &&
+                !flash_realtime_flush(flash->realtime, &log_error))) {
         error_reportf_err(log_error, "nvme-flash %s: ", flash_name(flash));
     } else {
         return true;
@@ -288,6 +296,16 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                    "the guest would not see the host's time");
         return;
     }
+    if (!realtime && flash->lateness_log) {
+        error_setg(errp, "lateness-log: needs clock=realtime; on the virtual "
+                   "clock nothing is late");
+        return;
+    }
+    if (flash->spin_ns > NANOSECONDS_PER_SECOND) {
+        error_setg(errp, "spin-ns: %" PRIu64 " is out of range; allowed are 0 "
+                   "to 1000000000", flash->spin_ns);
+        return;
+    }
     if (overrides) {
         /* a ',' would have ended the property */
         config.overrides = g_strdelimit(overrides, ";", ',');
@@ -381,7 +399,7 @@ static char *nvme_flash_get_stats(Object *obj, Error **errp)
     nvme_flash_lock(flash);
     json = scarp_stats_json(flash->drive);
     nvme_flash_unlock(flash);
-    return json;
+    return flash->realtime ? flash_realtime_json(flash->realtime, json) : json;
 }
 
 static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
@@ -423,6 +441,10 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("trace", NvmeFlash, trace),
     DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, trace_from_ns, 0),
     DEFINE_PROP_UINT64("trace-for-ns", NvmeFlash, trace_for_ns, 0),
+    DEFINE_PROP_STRING("lateness-log", NvmeFlash, lateness_log),
+    DEFINE_PROP_UINT64("lateness-bound-ns", NvmeFlash, lateness_bound_ns,
+                       20 * SCALE_US),
+    DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, 50 * SCALE_US),
     DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),
 };
 

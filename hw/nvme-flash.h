@@ -28,6 +28,19 @@ enum {
     NVME_FLASH_ADM_SCHEME = 0xc1,
 };
 
+/*
+ * When a command came to a flash on the host's clock, what its model wanted,
+ * and which it was.  hw/nvme only keeps it until the command is posted.
+ */
+typedef struct {
+    NvmeFlash *flash; /* NULL: the request is not timed */
+    int64_t arrived_ns;
+    int64_t submit_ns;
+    int64_t complete_ns;
+    uint32_t seq;
+    uint8_t op;
+} NvmeFlashStamp;
+
 #define NVME_FLASH_SCHEME_DWORDS 256
 #define NVME_FLASH_SCHEME_BYTES (4 * NVME_FLASH_SCHEME_DWORDS)
 
@@ -78,5 +91,16 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
  * NVME_FLASH_SCHEME_BYTES is not looked at, and may be NULL.
  */
 bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
+
+/* Are the flash's commands to be stamped?  They are on the host's clock. */
+bool nvme_flash_timed(NvmeFlash *flash);
+/* The clock of the stamps. */
+int64_t nvme_flash_clock_ns(void);
+/* What is submitted from here on arrived then; 0: nobody knows when. */
+void nvme_flash_arrival(int64_t ns);
+/* A request ended: with a command of a flash, if the stamp's is set. */
+void nvme_flash_ended(NvmeFlashStamp *stamp);
+/* Its entry of the completion queue has been written. */
+void nvme_flash_posted(NvmeFlashStamp *stamp);
 
 #endif /* SCARP_NVME_FLASH_H */

@@ -10,6 +10,7 @@ from pathlib import Path
 from scarplib.errors import Parser, UserError, integer, one_of_each, scheme_list
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
+from scarplib.guest.realtime import ACCELERATORS, BOUND_US
 from scarplib.paths import DEVICES, FIO_JOBS
 
 
@@ -191,9 +192,32 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
     parser.add_argument(
         "--cpu-shift",
         type=integer("--cpu-shift", -4, 10),
-        default=-2,
         metavar="N",
         help="2^N ns for each guest instruction: -2 is a modern core (default: -2)",
+    )
+    _add_clock_options(parser)
+
+
+def _add_clock_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--clock",
+        choices=("virtual", "realtime"),
+        default="virtual",
+        help="the guest's and the drive's: virtual is repeatable to the byte, realtime is the "
+        "host's, with the lateness of each completion measured (default: virtual)",
+    )
+    parser.add_argument(
+        "--accel",
+        choices=ACCELERATORS,
+        help="with --clock realtime: what the guest runs on; auto: KVM if a guest boots on it, "
+        "else TCG (default: auto)",
+    )
+    parser.add_argument(
+        "--lateness-bound",
+        type=integer("--lateness-bound", 1, 10**6),
+        metavar="US",
+        help="with --clock realtime: a run is doubtful if more than a hundredth of its "
+        f"completions were later than so many microseconds (default: {BOUND_US})",
     )
 
 
@@ -335,6 +359,16 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="one part of it (default: all)",
     )
+
+    ring = commands.add_parser(
+        "bench-realtime", help="the engine's thread and rings on the host's clock, without a guest"
+    )
+    ring.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
+    ring.add_argument(
+        "--seconds", type=integer("--seconds", 1, 600), default=5, metavar="S", help="of each load"
+    )
+
+    commands.add_parser("doctor", help="can this machine hold a drive to the host's clock?")
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
     papers = ("hpdc18", "paragc", "pregc", "mappings", "hios", "safs", "all", "small")

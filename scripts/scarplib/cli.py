@@ -17,6 +17,7 @@ from scarplib.guest.layouts import USUAL
 from scarplib.paths import FIO_JOBS, SCRIPTS
 
 if TYPE_CHECKING:
+    from scarplib.guest.realtime import Clock
     from scarplib.guest.user_guest import User
 
 # Each function imports what it needs itself: `--help` and wrong arguments need none of it.
@@ -110,6 +111,26 @@ def _job(options: argparse.Namespace, several: int | None) -> Path | None:
     return default or FIO_JOBS / ("drives.fio" if several else "demo.fio")
 
 
+def _clock(options: argparse.Namespace) -> Clock:
+    """Which clock a run is on, and how fast its CPU then is."""
+    from scarplib.guest.realtime import BOUND_US, Clock
+
+    if options.clock == "virtual":
+        for name in ("accel", "lateness_bound"):
+            if getattr(options, name) is not None:
+                raise UserError(f"--{name.replace('_', '-')}: needs --clock realtime")
+        return Clock(cpu_shift=-2 if options.cpu_shift is None else options.cpu_shift)
+    if options.cpu_shift is not None:
+        raise UserError("--cpu-shift: excludes --clock realtime: a CPU is as fast as it is")
+    if getattr(options, "drives", None):
+        raise UserError("--drives: excludes --clock realtime, which runs on one drive")
+    return Clock(
+        cpu_shift=None,
+        accel=options.accel or "auto",
+        bound_us=options.lateness_bound or BOUND_US,
+    )
+
+
 def _run(options: argparse.Namespace) -> int:
     """`run` and `compare`."""
     from scarplib.experiments import run
@@ -129,6 +150,7 @@ def _run(options: argparse.Namespace) -> int:
         for name in ("over", "keys", "depth", "requests"):
             if getattr(options, name, None) is not None:
                 raise UserError(f"--{name}: needs --drives")
+    clock = _clock(options)
     job = _job(options, several)
     user = _user(options, options.fs)
     if several and user:
@@ -140,7 +162,7 @@ def _run(options: argparse.Namespace) -> int:
         age=options.age,
         seed=options.seed,
         smp=options.smp,
-        cpu_shift=options.cpu_shift,
+        clock=clock,
         overrides=options.set,
         handles=options.handles,
         image=options.image,
@@ -164,7 +186,8 @@ def _run(options: argparse.Namespace) -> int:
 def _shell(options: argparse.Namespace) -> int:
     from scarplib.guest import shell
 
-    return shell.shell(options, _user(options, [options.mkfs] if options.mkfs else []))
+    user = _user(options, [options.mkfs] if options.mkfs else [])
+    return shell.shell(options, user, _clock(options))
 
 
 def _age(options: argparse.Namespace) -> int:
@@ -213,6 +236,18 @@ def _bench_guest(options: argparse.Namespace) -> int:
     return bench_guest.main(options.rounds)
 
 
+def _bench_realtime(options: argparse.Namespace) -> int:
+    from scarplib.dev import bench_realtime
+
+    return bench_realtime.main(options.rounds, options.seconds)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from scarplib.dev import doctor
+
+    return doctor.main()
+
+
 def _develop(options: argparse.Namespace) -> int:
     """`setup`, `lint`, `test` and each suite alone."""
     from scarplib.dev import suites
@@ -232,4 +267,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "reproduce": _reproduce,
     "bench": _bench,
     "bench-guest": _bench_guest,
+    "bench-realtime": _bench_realtime,
+    "doctor": _doctor,
 }

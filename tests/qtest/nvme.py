@@ -121,6 +121,11 @@ class Queue:
         self.poll(now_ns)
         return self._done.pop(cid, None)
 
+    def unclaimed(self) -> list[int]:
+        """Commands that completed and that nobody has waited for."""
+        self.poll()
+        return sorted(self._done)
+
     def wait(self, cid: int) -> Completion:
         """Let time pass until the command completes."""
         now_ns = self.ctrl.machine.step(1)

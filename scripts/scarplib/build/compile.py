@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.errors import UserError
@@ -29,13 +30,22 @@ def _flags(what: str, libraries: tuple[str, ...]) -> list[str]:
 
 
 def compile_program(
-    program: Path, engine: Path, sources: list[Path], libraries: tuple[str, ...]
+    program: Path,
+    engine: Path,
+    sources: list[Path],
+    libraries: tuple[str, ...],
+    folders: Sequence[Path] = (),
 ) -> None:
-    """A program of these sources on the engine's headers; it appears whole or not at all."""
+    """A program of these sources on the engine's headers and those of other folders.
+
+    It appears whole or not at all.
+    """
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as work:
         made = Path(work) / program.name
-        command = ["cc", *CFLAGS, f"-I{engine}", *_flags("--cflags", libraries), "-o", str(made)]
+        command = ["cc", *CFLAGS, f"-I{engine}", *(f"-I{folder}" for folder in folders)]
+        command += ["-D_GNU_SOURCE"] if folders else []
+        command += [*_flags("--cflags", libraries), "-o", str(made)]
         command += [str(path) for path in sources if path.suffix == ".c"]
         done = subprocess.run(
             [*command, *_flags("--libs", libraries)], capture_output=True, text=True, check=False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 
-from scarplib.paths import ENGINE
+from scarplib.paths import ENGINE, ROOT
 
 
 @functools.cache
@@ -54,3 +54,13 @@ def latency_points() -> tuple[str, ...]:
 def latency_tails() -> tuple[str, ...]:
     """The shares of slowest commands that the drive itself explains: slowest_1_percent, …"""
     return _strings("tail_names")
+
+
+@functools.cache
+def realtime_statistics() -> tuple[str, ...]:
+    """What a drive on the host's clock adds to the log page, in order."""
+    source = (ROOT / "hw" / "flash-lateness.c").read_text()
+    found = re.findall(r"\brealtime_fields\[\] = \{\n(.*?)\n\};", source, flags=re.DOTALL)
+    if len(found) != 1:
+        raise LookupError(f"hw/flash-lateness.c: {len(found)} tables of fields, one expected")
+    return tuple(re.findall(r'"(\w+)"', found[0]))

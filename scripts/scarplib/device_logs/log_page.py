@@ -2,7 +2,8 @@
 """The vendor log page: its layout, and how it is read.
 
 A header, then 64-bit numbers without names.  Here alone is said which number is what: the guest's
-`scarp-stats` is compiled from `fields()`, too.  The writer is scarp_stats_log_page() in ftl/stat.
+`scarp-stats` is compiled from `fields()`, too.  The writer is scarp_stats_log_page() in ftl/stat;
+a drive on the host's clock adds what hw/flash-lateness.c counts.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class StatsPage:
     now_ns: int
     scheme: str
     values: dict[str, int]
+    # Of a drive on the host's clock; else empty.
+    realtime: dict[str, int]
 
 
 def fields() -> tuple[str, ...]:
@@ -48,9 +51,10 @@ def _latency_fields() -> list[str]:
     return names
 
 
-def size() -> int:
-    """Bytes of the page."""
-    return _HEADER.size + 8 * len(fields())
+def size(realtime: bool = False) -> int:
+    """Bytes of the page; more of a drive on the host's clock."""
+    more = engine_tables.realtime_statistics() if realtime else ()
+    return _HEADER.size + 8 * (len(fields()) + len(more))
 
 
 def read(path: Path) -> StatsPage:
@@ -68,7 +72,14 @@ def read(path: Path) -> StatsPage:
     # New fields go to the end, so a longer page still reads; a shorter one is another layout.
     if count < len(names) or len(data) < size():
         raise LogError(f"{path}: {count} fields, at least {len(names)} expected")
-    values = struct.unpack_from(f"<{len(names)}Q", data, _HEADER.size)
+    more = engine_tables.realtime_statistics()
+    if count < len(names) + len(more) or len(data) < size(realtime=True):
+        more = ()
+    values = struct.unpack_from(f"<{len(names) + len(more)}Q", data, _HEADER.size)
     return StatsPage(
-        version, now_ns, scheme.rstrip(b"\0").decode(), dict(zip(names, values, strict=True))
+        version,
+        now_ns,
+        scheme.rstrip(b"\0").decode(),
+        dict(zip(names, values, strict=False)),
+        dict(zip(more, values[len(names) :], strict=True)),
     )

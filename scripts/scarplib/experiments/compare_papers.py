@@ -198,7 +198,6 @@ def _one(pairs: Pairs, parallel: int) -> run.Outcome:
             age=pairs.age,
             seed=1,
             smp=1,
-            cpu_shift=-2,
             overrides=pairs.overrides,
             parallel=parallel,
             cpu_limit=1800,

@@ -29,10 +29,11 @@ from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
 from scarplib.guest.progress import Watcher, expected_commands
+from scarplib.guest.realtime import VIRTUAL, Clock
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
 from scarplib.paths import ROOT
-from scarplib.results import block_waits, file_system, summary, table
+from scarplib.results import block_waits, file_system, lateness, summary, table, truth
 
 OUT = ROOT / "out"
 
@@ -52,7 +53,7 @@ class Settings:
     age: int
     seed: int
     smp: int
-    cpu_shift: int
+    clock: Clock = VIRTUAL
     overrides: str | None = None
     handles: int = 0
     image: Path | None = None
@@ -170,7 +171,11 @@ def _note_end(watcher: Watcher, name: str, _: Future[vm.GuestResult]) -> None:
 
 
 def run_guests(
-    guests: dict[str, Guest], files: dict[str, Path], parallel: int, expected: int | None
+    guests: dict[str, Guest],
+    files: dict[str, Path],
+    parallel: int,
+    expected: int | None,
+    clock: str = "virtual",
 ) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
     """Run the guests, at most so many at once: their results, what failed, and whether Ctrl-C
     ended them before all were done."""
@@ -179,7 +184,7 @@ def run_guests(
     results: dict[str, vm.GuestResult] = {}
     failures: dict[str, str] = {}
     workers = min(len(guests), parallel or os.cpu_count() or 1)
-    with Watcher(files, expected) as watcher, ThreadPoolExecutor(workers) as pool:
+    with Watcher(files, expected, clock=clock) as watcher, ThreadPoolExecutor(workers) as pool:
         futures: dict[Future[vm.GuestResult], str] = {}
         try:
             for name, guest in guests.items():
@@ -235,6 +240,19 @@ def _start(settings: Settings, state: Path, folder: Path) -> list[list[str]]:
     return words
 
 
+def _compare_clocks(written: dict[str, Any], folder: Path) -> None:
+    """Beside what the guest was given, what the model wanted: into each column's numbers."""
+    for name, scheme in written["schemes"].items():
+        begun = start.of_run(written, folder, name)
+        if not begun:
+            continue
+        span = scheme["begin_ns"], scheme["end_ns"]
+        try:
+            scheme["truth"] = truth.compare(folder / name, begun, *span)
+        except LogError as error:
+            print(f"  not replayed on virtual time: {error}", file=sys.stderr)
+
+
 def compare(settings: Settings) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
     user = settings.user
@@ -254,6 +272,7 @@ def compare(settings: Settings) -> Outcome:
         prepared = None
         qemu, image = prepare()
     _check(settings, qemu)
+    real = settings.clock.real(qemu, ensure_image)
     folder = new_folder(settings.kind, settings.out)
     label = (settings.device or settings.image or Path()).name
     full = f"{settings.age / 10:g} % full"
@@ -261,6 +280,8 @@ def compare(settings: Settings) -> Outcome:
         assert settings.image
         full = f"from {settings.image.name}"
     print(f"Running {settings.work()} on {label}, {full}:")
+    if real:
+        print(f"  on {real.text()}")
     state = settings.image or aged(settings, folder)
     if user and user.file_systems:
         check_room([fs.name for fs in user.file_systems], image_file.read(state).host_bytes)
@@ -276,7 +297,8 @@ def compare(settings: Settings) -> Outcome:
             overrides=settings.overrides,
             handles=settings.handles,
             smp=settings.smp,
-            cpu_shift=settings.cpu_shift,
+            cpu_shift=settings.clock.cpu_shift,
+            realtime=real,
             cpu_limit=settings.cpu_limit,
             user=column.task,
         )
@@ -285,8 +307,10 @@ def compare(settings: Settings) -> Outcome:
     results, failures, interrupted = run_guests(
         {name: partial(run_job, qemu, chosen[name].image, job) for name, job in jobs.items()},
         {name: progress_file(job) for name, job in jobs.items()},
-        settings.parallel,
+        # On the host's clock guests that run at once would make each other late.
+        settings.parallel or int(bool(real)),
         expected_commands(job_text),
+        "real" if real else "virtual",
     )
     if user:
         for name in failures:
@@ -330,7 +354,8 @@ def compare(settings: Settings) -> Outcome:
             "overwrite": settings.overwrite,
             "seed": settings.seed,
             "smp": settings.smp,
-            "cpu_shift": settings.cpu_shift,
+            "cpu_shift": settings.clock.cpu_shift,
+            **({"realtime": real.settings()} if real else {}),
             "overrides": settings.overrides,
             "handles": settings.handles,
         },
@@ -347,6 +372,8 @@ def compare(settings: Settings) -> Outcome:
         "columns": {name: jobs[name].scheme for name in schemes},
         "manifest": made,
     }
+    if real:
+        _compare_clocks(written, folder)
     (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
     return Outcome(folder, schemes, failures, interrupted, made)
 
@@ -359,6 +386,8 @@ def run(settings: Settings) -> int:
         found = file_system.matrix(outcome.schemes)
         # A column for each file system under each scheme is wider than a terminal.
         print(table.columns(*found) if found else table.table_text(outcome.schemes))
+        for doubt in lateness.doubts(outcome.schemes):
+            print(f"\n{doubt}")
         if cliff := summary.cliff(outcome.schemes):
             print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
         if any(any(scheme["device"].values()) for scheme in outcome.schemes.values()):

@@ -59,7 +59,7 @@ def _jobs(
                 depth=over.depth,
                 requests=over.requests,
                 smp=settings.smp,
-                cpu_shift=settings.cpu_shift,
+                cpu_shift=settings.clock.cpu_shift,
                 cpu_limit=settings.cpu_limit,
             )
     return jobs
@@ -144,7 +144,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
                 "overwrite": settings.overwrite,
                 "seed": settings.seed,
                 "smp": settings.smp,
-                "cpu_shift": settings.cpu_shift,
+                "cpu_shift": settings.clock.cpu_shift,
                 "overrides": settings.overrides,
             },
         ),

@@ -43,7 +43,7 @@ class DrivesJob:
     depth: int = 32
     requests: int = 20_000
     smp: int = 1
-    cpu_shift: int = -2
+    cpu_shift: int | None = -2
     cpu_limit: float = 600
 
     def folder(self, drive: int) -> Path:

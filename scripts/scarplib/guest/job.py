@@ -15,6 +15,7 @@ from scarplib.drive import image_file
 from scarplib.errors import UserError
 from scarplib.guest import block_trace, vm
 from scarplib.guest.image import GuestImage
+from scarplib.guest.realtime import RealTime
 from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
 
 # Marks around fio on the console, which the benchmark times on the host.
@@ -49,7 +50,9 @@ class Job:
     overrides: str | None = None
     handles: int = 0
     smp: int = 1
-    cpu_shift: int = -2
+    # None: its own, on the host's clock.
+    cpu_shift: int | None = -2
+    realtime: RealTime | None = None
     virtual_queues: bool = True
     cpu_limit: float = 240
     extra_args: Sequence[str] = field(default_factory=tuple)
@@ -57,8 +60,10 @@ class Job:
     user: UserTask | None = None
 
 
-def set_speed(cpu_shift: int) -> str:
-    """The guest's command that switches its CPU's speed."""
+def set_speed(cpu_shift: int | None) -> str:
+    """The guest's command that switches its CPU's speed; on the host's clock there is none."""
+    if cpu_shift is None:
+        return "true"
     return _SET_SPEED.format(shift=cpu_shift & 0xFFFFFFFF)
 
 
@@ -67,9 +72,10 @@ def reset_stats(control: str = "$SCARP_CTRL") -> str:
     return _RESET_STATS.format(control=control)
 
 
-def get_stats(name: str, control: str = "$SCARP_CTRL") -> str:
+def get_stats(name: str, control: str = "$SCARP_CTRL", realtime: bool = False) -> str:
     """The guest's command that keeps a drive's log page as NAME.bin."""
-    return _GET_STATS.format(control=control, name=name, id=log_page.LOG_ID, size=log_page.size())
+    size = log_page.size(realtime)
+    return _GET_STATS.format(control=control, name=name, id=log_page.LOG_ID, size=size)
 
 
 def environment(
@@ -93,7 +99,7 @@ def environment(
 
 
 def task_text(
-    cpu_shift: int,
+    cpu_shift: int | None,
     age: int = 0,
     flash: bool = True,
     start: image_file.DriveImage | None = None,
@@ -106,15 +112,17 @@ def task_text(
     """
     lines = ["set -e", *environment(age, start, placed)]
     if flash:
-        lines += [set_speed(cpu_shift), reset_stats(), get_stats("stats-begin")]
+        realtime = cpu_shift is None
+        begin = get_stats("stats-begin", realtime=realtime)
+        lines += [set_speed(cpu_shift), reset_stats(), begin]
     lines += [f"echo '{MARK_BEGIN}'", FIO, f"echo '{MARK_END}'"]
     if flash:
-        lines.append(get_stats("stats-end"))
+        lines.append(get_stats("stats-end", realtime=realtime))
     return "\n".join(lines) + "\n"
 
 
 def user_text(
-    cpu_shift: int,
+    cpu_shift: int | None,
     user: UserTask,
     age: int = 0,
     start: image_file.DriveImage | None = None,
@@ -128,17 +136,19 @@ def user_text(
     lines += [
         *(user.run() or [f"{FIO} || {failed}"]),
         f"echo '{MARK_END}'",
-        get_stats("stats-done"),
+        get_stats("stats-done", realtime=cpu_shift is None),
         *(block_trace.end() if user.trace else []),
     ]
     # The file system's last writes are its own cost; and then nothing is in flight.
-    return "\n".join([*lines, *user.end(), get_stats("stats-end")]) + "\n"
+    end = get_stats("stats-end", realtime=cpu_shift is None)
+    return "\n".join([*lines, *user.end(), end]) + "\n"
 
 
-def start_text() -> str:
+def start_text(realtime: bool = False) -> str:
     """`scarp-start` in the guest: what was before is not measured."""
     said = "/tmp/scarp-start"
-    lines = ["#!/bin/sh", "sync", f"{{ {reset_stats()} && {get_stats('stats-begin')}"]
+    begin = get_stats("stats-begin", realtime=realtime)
+    lines = ["#!/bin/sh", "sync", f"{{ {reset_stats()} && {begin}"]
     # nvme-cli tells of its success, too: only a failure is for the script's log.
     lines += [f"}} 2>{said} || {{ cat {said} >&2; exit 1; }}", BEGIN_WRITTEN, block_trace.begin()]
     return "\n".join(lines) + "\n"
@@ -190,12 +200,15 @@ def run_job(
         gc_log=job.out / "gc.bin",
         progress=progress_file(job),
         virtual_queues=job.virtual_queues,
+        clock="realtime" if job.realtime else None,
+        lateness_log=job.out / "late.bin" if job.realtime else None,
+        lateness_bound_us=job.realtime.bound_us if job.realtime else None,
     )
     files: dict[str, Path | bytes] = {"job.fio": job.fio_job} if job.fio_job else {}
     placed = job.handles > 0
     if job.user:
         task = user_text(job.cpu_shift, job.user, job.age, start, placed)
-        files |= {**job.user.content(), START: start_text().encode()}
+        files |= {**job.user.content(), START: start_text(bool(job.realtime)).encode()}
     else:
         task = task_text(job.cpu_shift, job.age, start=start, placed=placed)
     result = vm.run_guest(
@@ -207,6 +220,8 @@ def run_job(
             files=files,
             memory_mib=job.user.memory_mib if job.user else vm.GuestRun.memory_mib,
             smp=job.smp,
+            accel=job.realtime.accel if job.realtime else None,
+            load=job.out / "load.csv" if job.realtime else None,
             cpu_limit=job.cpu_limit,
             out=job.out,
             extra_args=list(job.extra_args),

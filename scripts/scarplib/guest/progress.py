@@ -43,6 +43,8 @@ class Watcher:
     files: dict[str, Path]
     expected: int | None
     stream: TextIO = field(default_factory=lambda: sys.stderr)
+    # Which time the drives are on.
+    clock: str = "virtual"
     # Guests that need no watching any more.
     ended: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -78,7 +80,7 @@ class Watcher:
                 # A few commands of the boot are counted too.
                 share = f" ({min(100, commands * 100 // self.expected)} %)"
             what = f"{commands:,} I/Os{share}, {gc_runs:,} GCs" if commands else "booting"
-            parts.append(f"{name}: {now_ns / 1e9:.1f} s virtual, {what}")
+            parts.append(f"{name}: {now_ns / 1e9:.1f} s {self.clock}, {what}")
         if waiting:
             parts.append(f"{waiting} waiting")
         return f"  {seconds:4.0f} s  " + " | ".join(parts)

@@ -15,7 +15,9 @@ from scarplib.build.qemu import ensure_qemu
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.guest import user_guest, vm
+from scarplib.guest.image import ensure_image
 from scarplib.guest.job import START, environment, set_speed, start_text
+from scarplib.guest.realtime import Clock
 from scarplib.guest.script import SCRIPT
 from scarplib.guest.user_guest import User
 from scarplib.guest.user_packages import enter
@@ -51,7 +53,7 @@ def of_user() -> Terminal:
     return Terminal(kind if re.fullmatch(r"[\w.+-]+", kind) else "", size.lines, size.columns)
 
 
-def task_text(task: UserTask, cpu_shift: int, terminal: Terminal) -> str:
+def task_text(task: UserTask, cpu_shift: int | None, terminal: Terminal) -> str:
     """Make, mount and hand over; the prompt's end is the guest's end."""
     # What only a prompt needs; a link that is there already is no error.
     lines = [f"for name in {' '.join(_NAMES)}; do ln -s busybox /bin/$name 2>/dev/null; done"]
@@ -81,7 +83,7 @@ def task_text(task: UserTask, cpu_shift: int, terminal: Terminal) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shell(arguments: argparse.Namespace, user: User | None) -> int:
+def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int:
     """Boot and hand over the terminal until the guest ends."""
     if user and len(user.kernels) > 1:
         raise UserError("--kernel: a prompt is of one guest")
@@ -97,6 +99,9 @@ def shell(arguments: argparse.Namespace, user: User | None) -> int:
         arguments.seed,
         handles=arguments.handles,
     )
+    real = clock.real(qemu, ensure_image)
+    if real:
+        print(f"on {real.text()}")
     # A new file system on an aged drive writes over whatever the ageing left.
     with tempfile.TemporaryDirectory(prefix="scarp-shell-") as folder:
         return vm.interactive(
@@ -111,10 +116,13 @@ def shell(arguments: argparse.Namespace, user: User | None) -> int:
                         handles=arguments.handles,
                         age=arguments.age,
                         seed=arguments.seed,
+                        clock="realtime" if real else None,
+                        lateness_bound_us=real.bound_us if real else None,
                     )
                 ],
-                task=task_text(task, arguments.cpu_shift, of_user()),
-                files={**task.content(), START: start_text().encode()},
+                task=task_text(task, clock.cpu_shift, of_user()),
+                files={**task.content(), START: start_text(bool(real)).encode()},
+                accel=real.accel if real else None,
                 memory_mib=task.memory_mib,
                 smp=arguments.smp,
                 out=Path(folder),

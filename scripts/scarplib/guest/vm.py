@@ -20,6 +20,7 @@ from scarplib.build.qemu import QemuBuild
 from scarplib.drive import controller
 from scarplib.errors import UserError
 from scarplib.guest.cpio import Cpio
+from scarplib.guest.host_load import HostLoad
 from scarplib.guest.image import GuestImage
 
 # A fixed model: the host's CPU must not show in the guest's code paths.
@@ -65,6 +66,9 @@ class FlashDrive:
     # Reclaim unit handles (FDP), which each namespace has all of; 0: none.
     handles: int = 0
     clock: str | None = None
+    # With clock=realtime: a row for each completion, and what is too late.
+    lateness_log: Path | None = None
+    lateness_bound_us: int | None = None
 
     def arguments(self, number: int) -> list[str]:
         """The flash device, a controller with the serial number scarp<n>, its namespaces."""
@@ -81,6 +85,8 @@ class FlashDrive:
             "gc-log": self.gc_log,
             "progress": self.progress,
             "clock": self.clock,
+            "lateness-log": self.lateness_log,
+            "lateness-bound-ns": self.lateness_bound_us and self.lateness_bound_us * 1000,
             "x-virtual-queues": None if self.virtual_queues else "off",
         }
         text = "".join(
@@ -108,6 +114,10 @@ class GuestRun:
     boot_shift: int = 1
     # Without: the guest sees the host's time, and nothing is repeatable.
     icount: bool = True
+    # "kvm", or "tcg" with a thread for each virtual CPU: on the host's time, too.
+    accel: str | None = None
+    # Where the host's load is written, if anywhere.
+    load: Path | None = None
     # Seconds of QEMU's processor time: on a busy host a guest is late, but it does not hang.
     cpu_limit: float = 240
     # A guest that prints without end must not fill the host's disk before its other limit.
@@ -140,13 +150,20 @@ def _task_cpio(run: GuestRun, interactive: bool) -> bytes:
     return cpio.data()
 
 
+def _accelerator(accel: str | None) -> list[str]:
+    if accel == "kvm":
+        return ["-accel", "kvm", "-cpu", "host"]
+    thread = "multi" if accel else "single"
+    return ["-accel", f"tcg,thread={thread}", "-cpu", CPU_MODEL]
+
+
 def command_line(run: GuestRun, initrd: Path, console: str) -> list[str]:
     """QEMU's; the same for equal runs but for paths."""
     arguments = [str(run.qemu.binary), "-L", str(run.qemu.firmware_dir)]
-    if run.icount:
+    if run.icount and not run.accel:
         arguments += ["-icount", f"shift={run.boot_shift},sleep=off"]
     arguments += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1"]
-    arguments += ["-accel", "tcg,thread=single", "-cpu", CPU_MODEL, "-smp", str(run.smp)]
+    arguments += [*_accelerator(run.accel), "-smp", str(run.smp)]
     arguments += ["-m", str(run.memory_mib), "-machine", "q35,sata=off,smbus=off,hpet=off"]
     arguments += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     arguments += ["-kernel", str(run.image.kernel), "-initrd", str(initrd)]
@@ -221,6 +238,7 @@ def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> 
     limit = run.cpu_limit
     # When it last had used another _WAITS_CPU_S, and what it had used then.
     seen, seen_used = 0.0, 0.0
+    load = HostLoad(run.load) if run.load else None
     while True:
         running = process.poll() is None
         console.look()
@@ -228,8 +246,12 @@ def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> 
         if not boot and console.ready:
             boot = seconds
         if not running:
+            if load:
+                load.close()
             return "panic" if console.panic else "", boot
         used = cpu_seconds(process.pid)
+        if load:
+            load.sample(process.pid)
         if used >= seen_used + _WAITS_CPU_S:
             seen, seen_used = seconds, used
         if console.panic:

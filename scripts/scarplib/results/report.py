@@ -20,13 +20,14 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from scarplib.drive import start
-from scarplib.results import file_system, replayed, summary
+from scarplib.results import file_system, lateness, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.interactive import section, served
 from scarplib.results.pictures.block_waits import figure_block_waits
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.latency_over_time import figure_over_time
+from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.operations import figure_operations
 from scarplib.results.pictures.style import style
 from scarplib.results.pictures.tail import figure_tail
@@ -88,10 +89,13 @@ def picture(heading: str, text: str, png: bytes) -> str:
     )
 
 
-def tail(manifest: object) -> str:
+def tail(manifest: object, realtime: bool = False) -> str:
     """How it ends: with what made it."""
+    promise = "Equal manifests give equal bytes on any host."
+    if realtime:
+        promise = "On the host's clock no two runs are alike: the host is a part of the result."
     return (
-        "<h2>What made these numbers</h2><p>Equal manifests give equal bytes on any host.</p>"
+        f"<h2>What made these numbers</h2><p>{promise}</p>"
         f"<pre>{html.escape(json.dumps(manifest, indent=2))}</pre></html>"
     )
 
@@ -137,6 +141,8 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
+    parts += [f"<p><b>{html.escape(doubt)}</b></p>" for doubt in lateness.doubts(schemes)]
+    clock = "real" if any("lateness" in s for s in schemes.values()) else "virtual"
     if any("script" in s for s in schemes.values()):
         who = "the drive saw"
     elif all("fio" in s for s in schemes.values()):
@@ -144,7 +150,7 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     else:
         who = "the host sees"
     numbers = (
-        f"<h2>In numbers</h2><p>Latencies are what {who}, in virtual time; "
+        f"<h2>In numbers</h2><p>Latencies are what {who}, in {clock} time; "
         "pages moved and write amplification are the drive's own counts.</p>"
         + html_table(list(schemes), table_rows(schemes))
     )
@@ -156,7 +162,7 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
         parts.append(interactive(shown) if heading == section.HEADING else shown)
         if heading == TAIL_HEADING:
             parts += [_tail_words(schemes), numbers]
-    parts.append(tail(result.get("manifest")))
+    parts.append(tail(result.get("manifest"), clock == "real"))
     return "\n".join(parts)
 
 
@@ -223,6 +229,14 @@ def write_report(folder: Path) -> None:
             "Every bar is as long, so that short tails can be read too. Each command's latency is "
             "divided among causes that add up to it exactly.",
             figure_cause_shares(schemes),
+        ),
+        (
+            "lateness.png",
+            "How late the host was",
+            "Each completion, by how much longer the guest waited for it than the model wanted: "
+            "from its doorbell to its entry in the completion queue. Below, what kept the host "
+            "busy at the time.",
+            figure_lateness(schemes),
         ),
         (
             "operations.png",

@@ -11,7 +11,7 @@ from scarplib.device_logs import log_page
 from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
 from scarplib.device_logs.gc_log import GcRun, read_gc_runs
 from scarplib.device_logs.log_file import LogError
-from scarplib.results import block_trace, block_waits, script
+from scarplib.results import block_trace, block_waits, lateness, script
 from scarplib.results.causes import TAIL_PERMILLE, tail_causes
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES, percentile
@@ -117,6 +117,8 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
         "write_amplification": write_amplification(stats),
         "stats": stats,
     }
+    if late := lateness.of_page(last.realtime):
+        summary["lateness"] = late
     if ran:
         summary["script"] = ran
     recorded = block_trace.read(folder)

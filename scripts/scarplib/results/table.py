@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scarplib.results import block_waits, file_system
+from scarplib.results import block_waits, file_system, lateness
 from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.percentiles import PERCENTILES
 from scarplib.results.summary import seen
@@ -65,11 +65,13 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
         ("  write amplification", ["–" if a is None else f"{a:.3f}" for a in amplification])
     )
     rows += mapping_rows([s.get("stats", {}) for s in schemes.values()])
+    rows += lateness.rows(list(schemes.values()))
     rows.append(("time", []))
+    clock = "real" if any("lateness" in s for s in schemes.values()) else "virtual"
     if any("script" in s for s in schemes.values()):
         took = [s["script"]["ns"] if "script" in s else None for s in schemes.values()]
-        rows.append(("  of the script, virtual", [human_ns(ns) for ns in took]))
-    rows.append(("  virtual", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
+        rows.append((f"  of the script, {clock}", [human_ns(ns) for ns in took]))
+    rows.append((f"  {clock}", [f"{s['virtual_ns'] / 1e9:.3f} s" for s in schemes.values()]))
     rows.append(
         (
             _wall_label(schemes.values()),

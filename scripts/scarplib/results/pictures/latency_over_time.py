@@ -162,6 +162,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
             edgecolor="none",
         )
         legend.set_zorder(10)
+        clock = "real" if data.summary.get("lateness") else "virtual"
         slowest = "read" if data.commands.indices(READ) else "command"
         closer.set_title(f"a closer look, around its slowest {slowest}")
         times, counts = gc_steps(data)
@@ -170,7 +171,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
             axes.step(times, counts, where="post", color=GC_EDGE, linewidth=0.6)
             axes.set_ylim(0, max(most, 1) * 1.1)
             axes.set_yticks([0, max(most, 1)])
-            axes.set_xlabel("virtual time since the job's start (s)")
+            axes.set_xlabel(f"{clock} time since the job's start (s)")
         strip.set_ylabel("planes\nin GC")
         main.tick_params(labelbottom=False)
         closer.tick_params(labelbottom=False, labelleft=False)

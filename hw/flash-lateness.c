@@ -1,0 +1,273 @@
+/*
+ * Scarp: how late completions were on the host's clock
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/host-utils.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "flash-lateness.h"
+
+/* Each power of two has 1 << BITS buckets. */
+enum { BITS = 5, BUCKETS = (64 - BITS) << BITS };
+enum { FILE_BUFFER_BYTES = 1024 * 1024, LOG_VERSION = 0 };
+enum { ROW_PART = 1 };
+
+enum { OP_READ, OP_WRITE, OP_OTHER, OP_ALL, OPS };
+
+/*
+ * The log page's numbers from here on, in order.  Whatever reads the page
+ * takes the names from this table.
+ */
+static const char *const realtime_fields[] = {
+    "realtime_bound_ns",       /* lateness above it is too much */
+    "realtime_elapsed_ns",     /* since the last reset of the statistics */
+    "realtime_thread_cpu_ns",  /* processor time of the engine's thread */
+    "realtime_polled_ns",      /* of it, polling for the next event */
+    "realtime_behind_ns",      /* an event was overdue by more than the bound */
+    "realtime_sleeps",
+    "realtime_over_bound",     /* completions later than the bound */
+    "read_late_n", "read_late_mean_ns", "read_late_p50_ns",
+    "read_late_p99_ns", "read_late_p99_9_ns", "read_late_max_ns",
+    "write_late_n", "write_late_mean_ns", "write_late_p50_ns",
+    "write_late_p99_ns", "write_late_p99_9_ns", "write_late_max_ns",
+    "other_late_n", "other_late_mean_ns", "other_late_p50_ns",
+    "other_late_p99_ns", "other_late_p99_9_ns", "other_late_max_ns",
+    "all_late_n", "all_late_mean_ns", "all_late_p50_ns",
+    "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
+};
+enum { WORDS = ARRAY_SIZE(realtime_fields) };
+
+typedef struct {
+    uint64_t n;
+    uint64_t sum_ns;
+    uint64_t max_ns;
+    uint64_t count[BUCKETS];
+} Histogram;
+
+typedef struct QEMU_PACKED {
+    char magic[8];
+    uint32_t row_bytes;
+    uint32_t cause_count;
+    uint64_t version;
+    uint64_t reserved;
+} LogHeader;
+
+typedef struct QEMU_PACKED {
+    int64_t arrived_ns;
+    int64_t posted_ns;
+    int64_t submit_ns;
+    int64_t complete_ns;
+    int64_t host_ns; /* CLOCK_MONOTONIC at posted_ns */
+    uint32_t seq;
+    uint8_t op;
+    uint8_t flags;
+    uint16_t reserved;
+} Row;
+
+struct FlashLateness {
+    Histogram histogram[OPS];
+    int64_t bound_ns;
+    int64_t reset_ns;
+    uint64_t over_bound;
+    FILE *log;
+    char *log_buffer;
+};
+
+static unsigned bucket_of(uint64_t ns)
+{
+    int shift;
+
+    if (ns >> BITS == 0) {
+        return ns;
+    }
+    shift = 63 - clz64(ns) - BITS;
+    return (shift << BITS) + (ns >> shift);
+}
+
+static uint64_t last_of(unsigned bucket)
+{
+    unsigned shift = bucket >> BITS;
+
+    if (!shift) {
+        return bucket;
+    }
+    return ((uint64_t)((bucket & ((1u << BITS) - 1)) + (1u << BITS) + 1)
+            << (shift - 1)) - 1;
+}
+
+static void histogram_add(Histogram *histogram, uint64_t ns)
+{
+    histogram->n++;
+    histogram->sum_ns += ns;
+    histogram->max_ns = MAX(histogram->max_ns, ns);
+    histogram->count[bucket_of(ns)]++;
+}
+
+/* By nearest rank. */
+static uint64_t quantile(const Histogram *histogram, unsigned permille)
+{
+    uint64_t rank = (histogram->n * permille + 999) / 1000, seen = 0;
+
+    for (unsigned i = 0; histogram->n && i < BUCKETS; i++) {
+        seen += histogram->count[i];
+        if (seen >= rank) {
+            return MIN(last_of(i), histogram->max_ns);
+        }
+    }
+    return 0;
+}
+
+FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
+                                  Error **errp)
+{
+    FlashLateness *lateness = g_new0(FlashLateness, 1);
+    LogHeader header = {
+        .magic = "SCARPRT", .version = cpu_to_le64(LOG_VERSION),
+        .row_bytes = cpu_to_le32(sizeof(Row)),
+    };
+
+    lateness->bound_ns = bound_ns;
+    if (!log_path) {
+        return lateness;
+    }
+    lateness->log = fopen(log_path, "wbe");
+    if (!lateness->log) {
+        error_setg_errno(errp, errno, "lateness-log: cannot create '%s'",
+                         log_path);
+        g_free(lateness);
+        return NULL;
+    }
+    lateness->log_buffer = g_malloc(FILE_BUFFER_BYTES);
+    setvbuf(lateness->log, lateness->log_buffer, _IOFBF, FILE_BUFFER_BYTES);
+    header.magic[7] = '1';
+    fwrite(&header, sizeof(header), 1, lateness->log);
+    return lateness;
+}
+
+void flash_lateness_free(FlashLateness *lateness)
+{
+    if (lateness->log) {
+        fclose(lateness->log);
+    }
+    g_free(lateness->log_buffer);
+    g_free(lateness);
+}
+
+static void add_row(FlashLateness *lateness, const NvmeFlashStamp *stamp,
+                    int64_t posted_ns, bool part)
+{
+    Row row = {
+        .arrived_ns = cpu_to_le64(stamp->arrived_ns),
+        .posted_ns = cpu_to_le64(posted_ns),
+        .submit_ns = cpu_to_le64(stamp->submit_ns),
+        .complete_ns = cpu_to_le64(stamp->complete_ns),
+        .host_ns = cpu_to_le64(get_clock()),
+        .seq = cpu_to_le32(stamp->seq),
+        .op = stamp->op,
+        .flags = part ? ROW_PART : 0,
+    };
+
+    /* errors are found by ferror() in flash_lateness_flush() */
+    fwrite(&row, sizeof(row), 1, lateness->log);
+}
+
+void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
+                        int64_t posted_ns, bool part)
+{
+    int64_t late_ns = (posted_ns - stamp->arrived_ns) -
+                      (stamp->complete_ns - stamp->submit_ns);
+    unsigned op = stamp->op == SCARP_OP_READ ? OP_READ :
+                  stamp->op == SCARP_OP_WRITE ? OP_WRITE : OP_OTHER;
+
+    if (lateness->log) {
+        add_row(lateness, stamp, posted_ns, part);
+    }
+    if (part || stamp->arrived_ns < lateness->reset_ns) {
+        return;
+    }
+    assert(late_ns >= 0);
+    histogram_add(&lateness->histogram[op], late_ns);
+    histogram_add(&lateness->histogram[OP_ALL], late_ns);
+    if (late_ns > lateness->bound_ns) {
+        lateness->over_bound++;
+    }
+}
+
+void flash_lateness_reset(FlashLateness *lateness, int64_t now_ns)
+{
+    memset(lateness->histogram, 0, sizeof(lateness->histogram));
+    lateness->over_bound = 0;
+    lateness->reset_ns = now_ns;
+}
+
+bool flash_lateness_flush(FlashLateness *lateness, Error **errp)
+{
+    if (lateness->log && (fflush(lateness->log) || ferror(lateness->log))) {
+        error_setg(errp, "lateness-log: could not be written completely");
+        return false;
+    }
+    return true;
+}
+
+static void words(const FlashLateness *lateness, const FlashThreadUse *use,
+                  uint64_t word[WORDS])
+{
+    unsigned at = 0;
+
+    word[at++] = lateness->bound_ns;
+    word[at++] = use->elapsed_ns;
+    word[at++] = use->cpu_ns;
+    word[at++] = use->polled_ns;
+    word[at++] = use->behind_ns;
+    word[at++] = use->sleeps;
+    word[at++] = lateness->over_bound;
+    for (int op = 0; op < OPS; op++) {
+        const Histogram *histogram = &lateness->histogram[op];
+
+        word[at++] = histogram->n;
+        word[at++] = histogram->n ? histogram->sum_ns / histogram->n : 0;
+        word[at++] = quantile(histogram, 500);
+        word[at++] = quantile(histogram, 990);
+        word[at++] = quantile(histogram, 999);
+        word[at++] = histogram->max_ns;
+    }
+    assert(at == WORDS);
+}
+
+unsigned flash_lateness_page_words(void)
+{
+    return WORDS;
+}
+
+size_t flash_lateness_page(const FlashLateness *lateness,
+                           const FlashThreadUse *use, void *buf, size_t size)
+{
+    uint64_t word[WORDS];
+
+    words(lateness, use, word);
+    for (unsigned i = 0; i < WORDS; i++) {
+        word[i] = cpu_to_le64(word[i]);
+    }
+    if (size) {
+        memcpy(buf, word, MIN(size, sizeof(word)));
+    }
+    return sizeof(word);
+}
+
+char *flash_lateness_json(const FlashLateness *lateness,
+                          const FlashThreadUse *use)
+{
+    GString *json = g_string_new("{");
+    uint64_t word[WORDS];
+
+    words(lateness, use, word);
+    for (unsigned i = 0; i < WORDS; i++) {
+        g_string_append_printf(json, "%s\"%s\": %" PRIu64, i ? ", " : "",
+                               realtime_fields[i], word[i]);
+    }
+    g_string_append_c(json, '}');
+    return g_string_free(json, false);
+}

@@ -1,0 +1,354 @@
+/*
+ * Scarp: the thread that runs an engine against a clock
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include "qemu/processor.h"
+#include "flash-rt-thread.h"
+
+#define NS_PER_S 1000000000
+
+/* What polling for commands begins with, once it has proved worth it. */
+#define FIRST_POLL_NS 2000
+
+struct FlashThread {
+    FlashThreadConfig config;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of the engine */
+    int kick; /* an event descriptor */
+    bool running;
+    atomic_bool stop;
+    atomic_bool paused;
+    atomic_bool sleeping; /* a push has to wake it */
+    atomic_bool again;    /* somebody asks for a run */
+
+    /* The thread's own: how early it wakes, how long it waits for commands. */
+    int64_t margin_ns;
+    int64_t idle_ns;
+
+    /* Counted by the thread; others read them. */
+    _Atomic int64_t polled_ns;
+    _Atomic int64_t behind_ns;
+    _Atomic int64_t sleeps;
+    FlashThreadUse reset; /* what they were then; elapsed_ns: when it was */
+};
+
+int64_t flash_thread_now_ns(FlashThread *thread)
+{
+    return thread->config.clock_ns() - thread->config.zero_ns;
+}
+
+void flash_thread_lock(FlashThread *thread)
+{
+    pthread_mutex_lock(&thread->lock);
+}
+
+void flash_thread_unlock(FlashThread *thread)
+{
+    pthread_mutex_unlock(&thread->lock);
+}
+
+static void wake(FlashThread *thread)
+{
+    uint64_t one = 1;
+
+    /* it fails only when it is so often woken already that it cannot sleep */
+    if (write(thread->kick, &one, sizeof(one)) < 0) {
+        assert(errno == EAGAIN);
+    }
+}
+
+void flash_thread_kick(FlashThread *thread)
+{
+    /* either the thread sees this before it sleeps, or it is seen to sleep */
+    atomic_store(&thread->again, true);
+    if (atomic_load(&thread->sleeping)) {
+        wake(thread);
+    }
+}
+
+/* The thread alone writes it. */
+static void count(_Atomic int64_t *counter, int64_t more)
+{
+    int64_t was = atomic_load_explicit(counter, memory_order_relaxed);
+
+    atomic_store_explicit(counter, was + more, memory_order_relaxed);
+}
+
+static bool is_wanted(FlashThread *thread)
+{
+    return atomic_load(&thread->again) || atomic_load(&thread->stop) ||
+           atomic_load(&thread->paused);
+}
+
+/* True if there is something to do before that time. */
+static bool poll_until(FlashThread *thread, int64_t time_ns)
+{
+    int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
+    bool wanted;
+
+    while (!(wanted = is_wanted(thread)) && now_ns < time_ns) {
+        cpu_relax();
+        now_ns = flash_thread_now_ns(thread);
+    }
+    count(&thread->polled_ns, now_ns - began_ns);
+    return wanted;
+}
+
+/*
+ * It woke so much too late: next time it gets up so much earlier.  If it was
+ * later than polling could have made up for, the host is busy.  More polling
+ * would only make it busier.
+ */
+static void adapt_margin(FlashThread *thread, int64_t late_ns)
+{
+    int64_t *margin = &thread->margin_ns;
+
+    if (late_ns > thread->config.spin_ns) {
+        *margin /= 2;
+    } else if (late_ns > *margin) {
+        *margin = late_ns + late_ns / 4;
+    } else {
+        *margin -= (*margin - late_ns) / 16;
+    }
+    *margin = MIN(*margin, thread->config.spin_ns);
+}
+
+/* A command came after so long a sleep: would polling have seen it? */
+static void adapt_idle(FlashThread *thread, int64_t slept_ns)
+{
+    if (slept_ns < thread->config.spin_ns) {
+        thread->idle_ns = MIN(MAX(2 * thread->idle_ns, FIRST_POLL_NS),
+                              thread->config.spin_ns);
+    } else {
+        thread->idle_ns /= 2;
+    }
+}
+
+/* True if it was woken within that time; -1: for ever. */
+static bool doze(FlashThread *thread, int64_t timeout_ns)
+{
+    struct pollfd fd = { .fd = thread->kick, .events = POLLIN };
+    struct timespec timeout = {
+        .tv_sec = timeout_ns / NS_PER_S,
+        .tv_nsec = timeout_ns % NS_PER_S,
+    };
+    uint64_t kicks;
+
+    /* an interrupted sleep is a short one */
+    if (ppoll(&fd, 1, timeout_ns < 0 ? NULL : &timeout, NULL) <= 0) {
+        return false;
+    }
+    return read(thread->kick, &kicks, sizeof(kicks)) > 0;
+}
+
+/* Until that time at the latest, less the margin. */
+static void sleep_until(FlashThread *thread, int64_t time_ns)
+{
+    int64_t began_ns = flash_thread_now_ns(thread);
+    int64_t timeout_ns = -1;
+    int64_t slept_ns;
+
+    if (time_ns != SCARP_TIME_NEVER) {
+        timeout_ns = time_ns - thread->margin_ns - began_ns;
+        if (timeout_ns <= 0) {
+            return;
+        }
+    }
+    atomic_store(&thread->sleeping, true);
+    if (is_wanted(thread)) {
+        atomic_store(&thread->sleeping, false);
+        return;
+    }
+    count(&thread->sleeps, 1);
+    if (doze(thread, timeout_ns)) {
+        adapt_idle(thread, flash_thread_now_ns(thread) - began_ns);
+    } else {
+        slept_ns = flash_thread_now_ns(thread) - began_ns;
+        /* a clock that stood still meanwhile teaches nothing */
+        if (slept_ns >= timeout_ns) {
+            adapt_margin(thread, slept_ns - timeout_ns);
+        }
+    }
+    atomic_store(&thread->sleeping, false);
+}
+
+static void wait_for(FlashThread *thread, int64_t due_ns)
+{
+    int64_t now_ns = flash_thread_now_ns(thread);
+
+    if (due_ns <= now_ns) {
+        return;
+    }
+    if (thread->idle_ns &&
+        poll_until(thread, MIN(due_ns, now_ns + thread->idle_ns))) {
+        return;
+    }
+    sleep_until(thread, due_ns);
+    if (due_ns != SCARP_TIME_NEVER &&
+        due_ns - flash_thread_now_ns(thread) <= thread->margin_ns) {
+        poll_until(thread, due_ns);
+    }
+}
+
+/* Returns when the engine wants to run next. */
+static int64_t run(FlashThread *thread, int64_t due_ns)
+{
+    const FlashThreadConfig *config = &thread->config;
+    int64_t now_ns;
+
+    flash_thread_lock(thread);
+    now_ns = flash_thread_now_ns(thread);
+    if (due_ns < now_ns - config->bound_ns) {
+        count(&thread->behind_ns, now_ns - due_ns);
+    }
+    due_ns = flash_port_run(config->port, now_ns);
+    if (config->ran) {
+        config->ran(config->opaque, now_ns);
+    }
+    flash_thread_unlock(thread);
+    return due_ns;
+}
+
+static void *thread_main(void *opaque)
+{
+    FlashThread *thread = opaque;
+    int64_t due_ns = SCARP_TIME_NEVER;
+
+    /* the host may else be 50 us late on purpose, to save power */
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    while (!atomic_load(&thread->stop)) {
+        if (atomic_load(&thread->paused)) {
+            doze(thread, -1);
+            continue;
+        }
+        /* what was pushed before the kick is seen by this run */
+        atomic_exchange(&thread->again, false);
+        due_ns = run(thread, due_ns);
+        if (thread->config.completed &&
+            flash_port_has_completed(thread->config.port)) {
+            thread->config.completed(thread->config.opaque);
+        }
+        wait_for(thread, due_ns);
+    }
+    return NULL;
+}
+
+/* Signals are for the threads of whoever it is that we are in. */
+static bool start(FlashThread *thread)
+{
+    sigset_t all, before;
+    int failed;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&thread->thread, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) {
+        pthread_setname_np(thread->thread, "nvme-flash");
+    }
+    return !failed;
+}
+
+FlashThread *flash_thread_new(const FlashThreadConfig *config)
+{
+    FlashThread *thread = g_new0(FlashThread, 1);
+
+    thread->config = *config;
+    thread->margin_ns = config->spin_ns;
+    thread->paused = true;
+    thread->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (thread->kick < 0) {
+        g_free(thread);
+        return NULL;
+    }
+    pthread_mutex_init(&thread->lock, NULL);
+    thread->reset.elapsed_ns = flash_thread_now_ns(thread);
+    thread->running = start(thread);
+    if (!thread->running) {
+        flash_thread_free(thread);
+        return NULL;
+    }
+    return thread;
+}
+
+void flash_thread_pause(FlashThread *thread, bool pause)
+{
+    atomic_store(&thread->paused, pause);
+    wake(thread);
+    if (pause) {
+        /* it may be in the middle of a run */
+        flash_thread_lock(thread);
+        flash_thread_unlock(thread);
+    }
+}
+
+void flash_thread_stop(FlashThread *thread)
+{
+    if (thread->running) {
+        atomic_store(&thread->stop, true);
+        wake(thread);
+        pthread_join(thread->thread, NULL);
+        thread->running = false;
+    }
+}
+
+void flash_thread_free(FlashThread *thread)
+{
+    flash_thread_stop(thread);
+    close(thread->kick);
+    pthread_mutex_destroy(&thread->lock);
+    g_free(thread);
+}
+
+/* ---- What it costs ------------------------------------------------------ */
+
+static int64_t cpu_ns(FlashThread *thread)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    if (!thread->running ||
+        pthread_getcpuclockid(thread->thread, &clock) ||
+        clock_gettime(clock, &used)) {
+        return 0;
+    }
+    return used.tv_sec * NS_PER_S + used.tv_nsec;
+}
+
+static void use_so_far(FlashThread *thread, FlashThreadUse *use)
+{
+    *use = (FlashThreadUse) {
+        .elapsed_ns = flash_thread_now_ns(thread),
+        .cpu_ns = cpu_ns(thread),
+        .polled_ns = atomic_load(&thread->polled_ns),
+        .behind_ns = atomic_load(&thread->behind_ns),
+        .sleeps = atomic_load(&thread->sleeps),
+    };
+}
+
+void flash_thread_use(FlashThread *thread, FlashThreadUse *use)
+{
+    const FlashThreadUse *reset = &thread->reset;
+
+    use_so_far(thread, use);
+    use->elapsed_ns -= reset->elapsed_ns;
+    use->cpu_ns = MAX(use->cpu_ns - reset->cpu_ns, 0);
+    use->polled_ns -= reset->polled_ns;
+    use->behind_ns -= reset->behind_ns;
+    use->sleeps -= reset->sleeps;
+}
+
+void flash_thread_reset_use(FlashThread *thread)
+{
+    use_so_far(thread, &thread->reset);
+}

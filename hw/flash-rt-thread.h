@@ -1,0 +1,64 @@
+/*
+ * Scarp: the thread that runs an engine against a clock
+ *
+ * It owns the engine's end of the port.  It sleeps until shortly before the
+ * engine's next event, then polls, so that neither the host's timers nor its
+ * scheduler decide how late the event is.  How long it polls is found out.
+ *
+ * It knows neither NVMe nor guests, and needs nothing of QEMU:
+ * tests/bench/bench-realtime.c drives it alone.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLASH_RT_THREAD_H
+#define SCARP_FLASH_RT_THREAD_H
+
+#include "flash-port.h"
+
+typedef struct FlashThread FlashThread;
+
+typedef struct {
+    FlashPort *port;
+    int64_t (*clock_ns)(void); /* of the host; it may stand still: pause */
+    int64_t zero_ns;           /* the clock's time of the engine's zero */
+    int64_t spin_ns;           /* it polls for at most so long at a time */
+    int64_t bound_ns;          /* an event that is later makes it "behind" */
+    /* after each run, with the lock held; may be NULL */
+    void (*ran)(void *opaque, int64_t now_ns);
+    /* there is something to pop; without the lock; may be NULL */
+    void (*completed)(void *opaque);
+    void *opaque;
+} FlashThreadConfig;
+
+typedef struct {
+    int64_t elapsed_ns;  /* since the last reset */
+    int64_t cpu_ns;      /* processor time of the thread */
+    int64_t polled_ns;   /* of it, waiting for an event or a command */
+    int64_t behind_ns;   /* an event was overdue by more than the bound */
+    uint64_t sleeps;
+} FlashThreadUse;
+
+/* NULL if the host has no event descriptor or thread left. */
+FlashThread *flash_thread_new(const FlashThreadConfig *config);
+/* Paused from the beginning; no command moves until it goes on. */
+void flash_thread_pause(FlashThread *thread, bool pause);
+/* Ends within the time that one run of the engine takes. */
+void flash_thread_stop(FlashThread *thread);
+void flash_thread_free(FlashThread *thread);
+
+/*
+ * A command has been pushed, there is room again in the completion ring, or the
+ * engine may want to run at another time than it said.
+ */
+void flash_thread_kick(FlashThread *thread);
+/* Around calls into the engine that go past the port. */
+void flash_thread_lock(FlashThread *thread);
+void flash_thread_unlock(FlashThread *thread);
+/* The engine's clock. */
+int64_t flash_thread_now_ns(FlashThread *thread);
+
+/* By one thread other than it: the one that pushes. */
+void flash_thread_use(FlashThread *thread, FlashThreadUse *use);
+void flash_thread_reset_use(FlashThread *thread);
+
+#endif /* SCARP_FLASH_RT_THREAD_H */

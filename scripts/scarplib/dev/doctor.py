@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp doctor`: can this machine hold a drive to the host's clock?  What it has, then a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from scarplib.build.qemu import ensure_qemu
+from scarplib.dev import bench_realtime
+from scarplib.guest.image import ensure_image
+from scarplib.guest.realtime import BOUND_US, kvm_trouble
+
+# The test's length; a run of some seconds meets most of what a host does now and then.
+_SECONDS = 20
+_SYS = Path("/sys")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def clock_source() -> str:
+    """What reading the clock costs: a processor's counter, or a call into the hypervisor."""
+    name = _read(_SYS / "devices/system/clocksource/clocksource0/current_clocksource")
+    good = name in ("tsc", "kvm-clock", "arch_sys_counter")
+    return f"{name}{'' if good else ' (slow to read: expect some us more)'}"
+
+
+def cores() -> str:
+    """Of ours: a drive's thread polls, beside the virtual CPUs and QEMU's main loop."""
+    count = len(os.sched_getaffinity(0))
+    return f"{count}{'' if count >= 4 else ' (with fewer than 4 the threads wait for each other)'}"
+
+
+def huge_pages() -> str:
+    """The mapping table of a large drive is read at random."""
+    return _read(_SYS / "kernel/mm/transparent_hugepage/enabled")
+
+
+def governor() -> str:
+    """A core that has slowed down is late when it is needed."""
+    name = _read(_SYS / "devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    return name if name in ("performance", "unknown") else f"{name} ('performance' is never late)"
+
+
+def _kvm() -> str:
+    why = kvm_trouble(ensure_qemu(), ensure_image)
+    return f"no: {why}; runs are on TCG" if why else "a guest boots on it"
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "KVM": _kvm,
+    "clock source": clock_source,
+    "cores": cores,
+    "huge pages": huge_pages,
+    "governor": governor,
+}
+
+
+def main() -> int:
+    """Say what was found, and how late a drive's thread is: 1 if too late to be believed."""
+    for name, check in CHECKS.items():
+        print(f"{name + ':':<14} {check()}", flush=True)
+    load = next(each for each in bench_realtime.LOADS if each.p99_ns)
+    print(f"self-test: {load.name}, for {_SECONDS} s", flush=True)
+    result = bench_realtime.measure(bench_realtime.ensure_program(), load, _SECONDS)
+    print(f"  {bench_realtime.line(result)}")
+    good = result["late_p99_ns"] <= 1000 * BOUND_US
+    print("good: results can be believed" if good else "doubtful: this host is too late, or busy")
+    return 0 if good else 1

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest on the host's clock: on KVM where a guest of ours runs on it, else on TCG."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scarplib.build.cache import cache_dir
+from scarplib.build.qemu import QemuBuild
+from scarplib.errors import UserError
+from scarplib.guest import vm
+from scarplib.guest.image import GuestImage
+from scarplib.paths import DEVICES
+
+ACCELERATORS = ("auto", "kvm", "tcg")
+# Lateness whose 99th percentile is above so many microseconds makes a run doubtful.
+BOUND_US = 20
+# A guest that boots at all on KVM has done so long before.
+_PROBE_S = 30.0
+_KVM = Path("/dev/kvm")
+
+
+@dataclass(frozen=True)
+class RealTime:
+    """How the guests of a run see the host's time."""
+
+    # "kvm" or "tcg".
+    accel: str
+    bound_us: int = BOUND_US
+    # Why it is not KVM, if that was wanted.
+    why: str = ""
+
+    def text(self) -> str:
+        """For people."""
+        name = "KVM" if self.accel == "kvm" else "TCG, a thread for each virtual CPU"
+        return f"the host's clock, on {name}{f' ({self.why})' if self.why else ''}"
+
+    def settings(self) -> dict[str, Any]:
+        """For the manifest: such results depend on the host."""
+        return {"accel": self.accel, "lateness_bound_us": self.bound_us, "host": host()}
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What the user asks for: virtual time at a CPU speed, or the host's with an accelerator."""
+
+    # None: real time.
+    cpu_shift: int | None = -2
+    accel: str = "auto"
+    bound_us: int = BOUND_US
+
+    def real(self, qemu: QemuBuild, image: Callable[[], GuestImage]) -> RealTime | None:
+        """None on virtual time; a UserError if there is no such accelerator."""
+        if self.cpu_shift is not None:
+            return None
+        if self.accel == "tcg":
+            return RealTime("tcg", self.bound_us)
+        why = kvm_trouble(qemu, image)
+        if why and self.accel == "kvm":
+            raise UserError(f"--accel kvm: {why}")
+        return RealTime("tcg" if why else "kvm", self.bound_us, why)
+
+
+VIRTUAL = Clock()
+
+
+def host() -> dict[str, Any]:
+    """What of this machine decides how late a completion is."""
+    model = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    return {"cpu": model[0] if model else "unknown", "cores": os.cpu_count() or 1}
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _boots(qemu: QemuBuild, image: GuestImage) -> str:
+    """Boot a guest on KVM; why it does not work, or an empty text."""
+    stop = threading.Event()
+    timer = threading.Timer(_PROBE_S, stop.set)
+    timer.start()
+    try:
+        with tempfile.TemporaryDirectory(prefix="scarp-kvm-") as folder:
+            result = vm.run_guest(
+                vm.GuestRun(
+                    qemu=qemu,
+                    image=image,
+                    drives=[vm.FlashDrive(description=DEVICES / "demo.ini", clock="realtime")],
+                    task="true\n",
+                    out=Path(folder),
+                    accel="kvm",
+                    stop=stop,
+                )
+            )
+    finally:
+        timer.cancel()
+    if result.reason == "ok":
+        return ""
+    if result.reason == "stopped":
+        return f"a guest on KVM did not boot within {_PROBE_S:.0f} s"
+    lines = [line.strip() for line in result.console_tail.splitlines() if line.strip()]
+    said = next((line for line in reversed(lines) if "qemu" in line or "KVM" in line), "")
+    return f"a guest on KVM: {result.reason}{f': {said}' if said else ''}"
+
+
+def kvm_trouble(qemu: QemuBuild, image: Callable[[], GuestImage]) -> str:
+    """Why this machine's KVM is of no use, or an empty text.  Asked once for each boot."""
+    if not _KVM.exists():
+        return "no /dev/kvm"
+    if not os.access(_KVM, os.R_OK | os.W_OK):
+        return "no permission for /dev/kvm"
+    known = cache_dir() / "kvm-probe.json"
+    key = [_boot_id(), qemu.version, qemu.series_hash]
+    try:
+        found = json.loads(known.read_text())
+        if found["key"] == key:
+            return str(found["why"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    why = _boots(qemu, image())
+    fresh = known.with_suffix(f".{os.getpid()}")
+    fresh.write_text(json.dumps({"key": key, "why": why}) + "\n")
+    fresh.replace(known)
+    return why

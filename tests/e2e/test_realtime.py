@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs on the host's clock: options, lateness in numbers and pictures, both clocks compared."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+import synthetic  # noqa: E402
+from scarplib import cli  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.device_logs import command_log, engine_tables, lateness_log, log_page  # noqa: E402
+from scarplib.device_logs.log_file import HEADER, rows  # noqa: E402
+from scarplib.drive.start import Start  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.guest import realtime, vm  # noqa: E402
+from scarplib.results import lateness, summary, truth  # noqa: E402
+from scarplib.results.pictures.lateness import figure_lateness  # noqa: E402
+from scarplib.results.table import table_text  # noqa: E402
+
+DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
+LATE_NS = 5_000
+VALUES = {
+    "realtime_bound_ns": 20_000,
+    "realtime_elapsed_ns": 1_000_000,
+    "realtime_thread_cpu_ns": 250_000,
+    "realtime_polled_ns": 100_000,
+    "realtime_behind_ns": 30_000,
+    **{f"read_late_{p}_ns": n for p, n in (("p50", 3_000), ("p99", 12_000), ("max", 90_000))},
+    "read_late_n": 50,
+    "all_late_n": 50,
+    "all_late_p99_ns": 12_000,
+}
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+    def write_lateness(self, points: Sequence[tuple[int, ...]]) -> None:
+        """(arrived, posted, submit, complete, seq, op)"""
+        layout = lateness_log.LAYOUT
+        with (self.folder / "late.bin").open("wb") as stream:
+            stream.write(HEADER.pack(layout.magic, layout.row.size, 0, layout.version))
+            for arrived, posted, submit, complete, seq, op in points:
+                host = posted + 10**12
+                stream.write(
+                    layout.row.pack(arrived, posted, submit, complete, host, seq, op, 0, 0)
+                )
+
+
+class Options(unittest.TestCase):
+    def refused(self, *arguments: str) -> str:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(cli.main(list(arguments)), 1)
+        lines = said.getvalue().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        return lines[0]
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        real = ("--clock", "realtime")
+        self.assertIn("--clock realtime", self.refused("run", "--accel", "kvm"))
+        self.assertIn("--clock realtime", self.refused("compare", "--lateness-bound", "5"))
+        self.assertIn("--clock realtime", self.refused("shell", "--accel", "tcg"))
+        self.assertIn("--cpu-shift", self.refused("run", *real, "--cpu-shift", "-2"))
+        self.assertIn("--drives", self.refused("run", *real, "--drives", "2"))
+        self.assertIn("from 1 to", self.refused("run", *real, "--lateness-bound", "0"))
+        self.assertIn("virtual", self.refused("run", "--clock", "cpu"))
+
+    def test_accelerator(self) -> None:
+        """KVM where a guest boots on it; else TCG with the reason, or an error if it was asked."""
+        nothing: Any = SimpleNamespace()
+        for why, accel, wanted in (
+            ("", "auto", ("kvm", "")),
+            ("", "kvm", ("kvm", "")),
+            ("no /dev/kvm", "auto", ("tcg", "no /dev/kvm")),
+            ("no /dev/kvm", "tcg", ("tcg", "")),
+        ):
+            with mock.patch.object(realtime, "kvm_trouble", return_value=why):
+                real = realtime.Clock(None, accel, 33).real(nothing, nothing)
+                assert real
+                self.assertEqual((real.accel, real.why, real.bound_us), (*wanted, 33))
+        with (
+            mock.patch.object(realtime, "kvm_trouble", return_value="no /dev/kvm"),
+            self.assertRaisesRegex(UserError, "--accel kvm: no /dev/kvm"),
+        ):
+            realtime.Clock(None, "kvm").real(nothing, nothing)
+        self.assertIsNone(realtime.VIRTUAL.real(nothing, nothing))
+
+    def test_command_line(self) -> None:
+        qemu = SimpleNamespace(binary=Path("qemu"), firmware_dir=Path("firmware"))
+        image = SimpleNamespace(kernel=Path("kernel"))
+        lines = {}
+        for accel in (None, "tcg", "kvm"):
+            drive = vm.FlashDrive(
+                description=DRIVE,
+                clock="realtime" if accel else None,
+                lateness_bound_us=7 if accel else None,
+            )
+            run = vm.GuestRun(
+                cast(Any, qemu), cast(Any, image), [drive], "true", Path(), accel=accel
+            )
+            lines[accel] = " ".join(vm.command_line(run, Path("initrd"), "null"))
+        self.assertIn("-icount", lines[None])
+        self.assertNotIn("lateness", lines[None])
+        for accel, wanted in (("tcg", "-accel tcg,thread=multi"), ("kvm", "-accel kvm -cpu host")):
+            self.assertNotIn("-icount", lines[accel])
+            self.assertIn(wanted, lines[accel])
+            self.assertIn("clock=realtime,lateness-bound-ns=7000", lines[accel])
+
+
+class Numbers(Folder):
+    def page(self, values: dict[str, int]) -> log_page.StatsPage:
+        """As the device writes it: its own numbers behind the engine's."""
+        data = bytearray(synthetic.stats_page("baseline", 77, {"reads": 5}))
+        names = engine_tables.realtime_statistics()
+        struct.pack_into("<I", data, 12, len(log_page.fields()) + len(names))
+        data += struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
+        (self.folder / "page").write_bytes(data)
+        return log_page.read(self.folder / "page")
+
+    def test_log_page(self) -> None:
+        page = self.page(VALUES)
+        self.assertEqual((page.now_ns, page.values["reads"]), (77, 5))
+        self.assertEqual({k: page.realtime[k] for k in VALUES}, VALUES)
+        (self.folder / "page").write_bytes(synthetic.stats_page("baseline", 77, {"reads": 5}))
+        self.assertEqual(log_page.read(self.folder / "page").realtime, {})
+        self.assertEqual(lateness.of_page({}), {})
+
+    def test_doubtful(self) -> None:
+        good = lateness.of_page(self.page(VALUES).realtime)
+        self.assertEqual((good["doubtful"], good["behind_share"]), (False, 0.03))
+        self.assertEqual(good["read"]["p99_ns"], 12_000)
+        bad = lateness.of_page(self.page({**VALUES, "all_late_p99_ns": 21_000}).realtime)
+        self.assertTrue(bad["doubtful"])
+        (said,) = lateness.doubts({"a": {"lateness": good}, "b": {"lateness": bad}, "c": {}})
+        self.assertRegex(said, r"^b is doubtful: .* 21.0 µs, allowed are 20.0 µs; .* 3.0 %")
+
+    def test_table_and_picture(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=200)
+        (self.folder / "page").unlink(missing_ok=True)
+        page = self.page(VALUES)
+        (self.folder / "page").replace(self.folder / "stats-end.bin")
+        begin, end = synthetic.BEGIN_NS, synthetic.BEGIN_NS + 10**9
+        data = bytearray((self.folder / "stats-end.bin").read_bytes())
+        struct.pack_into("<Q", data, 16, end)
+        (self.folder / "stats-end.bin").write_bytes(data)
+        found = summary.load_scheme(self.folder, "baseline")
+        self.assertEqual(found.summary["lateness"], lateness.of_page(page.realtime))
+        found.summary["truth"] = {
+            "read": {
+                "given": {f"p{p}_ns": 90_000 for p in ("50", "99", "99.9")},
+                "wanted": {f"p{p}_ns": 81_000 for p in ("50", "99", "99.9")},
+                "distance_ns": 9_100,
+            }
+        }
+        text = table_text({"baseline": found.summary})
+        for wanted in (
+            r"lateness of reads\n.*p50 +3.00 µs\n +p99 +12.0 µs",
+            r"behind +3.0 %\n +verdict +good",
+            r"given, and wanted.*\n +p50 +90.0 µs, 81.0 µs",
+            r"distance of both +9.10 µs",
+            r"  real +0\.",
+        ):
+            self.assertRegex(text, wanted)
+        self.assertNotIn("virtual  ", text)
+        self.assertIsNone(figure_lateness([]))
+        points = [(begin + n, begin + n + 90_000, begin + n, begin + n + 80_000, n, n % 3)
+                for n in range(50)]  # fmt: skip
+        self.write_lateness(points)
+        (self.folder / "load.csv").write_text(
+            f"host_ns,busy_permille,stolen_permille,qemu_permille\n{begin + 10**12},900,10,400\n"
+        )
+        figure = figure_lateness([found])
+        assert figure
+        self.assertEqual(len(figure.axes), 2)
+        self.assertIn("(good)", figure.axes[0].get_title(loc="left") + figure.axes[0].get_title())
+
+
+class Truth(Folder):
+    """A log of a replay is taken for that of a guest whose completions were late."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        log = self.folder / "cmd.bin"
+        command = [str(replayer.ensure_replay()), "--quiet", "--json", "/dev/null"]
+        command += [
+            "-d",
+            str(DRIVE),
+            "--age",
+            "900",
+            "--cmd-log",
+            str(log),
+            "-m",
+            "closed",
+            "-q",
+            "8",
+        ]
+        subprocess.run([*command, "gen:mixed,requests=1500"], check=True, capture_output=True)
+        self.start = Start("baseline", (("description", str(DRIVE)), ("age", "900")))
+        self.rows = [
+            row
+            for row in rows(log, command_log.LAYOUT)
+            if row[4] in (command_log.READ, command_log.WRITE)
+        ]
+
+    def compare(self, early_ns: int) -> dict[str, Any]:
+        """Doorbells so much before the engine took the commands, completions LATE_NS late."""
+        self.write_lateness(
+            [
+                (
+                    r[0] - early_ns,
+                    r[1] - early_ns + LATE_NS,
+                    r[0],
+                    r[1],
+                    r[8] & command_log.ORDER_SEQ,
+                    r[4],
+                )
+                for r in self.rows
+            ]
+        )
+        return truth.compare(self.folder, self.start, 0, 2**62)
+
+    def check(self, found: dict[str, Any]) -> None:
+        for name, op in (("read", 0), ("write", 1)):
+            part = found[name]
+            self.assertEqual(part["count"], sum(row[4] == op for row in self.rows))
+            self.assertEqual(part["distance_ns"], LATE_NS)
+            for point, value in part["wanted"].items():
+                self.assertEqual(part["given"][point], value + LATE_NS)
+            self.assertGreater(part["wanted"]["p50_ns"], 5_000)
+
+    def test_only_the_ends_were_late(self) -> None:
+        self.check(self.compare(0))
+
+    def test_order_of_arrival_counts(self) -> None:
+        """Doorbells in another order than the engine's: the model would have done otherwise."""
+        first = min(row[0] for row in self.rows)
+        span = max(row[0] for row in self.rows) - first
+        self.write_lateness(
+            [
+                (first, r[1] + LATE_NS, r[0], r[1], r[8] & command_log.ORDER_SEQ, r[4])
+                for r in self.rows
+            ]
+        )
+        found = truth.compare(self.folder, self.start, 0, 2**62)
+        # All at once: the last of them waits for all others.
+        self.assertGreater(found["write"]["wanted"]["p99.9_ns"], span // 2)
+
+    def test_distance(self) -> None:
+        self.assertEqual(truth.distance([1, 9, 5], [2, 2, 2]), (1 + 3 + 7) // 3)
+        self.assertEqual(truth.distance([4, 1], [1, 4]), 0)
+
+    def test_nothing_to_compare(self) -> None:
+        self.write_lateness([])
+        self.assertEqual(json.dumps(truth.compare(self.folder, self.start, 0, 2**62)), "{}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A drive on the host's clock is interrupted with I/O in flight, again and again.
+
+Resets, deleted queues, aborts, stops of the machine: no command is lost, none ends twice, and the
+data of what had ended is right.  SCARP_INTERRUPTIONS says how often (make test-long: 1000).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+from fixture import KIB, DriveTest, pattern
+from machine import HANG_S, Machine
+from nvme import Admin, Namespace, Op
+from test_realtime import HostController
+
+# A write takes 20 ms, so that each time some are in flight.
+SLOW = ",overrides=timing.program_ns=20000000"
+DEPTH = 24
+
+
+class Interruptions(DriveTest):
+    def test_again_and_again(self) -> None:
+        times = int(os.environ.get("SCARP_INTERRUPTIONS", "8"))
+        machine = self.drive_machine(more=f",clock=realtime{SLOW}")
+        pick = random.Random(1)
+        ctrl = HostController(machine)
+        ns = Namespace(ctrl.create_queue())
+        slots = [ns.buffer(4 * KIB) for _ in range(DEPTH)]
+        kinds = ("reset", "delete", "abort", "stop")
+        in_flight = 0
+        for number in range(times):
+            kept = number % 16
+            self.assertEqual(self.write(ns, slots, kept, number), 0)
+            cids = self.start(machine, ns, slots)
+            stats = machine.stats()
+            in_flight += stats["cmds_accepted"] - stats["cmds_completed"]
+            kind = kinds[number % len(kinds)]
+            if kind == "reset":
+                ctrl.disable()
+                ctrl.enable()
+                ns = Namespace(ctrl.create_queue())
+            elif kind == "delete":
+                ctrl.check(Admin.DELETE_SQ, cdw=(ns.queue.qid,))
+                ctrl.check(Admin.DELETE_CQ, cdw=(ns.queue.qid,))
+                ctrl.queues.pop()
+                ns = Namespace(ctrl.create_queue())
+            else:
+                if kind == "abort":
+                    ctrl.check(Admin.ABORT, cdw=(pick.choice(cids) << 16 | ns.queue.qid,))
+                else:
+                    machine.qmp("stop")
+                    machine.qmp("cont")
+                ended = [ns.queue.wait(cid).cid for cid in cids]
+                self.assertEqual(ended, cids)
+            # Nothing of it is completed twice: the queue has no more to say.
+            self.assertEqual(ns.queue.unclaimed(), [])
+            self.assertEqual(self.read(ns, slots, kept), pattern(number, 4 * KIB))
+        self.assertGreater(in_flight, 0)
+        self.finish(machine)
+
+    def write(
+        self, ns: Namespace, slots: list[tuple[int, tuple[int, int]]], unit: int, tag: int
+    ) -> int:
+        addr, prp = slots[0]
+        ns.machine.write(addr, pattern(tag, 4 * KIB))
+        return ns.queue.wait(ns.start(Op.WRITE, unit * 4 * KIB, 4 * KIB, prp)).status
+
+    def read(self, ns: Namespace, slots: list[tuple[int, tuple[int, int]]], unit: int) -> bytes:
+        addr, prp = slots[0]
+        ns.machine.write(addr, b"\xee" * 4 * KIB)
+        self.assertEqual(ns.queue.wait(ns.start(Op.READ, unit * 4 * KIB, 4 * KIB, prp)).status, 0)
+        return ns.machine.read(addr, 4 * KIB)
+
+    def start(
+        self, machine: Machine, ns: Namespace, slots: list[tuple[int, tuple[int, int]]]
+    ) -> list[int]:
+        """Writes beside what is read later; some of them are with the engine."""
+        accepted = machine.stats()["cmds_accepted"]
+        cids = [
+            ns.start(Op.WRITE, (64 + index) * 4 * KIB, 4 * KIB, prp, ring=False)
+            for index, (_, prp) in enumerate(slots)
+        ]
+        ns.queue.ring()
+        end = time.monotonic() + HANG_S
+        while machine.stats()["cmds_accepted"] == accepted:
+            self.assertLess(time.monotonic(), end)
+        return cids

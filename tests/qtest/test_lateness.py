@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lateness of a drive on the host's clock: what is counted, and when the clock stands still.
+
+No test says how late a completion may be: the host may be busy.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fixture import DESCRIPTION, KIB, DriveTest, flash, namespace, pattern
+from machine import HANG_S, Machine, start_fails
+from nvme import Admin, Controller, Namespace, Op
+from test_realtime import SLOW, HostController, HostQueue
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from scarplib.device_logs import lateness_log, log_page
+
+DBBUF_CONFIG = 0x7C
+
+
+class ShadowQueue(HostQueue):
+    """Its doorbells are in memory too, once the controller knows where."""
+
+    shadow = 0
+
+    def ring(self) -> None:
+        if self.shadow and self.qid:
+            self.ctrl.machine.write(self.shadow + self.qid * 8, self._tail.to_bytes(4, "little"))
+        super().ring()
+
+    def poll(self, now_ns: int = 0) -> None:
+        before = self._head
+        super().poll(now_ns)
+        if self.shadow and self.qid and self._head != before:
+            self.ctrl.machine.write(
+                self.shadow + self.qid * 8 + 4, self._head.to_bytes(4, "little")
+            )
+
+
+class ShadowController(Controller):
+    queue_class = ShadowQueue
+
+
+class Lateness(DriveTest):
+    def started(self, more: str = "") -> tuple[Machine, HostController, Namespace]:
+        machine = self.drive_machine(more=f",clock=realtime,lateness-log={{dir}}/f0.late{more}")
+        ctrl = HostController(machine)
+        return machine, ctrl, Namespace(ctrl.create_queue())
+
+    def realtime(self, machine: Machine) -> dict[str, Any]:
+        found: dict[str, Any] = machine.stats()["realtime"]
+        return found
+
+    def log_page(self, ctrl: Controller) -> dict[str, int]:
+        status, data = ctrl.get_log(log_page.LOG_ID, log_page.size(realtime=True))
+        self.assertEqual(status, 0)
+        path = ctrl.machine.dir / "page"
+        path.write_bytes(data)
+        return log_page.read(path).realtime
+
+    def test_each_completion_is_counted_once(self) -> None:
+        machine, ctrl, ns = self.started(",lateness-bound-ns=1")
+        for index in range(10):
+            ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
+        for index in range(7):
+            ns.read(index * 4 * KIB, 4 * KIB)
+        ns.flush()
+        # Of two ranges: one completion, which is not that of a command of the engine's.
+        ns.deallocate([(0, 4 * KIB), (8 * KIB, 4 * KIB)])
+        counted = self.realtime(machine)
+        page = self.log_page(ctrl)
+        self.assertEqual(set(page), set(counted))
+        for name, count in (("read", 7), ("write", 10), ("all", counted["all_late_n"])):
+            self.assertEqual((counted[f"{name}_late_n"], page[f"{name}_late_n"]), (count, count))
+            points = [page[f"{name}_late_{p}_ns"] for p in ("p50", "p99", "p99_9", "max")]
+            self.assertEqual(points, sorted(points))
+            self.assertGreater(points[0], 0)
+        self.assertIn(counted["other_late_n"], (1, 2))
+        # Nothing is as fast as that.
+        self.assertEqual(page["realtime_over_bound"], page["all_late_n"])
+        self.assertEqual(page["realtime_bound_ns"], 1)
+        self.assertGreater(page["realtime_thread_cpu_ns"], 0)
+        self.assertGreaterEqual(page["realtime_elapsed_ns"], counted["realtime_elapsed_ns"])
+        ctrl.check(Admin.FLASH, cdw=(2,))
+        self.assertEqual(self.realtime(machine)["all_late_n"], 0)
+        ns.read(0, 4 * KIB)
+        self.assertEqual(self.realtime(machine)["read_late_n"], 1)
+
+        commands = {row.seq: row for row in self.finish(machine)}
+        late = list(lateness_log.completions(machine.dir / "f0.late"))
+        self.assertEqual({row.seq for row in late}, set(commands))
+        self.assertEqual(len(late), len(commands))
+        for row in late:
+            command = commands[row.seq]
+            self.assertEqual(
+                (row.submit, row.complete, row.op),
+                (command.submit_ns, command.complete_ns, command.op),
+            )
+            self.assertLessEqual(row.arrived, row.submit)
+            self.assertGreaterEqual(row.posted, row.complete)
+            self.assertGreater(row.late_ns, 0)
+
+    def test_arrival_is_when_the_doorbell_is_rung(self) -> None:
+        """Commands behind a full queue of slots arrived when they were rung, not when taken."""
+        machine, _, ns = self.started()
+        cids = []
+        for index in range(8):
+            _, prp = ns.buffer(4 * KIB)
+            cids.append(ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False))
+        ns.queue.ring()
+        for cid in cids:
+            ns.queue.wait(cid)
+        self.finish(machine)
+        rows = list(lateness_log.completions(machine.dir / "f0.late"))
+        # One doorbell, one time.
+        self.assertEqual(len({row.arrived for row in rows}), 1)
+        self.assertEqual(len(rows), 8)
+
+    def test_shadow_doorbells_and_event_descriptors(self) -> None:
+        machine = self.machine(
+            flash(more=",clock=realtime,lateness-log={dir}/f0.late"),
+            ["-device", "nvme,id=nvme0,serial=scarp0,addr=4,ioeventfd=on"],
+            namespace(),
+        )
+        ctrl = ShadowController(machine)
+        shadow, events = machine.alloc(4 * KIB), machine.alloc(4 * KIB)
+        machine.write(shadow, bytes(4 * KIB))
+        machine.write(events, bytes(4 * KIB))
+        cid = ctrl.admin.submit(DBBUF_CONFIG, prp=(shadow, events))
+        self.assertEqual(ctrl.admin.wait(cid).status, 0)
+        ShadowQueue.shadow = shadow
+        try:
+            ns = Namespace(ctrl.create_queue())
+            for index in range(300):
+                self.assertEqual(ns.write(index * 4 * KIB, pattern(index, 4 * KIB)).status, 0)
+            for index in range(0, 300, 11):
+                self.assertEqual(ns.read(index * 4 * KIB, 4 * KIB), pattern(index, 4 * KIB))
+        finally:
+            ShadowQueue.shadow = 0
+        self.finish(machine)
+        rows = list(lateness_log.completions(machine.dir / "f0.late"))
+        self.assertEqual(len([row for row in rows if row.op == 1]), 300)
+        self.assertTrue(all(row.arrived <= row.submit for row in rows))
+
+    def test_the_clock_stands_still_while_the_machine_is_stopped(self) -> None:
+        machine, _, ns = self.started(SLOW)
+        _, prp = ns.buffer(4 * KIB)
+        cid = ns.start(Op.WRITE, 0, 4 * KIB, prp)
+        end = time.monotonic() + HANG_S
+        while not machine.stats()["writes"]:
+            self.assertLess(time.monotonic(), end)
+        machine.qmp("stop")
+        before = machine.stats()
+        time.sleep(1.5)
+        after = machine.stats()
+        for name in ("realtime_elapsed_ns", "realtime_thread_cpu_ns"):
+            spent = after["realtime"][name] - before["realtime"][name]
+            self.assertLess(spent, 10**9 if name.endswith("cpu_ns") else 1, name)
+        self.assertEqual(after["cmds_completed"], before["cmds_completed"])
+        self.assertIsNone(ns.queue.done(cid))
+        machine.qmp("cont")
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.finish(machine)
+
+    def test_neither_saved_nor_migrated(self) -> None:
+        machine, _, _ = self.started()
+        with self.assertRaisesRegex(AssertionError, "nvme-flash.*migrat|non-migratable"):
+            machine.qmp("migrate", uri="exec:cat >/dev/null")
+        said = machine.qmp("human-monitor-command", **{"command-line": "savevm x"})
+        self.assertIn("Error", str(said))
+        self.finish(machine)
+
+    def test_refused(self) -> None:
+        for more, word in (
+            (",lateness-log=/tmp/x", "needs clock=realtime"),
+            (",clock=realtime,lateness-log=/nonexistent/x", "/nonexistent/x"),
+            (",clock=realtime,spin-ns=2000000000", "0 to 1000000000"),
+        ):
+            device = f"nvme-flash,id=f0,description={DESCRIPTION}{more}"
+            said = start_fails(self.qemu, ["-device", device])
+            self.assertIn(word, said)
+            self.assertEqual(len(said.splitlines()), 1, said)
+        # On virtual time its queues have timers, which no event descriptor runs.
+        device = f"nvme-flash,id=f0,description={DESCRIPTION}"
+        served = ["-device", "nvme,id=nvme0,serial=scarp0,addr=4,ioeventfd=on"]
+        said = start_fails(self.qemu, ["-device", device, *served, *namespace()])
+        self.assertIn("ioeventfd", said)
