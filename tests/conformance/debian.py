@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked
-from scarplib.build.debian_packages import Apt
-from scarplib.errors import UserError
 from scarplib.guest.image import ensure_image
+from scarplib.guest.programs import fio_tarball
 
 # Given in place of a folder.
 WORD = "debian"
@@ -26,18 +25,14 @@ def fio() -> Path:
             return folder
         fresh = folder.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
-        with tempfile.TemporaryDirectory() as work:
-            apt = Apt()
-            apt.update()
-            apt.source(f"fio={version}", Path(work))
-            found = sorted(Path(work).glob("fio_*.orig.tar.*z*"))
-            if not found:
-                raise UserError(f"the source package fio={version} has no tarball")
-            with tarfile.open(found[0]) as tar:
-                for member in tar:
-                    name = member.name.partition("/")[2]
-                    if member.isfile() and name.startswith("t/") and name.endswith(".py"):
-                        member.name = name
-                        tar.extract(member, fresh, filter="data")
+        with (
+            tempfile.TemporaryDirectory() as work,
+            tarfile.open(fio_tarball(version, Path(work))) as tar,
+        ):
+            for member in tar:
+                name = member.name.partition("/")[2]
+                if member.isfile() and name.startswith("t/") and name.endswith(".py"):
+                    member.name = name
+                    tar.extract(member, fresh, filter="data")
         fresh.rename(folder)
     return folder

@@ -132,7 +132,7 @@ class NoFioSources(UserError):
     """Neither the user nor the mirror has them."""
 
 
-def _fio_tarball(version: str, folder: Path) -> Path:
+def fio_tarball(version: str, folder: Path) -> Path:
     """Of the version that the guest has; SCARP_FIO_TARBALL names one that is here."""
     if given := os.environ.get("SCARP_FIO_TARBALL"):
         path = Path(given)
@@ -145,7 +145,7 @@ def _fio_tarball(version: str, folder: Path) -> Path:
         apt.source(f"fio={version}", folder)
     except UserError as error:
         raise NoFioSources(
-            f"fio's engine needs the sources of the guest's fio, {version}, which the mirror does "
+            f"needed are the sources of the guest's fio, {version}, which the mirror does "
             f"not give ({str(error).splitlines()[-1]}); SCARP_FIO_TARBALL names their tarball"
         ) from error
     found = sorted(folder.glob("fio_*.orig.tar.*z*"))
@@ -167,7 +167,7 @@ def _fio(version: str, compiler: Path, work: Path) -> Path:
     """fio's sources, configured with the guest's compiler: its engines need its headers."""
     folder = work / "fio"
     folder.mkdir()
-    unpack_tar(_fio_tarball(version, work), folder)
+    unpack_tar(fio_tarball(version, work), folder)
     configure = next(iter([*folder.glob("configure"), *folder.glob("*/configure")]), None)
     if configure is None:
         raise UserError("fio's tarball has no configure")
