@@ -27,12 +27,14 @@ field() { # FILE NAME: a value of nvme-cli's plain output, its unit cut off
 smart() {
     nvme smart-log $SCARP_CTRL >/tmp/smart && cat /tmp/smart || return 1
     cp /tmp/smart /results/smart
-    [ "$(field /tmp/smart available_spare_threshold)" = 10 ] &&
-        [ "$(field /tmp/smart percentage_used)" -gt 0 ] &&
-        [ "$(field /tmp/smart available_spare)" -lt 100 ] &&
+    grep -q "^critical_warning[[:space:]]*: 0x1$" /tmp/smart &&
+        [ "$(field /tmp/smart available_spare_threshold)" = 10 ] &&
+        [ "$(field /tmp/smart percentage_used)" -gt 50 ] &&
+        [ "$(field /tmp/smart available_spare)" -lt 10 ] &&
         [ "$(field /tmp/smart media_errors)" = 0 ] &&
         [ "$(field /tmp/smart num_err_log_entries)" = 0 ] &&
         nvme smart-log $SCARP_CTRL1 >/tmp/smart &&
+        [ "$(field /tmp/smart critical_warning)" = 0 ] &&
         [ "$(field /tmp/smart percentage_used)" = 0 ] &&
         [ "$(field /tmp/smart available_spare)" = 100 ]
 }
@@ -45,8 +47,8 @@ no_metadata() {
 # Writes keep the drive collecting; a tenth of the reads are wanted soon.
 urgent() {
     fio --name=writes --filename=$SCARP_DEV --direct=1 --ioengine=io_uring --iodepth=8 --thread \
-        --rw=randwrite --bs=4k --size=80% --number_ios=4000 --eta=never >/tmp/fio &
-    scarp-reads -a low -p 100 -n 3000 -q 16 $SCARP_DEV >/results/reads || return 1
+        --rw=randwrite --bs=4k --size=80% --number_ios=2500 --eta=never >/tmp/fio &
+    /scarp/scarp-reads -a low -p 100 -n 2000 -q 16 $SCARP_DEV >/results/reads || return 1
     wait $!
     cat /results/reads
 }

@@ -328,7 +328,11 @@ def device() -> Outcome:
     """What the kernel and nvme-cli see of a worn drive, and reads that are wanted soon."""
     log = ROOT / "out" / "test-guest" / "device.cmd"
     log.parent.mkdir(parents=True, exist_ok=True)
-    worn = f"{SMALL},nand.endurance_erases=8,controller.slots=8,controller.deadline_low_us=3000"
+    # Ageing alone uses its spare blocks up.
+    worn = (
+        "geometry.blocks_per_plane=24,ftl.over_provisioning_permille=800,nand.endurance_erases=2,"
+        "controller.slots=8,controller.deadline_low_us=3000"
+    )
     result = _run(
         "device",
         "sh /scarp/device.sh\n",
