@@ -337,24 +337,6 @@ static void test_refusals(void)
     }
 }
 
-/* 8 logical blocks; n log blocks of 4 pages; 64 pages in all. */
-static uint64_t ram_bytes(unsigned n)
-{
-    return 8 * 4 + n * (4 + 4 * 2) + 64 / 8;
-}
-
-static void test_ram(void)
-{
-    Rig *rig = rig_new("baseline", NULL, BLOCK ",ftl.log_blocks=1");
-
-    g_assert_cmpuint(scarp_stats(rig->drive)->map_ram_bytes, ==, ram_bytes(1));
-    rig_free(rig);
-    /* One of the 8 spare blocks is for what a full merge copies to. */
-    rig = rig_new("baseline", NULL, BLOCK);
-    g_assert_cmpuint(scarp_stats(rig->drive)->map_ram_bytes, ==, ram_bytes(7));
-    rig_free(rig);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -372,6 +354,5 @@ int main(int argc, char **argv)
                     test_write_amplification);
     g_test_add_func("/mapping-block/causes", test_causes);
     g_test_add_func("/mapping-block/refusals", test_refusals);
-    g_test_add_func("/mapping-block/ram", test_ram);
     return g_test_run();
 }

@@ -169,24 +169,6 @@ static void test_refusal(void)
     g_assert_nonnull(strstr(error->message, "must be 0, or from 2 to 7"));
 }
 
-/* 8 logical blocks; n log blocks of 4 pages; 64 pages in all. */
-static uint64_t ram_bytes(unsigned n)
-{
-    return 8 * 4 + n * (4 + 4 * 4) + 64 / 8;
-}
-
-static void test_ram(void)
-{
-    Rig *rig = rig_new("baseline", NULL, FAST);
-
-    g_assert_cmpuint(scarp_stats(rig->drive)->map_ram_bytes, ==, ram_bytes(2));
-    rig_free(rig);
-    /* One of the 8 spare blocks is for what a full merge copies to. */
-    rig = rig_new("baseline", NULL, ONE_PLANE ",ftl.mapping=fast");
-    g_assert_cmpuint(scarp_stats(rig->drive)->map_ram_bytes, ==, ram_bytes(7));
-    rig_free(rig);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -195,6 +177,5 @@ int main(int argc, char **argv)
     g_test_add_func("/mapping-fast/oldest-first", test_oldest_first);
     g_test_add_func("/mapping-fast/small-jobs", test_small_jobs);
     g_test_add_func("/mapping-fast/refusal", test_refusal);
-    g_test_add_func("/mapping-fast/ram", test_ram);
     return g_test_run();
 }
