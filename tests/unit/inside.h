@@ -80,6 +80,25 @@ static inline uint32_t inside_translation_blocks(const ScarpDrive *drive)
     return drive->geo.translation_blocks;
 }
 
+/* It is full of translation units; when it was filled. */
+static inline bool inside_is_translation_block(const ScarpDrive *drive,
+                                               uint32_t block)
+{
+    return scarp_block_state(drive, block) == BLOCK_TRANSLATION;
+}
+
+static inline uint64_t inside_block_seq(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_seq(drive, block);
+}
+
+/* Which of them would be collected; INSIDE_NONE: there is none. */
+static inline uint32_t inside_translation_victim(const ScarpDrive *drive,
+                                                 uint32_t plane)
+{
+    return scarp_translation_victim(drive, plane);
+}
+
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {

@@ -596,6 +596,57 @@ static const char *const schemes[] = {
     "pagc", "pregc", "pregc+gftl", "gc-z", "paragc", "paragc+pregc",
 };
 
+/*
+ * The block with the fewest valid translation units is collected, and of equals
+ * the one that was filled first.  Whether that one was not the oldest of all.
+ */
+static bool check_translation_victim(const ScarpDrive *drive, uint32_t plane)
+{
+    uint32_t blocks = inside_blocks_per_plane(drive);
+    uint32_t first = plane * blocks;
+    uint32_t best = INSIDE_NONE, oldest = INSIDE_NONE;
+
+    for (uint32_t b = first; b < first + blocks; b++) {
+        uint64_t seq;
+
+        if (!inside_is_translation_block(drive, b)) {
+            continue;
+        }
+        seq = inside_block_seq(drive, b);
+        if (oldest == INSIDE_NONE || seq < inside_block_seq(drive, oldest)) {
+            oldest = b;
+        }
+        if (best == INSIDE_NONE ||
+            inside_valid(drive, b) < inside_valid(drive, best) ||
+            (inside_valid(drive, b) == inside_valid(drive, best) &&
+             seq < inside_block_seq(drive, best))) {
+            best = b;
+        }
+    }
+    g_assert_cmpuint(inside_translation_victim(drive, plane), ==, best);
+    return best != oldest;
+}
+
+static void test_translation_victim(void)
+{
+    Rig *rig = rig_new("baseline", NULL,
+                       "ftl.mapping=demand,ftl.map_cache_bytes=1000,"
+                       "ftl.unit_bytes=1024,geometry.channels=1,"
+                       "geometry.dies_per_chip=1,geometry.blocks_per_plane=512,"
+                       "geometry.pages_per_block=4");
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+    unsigned younger = 0;
+
+    rig_fill(rig, 0, pages);
+    for (unsigned i = 0; i < 1000; i++) {
+        rig_write(rig, (uint32_t)g_rand_int_range(rand, 0, pages));
+        younger += check_translation_victim(rig->drive, 0);
+    }
+    g_assert_cmpuint(younger, >, 0);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const like_page[] = { "baseline", "pgc", "gftl",
@@ -627,5 +678,7 @@ int main(int argc, char **argv)
 
         g_test_add_data_func(path, schemes[i], test_random);
     }
+    g_test_add_func("/mapping/demand/translation-victim",
+                    test_translation_victim);
     return g_test_run();
 }

@@ -157,17 +157,17 @@ static void test_pregc_looks_ahead(void)
 /* ---- GFTL ----------------------------------------------------------------- */
 
 /*
- * A letter for each command of the die, as it ended, from the given one to the
+ * A letter for each command of a die, as it ended, from the given one to the
  * first erase: the host's Reads and Writes, GC's reads (g) and programs (p).
  */
-static char *letters_since(const Rig *rig, unsigned from)
+static char *letters_since(const Rig *rig, unsigned from, uint32_t die)
 {
     GString *text = g_string_new(NULL);
 
     for (unsigned i = from; i < rig->n_ops; i++) {
         const ScarpFlashOp *op = &rig->op[i].f;
 
-        if (op->phase != SCARP_PHASE_ARRAY) {
+        if (op->phase != SCARP_PHASE_ARRAY || op->die != die) {
             continue;
         }
         g_string_append_c(text, op->kind == SCARP_FLASH_ERASE ? 'E'
@@ -181,6 +181,21 @@ static char *letters_since(const Rig *rig, unsigned from)
     return g_string_free(text, false);
 }
 
+/* Twelve reads arrive while the write is programmed, and wait for its die. */
+static void write_and_reads(Rig *rig, uint64_t page, uint64_t read_page_0,
+                            unsigned step)
+{
+    ScarpCmd write = write_page(page), read[12];
+    int64_t at_ns = scarp_now_ns(rig->drive) + 1;
+
+    scarp_submit(rig->drive, &write, at_ns);
+    for (unsigned r = 0; r < G_N_ELEMENTS(read); r++) {
+        read[r] = read_page(read_page_0 + r * step);
+        scarp_submit(rig->drive, &read[r], at_ns + TPROG / 2);
+    }
+    rig_drain(rig);
+}
+
 /*
  * Every logical page once, then two of each block until three blocks are left
  * and one with six valid pages is collected, while twelve reads wait.
@@ -189,26 +204,16 @@ static char *collected_among_reads(const char *scheme, const char *params)
 {
     Rig *rig = rig_new(scheme, params, ONE_PLANE);
     uint64_t pages = n_pages(rig);
-    ScarpCmd read[12];
     unsigned from = 0;
     char *letters;
 
     rig_fill(rig, 0, pages);
     for (unsigned i = 0; !rig->n_runs; i++) {
-        ScarpCmd write = write_page(i / 2 * 8 + i % 2);
-        int64_t at_ns = scarp_now_ns(rig->drive) + 1;
-
         g_assert_cmpuint(i / 2 * 8, <, pages);
         from = rig->n_ops;
-        scarp_submit(rig->drive, &write, at_ns);
-        /* They arrive while the write is programmed, and wait for its die. */
-        for (unsigned r = 0; r < G_N_ELEMENTS(read); r++) {
-            read[r] = read_page(pages - 1 - r);
-            scarp_submit(rig->drive, &read[r], at_ns + TPROG / 2);
-        }
-        rig_drain(rig);
+        write_and_reads(rig, i / 2 * 8 + i % 2, pages - 12, 1);
     }
-    letters = letters_since(rig, from);
+    letters = letters_since(rig, from, 0);
     rig_free(rig);
     return letters;
 }
@@ -235,6 +240,52 @@ static void test_gftl_floor(void)
 
         g_assert_cmpstr(letters, ==, expected[floor]);
     }
+}
+
+/*
+ * Two dies of two planes of 16 blocks, 8 of them logical: pages 0, 4, 8 and so
+ * on are of die 0's first plane, pages 1, 5, 9 of die 1's.
+ *
+ * Two pages of each of eight blocks are written again.  With one more, five
+ * free blocks are left, a victim has five valid pages, and its copies open the
+ * next block.  Eight such writes at once bring die 0 to its floor of four, so
+ * its collection waits for none of them.  Die 1's waits for a read, until it is
+ * at its own floor.
+ */
+static void test_gftl_other_die(void)
+{
+    Rig *rig = rig_new("gftl", "gftl_floor=4",
+                       "geometry.channels=2,geometry.dies_per_chip=1,"
+                       "geometry.planes_per_die=2,geometry.blocks_per_plane=16,"
+                       "geometry.pages_per_block=8,"
+                       "ftl.over_provisioning_permille=1000,"
+                       "gc.trigger_free_blocks=5");
+    g_autofree char *letters = NULL;
+    ScarpCmd write[8];
+    unsigned from;
+
+    g_assert_cmpuint(n_pages(rig), ==, 8 * 8 * 4);
+    for (unsigned plane = 0; plane < 2; plane++) {
+        for (unsigned i = 0; i < 8 * 8; i++) {
+            rig_write(rig, i * 4 + plane);
+        }
+        for (unsigned i = 0; i < 16; i++) {
+            rig_write(rig, (i / 2 * 8 + i % 2) * 4 + plane);
+        }
+        g_assert_cmpuint(inside_free_blocks(rig->drive, plane * 2), ==, 6);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(write); i++) {
+        write[i] = write_page((i * 8 + 2) * 4);
+        scarp_submit(rig->drive, &write[i], scarp_now_ns(rig->drive));
+    }
+    while (inside_free_blocks(rig->drive, 0) > 4) {
+        scarp_run(rig->drive, scarp_now_ns(rig->drive) + 1000);
+    }
+    from = rig->n_ops;
+    write_and_reads(rig, 2 * 4 + 1, 6 * 8 * 4 + 1, 4);
+    letters = letters_since(rig, from, 1);
+    g_assert_cmpstr(letters, ==, "WRgpgpgpgpgpE");
+    rig_free(rig);
 }
 
 /* ---- ParaGC ---------------------------------------------------------------- */
@@ -302,6 +353,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/pregc/thresholds", test_pregc_thresholds);
     g_test_add_func("/policy/pregc/looks-ahead", test_pregc_looks_ahead);
     g_test_add_func("/policy/gftl/floor", test_gftl_floor);
+    g_test_add_func("/policy/gftl/other-die", test_gftl_other_die);
     g_test_add_func("/policy/paragc/hot", test_paragc_hot);
     return g_test_run();
 }
