@@ -271,7 +271,7 @@ def parser() -> argparse.ArgumentParser:
     )
     compare.add_argument(
         "--paper",
-        choices=("hpdc18", "paragc", "pregc", "all"),
+        choices=("hpdc18", "paragc", "pregc", "hios", "all"),
         help="a paper's own pairs on its drive, into docs/results/compare.md; of the other "
         "options only --jobs counts",
     )

@@ -23,6 +23,7 @@ from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import compare_papers, run  # noqa: E402
 from scarplib.guest.job import check_job_file  # noqa: E402
 from scarplib.results import summary  # noqa: E402
+from scarplib.results.fio import share_later  # noqa: E402
 
 MADE = {
     "qemu": {"version": "10.0.x"},
@@ -35,7 +36,7 @@ class Pairs(unittest.TestCase):
         keys = [pairs.key for pairs in compare_papers.PAIRS]
         self.assertEqual(len(keys), len(set(keys)))
         papers = {pairs.paper for pairs in compare_papers.PAIRS}
-        self.assertEqual(papers, {"hpdc18", "paragc", "pregc"})
+        self.assertEqual(papers, {"hpdc18", "paragc", "pregc", "hios"})
         for pairs in compare_papers.PAIRS:
             self.assertTrue((ROOT / "devices" / pairs.device).is_file(), pairs.device)
             check_job_file(ROOT / "fio-jobs" / pairs.job)
@@ -103,7 +104,9 @@ class Page(unittest.TestCase):
         parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
         originals = re.split(r"^(?=## )", whole, flags=re.MULTILINE)
         self.assertEqual(len(parts), len(originals))
-        self.assertEqual([" % full" in part for part in parts[1:]], [False, True, False, False])
+        self.assertEqual(
+            [" % full" in part for part in parts[1:]], [False, True, False, False, False]
+        )
         self.assertEqual(parts[2], originals[2])
 
     def test_a_failed_guest_keeps_the_section_and_the_others_go_on(self) -> None:
@@ -123,10 +126,21 @@ class Page(unittest.TestCase):
         self.assertEqual({job.name for job in jobs if job}, {"bursty.fio"})
         self.assertIn("pregc+gftl", self.ran[0].schemes)
 
+    def test_share_beyond_a_target(self) -> None:
+        text = self.papers("hios")
+        said = re.findall(r"^Longer than 30.0 ms, by fio's histogram: (.*)", text, re.MULTILINE)
+        self.assertEqual(len(said), 1)
+        names = re.findall(r"`(\S+)` \d+\.\d\d % of reads, \d+\.\d\d % of writes", said[0])
+        self.assertEqual(tuple(names), compare_papers.PAIRS[-1].schemes)
+        bins = {"29000000": 6, "30000000": 1, "30000001": 2, "90000000": 1}
+        fio = {"jobs": [{"read": {"lat_ns": {"bins": bins}}}, {"read": {"lat_ns": {"bins": bins}}}]}
+        self.assertEqual(share_later(fio, "read", 30_000_000), 0.3)
+        self.assertIsNone(share_later(fio, "write", 30_000_000))
+
     def test_paper_unknown(self) -> None:
         err = io.StringIO()
         with contextlib.redirect_stderr(err):
-            status = cli.main(["compare", "--paper", "hios"])
+            status = cli.main(["compare", "--paper", "safs"])
         self.assertEqual((status, len(err.getvalue().splitlines())), (1, 1))
         self.assertIn("--paper", err.getvalue())
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from scarplib.errors import UserError
 from scarplib.experiments import run
 from scarplib.paths import ROOT
 from scarplib.results.causes import tail_text
+from scarplib.results.fio import load_fio, share_later
 from scarplib.results.table import table_text
 from scarplib.results.units import human_ns
 
@@ -41,6 +43,8 @@ class Pairs:
     # The paper's order, best first, of those that it ranks.
     order: tuple[str, ...]
     overrides: str | None = None
+    # The share of I/Os that took longer is said, too.
+    target_ns: int | None = None
 
 
 PAIRS = (
@@ -94,6 +98,19 @@ PAIRS = (
         "1024 of its 4096 blocks a plane (4 GiB raw); otherwise as above.",
         ("pregc+gftl", "pregc", "baseline"),
     ),
+    Pairs(
+        "hios",
+        "hios",
+        "HIOS (ISCA 2014)",
+        "hios-mlc.ini",
+        "deadlines.fio",
+        ("baseline", "anticipatory", "deadline", "flash-aware", "hios-1", "hios-2", "ideal"),
+        900,
+        "256 of its 4096 blocks a package (2 GiB raw), with page mapping. The queue of 32, the "
+        "threshold of 1 % and the deadline of 30 ms are the paper's. `baseline` is its `noop`.",
+        ("hios-2", "hios-1", "baseline"),
+        target_ns=30_000_000,
+    ),
 )
 INTRODUCTION = (
     "# The papers' pairs under a real kernel\n"
@@ -139,8 +156,23 @@ def _same_course(schemes: dict[str, dict[str, Any]]) -> list[str]:
     return lines
 
 
-def section(pairs: Pairs, schemes: dict[str, dict[str, Any]], made: dict[str, Any]) -> str:
-    """A paper's part of the page; `made`: the manifest."""
+def later_text(folder: Path, names: Iterable[str], target_ns: int) -> str:
+    """Of each scheme: which share of fio's reads and writes took longer than that."""
+    said = []
+    for name in names:
+        fio = load_fio(folder / name / "fio.json")
+        shares = [
+            "no" if share is None else f"{100 * share:.2f} % of"
+            for share in (share_later(fio, direction, target_ns) for direction in ("read", "write"))
+        ]
+        said.append(f"`{name}` {shares[0]} reads, {shares[1]} writes")
+    return f"Longer than {human_ns(target_ns)}, by fio's histogram: {'; '.join(said)}."
+
+
+def section(
+    pairs: Pairs, schemes: dict[str, dict[str, Any]], made: dict[str, Any], later: str = ""
+) -> str:
+    """A paper's part of the page; `made`: the manifest; `later`: of `later_text()`."""
     lines = [
         f"## {pairs.title}",
         "",
@@ -170,6 +202,8 @@ def section(pairs: Pairs, schemes: dict[str, dict[str, Any]], made: dict[str, An
         ]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", order_text(pairs, schemes)]
+    if later:
+        lines += ["", later]
     lines += _same_course(schemes)
     guest = made["guest"]
     said = f"QEMU {made['qemu']['version']}, {guest['kernel_package']}, fio {guest['fio_version']}."
@@ -225,7 +259,10 @@ def papers(wanted: str, parallel: int, results: Path = RESULTS) -> int:
         shutil.copyfile(outcome.folder / "tail-read.png", results / f"compare-{pairs.key}.png")
         page = results / PAGE
         old = page.read_text() if page.is_file() else ""
-        text = section(pairs, outcome.schemes, outcome.manifest)
+        later = (
+            later_text(outcome.folder, pairs.schemes, pairs.target_ns) if pairs.target_ns else ""
+        )
+        text = section(pairs, outcome.schemes, outcome.manifest, later)
         page.write_text(replaced(old, pairs, text))
         print(f"{page}: {pairs.title}")
     if failures:

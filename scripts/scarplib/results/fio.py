@@ -35,6 +35,24 @@ def written_bytes(fio: dict[str, Any]) -> int:
     return sum(job.get("write", {}).get("io_bytes", 0) for job in fio["jobs"])
 
 
+def _add_bins(bins: dict[int, int], part: dict[str, Any]) -> None:
+    """A job's histogram of one direction; it may be of one kind of latency only."""
+    binned: dict[str, int] = next(
+        (part[k]["bins"] for k in ("lat_ns", "clat_ns") if part.get(k, {}).get("bins")), {}
+    )
+    for value, number in binned.items():
+        bins[int(value)] = bins.get(int(value), 0) + number
+
+
+def share_later(fio: dict[str, Any], direction: str, limit_ns: int) -> float | None:
+    """Of a direction's I/Os, those in fio's bins above the limit: 0 to 1; None: it has none."""
+    bins: dict[int, int] = {}
+    for job in fio["jobs"]:
+        _add_bins(bins, job.get(direction, {}))
+    total = sum(bins.values())
+    return sum(n for value, n in bins.items() if value > limit_ns) / total if total else None
+
+
 def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
     """One direction of all jobs: IOPS add up, latencies merge by fio's own bins (json+)."""
     count = 0
@@ -50,16 +68,12 @@ def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
             continue
         # Jobs may be told to keep percentiles of one kind of latency only.
         lat = total if total.get("N") else part.get("clat_ns", total)
-        binned: dict[str, int] = next(
-            (part[k]["bins"] for k in ("lat_ns", "clat_ns") if part.get(k, {}).get("bins")), {}
-        )
         count += ios
         # Of what was made durable ("sync") fio gives no rate.
         iops += part.get("iops", 0)
         mean_sum += lat["mean"] * ios
         maximum = max(maximum, lat["max"])
-        for value, number in binned.items():
-            bins[int(value)] = bins.get(int(value), 0) + number
+        _add_bins(bins, part)
     if not count:
         return None
     out: dict[str, Any] = {
