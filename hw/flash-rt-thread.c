@@ -205,6 +205,11 @@ static int64_t run(FlashThread *thread, int64_t due_ns)
     int64_t now_ns;
 
     flash_thread_lock(thread);
+    /* who pauses has had the lock since, and relies on no further run */
+    if (atomic_load(&thread->paused)) {
+        flash_thread_unlock(thread);
+        return due_ns;
+    }
     now_ns = flash_thread_now_ns(thread);
     if (due_ns < now_ns - config->bound_ns) {
         count(&thread->behind_ns, now_ns - due_ns);
