@@ -14,6 +14,7 @@ from pathlib import Path
 from scarplib.build import qemu as qemu_build
 from scarplib.build import replayer as replay
 from scarplib.build.compile import compile_program
+from scarplib.build.tarball import careful
 from scarplib.dev import bench_engine
 from scarplib.errors import UserError
 
@@ -38,7 +39,7 @@ def checkout(commit: str, folder: Path) -> Path:
     if done.returncode:
         raise UserError(f"COMMIT: {done.stderr.decode().strip().splitlines()[0]}")
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(folder / "commit", filter="data")
+        careful(archive).extractall(folder / "commit")
     return folder / "commit"
 
 

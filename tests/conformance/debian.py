@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked
+from scarplib.build.tarball import careful
 from scarplib.guest.image import ensure_image
 from scarplib.guest.programs import fio_tarball
 
@@ -29,10 +30,10 @@ def fio() -> Path:
             tempfile.TemporaryDirectory() as work,
             tarfile.open(fio_tarball(version, Path(work))) as tar,
         ):
-            for member in tar:
+            for member in careful(tar):
                 name = member.name.partition("/")[2]
                 if member.isfile() and name.startswith("t/") and name.endswith(".py"):
                     member.name = name
-                    tar.extract(member, fresh, filter="data")
+                    tar.extract(member, fresh)
         fresh.rename(folder)
     return folder

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
+from scarplib.build import tarball  # noqa: E402
 from scarplib.dev import tap  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
 
@@ -73,6 +76,34 @@ class Arguments(Refused):
                 self.assertTrue(line.startswith("scarp: error: "), line)
                 for word in words:
                     self.assertIn(word, line)
+
+
+class Tarball(unittest.TestCase):
+    """Also with Debian 12's Python, which has no filters."""
+
+    def unpack(self, *names: str) -> set[str]:
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w") as archive:
+            for name in names:
+                archive.addfile(tarfile.TarInfo(name))
+        stream.seek(0)
+        with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=stream) as archive:
+            inner = Path(folder) / "in"
+            tarball.careful(archive).extractall(inner)
+            return {str(path.relative_to(inner)) for path in inner.rglob("*") if path.is_file()}
+
+    def test_filters(self) -> None:
+        self.assertEqual(self.unpack("a/b"), {"a/b"})
+        if hasattr(tarfile, "data_filter"):
+            with self.assertRaises(tarfile.FilterError):
+                self.unpack("../b")
+
+    def test_no_filters(self) -> None:
+        if hasattr(tarfile, "data_filter"):
+            kept = tarfile.data_filter
+            self.addCleanup(setattr, tarfile, "data_filter", kept)
+            del tarfile.data_filter
+        self.assertEqual(self.unpack("a/b"), {"a/b"})
 
 
 class Progress(unittest.TestCase):

@@ -15,6 +15,7 @@ from typing import IO, cast
 
 from scarplib.build.cache import cache_dir, locked, step
 from scarplib.build.debian_packages import Apt
+from scarplib.build.tarball import careful
 from scarplib.errors import UserError
 
 # Below the top of a kernel's source; what `make -C tools/testing/selftests` reads.
@@ -37,11 +38,11 @@ def _extract(package: Path, folder: Path) -> None:
                     continue
                 source = cast(IO[bytes], outer.extractfile(member))
                 with tarfile.open(fileobj=source, mode="r|xz") as inner:
-                    for file in inner:
+                    for file in careful(inner):
                         name = file.name.partition("/")[2]
                         if file.isfile() and _WANTED.fullmatch(name):
                             file.name = name
-                            inner.extract(file, folder, filter="data")
+                            inner.extract(file, folder)
         # What is behind the tarball is not read.
         process.stdout.read()
 
