@@ -391,7 +391,7 @@ static void recording(size_t n_ways)
         replay(NULL, a, (ReplayOptions) { 0 }, b);
         g_assert_true(g_file_get_contents(a, &first, &n, NULL));
         g_assert_true(g_file_get_contents(b, &second, &m, NULL));
-        g_assert_cmpuint(n, ==, 32 + 1000 * (40 + 8 * SCARP_CAUSE__COUNT));
+        g_assert_cmpuint(n, ==, 32 + 1000 * (48 + 8 * SCARP_CAUSE__COUNT));
         g_assert_cmpmem(first, n, second, m);
     }
     g_unlink(a);
