@@ -36,7 +36,7 @@ DEVICE = ROOT / "devices" / "demo.ini"
 DRIVE_BYTES = 5 << 28
 OVERRIDES = "geometry.blocks_per_plane=400"
 # How long a test may go on that has no end of its own, in the guest's seconds.
-TIMEOUT_S = 3
+TURN_S = 3
 
 
 def revision(source: Path) -> str:
@@ -70,7 +70,7 @@ def archive(source: Path, parts: tuple[str, ...]) -> bytes:
 def _task(suite: suites.Suite, tests: list[str]) -> str:
     root = user_packages.ROOT
     lines = [
-        f"export PATH={PATH} SCARP_OUT={OUT} SCARP_TIMEOUT={TIMEOUT_S}",
+        f"export PATH={PATH} SCARP_OUT={OUT} SCARP_TIMEOUT={TURN_S}",
         f"export SCARP_TESTS='{' '.join(tests)}'",
         f"mkdir -p {OUT}",
         "for module in /scarp/modules/*/*.ko; do insmod $module 2>/dev/null || :; done",

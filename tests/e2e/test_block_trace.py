@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 from array import array
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,9 +61,12 @@ LOG: tuple[tuple[int, int, str, int, int, dict[str, int]], ...] = (
 )
 
 
-def commands() -> Commands:
+Rows = Iterable[tuple[int, int, str, int, int, dict[str, int]]]
+
+
+def commands(log: Rows = LOG) -> Commands:
     found = Commands(causes=[array("q") for _ in CAUSES])
-    for submit, complete, op, sector, sectors, waited in LOG:
+    for submit, complete, op, sector, sectors, waited in log:
         found.submit.append(submit)
         found.complete.append(complete)
         found.op.append(OPS.index(op))
@@ -116,6 +121,35 @@ class BlockTrace(unittest.TestCase):
     def test_a_line_that_is_none(self) -> None:
         with self.assertRaisesRegex(LogError, "line 1: 'no event'"):
             self.read("no event\n")
+
+    def test_a_discard_of_several_ranges(self) -> None:
+        trace = self.read("""# tracer: nop
+           db-7    [000] .....  1010: block_bio_queue: 259,0 DS 5 + 27 [db]
+           db-7    [000] .....  1020: block_rq_issue: 259,0 DS 13824 () 5 + 27 be,0,4 [db]
+       <idle>-0    [000] d.h1.  1500: block_rq_complete: 259,0 DS () 5 + 27 be,0,4 [0]
+""")
+        log = [
+            (1025, 1035, "deallocate", 5, 3, {"controller": 4}),
+            (1035, 1055, "deallocate", 8, 16, {"controller": 6}),
+            (1055, 1065, "deallocate", 24, 8, {}),
+        ]
+        joined = join(trace, commands(log))
+        (request,) = joined.trace.requests
+        self.assertEqual((request.ranges, request.command), ([0, 1], 2))
+        self.assertEqual((joined.behind_ns, joined.before_ns), (5, 435))
+        self.assertEqual(
+            shares(joined, request), {"block": 10, "driver": 440, "controller": 10, "array": 30}
+        )
+        # With a hole, or one that is too long, they are somebody else's.
+        for wrong in (log[:1] + log[2:], [*log[:2], (1055, 1065, "deallocate", 24, 9, {})]):
+            with self.assertRaisesRegex(LogError, "1 of 1 requests"):
+                join(self.read_again(trace), commands(wrong))
+
+    @staticmethod
+    def read_again(trace: block_trace.Trace) -> block_trace.Trace:
+        """The same, whose requests have no command yet."""
+        requests = [replace(r, command=None, ranges=[]) for r in trace.requests]
+        return replace(trace, requests=requests)
 
     def test_each_request_has_its_command(self) -> None:
         joined = join(self.read(), commands())

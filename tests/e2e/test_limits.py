@@ -120,7 +120,9 @@ class Guest(unittest.TestCase):
             mock.patch.object(vm, "cpu_seconds", lambda _: clock.now_s * share),
         ):
             process: Any = types.SimpleNamespace(pid=1, poll=poll)
-            guest: Any = types.SimpleNamespace(cpu_limit=600, console_limit=100, stop=None)
+            guest: Any = types.SimpleNamespace(
+                cpu_limit=600, console_limit=100, stop=None, load=None
+            )
             return vm.watch(process, vm.Console(self.console), guest)[0], clock.now_s
 
     def test_spins(self) -> None:

@@ -106,7 +106,7 @@ class Moment(unittest.TestCase):
         self.assertIsNotNone(served.find(self.scheme(), start))
         data = bytearray(self.log.read_bytes())
         submit, complete = struct.unpack_from("<qq", data, log_file.HEADER.size)
-        first_cause = log_file.HEADER.size + 40
+        first_cause = log_file.HEADER.size + 48
         struct.pack_into("<q", data, log_file.HEADER.size + 8, complete + 1)
         cause = struct.unpack_from("<q", data, first_cause)[0]
         struct.pack_into("<q", data, first_cause, cause + 1)

@@ -28,7 +28,7 @@ def back(row: dict[str, str]) -> bytes:
     number = {key: int(value) for key, value in row.items() if key != "op"}
     assert number["latency_ns"] == number["complete_ns"] - number["submit_ns"]
     return struct.pack(
-        f"<qqQIBBHII{len(CAUSES)}q",
+        f"<qqQIBBHIIq{len(CAUSES)}q",
         number["submit_ns"],
         number["complete_ns"],
         number["offset_bytes"],
@@ -38,6 +38,7 @@ def back(row: dict[str, str]) -> bytes:
         number["stream"],
         number["nsid"],
         number["order"] | 1 << 30 | number["fua"] << 31,
+        number["deadline_ns"],
         *(number[f"{name}_ns"] for name in CAUSES),
     )
 

@@ -38,8 +38,10 @@ class Request:
     sectors: int
     pid: int
     thread: str
-    # Its row of the command log, once it is found.
+    # Its row of the command log, once it is found: of a deallocation's ranges, the last one's.
     command: int | None = None
+    # The rows of the ranges before.
+    ranges: list[int] = field(default_factory=list)
 
 
 @dataclass

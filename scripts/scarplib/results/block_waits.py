@@ -71,33 +71,56 @@ class Joined:
         return sum(request.command is None for request in self.trace.requests)
 
 
+def _found(
+    commands: Commands, at: dict[tuple[str, int], list[int]], taken: set[int], request: Request
+) -> list[int]:
+    """The rows that make up a request, or none.
+
+    A deallocation may have several ranges, of which the block layer's event says only where the
+    first begins and how long all are: the kernel cuts a discard where the drive's granularity
+    begins, and merges the parts again.
+    """
+    first, length = request.sector * SECTOR, request.sectors * SECTOR
+    found: list[int] = []
+    done = 0
+    while not found or done < length:
+        rows = at[_OP[request.op], first + done]
+        earliest = commands.submit[found[-1]] if found else request.issue
+        for row in rows[bisect.bisect_left(rows, earliest, key=lambda r: commands.submit[r]) :]:
+            if commands.submit[row] > request.complete:
+                return []
+            size = 0 if request.op == "F" else commands.length[row]
+            fits = size <= length - done if request.op == "D" else size == length
+            free = row not in taken and row not in found
+            if fits and free and commands.complete[row] <= request.complete:
+                found.append(row)
+                done += size
+                break
+        else:
+            return []
+    return found
+
+
 def join(trace: Trace, commands: Commands) -> Joined:
     """Find each request's command: the same place, submitted after the driver had it and before
     the kernel saw its end.  Both clocks are the machine's virtual time."""
-    at: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+    at: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row, code in enumerate(commands.op):
         op = OPS[code]
-        # A deallocation's ranges are not in the block layer's event.
-        place = (0, 0) if op == "flush" else (commands.offset[row], commands.length[row])
-        at["write" if op == "write_zeroes" else op, *place].append(row)
+        offset = 0 if op == "flush" else commands.offset[row]
+        at["write" if op == "write_zeroes" else op, offset].append(row)
     for rows in at.values():
         rows.sort(key=lambda row: (commands.submit[row], row))
     behind: list[int] = []
     before: list[int] = []
     taken: set[int] = set()
     for request in sorted(trace.requests, key=lambda r: r.issue):
-        place = (request.sector * SECTOR, request.sectors * SECTOR)
-        rows = at[_OP[request.op], *place]
-        first = bisect.bisect_left(rows, request.issue, key=lambda row: commands.submit[row])
-        for row in rows[first:]:
-            if commands.submit[row] > request.complete:
-                break
-            if row not in taken and commands.complete[row] <= request.complete:
-                taken.add(row)
-                request.command = row
-                behind.append(commands.submit[row] - request.issue)
-                before.append(request.complete - commands.complete[row])
-                break
+        rows = _found(commands, at, taken, request)
+        if rows:
+            taken.update(rows)
+            *request.ranges, request.command = rows
+            behind.append(commands.submit[rows[0]] - request.issue)
+            before.append(request.complete - commands.complete[rows[-1]])
     joined = Joined(trace, commands, min(behind, default=None), min(before, default=None))
     if 2 * joined.unmatched > len(trace.requests):
         raise LogError(
@@ -118,10 +141,12 @@ def drive_shares(joined: Joined, request: Request) -> Shares:
     whole, row = request.complete - request.issue, request.command
     if row is None:
         return {"driver": whole}
+    commands, rows = joined.commands, [*request.ranges, row]
     causes = {
-        name: column[row] for name, column in zip(CAUSES, joined.commands.causes, strict=True)
+        name: sum(column[row] for row in rows)
+        for name, column in zip(CAUSES, commands.causes, strict=True)
     }
-    driver = whole - (joined.commands.complete[row] - joined.commands.submit[row])
+    driver = whole - sum(commands.complete[row] - commands.submit[row] for row in rows)
     return {name: ns for name, ns in {"driver": driver, **causes}.items() if ns}
 
 
