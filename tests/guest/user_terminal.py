@@ -68,12 +68,15 @@ class Typist:
 def terminal() -> Outcome:
     """Size, kind, Ctrl-Z and fg, Ctrl-C, and the line before by its key."""
     user = Typist([sys.executable, str(ROOT / "scripts" / "scarp"), "shell", "--age", "0"])
-    # A quote within what is typed keeps its echo from passing for the output.
+    # A quote within what is typed keeps its echo from passing for the output.  A key such as
+    # Ctrl-Z goes to whoever is in the foreground, which is cat once it has numbered a line.
     steps = (
         ("stty size; echo kind'='$TERM\r", rf"\n{ROWS} {COLUMNS}\nkind=vt220\n"),
-        ("cat\r", r"cat\n"),
-        ("\x1a", r"Stopped"),
-        ("jobs; fg\r", r"Stopped[^\n]*cat\ncat\n"),
+        ("cat -n\r", r"cat -n\n"),
+        ("one\r", r" 1\tone\n"),
+        ("\x1a", r"Stopped[^\n]*cat -n\n"),
+        ("jobs; fg\r", r"Stopped[^\n]*cat -n\ncat -n\n"),
+        ("two\r", r" 2\ttwo\n"),
         ("\x03", r"# "),
         ("echo after'='$?\r", r"\nafter=130\n"),
         ("echo first'='line\r", r"\nfirst=line\n"),
