@@ -60,9 +60,10 @@ int main(int argc, char **argv)
                 status < 0 ? strerror(errno) : "not a Scarp drive");
         return 1;
     }
-    if (memcmp(page.magic, "SCARPST1", 8) || page.count != COUNT) {
-        fprintf(stderr, "scarp-stats: %s: %u fields of another layout, %d "
-                "expected\n", device, page.count, COUNT);
+    /* On real time lateness follows; new fields go to the end, as well. */
+    if (memcmp(page.magic, "SCARPST1", 8) || page.count < COUNT) {
+        fprintf(stderr, "scarp-stats: %s: %u fields of another layout, at "
+                "least %d expected\n", device, page.count, COUNT);
         return 1;
     }
     if (argc <= 2) {
