@@ -303,7 +303,7 @@ void nvme_flash_timer_cb(void *opaque)
     /* again only if a ring was too small for all there was */
     do {
         push_waiting(flash);
-        next_ns = flash_port_run(flash->port, now_ns);
+        next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
         completed = 0;
         while ((cmd = flash_port_pop(flash->port))) {
             complete(flash, cmd->opaque);
@@ -369,7 +369,7 @@ bool nvme_flash_drain(NvmeFlash *flash)
         int64_t next_ns;
 
         push_waiting(flash);
-        next_ns = flash_port_run(flash->port, now_ns);
+        next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
         while (flash_port_pop(flash->port)) {
             /* the guest is gone: nobody is told */
             flash->in_flight--;

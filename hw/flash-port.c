@@ -109,7 +109,15 @@ bool flash_port_has_completed(FlashPort *port)
            atomic_load_explicit(&ring->tail, memory_order_relaxed);
 }
 
-int64_t flash_port_run(FlashPort *port, int64_t now_ns)
+unsigned flash_port_pushed(FlashPort *port)
+{
+    Ring *ring = &port->submission;
+
+    return atomic_load_explicit(&ring->tail, memory_order_acquire) -
+           atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
+
+int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
 {
     ScarpCmd *cmd;
 
@@ -119,7 +127,7 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns)
      * were found in the ring at once.
      */
     scarp_run(port->drive, now_ns);
-    while ((cmd = ring_pop(&port->submission))) {
+    while (most-- && (cmd = ring_pop(&port->submission))) {
         scarp_submit(port->drive, cmd, now_ns);
         scarp_run(port->drive, now_ns);
     }

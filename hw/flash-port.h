@@ -31,11 +31,14 @@ uint32_t flash_port_spare_percent(FlashPort *port);
 /* Owner: is there anything for the client to pop? */
 bool flash_port_has_completed(FlashPort *port);
 
+/* Owner: how many commands were pushed and not taken yet. */
+unsigned flash_port_pushed(FlashPort *port);
+
 /*
  * Owner: process every event up to now_ns, take what was pushed as submitted
  * at now_ns (and process what that causes at once), hand over what completed.
- * Returns the time of the next event.
+ * At most so many commands are taken.  Returns the time of the next event.
  */
-int64_t flash_port_run(FlashPort *port, int64_t now_ns);
+int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most);
 
 #endif /* SCARP_FLASH_PORT_H */

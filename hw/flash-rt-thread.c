@@ -203,6 +203,7 @@ static int64_t run(FlashThread *thread, int64_t due_ns)
 {
     const FlashThreadConfig *config = &thread->config;
     int64_t now_ns;
+    unsigned pushed;
 
     flash_thread_lock(thread);
     /* who pauses has had the lock since, and relies on no further run */
@@ -210,11 +211,13 @@ static int64_t run(FlashThread *thread, int64_t due_ns)
         flash_thread_unlock(thread);
         return due_ns;
     }
+    /* what is pushed from here on arrives later than now: the next run's */
+    pushed = flash_port_pushed(config->port);
     now_ns = flash_thread_now_ns(thread);
     if (due_ns < now_ns - config->bound_ns) {
         count(&thread->behind_ns, now_ns - due_ns);
     }
-    due_ns = flash_port_run(config->port, now_ns);
+    due_ns = flash_port_run(config->port, now_ns, pushed);
     if (config->ran) {
         config->ran(config->opaque, now_ns);
     }
