@@ -44,24 +44,6 @@ static const ScarpFlashCmd *oldest_read(const ScarpDrive *drive, Planes planes)
     return best;
 }
 
-static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
-{
-    Planes planes = planes_of(drive, die);
-
-    while (scarp_nand_queued(drive, die, QUEUE_READS)) {
-        const ScarpFlashCmd *best = oldest_read(drive, planes);
-        ScarpFlashCmd *cmd;
-
-        cmd = take_head(drive, scarp_flash_plane(best), QUEUE_READS);
-        scarp_flash_waited(drive, cmd);
-        /* False: its page moved or vanished while it waited. */
-        if (scarp_flow_read_start(drive, cmd)) {
-            return cmd;
-        }
-    }
-    return NULL;
-}
-
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     uint32_t plane = scarp_flash_plane(cmd);
@@ -118,6 +100,27 @@ static bool read_is_next(const ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_READS) &&
            (drive->desc.reads_first || read_is_oldest(drive, die));
+}
+
+static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+
+    while (scarp_nand_queued(drive, die, QUEUE_READS)) {
+        const ScarpFlashCmd *best = oldest_read(drive, planes);
+        ScarpFlashCmd *cmd;
+
+        cmd = take_head(drive, scarp_flash_plane(best), QUEUE_READS);
+        scarp_flash_waited(drive, cmd);
+        /* False: its page moved or vanished while it waited. */
+        if (scarp_flow_read_start(drive, cmd)) {
+            return cmd;
+        }
+        if (!scarp_nand_is_suspended(drive, die) && !read_is_next(drive, die)) {
+            return NULL;
+        }
+    }
+    return NULL;
 }
 
 static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
@@ -210,7 +213,7 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
             return cmd;
         }
         if (waits && pick == PICK_ANY) {
-            return scarp_flow_pick(drive, die, pick); /* no read is left */
+            return scarp_flow_pick(drive, die, pick); /* no read is next any more */
         }
     }
     if ((scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||

@@ -92,12 +92,12 @@ static const Row rows[] = {
     { "pregc", "t_block=300,look_ahead=1", "",
       "77 erases, 111 moved, reads 538309 us, writes 1470240 us, "
       "ffd099c39179" },
-    { "pregc+gftl", "t_block=300,t_page=250", UNITS,
-      "69 erases, 165 moved, reads 319969 us, writes 2163798 us, "
-      "4d009e3a6b39" },
-    { "pregc+gftl", "t_block=300,t_page=250,look_ahead=1", UNITS,
-      "69 erases, 165 moved, reads 319969 us, writes 2163798 us, "
-      "4d009e3a6b39" },
+    { "pregc+gftl", "t_block=300,t_page=100", UNITS,
+      "71 erases, 166 moved, reads 340799 us, writes 2140482 us, "
+      "b2b8b748a70f" },
+    { "pregc+gftl", "t_block=300,t_page=100,look_ahead=1", UNITS,
+      "76 erases, 154 moved, reads 357882 us, writes 2300839 us, "
+      "95a28851c8a1" },
     { "dynamic", NULL, PLANES,
       "67 erases, 142 moved, reads 554592 us, writes 1504136 us, "
       "f01c9227137d" },
@@ -111,8 +111,8 @@ static const Row rows[] = {
       "61 erases, 123 moved, reads 270418 us, writes 1016312 us, "
       "2ba1e29ba76a" },
     { "baseline", NULL, ",controller.reads_first=0",
-      "67 erases, 146 moved, reads 1018982 us, writes 1650512 us, "
-      "a20a1729b17a" },
+      "67 erases, 146 moved, reads 1025826 us, writes 1650000 us, "
+      "c747c116385b" },
     { "gc-par", "second_active_block=0", PLANES UNITS,
       "69 erases, 132 moved, reads 427014 us, writes 2307062 us, "
       "91e038202da7" },
