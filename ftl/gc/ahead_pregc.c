@@ -1,6 +1,6 @@
 /*
  * PreGC (pregc §4): while the system is idle and few blocks are free, valid
- * pages of the next victims move one at a time, before they must be collected.
+ * pages of the next victim move one at a time, before it must be collected.
  *
  * Where the paper is open:
  * - It says both that migration proceeds while the victim's share of valid
@@ -9,12 +9,12 @@
  *   migrate, so here it proceeds while the share is above T_page.
  * - T_block is a share of the blocks, here of each plane, as the GC threshold
  *   is.  The text prepares one block, the greedy victim, and stops; that is
- *   what runs here.  In steady state the free blocks stay near GC's threshold,
- *   so a T_block that is a block or two above it asks for no more than one that
- *   is a little above (its Figure 12 says that it does).
- * - look_ahead=1 is another reading, in which it does: a full block that has no
- *   more than T_page valid counts as free, PreGC goes on to the next one, and
- *   T_block says how far ahead it works.
+ *   what runs here.  In steady state the free blocks stay at GC's threshold or
+ *   one above it, so every T_block from one block above it on asks for the same.
+ *   The paper's Figure 12 says that T_block matters.
+ * - look_ahead=1 is another reading, in which T_block matters: a full block that
+ *   has no more than T_page valid counts as free, PreGC goes on to the next one,
+ *   and T_block says how far ahead it works.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -63,6 +63,9 @@ bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
 /* What was granted of the round for lpn is what lpn's room needs. */
 bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
                          uint32_t lpn);
+/* Pages that its round has left, at most, and erases that come before them. */
+uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
+                             uint32_t *erases);
 
 /* gc/staging.c: a unit that was read goes to the packer of its place */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);

@@ -182,21 +182,18 @@ int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /*
- * A segment on that die: other dies of its channel that move pages, too, may
- * have the channel when it wants it.
+ * A segment on that die.  It is longer while other dies of its channel move
+ * pages, too, as it may have to wait for their transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
 /* Opens the round that is due; false: there is nothing to collect. */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
 /* The plane's round has something left to be granted. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
-/* One of these planes, or SCARP_NONE. */
+/* A plane whose round has something left, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
-/* All of them, and what each has left, until the next call; how many. */
+/* All such rounds; *open is valid until the next call.  Returns how many. */
 uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
-/* What its round has left: pages at most, and erases that come first. */
-uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
-                             uint32_t *erases);
 /* Erases that its round ends with. */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*

@@ -155,14 +155,30 @@ static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
            (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
 }
 
+/* It may have something left later, even if it has nothing now. */
+static bool is_open(const ScarpDrive *drive, uint32_t plane)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+
+    return is_paced(job) && (!scarp_gc_awaits_erase(drive, job) ||
+                             rounds_of(drive)->next[plane]);
+}
+
 uint32_t scarp_gc_round(ScarpDrive *drive)
 {
     Rounds *rounds = rounds_of(drive);
 
-    while (rounds->n && !scarp_gc_has_round(drive, rounds->plane[0])) {
-        unlist(rounds, 0);
+    for (uint32_t k = 0; k < rounds->n;) {
+        if (scarp_gc_has_round(drive, rounds->plane[k])) {
+            return rounds->plane[k];
+        }
+        if (is_open(drive, rounds->plane[k])) {
+            k++;
+        } else {
+            unlist(rounds, k);
+        }
     }
-    return rounds->n ? rounds->plane[0] : SCARP_NONE;
+    return SCARP_NONE;
 }
 
 uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open)
@@ -170,16 +186,18 @@ uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open)
     Rounds *rounds = rounds_of(drive);
     uint32_t n = 0;
 
-    while (n < rounds->n) {
+    for (uint32_t k = 0; k < rounds->n;) {
         ScarpGcRound *round = &rounds->open[n];
+        uint32_t plane = rounds->plane[k];
 
-        round->plane = rounds->plane[n];
-        round->pages = scarp_gc_round_left(drive, round->plane, &round->erases);
-        if (round->pages || round->erases) {
-            n++;
-        } else {
-            unlist(rounds, n);
+        if (!is_open(drive, plane)) {
+            unlist(rounds, k);
+            continue;
         }
+        round->plane = plane;
+        round->pages = scarp_gc_round_left(drive, plane, &round->erases);
+        n += round->pages || round->erases;
+        k++;
     }
     *open = rounds->open;
     return n;
@@ -453,7 +471,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     }
     rounds->segment_ns += rounds->channel_ns;
     rounds->segment_ns = MAX(1, rounds->segment_ns);
-    rounds->erase_ns = command_ns + (int64_t)drive->desc.erase_ns;
+    rounds->erase_ns = MAX(1, command_ns + (int64_t)drive->desc.erase_ns);
     rounds->plane = g_new0(uint32_t, drive->geo.n_planes);
     rounds->open = g_new0(ScarpGcRound, drive->geo.n_planes);
     rounds->listed = g_new0(bool, drive->geo.n_planes);

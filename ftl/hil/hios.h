@@ -45,6 +45,7 @@ typedef struct {
     int64_t coming_ns; /* programs whose data is on its way */
     /* Of hios_rooms(): */
     bool asked;
+    uint32_t plane;    /* of its first round */
     int64_t begin_ns;  /* what it has to do now */
     int64_t before_ns; /* and for those before the one that is looked at */
     int64_t room_ns;
@@ -159,10 +160,11 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
- * For how long the dies of n rounds may do something else just before the i-th
- * command begins, whose slack that is, so that none of those that wait and are
- * in the device is late: room_ns of each, where it is at least a segment or an
- * erase.  One pass over these commands.
+ * How long the dies of these rounds may do something else before the i-th
+ * command begins, which has this slack, without making any command late that
+ * waits or is in the device: room_ns of each die.  Where that is less than a
+ * segment and an erase need, it is only an upper bound.  One pass over these
+ * commands.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);

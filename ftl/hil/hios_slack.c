@@ -26,11 +26,17 @@ static int64_t pending_ns(const ScarpDrive *drive, const Hios *hios,
            scarp_nand_queued(drive, die, QUEUE_PROGRAMS) * hios->program_ns;
 }
 
-/* What it waits for and spends on one of its dies. */
+/* What it spends on one of its dies. */
+static int64_t own_on_ns(const HiosRecord *record, const HiosPart *part)
+{
+    return record->link_ns + part->n * record->flash_ns;
+}
+
+/* What it waits for and spends there. */
 static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
                             const HiosRecord *record, const HiosPart *part)
 {
-    return record->link_ns + part->n * record->flash_ns +
+    return own_on_ns(record, part) +
            pending_ns(drive, hios, part->die,
                       record->cmd->op == SCARP_OP_READ);
 }
@@ -78,8 +84,9 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 }
 
 /*
- * Any command may carry it, even if it goes elsewhere: then all its slack
- * counts, and where it goes, what it has there.
+ * The first command may carry segments of any die.  On a die that it goes to,
+ * its room is what that die leaves of its time.  On any other die it is its
+ * whole slack.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
@@ -89,6 +96,9 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
         uint32_t number = scarp_plane_die(rooms->drive, rooms->open[k].plane);
         HiosDie *die = &rooms->hios->die[number];
 
+        if (!die->asked) {
+            die->plane = rooms->open[k].plane;
+        }
         die->asked = true;
         die->begin_ns = pending_ns(rooms->drive, rooms->hios, number, false);
         die->before_ns = die->begin_ns + (rooms->serial ? first->own_ns : 0);
@@ -100,7 +110,7 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
         HiosDie *die = &rooms->hios->die[part->die];
 
         if (die->asked) {
-            die->before_ns += first->link_ns + part->n * first->flash_ns;
+            die->before_ns += own_on_ns(first, part);
             die->room_ns = left_ns - MAX(die->begin_ns,
                                          needed_on_ns(rooms->drive, rooms->hios,
                                                       first, part));
@@ -128,8 +138,11 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
 {
     if (rooms->serial) {
         for (uint32_t k = 0; k < rooms->n && record->own_ns; k++) {
-            if (asked(rooms, k)->asked) {
-                leave_for(rooms, asked(rooms, k), record, record->own_ns);
+            HiosDie *die = asked(rooms, k);
+
+            /* Once for each die, however many of its planes have a round. */
+            if (die->asked && die->plane == rooms->open[k].plane) {
+                leave_for(rooms, die, record, record->own_ns);
             }
         }
         return;
@@ -142,8 +155,7 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
         HiosDie *die = &rooms->hios->die[part->die];
 
         if (die->asked) {
-            leave_for(rooms, die, record,
-                      record->link_ns + part->n * record->flash_ns);
+            leave_for(rooms, die, record, own_on_ns(record, part));
         }
     }
 }

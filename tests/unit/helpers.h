@@ -21,6 +21,9 @@
 enum {
     FW = 5000, LINK = 1280, CMD = 200, BUS = 10240, TR = 75000,
     TPROG = 750000, TBERS = 3800000,
+    /* Flash commands of a page and of a block, on an idle die and channel. */
+    READ_NS = CMD + TR + BUS, PROGRAM_NS = CMD + BUS + TPROG,
+    ERASE_NS = CMD + TBERS,
 };
 
 #define MAX_OPS 65536

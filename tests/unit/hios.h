@@ -13,11 +13,9 @@
 #define EXACT "margin_us=0,accumulate_us=0"
 
 enum {
-    HIOS_PROGRAM = CMD + BUS + TPROG,
-    OWN = LINK + HIOS_PROGRAM,               /* a write of a page */
-    HIOS_READ = CMD + TR + BUS,
-    SEGMENT = HIOS_READ + HIOS_PROGRAM,      /* a page of a victim */
-    BUSY = FW + HIOS_READ + LINK,            /* a read that keeps a slot */
+    OWN = LINK + PROGRAM_NS,        /* a write of a page */
+    SEGMENT = READ_NS + PROGRAM_NS, /* a page of a victim */
+    BUSY = FW + READ_NS + LINK,     /* a read that keeps a slot */
 };
 
 /*

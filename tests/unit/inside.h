@@ -15,6 +15,7 @@
 #include "core/divisor.h"
 #include "core/event.h"
 #include "flow/ops.h"
+#include "gc/internal.h"
 #include "map/demand.h"
 #include "map/log.h"
 #include "map/superblock.h"

@@ -19,8 +19,6 @@
 enum {
     BLOCK_PAGES = 4, LOGICAL_BLOCKS = 8,
     WRITE_NS = FW + LINK + CMD + BUS + TPROG,
-    READ_NS = CMD + TR + BUS, PROGRAM_NS = CMD + BUS + TPROG,
-    ERASE_NS = CMD + TBERS,
 };
 
 /* Counted since the last call. */

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "hios.h"
 #include "merges.h"
 
 #include <glib/gstdio.h>
@@ -207,6 +208,40 @@ static void test_round_staged(void)
     rig_free(rig);
 }
 
+/*
+ * A round of two pages.  The first is deallocated while it moves: all that is
+ * left of the round is on its way then.  When it turns out to move nothing, the
+ * second page is still granted.
+ */
+static void test_round_again(void)
+{
+    Rig *rig = rig_new("hios-1", NULL, ONE_PLANE);
+    ScarpCmd read = read_page(20), late = read_page(21), write = write_page(30);
+    ScarpCmd gone = cmd_of(SCARP_OP_DEALLOCATE, 0, PAGE);
+    uint32_t erases;
+
+    read.deadline_ns = late.deadline_ns = 1; /* they carry nothing */
+    rig_fill(rig, 0, LOGICAL_BLOCKS * BLOCK_PAGES);
+    deallocate_halves(rig, 4, 4);
+    g_assert_true(inside_open_round(rig->drive, 0, 0));
+    inside_grant(rig->drive, 0, 0, 1);
+    scarp_submit(rig->drive, &read, scarp_now_ns(rig->drive) + 1);
+    while (!rig_stats(rig)->gc_page_reads) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+    }
+    scarp_submit(rig->drive, &gone, scarp_now_ns(rig->drive));
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + 1);
+    g_assert_cmpuint(inside_round_left(rig->drive, 0, &erases), ==, 0);
+    scarp_submit(rig->drive, &late, scarp_now_ns(rig->drive) + 1);
+    rig_drain(rig);
+    g_assert_cmpuint(inside_round_left(rig->drive, 0, &erases), ==, 1);
+    g_assert_cmpuint(inside_valid(rig->drive, 0), ==, 1);
+    rig_do(rig, &write);
+    g_assert_cmpuint(inside_valid(rig->drive, 0), ==, 0);
+    g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 1);
+    rig_free(rig);
+}
+
 /* HIOS puts writes of whole units together: not one of a byte inside of one. */
 static void test_part_of_unit(void)
 {
@@ -265,8 +300,6 @@ static void test_anticipatory_bound(void)
  */
 static void test_hios_last_moment(void)
 {
-    enum { OWN = LINK + CMD + BUS + TPROG, BUSY = FW + CMD + TR + BUS + LINK };
-
     for (int early = 0; early < 2; early++) {
         Rig *rig = rig_new("hios-1", "margin_us=0,accumulate_us=0",
                            "geometry.channels=1,geometry.dies_per_chip=1,"
@@ -275,8 +308,7 @@ static void test_hios_last_moment(void)
                            "geometry.pages_per_block=8,"
                            "ftl.over_provisioning_permille=1000,"
                            "gc.trigger_free_blocks=5,controller.slots=1");
-        ScarpCmd read = read_page(60);
-        ScarpCmd cmd[3] = { write_page(100), write_page(101), write_page(102) };
+        ScarpCmd read, cmd[3] = { write_page(100), write_page(101), write_page(102) };
         int64_t at;
 
         rig_fill(rig, 0, 128);
@@ -285,9 +317,7 @@ static void test_hios_last_moment(void)
             rig_write(rig, i * 7 % 128);
         }
         scarp_stats_reset(rig->drive);
-        rig_drain(rig);
-        scarp_submit(rig->drive, &read, scarp_now_ns(rig->drive) + 1);
-        at = scarp_now_ns(rig->drive) + BUSY;
+        at = begin_busy(rig, &read, 60);
         /* It leaves no room for a segment of the first one's. */
         cmd[1].deadline_ns = at + 2 * OWN + early;
         for (int c = 0; c < 3; c++) {
@@ -362,6 +392,7 @@ int main(int argc, char **argv)
                          "geometry.planes_per_die=2", test_gc_remaining);
     g_test_add_func("/edges/superblock/order", test_super_order);
     g_test_add_func("/edges/redistributed/staged", test_round_staged);
+    g_test_add_func("/edges/redistributed/again", test_round_again);
     g_test_add_func("/edges/hios/part-of-unit", test_part_of_unit);
     g_test_add_func("/edges/description/log-blocks", test_log_blocks);
     g_test_add_func("/edges/anticipatory/bound", test_anticipatory_bound);

@@ -17,7 +17,6 @@
 #define ONE_CHANNEL BLOCKS ",geometry.channels=1,geometry.dies_per_chip=2"
 
 enum {
-    PROGRAM = HIOS_PROGRAM, READ = HIOS_READ, ERASE = CMD + TBERS,
     MS = 1000000,
 };
 
@@ -56,6 +55,20 @@ static Rig *due_rig(const char *scheme, const char *params,
     return rig;
 }
 
+/* A drive whose flash takes no time has rounds, too. */
+static void test_no_time(void)
+{
+    Rig *rig = rig_new("hios-1", EXACT, ONE_DIE ",timing.command_ns=0,"
+                       "timing.erase_ns=0,timing.read_ns=0,timing.program_ns=0");
+
+    make_due(rig, 1);
+    for (unsigned i = 0; !rig_stats(rig)->erases; i++) {
+        g_assert_cmpuint(i, <, 64);
+        rig_write(rig, i);
+    }
+    rig_free(rig);
+}
+
 /* ---- Algorithm 2: redistribution ----------------------------------------- */
 
 /*
@@ -73,7 +86,7 @@ static void test_segments(void)
 
         cmd[1].deadline_ns = at + 2 * OWN + SEGMENT - early;
         submit(rig, cmd, 3);
-        second = at + (early ? LINK : SEGMENT) + PROGRAM;
+        second = at + (early ? LINK : SEGMENT) + PROGRAM_NS;
         g_assert_cmpint(cmd[0].complete_ns, ==, second);
         g_assert_cmpuint(gc_programs(rig, second), ==, !early);
         /* The first one's data came while the page moved: a little is left. */
@@ -82,7 +95,7 @@ static void test_segments(void)
         g_assert_cmpint(third, <=, cmd[1].deadline_ns);
         g_assert_cmpuint(gc_programs(rig, third), ==, !early);
         g_assert_cmpint(cmd[2].complete_ns, ==,
-                        third + (3 + early) * SEGMENT + PROGRAM);
+                        third + (3 + early) * SEGMENT + PROGRAM_NS);
         g_assert_cmpuint(gc_programs(rig, INT64_MAX), ==, 4);
         g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 4);
         g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==, 4 * SEGMENT);
@@ -101,16 +114,16 @@ static void test_erase_first(void)
     int64_t at = begin_busy(rig, &read, 60);
 
     submit(rig, &first, 1);
-    g_assert_cmpint(first.complete_ns, ==, at + 4 * SEGMENT + PROGRAM);
+    g_assert_cmpint(first.complete_ns, ==, at + 4 * SEGMENT + PROGRAM_NS);
     at = begin_busy(rig, &read, 60);
-    second.deadline_ns = at + OWN + ERASE + 2 * SEGMENT;
+    second.deadline_ns = at + OWN + ERASE_NS + 2 * SEGMENT;
     submit(rig, &second, 1);
     /* Its data crossed the link meanwhile. */
     g_assert_cmpint(second.complete_ns, ==, second.deadline_ns - LINK);
     g_assert_cmpuint(rig_stats(rig)->erases, ==, 1);
     g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 6);
     g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==,
-                     6 * SEGMENT + ERASE);
+                     6 * SEGMENT + ERASE_NS);
     rig_free(rig);
 
     /* A nanosecond less than the erase: nothing at all. */
@@ -120,7 +133,7 @@ static void test_erase_first(void)
     begin_busy(rig, &read, 60);
     submit(rig, &first, 1);
     at = begin_busy(rig, &read, 60);
-    second.deadline_ns = at + OWN + ERASE - 1;
+    second.deadline_ns = at + OWN + ERASE_NS - 1;
     submit(rig, &second, 1);
     g_assert_cmpint(second.complete_ns, ==, at + OWN);
     g_assert_cmpuint(rig_stats(rig)->erases, ==, 0);
@@ -135,10 +148,10 @@ static void test_erase_last(void)
         ScarpCmd read, cmd = write_page(57);
         int64_t at = begin_busy(rig, &read, 60);
 
-        cmd.deadline_ns = at + OWN + 4 * SEGMENT + ERASE - early;
+        cmd.deadline_ns = at + OWN + 4 * SEGMENT + ERASE_NS - early;
         submit(rig, &cmd, 1);
         g_assert_cmpint(cmd.complete_ns, ==,
-                        at + 4 * SEGMENT + (early ? 0 : ERASE) + PROGRAM);
+                        at + 4 * SEGMENT + (early ? 0 : ERASE_NS) + PROGRAM_NS);
         g_assert_cmpuint(rig_stats(rig)->erases, ==, !early);
         rig_free(rig);
     }
@@ -237,7 +250,7 @@ static void test_all_rounds(void)
             ScarpCmd read, cmd = write_both(57);
             int64_t at = begin_busy(rig, &read, 120);
 
-            cmd.deadline_ns = at + 2 * LINK + PROGRAM + 3 * rows[i].each_ns -
+            cmd.deadline_ns = at + 2 * LINK + PROGRAM_NS + 3 * rows[i].each_ns -
                               early;
             submit(rig, &cmd, 1);
             g_test_message("row %zu, %d", i, early);
@@ -246,7 +259,7 @@ static void test_all_rounds(void)
             expect_grant(rig, 1, &cmd, at, 1, 3 - early);
             g_assert_cmpint(cmd.complete_ns, ==,
                             at + (3 - early) * SEGMENT + rows[i].late_ns +
-                                PROGRAM);
+                                PROGRAM_NS);
             g_assert_cmpint(cmd.complete_ns, <=, cmd.deadline_ns);
             g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 2 * (3 - early));
             g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==,
@@ -288,7 +301,7 @@ static void test_room_of_each_die(void)
         g_test_message("row %zu", i);
         read[1] = read_page(121);
         scarp_submit(rig->drive, &read[1], scarp_now_ns(rig->drive) + 1);
-        cmd[1].deadline_ns = at + 2 * LINK + PROGRAM + OWN + SEGMENT -
+        cmd[1].deadline_ns = at + 2 * LINK + PROGRAM_NS + OWN + SEGMENT -
                              rows[i].less_ns;
         submit(rig, cmd, 2);
         expect_grant(rig, 0, &cmd[0], at, 0, 4);
@@ -297,9 +310,9 @@ static void test_room_of_each_die(void)
                          1, 1);
         }
         g_assert_cmpuint(rig->n_grants, ==, 1 + (rows[i].carrier >= 0));
-        g_assert_cmpint(cmd[0].complete_ns, ==, at + 4 * SEGMENT + PROGRAM);
+        g_assert_cmpint(cmd[0].complete_ns, ==, at + 4 * SEGMENT + PROGRAM_NS);
         g_assert_cmpint(cmd[1].complete_ns, ==,
-                        at + rows[i].takes_ns + 2 * PROGRAM);
+                        at + rows[i].takes_ns + 2 * PROGRAM_NS);
         g_assert_cmpint(cmd[1].complete_ns, <=, cmd[1].deadline_ns);
         rig_free(rig);
     }
@@ -330,7 +343,7 @@ static void expect_kind(int64_t slack_ns, unsigned positive, unsigned neutral,
 
 static void test_classes(void)
 {
-    const int64_t range_ns = 8ll * PROGRAM / 32; /* pages / queue x e_io */
+    const int64_t range_ns = 8ll * PROGRAM_NS / 32; /* pages / queue x e_io */
 
     expect_kind(range_ns, 1, 0, 0);
     expect_kind(range_ns - 1, 0, 1, 0);
@@ -347,8 +360,8 @@ static void test_negative(void)
         int64_t at = begin_busy(rig, &read, 60);
 
         g_assert_cmpint(inside_gc_cost_ns(rig->drive, 0), ==,
-                        4 * SEGMENT + ERASE);
-        cmd.deadline_ns = at + OWN + 4 * SEGMENT + ERASE - less;
+                        4 * SEGMENT + ERASE_NS);
+        cmd.deadline_ns = at + OWN + 4 * SEGMENT + ERASE_NS - less;
         submit(rig, &cmd, 1);
         g_assert_cmpuint(rig_stats(rig)->negative_activities, ==, less);
         /* It was found in time: it is not late for that. */
@@ -371,7 +384,7 @@ static void test_accumulates(void)
     } rows[] = {
         { 4 * SEGMENT, -1, MS },             /* lacks an erase */
         { 4 * SEGMENT, 300000, 300000 },
-        { 4 * SEGMENT + ERASE, -1, 0 },      /* lacks nothing */
+        { 4 * SEGMENT + ERASE_NS, -1, 0 },      /* lacks nothing */
         { 200000, -1, 200000 },
         { 200000, 100000, 100000 },
     };
@@ -433,7 +446,7 @@ static void test_unmeetable(void)
         ScarpCmd cmd = write_page(57);
 
         rig = rig_new("hios-1", NULL, ONE_DIE);
-        cmd.deadline_ns = 1000 + SEGMENT + ERASE - less;
+        cmd.deadline_ns = 1000 + SEGMENT + ERASE_NS - less;
         scarp_submit(rig->drive, &cmd, 1000);
         rig_drain(rig);
         g_assert_cmpuint(rig_stats(rig)->unmeetable_deadlines, ==, less);
@@ -571,9 +584,9 @@ static void test_empty_channel_first(void)
             const ScarpCmd *waited = &cmd[2 + c];
 
             g_assert_cmpint(waited->cause_ns[SCARP_CAUSE_HOST_QUEUE], ==,
-                            rows[i].order[c] == 0 ? READ + LINK
+                            rows[i].order[c] == 0 ? READ_NS + LINK
                             : rows[i].scheme[5] == '2' && !rows[i].deadline_ns
-                                ? 2 * (READ + LINK)
+                                ? 2 * (READ_NS + LINK)
                                 : waited->cause_ns[SCARP_CAUSE_HOST_QUEUE]);
         }
         g_assert_cmpint(
@@ -653,7 +666,7 @@ static void test_aggregation(void)
         if (rows[i].aggregated == 2) {
             /* All three cross the link, 320 ns each, then their page. */
             g_assert_cmpint(end_ns, ==,
-                            1 + FW + OWN + 3 * LINK / 4 + PROGRAM);
+                            1 + FW + OWN + 3 * LINK / 4 + PROGRAM_NS);
         }
         rig_free(rig);
     }
@@ -662,6 +675,7 @@ static void test_aggregation(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hios/no-time", test_no_time);
     g_test_add_func("/hios/redistribution/segments", test_segments);
     g_test_add_func("/hios/redistribution/erase-first", test_erase_first);
     g_test_add_func("/hios/redistribution/erase-last", test_erase_last);
