@@ -137,14 +137,16 @@ static bool read_rows(GArray *rows, FILE *file, const char *path,
     CmdLogRow in;
 
     if (fread(&header, sizeof(header), 1, file) != 1 ||
-        memcmp(header.magic, CMDLOG_MAGIC, sizeof(header.magic)) ||
-        header.causes > MAX_CAUSES || header.row_bytes > MAX_ROW_BYTES ||
-        header.row_bytes < sizeof(in) + 8 * header.causes) {
+        memcmp(header.magic, CMDLOG_MAGIC, sizeof(header.magic))) {
         return damaged(path, 0, "no command log (" CMDLOG_MAGIC ")", error);
     }
     if (header.version != CMDLOG_VERSION) {
         return damaged(path, 0, "a command log of another version: record it "
                        "again", error);
+    }
+    if (header.causes > MAX_CAUSES || header.row_bytes > MAX_ROW_BYTES ||
+        header.row_bytes < sizeof(in) + 8 * header.causes) {
+        return damaged(path, 0, "no command log (" CMDLOG_MAGIC ")", error);
     }
     for (uint64_t number = 1;; number++) {
         size_t got = fread(&in, 1, sizeof(in), file), rest;

@@ -317,7 +317,13 @@ static void test_cmdlog(void)
     fails(cut, NULL, "op.bin:1: ");
     g_free(cut);
     data[32 + 28] = 0;
+    data[32 + 40 + 7] = (char)0x80; /* a deadline before the submission */
+    cut = put("deadline.bin", data, size);
+    fails(cut, NULL, "deadline.bin:1: ");
+    g_free(cut);
+    data[32 + 40 + 7] = 0;
     data[16] = 2; /* the version before this one: rows without deadlines */
+    ((CmdLogHeader *)data)->row_bytes -= 8;
     cut = put("old.bin", data, size);
     fails(cut, NULL, "another version");
     g_free(cut);
