@@ -55,7 +55,8 @@ def _add(lines: Lines, path: str, numbers: Iterator[int]) -> None:
 class Reach:
     def __init__(self, base: Base, cache: Path) -> None:
         self.base = base
-        sources = files_hash(tree_files(base.tree, ("ftl",)), base.tree)
+        inputs = ("ftl", "tests/qtest/*.ini", "devices")  # tests read descriptions, too
+        sources = files_hash(tree_files(base.tree, inputs), base.tree)
         own = hashlib.sha256(str(COUNTING).encode()).hexdigest()[:4]
         self.folder = cache / f"{sources}-{own}-{COUNTING.name}"
         self.objects = self.folder / "obj"
@@ -171,6 +172,7 @@ class Reach:
             test
             for test in tests
             if not wanted
+            or not self.of[test.program, test.name]  # a child did all of it, and aborted
             or mutant.path in self.base.includes[test.program]
             or self.of[test.program, test.name].get(mutant.path, 0) & wanted
         ]
