@@ -393,9 +393,9 @@ uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
 uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
  * Health.  Spare: blocks that can still be set aside, in percent of those that
- * could be at first, in the plane that has the fewest.  Used: erases of a block
- * on average, in percent of nand.endurance_erases; 0 where that is.  Both are
- * linear in planes or blocks: for who asks now and then.
+ * could be at first, in the plane that has the fewest.  Used: mean erases of a
+ * block, in percent of nand.endurance_erases; 0 if that key is 0.  Each call
+ * looks at all planes or blocks: ask now and then.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);

@@ -26,7 +26,7 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
     return percent;
 }
 
-/* Blocks that were bad from the start have had no erase, and count not. */
+/* Blocks that were bad from the start have had no erase, so they do not count. */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {
     uint64_t erases = 0, blocks = 0;

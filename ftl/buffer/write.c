@@ -131,7 +131,8 @@ static bool goes_through(const ScarpDrive *drive, const ScarpCmd *cmd)
 
 /*
  * A command that goes through waits until the unit is on flash.  Any other
- * waits until the rest of the unit's bytes is known, but not of a record.
+ * waits until the rest of the unit's bytes is known; nobody waits for a
+ * record's.
  */
 static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
 {

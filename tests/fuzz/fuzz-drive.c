@@ -152,9 +152,9 @@ static char *pick_overrides(Bytes *b)
                                  ",controller.buffer_bytes=65536"));
     g_string_append(text, ONE_OF(b, "", ",controller.slots=1",
                                  ",controller.slots=5"));
-    g_string_append(text, ONE_OF(b, "", ",controller.reads_first=0",
-                                 ",controller.gc_first_on_channel=1",
-                                 ",gc.after_reads=1"));
+    g_string_append(text, ONE_OF(b, "", ",controller.reads_first=0"));
+    g_string_append(text, ONE_OF(b, "", ",controller.gc_first_on_channel=1"));
+    g_string_append(text, ONE_OF(b, "", ",gc.after_reads=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.multiplane=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.cache=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.copyback=1"));

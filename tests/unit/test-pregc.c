@@ -108,7 +108,7 @@ static void test_t_block_below_gc(void)
     scarp_drive_free(drive);
 }
 
-/* One block of each plane is prepared, however many may be free. */
+/* One block of each plane is prepared, however large t_block is. */
 static void test_prepares_one(void)
 {
     uint64_t moved[2];
