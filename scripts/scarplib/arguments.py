@@ -132,8 +132,8 @@ def _add_user_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a bzImage that the guest boots, or the word 'debian' for the usual one (default); "
-        "several are compared",
+        help="a bzImage that the guest boots, or 'debian' for Debian's own (default); may be given "
+        "several times, and all are compared",
     )
     parser.add_argument(
         "--modules",
@@ -249,6 +249,17 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
         type=integer("--requests", 1, 10**9),
         metavar="N",
         help="with --drives: SCARP_IOS of the job, for a drive (default: 20000)",
+    )
+
+
+def add_cores(parser: argparse.ArgumentParser) -> None:
+    """--cores, of what Snakemake runs."""
+    parser.add_argument(
+        "--cores",
+        type=integer("--cores", 0, 4096),
+        default=0,
+        metavar="N",
+        help="cells at once; 0: one for each core (default: 0)",
     )
 
 
@@ -373,9 +384,7 @@ def parser() -> argparse.ArgumentParser:
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
     papers = ("hpdc18", "paragc", "pregc", "mappings", "hios", "safs", "all", "small")
     reproduce.add_argument("paper", choices=papers)
-    reproduce.add_argument(
-        "--cores", type=integer("--cores", 0, 4096), default=0, help="0: all (default)"
-    )
+    add_cores(reproduce)
     reproduce.add_argument(
         "--traces",
         default="",

@@ -7,7 +7,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from scarplib.guest.layouts import USUAL
 from scarplib.paths import FIO_JOBS, SCRIPTS
 
 if TYPE_CHECKING:
+    from scarplib.experiments.run import Settings
     from scarplib.guest.realtime import Clock
     from scarplib.guest.user_guest import User
 
@@ -60,9 +61,11 @@ def _sweep(given: list[str]) -> int:
     from scarplib.build.venv import REPRODUCE_PACKAGES, ensure_venv
     from scarplib.reproduce import sweep
 
-    wanted, _ = sweep.parse(given)
-    if not wanted.replay:
-        arguments.parser().parse_args(["compare", *wanted.rest])
+    wanted, options = sweep.parse(given)
+    if not wanted.replay and compared(wanted.rest).clock.cpu_shift is None and options.cores != 1:
+        raise UserError(
+            "--clock realtime: needs --cores 1: cells that run at once make each other late"
+        )
     command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce.sweep"]
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     return subprocess.run([*command, *given], env=environment, check=False).returncode
@@ -124,6 +127,8 @@ def _clock(options: argparse.Namespace) -> Clock:
         raise UserError("--cpu-shift: excludes --clock realtime: a CPU is as fast as it is")
     if getattr(options, "drives", None):
         raise UserError("--drives: excludes --clock realtime, which runs on one drive")
+    if getattr(options, "trace", None):
+        raise UserError("--trace: excludes --clock realtime: guest and drive have no common clock")
     return Clock(
         cpu_shift=None,
         accel=options.accel or "auto",
@@ -131,16 +136,12 @@ def _clock(options: argparse.Namespace) -> Clock:
     )
 
 
-def _run(options: argparse.Namespace) -> int:
-    """`run` and `compare`."""
+def _settings(options: argparse.Namespace) -> Settings:
+    """What `run` and `compare` are told; what can be said of it before a boot is said here."""
     from scarplib.experiments import run
 
     if options.image and options.overwrite is not None:
         raise UserError("--overwrite: excludes --image, which has been aged")
-    if options.command == "compare" and options.paper:
-        from scarplib.experiments import compare_papers
-
-        return compare_papers.papers(options.paper, options.jobs)
     several = getattr(options, "drives", None)
     if several and options.image:
         raise UserError("--drives: excludes --image, which is of one drive")
@@ -155,7 +156,7 @@ def _run(options: argparse.Namespace) -> int:
     user = _user(options, options.fs)
     if several and user:
         raise UserError("--drives: excludes what is of one drive's guest, such as --fs or --script")
-    settings = run.Settings(
+    return run.Settings(
         job=job,
         device=options.device or (None if options.image else options.default_device),
         schemes=options.schemes or (["baseline"] if several else ["baseline", "ideal"]),
@@ -173,6 +174,23 @@ def _run(options: argparse.Namespace) -> int:
         kind=options.command,
         user=user,
     )
+
+
+def compared(words: Sequence[str]) -> Settings:
+    """What `scarp compare` would do if it was told so."""
+    return _settings(arguments.parser().parse_args(["compare", *words]))
+
+
+def _run(options: argparse.Namespace) -> int:
+    """`run` and `compare`."""
+    from scarplib.experiments import run
+
+    if options.command == "compare" and options.paper:
+        from scarplib.experiments import compare_papers
+
+        return compare_papers.papers(options.paper, options.jobs)
+    settings = _settings(options)
+    several = getattr(options, "drives", None)
     if not several:
         return run.run(settings)
     from scarplib.experiments import run_drives

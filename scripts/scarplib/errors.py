@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class UserError(Exception):
@@ -60,7 +60,10 @@ def scheme_list(text: str) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong arguments are the user's errors."""
+    """Wrong arguments are the user's errors; an option has one name, as others look for it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **{"allow_abbrev": False, **named})
 
     def error(self, message: str) -> NoReturn:
         """One line, as all of them."""

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -14,10 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
-from scarplib.reproduce import sweep, sweep_page  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.reproduce import command, sweep, sweep_page  # noqa: E402
 
 DEMO, SMALL = (str(ROOT / "devices" / f"{name}.ini") for name in ("demo", "hpdc18-small"))
 GOOD = ("--devices", DEMO, "--seeds", "1-2")
+REPLAYED = (*GOOD, "--replay", "gen:zipf", "--schemes", "baseline")
 
 
 class Folder(unittest.TestCase):
@@ -42,6 +47,17 @@ class Arguments(Refused):
             ((*GOOD, "--seed", "1"), "--seed", "itself"),
             ((*GOOD, "--out=x", "--jobs=2"), "--jobs", "itself"),
             ((*GOOD, "--nonsense"), "--nonsense"),
+            # An option has one name: a part of it would be another way around the sweep's own.
+            ((*GOOD, "--dev", "x.ini"), "--dev"),
+            ((*GOOD, "--see", "3"), "--see"),
+            ((*REPLAYED, "--description", "x.ini"), "--description", "itself"),
+            ((*REPLAYED, "--age-seed=7"), "--age-seed", "itself"),
+            ((*REPLAYED, "-dx.ini"), "-d", "itself"),
+            ((*REPLAYED, "-ix.img"), "-i", "itself"),
+            ((*GOOD, "--clock", "realtime"), "--clock realtime", "--cores 1"),
+            ((*GOOD, "--clock", "realtime", "--cores", "2"), "--clock realtime", "--cores 1"),
+            ((*GOOD, "--clock", "realtime", "--cores=1", "--trace", "blk"), "--trace", "clock"),
+            ((*GOOD, "--accel", "tcg"), "--accel", "realtime"),
             ((*GOOD, "--fs", "ntfs"), "--fs", "ntfs"),
             ((*GOOD, "--replay", "gen:zipf"), "--replay", "--schemes"),
             ((*GOOD, "--snakemake", "'"), "--snakemake"),
@@ -71,8 +87,38 @@ class Cells(Folder):
         job = self.folder / "job.fio"
         job.write_text("[a]\n")
         before = self.paths(self.of("--job", str(job)))
+        joined = self.paths(self.of(f"--job={job}"))
         job.write_text("[b]\n")
         self.assertFalse(set(before) & set(self.paths(self.of("--job", str(job)))))
+        self.assertFalse(set(joined) & set(self.paths(self.of(f"--job={job}"))))
+
+    def test_a_value_that_no_file_can_be_named(self) -> None:
+        self.paths(self.of("--set", ",".join(["gc.trigger_free_blocks=4"] * 50)))
+        self.paths(self.of("--job", str(self.folder)))
+
+    def test_what_decides_a_guests_bytes(self) -> None:
+        """The default job, too, and what the guest boots; a job that is of no use is refused."""
+        job = self.folder / "job.fio"
+        guest = SimpleNamespace(**{x: self.folder / x for x in ("kernel", "initramfs")})
+        guest.versions = {}
+        firmware = self.folder / "firmware"
+        firmware.mkdir()
+        qemu = SimpleNamespace(version="", series_hash="", engine_hash="", firmware_dir=firmware)
+        for path in (job, guest.kernel, guest.initramfs):
+            path.write_text("filename=${SCARP_DEV}\n")
+        with (
+            mock.patch("scarplib.build.qemu.ensure_qemu", lambda: qemu),
+            mock.patch("scarplib.guest.image.ensure_image", lambda: guest),
+            mock.patch("scarplib.cli._job", lambda *_: job),
+        ):
+            seen = {sweep.program(self.of())}
+            for path in (job, guest.kernel, guest.initramfs):
+                path.write_text("filename=${SCARP_DEV}\n\n")
+                seen.add(sweep.program(self.of()))
+            self.assertEqual(len(seen), 4)
+            job.write_text("[a]\n")
+            with self.assertRaisesRegex(UserError, "SCARP_DEV"):
+                sweep.program(self.of())
 
     def test_commands(self) -> None:
         of = self.of("--schemes", "a,b", "--age", "800")
@@ -119,6 +165,49 @@ class Cells(Folder):
             self.assertEqual(sweep.run_cell(path, 1), 1)
         self.assertIn("seed 2: scarp: error: it is full", said.call_args[0][0])
         self.assertFalse(other.path.exists())
+
+
+class Snakemake(Folder):
+    """Its program is another, which does what a test wants."""
+
+    def run_it(self, text: str, *names: str) -> str:
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+        with mock.patch.object(sys, "executable", str(program)):
+            return command.snakemake(
+                [self.folder / name for name in names], self.folder / "work", 1, ["a=b"], ["--more"]
+            )
+
+    def test_what_is_said_of_its_end(self) -> None:
+        self.assertEqual(self.run_it("touch ../a; echo $* $OMP_NUM_THREADS", "a"), "")
+        said = (self.folder / "work" / "snakemake.log").read_text()
+        self.assertRegex(said, r"-m snakemake .* --cores 1 .* --config a=b --more 1\n")
+        said = self.run_it("echo error: no room; echo Error in rule; exit 1", "a", "b")
+        self.assertRegex(said, r"^1 of 2 cells failed \(.*snakemake.log\).*:\n  error: no room$")
+        said = self.run_it("echo what; exit 1", "a")
+        self.assertRegex(said, r"^Snakemake failed .*:\n  what$")
+
+    def test_one_sweep_at_a_time_in_a_folder(self) -> None:
+        cache = self.folder / "scarp"
+        taken: list[Path] = []
+
+        def run(*_: object) -> int:
+            for lock in set(cache.glob("sweep-*.lock")) - set(taken):
+                with lock.open() as stream, self.assertRaises(BlockingIOError):
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                taken.append(lock)
+            return 0
+
+        with (
+            mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.folder)}),
+            mock.patch.object(sweep, "program", lambda _: ""),
+            mock.patch.object(sweep, "_run", run),
+        ):
+            for name in ("a", "b"):
+                sweep.sweep([*GOOD, "--out", str(self.folder / name)])
+        # Each folder has its own.
+        self.assertEqual(len(taken), 2)
 
 
 class Page(Folder):

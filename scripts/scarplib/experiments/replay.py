@@ -44,7 +44,7 @@ class Asked:
 
 
 def _asked(given: list[str]) -> Asked:
-    parser = Parser(prog="scarp replay", add_help=False, allow_abbrev=False)
+    parser = Parser(prog="scarp replay", add_help=False)
     parser.add_argument("--schemes", type=scheme_list)
     parser.add_argument("--out", type=Path)
     parser.add_argument("-s", "--scheme")

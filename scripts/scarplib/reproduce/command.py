@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.errors import UserError
@@ -39,33 +40,51 @@ def bar(cells: list[Path], ended: threading.Event) -> None:
         print(file=sys.stderr)
 
 
-def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
-    """Run what is missing of the papers' cells; `part`: full or small."""
-    program = replays.program()
-    paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
+def snakemake(
+    paths: list[Path], folder: Path, cores: int, config: Sequence[str], more: Sequence[str] = ()
+) -> str:
+    """Run what is missing of these cells; what failed, or an empty text.
+
+    Snakemake works in the folder, and what it says is there.
+    """
     ended = threading.Event()
     progress = threading.Thread(target=bar, args=(paths, ended))
     progress.start()
-    log = ROOT / "out" / "reproduce" / "snakemake.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log = folder / "snakemake.log"
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as stream:
+            # A cell's file is whole if it is there, also where a killed Snakemake took no note.
             status = subprocess.run(
                 [sys.executable, "-m", "snakemake", "-s", str(ROOT / "experiments" / "Snakefile"),
-                 "--cores", str(cores), "--quiet", "progress", "--keep-going", "--nolock",
-                 "--rerun-triggers", "mtime",
-                 "--config", f"papers={','.join(p.name for p in papers)}", f"set={part}"],
-                stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=log.parent,
+                 "--cores", str(cores or os.cpu_count() or 1), "--quiet", "progress",
+                 "--keep-going", "--nolock", "--rerun-triggers", "mtime", "--ignore-incomplete",
+                 "--config", *config, *more],
+                stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=folder,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             ).returncode  # fmt: skip
     finally:
         ended.set()
         progress.join()
-    missing = [path for path in paths if not path.exists()]
-    if status or missing:
-        lines = log.read_text(errors="replace").splitlines()
-        reason = [line for line in lines if "error" in line.lower()][:3] or lines[-3:]
-        raise UserError(f"{len(missing)} cells failed ({log}):\n  " + "\n  ".join(reason))
+    missing = sum(not path.exists() for path in paths)
+    if not status and not missing:
+        return ""
+    lines = log.read_text(errors="replace").splitlines()
+    reason = [line for line in lines if line.startswith("error:")]
+    reason = reason or [line for line in lines if "error" in line.lower()]
+    what = f"{missing} of {len(paths)} cells failed" if missing else "Snakemake failed"
+    return f"{what} ({log}); the same command goes on from here:\n  " + "\n  ".join(
+        reason[:3] or lines[-3:]
+    )
+
+
+def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
+    """Run what is missing of the papers' cells; `part`: full or small."""
+    program = replays.program()
+    paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
+    config = [f"papers={','.join(p.name for p in papers)}", f"set={part}"]
+    if failed := snakemake(paths, ROOT / "out" / "reproduce", cores, config):
+        raise UserError(failed)
 
 
 def _use_traces(folder: str) -> None:
@@ -84,7 +103,7 @@ def main(name: str, cores: int = 0) -> int:
         wanted = ", ".join(f"{n}.csv" for n in sorted({p.stands_for for p in points}))
         raise UserError(f"--traces: none of its files is one of {wanted}, plain, .gz or .zst")
     begun = time.monotonic()
-    run_cells(papers, "full", cores or os.cpu_count() or 1)
+    run_cells(papers, "full", cores)
     print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     for paper in papers:
         print(page.write(paper))

@@ -2,7 +2,7 @@
 """`scarp sweep`: one comparison on many drives and seeds; what was run before is kept.
 
 A cell is a drive and a seed under all schemes: one `scarp compare`, or one `scarp replay`.
-Snakemake runs the cells, by the file that `make reproduce` runs its cells by.
+Snakemake runs the cells. experiments/Snakefile says how, as it does for `make reproduce`.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib.errors import Parser, UserError, integer
-from scarplib.paths import OUT, ROOT, SCRIPTS
+from scarplib.arguments import add_cores
+from scarplib.build.cache import locked
+from scarplib.errors import Parser, UserError
+from scarplib.paths import OUT, SCRIPTS
 
 _SETTINGS = "sweep.json"
-# What a sweep says to each cell itself.
-_OWN = ("--out", "--jobs", "--seed", "--device", "--image", "--paper", "-d", "-i")
+# Options that the sweep itself gives to each cell.
+_OWN = (
+    *("--out", "--jobs", "--seed", "--age-seed", "--device", "--description", "--image"),
+    *("--paper", "-d", "-i"),
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,6 @@ def _devices(text: str) -> tuple[str, ...]:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="scarp sweep",
-        allow_abbrev=False,
         description="One comparison on many drives and seeds, with one report. All other options "
         "are those of `scarp compare`; with --replay, those of `scarp replay`.",
     )
@@ -97,9 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="results; what is there already is not run again (default: out/sweep)",
     )
-    parser.add_argument(
-        "--cores", type=integer("--cores", 0, 4096), default=0, help="cells at once; 0: all cores"
-    )
+    add_cores(parser)
     parser.add_argument(
         "--snakemake",
         default="",
@@ -113,8 +113,9 @@ def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
     """The command line; what can be said of it before anything is built is said here."""
     options, rest = _parser().parse_known_args(given)
     for word in rest:
-        if word.split("=")[0] in _OWN:
-            raise UserError(f"{word.split('=')[0]}: a sweep gives it to each cell itself")
+        name = word[:2] if re.match("-[di]", word) else word.split("=")[0]
+        if name in _OWN:
+            raise UserError(f"{name}: a sweep gives it to each cell itself")
     if options.replay and not any(word.split("=")[0] == "--schemes" for word in rest):
         raise UserError("--replay: needs --schemes")
     try:
@@ -125,10 +126,15 @@ def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
     return sweep, options
 
 
-def _content(sweep: Sweep, name: str) -> str:
-    """A file's, if it is one: a job that has changed gives other results."""
+def _content(sweep: Sweep, word: str) -> str:
+    """Of the file that is meant, if one is: a trace that has changed gives other results."""
+    name = word.partition("=")[2] if word.startswith("--") and "=" in word else word
     path = Path(sweep.folder) / name
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    except OSError:
+        # Such as a word that is longer than a file's name can be.
+        return ""
 
 
 def cells(sweep: Sweep, program: str, out: Path) -> list[Cell]:
@@ -156,15 +162,30 @@ def command(sweep: Sweep, cell: Cell, out: Path) -> list[str]:
 
 
 def program(sweep: Sweep) -> str:
-    """What the results depend on besides the settings; built if it is not there."""
+    """What the results depend on besides the drive and the words; built if it is not there."""
     if sweep.replay:
         from scarplib.build.replayer import ensure_replay
 
         return ensure_replay().parent.name
+    from scarplib import cli
     from scarplib.build.qemu import ensure_qemu
+    from scarplib.experiments import manifest
+    from scarplib.guest import user_guest
+    from scarplib.guest.image import ensure_image
+    from scarplib.guest.job import check_job_file
 
-    qemu = ensure_qemu()
-    return f"{qemu.version} {qemu.series_hash} {qemu.engine_hash}"
+    asked = cli.compared(sweep.rest)
+    files: dict[str, Path] = {}
+    if asked.job:
+        check_job_file(asked.job, asked.handles > 0, bool(asked.user and asked.user.file_systems))
+        files["job"] = asked.job
+    if asked.user:
+        prepared = user_guest.prepare(asked.user, asked.job)
+        image = next(iter(prepared.guests.values())).image
+        inputs = manifest.Inputs(files | prepared.inputs, prepared.settings)
+    else:
+        image, inputs = ensure_image(), manifest.Inputs(files, {})
+    return json.dumps(manifest.manifest(ensure_qemu(), image, inputs), sort_keys=True)
 
 
 def write(sweep: Sweep, found: list[Cell], out: Path) -> Path:
@@ -195,7 +216,7 @@ def jobs(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def run_cell(path: Path, number: int) -> int:
-    """One cell; of its folder only the summary is kept, as the folder can be had again."""
+    """One cell. Only its summary is kept: running the cell again gives the same folder."""
     sweep, listed = read(path)
     cell = listed[number]
     folder = cell.path.with_suffix(".run")
@@ -223,39 +244,29 @@ def run_cell(path: Path, number: int) -> int:
     return 0
 
 
-def _snakemake(path: Path, options: argparse.Namespace, log: Path) -> int:
-    command = [
-        *(sys.executable, "-m", "snakemake", "-s", str(ROOT / "experiments" / "Snakefile")),
-        *("--cores", str(options.cores or os.cpu_count() or 1), "--quiet", "progress"),
-        *("--keep-going", "--nolock", "--rerun-triggers", "mtime"),
-        *("--config", f"sweep={path}"),
-        *shlex.split(options.snakemake),
-    ]
-    with log.open("wb") as stream:
-        return subprocess.run(
-            command, stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=path.parent
-        ).returncode
-
-
 def sweep(given: list[str]) -> int:
     """Run what is missing, and write the report of what is there."""
-    from scarplib.reproduce import sweep_page
-    from scarplib.reproduce.command import bar
-
     wanted, options = parse(given)
     out = options.out.resolve()
     listed = cells(wanted, program(wanted), out)
+    # Two at once would give each other's cells to their Snakemakes.
+    with locked(f"sweep-{hashlib.sha256(str(out).encode()).hexdigest()[:12]}"):
+        return _run(wanted, listed, options)
+
+
+def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
+    from scarplib.reproduce import sweep_page
+    from scarplib.reproduce.command import snakemake
+
+    out = options.out.resolve()
     path = write(wanted, listed, out)
-    log = out / "snakemake.log"
-    ended = threading.Event()
-    progress = threading.Thread(target=bar, args=([cell.path for cell in listed], ended))
-    progress.start()
-    try:
-        status = _snakemake(path, options, log)
-    finally:
-        ended.set()
-        progress.join()
-    missing = [cell for cell in listed if not cell.path.exists()]
+    failed = snakemake(
+        [cell.path for cell in listed],
+        out,
+        options.cores,
+        [f"sweep={path}"],
+        shlex.split(options.snakemake),
+    )
     there: dict[str, dict[int, dict[str, Any]]] = {}
     for cell in listed:
         if cell.path.exists():
@@ -263,13 +274,8 @@ def sweep(given: list[str]) -> int:
     if there:
         print(sweep_page.write(out, there))
         print(f"\nResults: {out}/  (report.html, sweep.csv, a folder for each drive)")
-    if status or missing:
-        lines = log.read_text(errors="replace").splitlines()
-        reason = [x for x in lines if x.startswith("error:")][:3] or lines[-3:]
-        raise UserError(
-            f"{len(missing)} of {len(listed)} cells failed ({log}); the same command goes on from "
-            "here:\n  " + "\n  ".join(reason)
-        )
+    if failed:
+        raise UserError(failed)
     return 0
 
 
