@@ -21,8 +21,10 @@ from scarplib.reproduce import (  # noqa: E402
     cell,
     page,
     replays,
+    results,
     spec,
 )
+from scarplib.reproduce.judge import pregc  # noqa: E402
 
 READS, WRITES = 60, 40
 
@@ -113,6 +115,22 @@ class Images(unittest.TestCase):
             mine = replace(experiment, points=(point,), schemes=(*experiment.schemes, otherwise))
             replays.drop_images([replace(paper, experiments={"main": mine})])
             self.assertEqual(list(Path(folder).iterdir()), [other])
+
+
+class PreGC(unittest.TestCase):
+    def test_from_where_on_steps_are_alike(self) -> None:
+        """A step that equals the last by chance, before others that do not, is not the first."""
+        for collections, wanted in (((7, 5, 7, 7), "11.0 %"), ((7, 7, 7, 7), "10.0 %")):
+            labels = ("T100", "T105", "T110", "T115")
+            schemes = tuple(spec.Scheme(label, "pregc") for label in labels)
+            main = replace(spec.load("pregc").experiments["sweep"], schemes=schemes, seeds=1)
+            names = ("io_ns", "gc_moved", "affected_io_ns")
+            entries = {
+                label: {"gc_n": n, **dict.fromkeys(names, 1)}
+                for label, n in zip(labels, collections, strict=True)
+            }
+            data = results.Results(main, {"p": [{"schemes": entries}]})
+            self.assertEqual(pregc.alike(data), wanted)
 
 
 class Spec(unittest.TestCase):

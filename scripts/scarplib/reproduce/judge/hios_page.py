@@ -24,17 +24,11 @@ from scarplib.reproduce.markdown import table
 from scarplib.reproduce.replays import device_key, shape
 from scarplib.reproduce.results import Entry, Results, Value, key, stat
 
-# By hand, with the page's engine: seed 1, one run each.
-TRIED = "Tried (seed 1, one run each): "
 LOGS_FIRST = (
     "With B-FTL the shares do not depend on it: on a drive that is filled to 90 % a plane's log "
     "blocks run out before its free blocks do."
 )
-SOONER = (
-    "What was granted is not taken back when another request comes before it is done. " + TRIED +
-    "at a quarter of the rate, 7, 1 and 1 of 120 requests are beyond 30 ms for thresholds of 1, 3 "
-    "and 6 %, instead of 44, 4 and 4."
-)  # fmt: skip
+SOONER = "What was granted is not taken back when another request comes before it is done."
 IDLE = [
     "HIOS's mean is above `noop`'s where requests are rare: `noop` collects between them, after "
     "the program that uses up a block, and few requests meet that. HIOS collects only while "

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from scarplib.reproduce import spec
@@ -126,21 +127,21 @@ def _minimum(data: Results, point: str, value: Value) -> tuple[str, bool, bool]:
     return least, down, up
 
 
-def _alike(data: Results) -> str:
+def alike(data: Results) -> str:
     """From which T_block on every run of the sweep is the same as that with the highest."""
     steps = _steps(data)
     names = ("io_ns", "gc_n", "gc_moved", "affected_io_ns")
-    same = [
-        s
-        for s in steps
-        if all(
-            data.entry(p, seed, s)[n] == data.entry(p, seed, steps[-1])[n]
+
+    def same(step: str) -> bool:
+        return all(
+            data.entry(p, seed, step)[n] == data.entry(p, seed, steps[-1])[n]
             for p in data.points
             for seed in data.seeds()
             for n in names
         )
-    ]
-    return f"{_permille(same[0]) / 10:.1f} %"
+
+    *_, first = takewhile(same, reversed(steps))
+    return f"{_permille(first) / 10:.1f} %"
 
 
 def _why(data: Results, points: list[str], value: Value) -> str:
@@ -150,7 +151,7 @@ def _why(data: Results, points: list[str], value: Value) -> str:
     left = [data.level(s, key("gc_moved"), points).mean for s in (first, last)]
     return (
         "section 4.2 prepares the greedy victim and stops, and free blocks stay at GC's threshold "
-        f"or one above it: from T_block {_alike(data)} on every run is the same to the nanosecond, "
+        f"or one above it: from T_block {alike(data)} on every run is the same to the nanosecond, "
         "so nothing can rise. The other reading, in which a prepared block counts as free and "
         "PreGC goes on to the next, makes T_block matter, but gives no rise either: from "
         f"{_permille(first) / 10:.1f} to {_permille(last) / 10:.0f} % it costs {added} write "
