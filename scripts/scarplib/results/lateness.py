@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scarplib.results.units import human_ns
@@ -29,6 +29,11 @@ def of_page(values: Mapping[str, int]) -> dict[str, Any]:
     found["sleeps"] = values["realtime_sleeps"]
     found["doubtful"] = found["all"]["p99_ns"] > found["bound_ns"]
     return found
+
+
+def clock(schemes: Iterable[Mapping[str, Any]]) -> str:
+    """Whose time theirs is: real, which is the host's, or virtual."""
+    return "real" if any(scheme.get("lateness") for scheme in schemes) else "virtual"
 
 
 def doubts(schemes: Mapping[str, dict[str, Any]]) -> list[str]:

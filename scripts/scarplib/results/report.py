@@ -142,7 +142,7 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
     parts += [f"<p><b>{html.escape(doubt)}</b></p>" for doubt in lateness.doubts(schemes)]
-    clock = "real" if any("lateness" in s for s in schemes.values()) else "virtual"
+    clock = lateness.clock(schemes.values())
     if any("script" in s for s in schemes.values()):
         who = "the drive saw"
     elif all("fio" in s for s in schemes.values()):

@@ -67,7 +67,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     rows += mapping_rows([s.get("stats", {}) for s in schemes.values()])
     rows += lateness.rows(list(schemes.values()))
     rows.append(("time", []))
-    clock = "real" if any("lateness" in s for s in schemes.values()) else "virtual"
+    clock = lateness.clock(schemes.values())
     if any("script" in s for s in schemes.values()):
         took = [s["script"]["ns"] if "script" in s else None for s in schemes.values()]
         rows.append((f"  of the script, {clock}", [human_ns(ns) for ns in took]))

@@ -16,7 +16,7 @@ from scarplib.results.pictures.latency_over_time import (
     WRITE_COLOUR,
     merge_spans,
 )
-from scarplib.results.pictures.style import latency_axis, scheme_colour
+from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
 
 # Collections closer than this share of the run are one bar.
 GAP = 1 / 1500
@@ -25,16 +25,7 @@ GAP = 1 / 1500
 def _requests(axes: Axes, data: LayoutData) -> None:
     for op, colour, order in ((WRITE, WRITE_COLOUR, 2), (READ, READ_COLOUR, 3)):
         chosen = [(at / 1e9, latency) for at, latency, kind in data.requests if kind == op]
-        axes.scatter(
-            [at for at, _ in chosen],
-            [latency for _, latency in chosen],
-            s=2.0,
-            color=colour,
-            alpha=0.45,
-            linewidths=0,
-            zorder=order,
-            rasterized=True,
-        )
+        scatter(axes, [at for at, _ in chosen], [ns for _, ns in chosen], colour, order=order)
 
 
 def _collections(axes: Axes, data: LayoutData) -> None:

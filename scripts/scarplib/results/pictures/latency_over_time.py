@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from scarplib.device_logs.command_log import READ, WRITE
-from scarplib.results.pictures.style import latency_axis, scheme_colour
+from scarplib.results import lateness
+from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
 from scarplib.results.summary import SchemeData
 
 GC_BAND = "#F0C987"
@@ -76,21 +77,14 @@ def _bands(axes: Axes, data: SchemeData, spans: list[tuple[int, int]]) -> None:
 
 def _over_time(axes: Axes, data: SchemeData) -> None:
     commands = data.commands
-    for op, colour, label, order in (
-        (WRITE, WRITE_COLOUR, "write", 2),
-        (READ, READ_COLOUR, "read", 3),
-    ):
+    for op, colour, order in ((WRITE, WRITE_COLOUR, 2), (READ, READ_COLOUR, 3)):
         chosen = commands.indices(op)
-        axes.scatter(
+        scatter(
+            axes,
             [(commands.submit[i] - data.begin_ns) / 1e9 for i in chosen],
             [commands.complete[i] - commands.submit[i] for i in chosen],
-            s=2.0,
-            color=colour,
-            alpha=0.45,
-            linewidths=0,
-            label=label,
-            zorder=order,
-            rasterized=True,
+            colour,
+            order=order,
         )
 
 
@@ -162,7 +156,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
             edgecolor="none",
         )
         legend.set_zorder(10)
-        clock = "real" if data.summary.get("lateness") else "virtual"
+        clock = lateness.clock([data.summary])
         slowest = "read" if data.commands.indices(READ) else "command"
         closer.set_title(f"a closer look, around its slowest {slowest}")
         times, counts = gc_steps(data)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.device_logs.lateness_log import completions
 from scarplib.results.pictures.latency_over_time import READ_COLOUR, WRITE_COLOUR
-from scarplib.results.pictures.style import latency_axis, scheme_colour
+from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
 from scarplib.results.summary import SchemeData
 
 _OTHER_COLOUR, _STOLEN_COLOUR, _OWN_COLOUR = "#CC79A7", "#D55E00", "#56B4E9"
@@ -77,16 +77,7 @@ def figure_lateness(schemes: list[SchemeData]) -> Figure | None:
             (-1, _OTHER_COLOUR, "other"),
         ):
             if op in points.late:
-                above.scatter(
-                    points.seconds[op],
-                    points.late[op],
-                    s=2.5,
-                    color=colour,
-                    alpha=0.5,
-                    linewidths=0,
-                    label=label,
-                    rasterized=True,
-                )
+                scatter(above, points.seconds[op], points.late[op], colour, label)
         above.axhline(late["bound_ns"], color="#D55E00", linewidth=1, label="bound of the p99")
         above.axhline(
             max(late["all"]["p99_ns"], 100), color="#222", linewidth=1, ls=":", label="p99"

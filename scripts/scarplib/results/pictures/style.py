@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 # Okabe and Ito's palette: told apart by every kind of colour vision.
@@ -61,6 +63,28 @@ def style() -> None:
             "savefig.dpi": 130,
             "figure.dpi": 130,
         }
+    )
+
+
+def scatter(
+    axes: Axes,
+    seconds: Sequence[float],
+    latencies: Sequence[int],
+    colour: str,
+    label: str | None = None,
+    order: int = 1,
+) -> None:
+    """A dot for each of many commands; rasterized, as an SVG would have a shape for each."""
+    axes.scatter(
+        seconds,
+        latencies,
+        s=2.0,
+        color=colour,
+        alpha=0.45,
+        linewidths=0,
+        label=label,
+        zorder=order,
+        rasterized=True,
     )
 
 
