@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -24,10 +25,11 @@ import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, lateness_log, log_page  # noqa: E402
-from scarplib.device_logs.log_file import HEADER, rows  # noqa: E402
+from scarplib.device_logs.log_file import HEADER, LogError, rows  # noqa: E402
 from scarplib.drive.start import Start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.guest import realtime, vm  # noqa: E402
+from scarplib.experiments import run  # noqa: E402
+from scarplib.guest import host_load, realtime, vm  # noqa: E402
 from scarplib.results import lateness, summary, truth  # noqa: E402
 from scarplib.results.pictures.lateness import figure_lateness  # noqa: E402
 from scarplib.results.table import table_text  # noqa: E402
@@ -81,6 +83,7 @@ class Options(unittest.TestCase):
         self.assertIn("--clock realtime", self.refused("shell", "--accel", "tcg"))
         self.assertIn("--cpu-shift", self.refused("run", *real, "--cpu-shift", "-2"))
         self.assertIn("--drives", self.refused("run", *real, "--drives", "2"))
+        self.assertIn("--trace", self.refused("run", *real, "--trace", "blk"))
         self.assertIn("from 1 to", self.refused("run", *real, "--lateness-bound", "0"))
         self.assertIn("virtual", self.refused("run", "--clock", "cpu"))
 
@@ -103,6 +106,21 @@ class Options(unittest.TestCase):
         ):
             realtime.Clock(None, "kvm").real(nothing, nothing)
         self.assertIsNone(realtime.VIRTUAL.real(nothing, nothing))
+
+    def test_what_a_busy_host_did_not_answer_is_asked_again(self) -> None:
+        qemu: Any = SimpleNamespace(version="v", series_hash="s")
+        ends = [SimpleNamespace(reason=x, console_tail="") for x in ("stopped", "qemu died")]
+        with (
+            tempfile.NamedTemporaryFile() as kvm,
+            tempfile.TemporaryDirectory() as cache,
+            mock.patch.object(realtime, "_KVM", Path(kvm.name)),
+            mock.patch.dict(os.environ, {"XDG_CACHE_HOME": cache}),
+            mock.patch.object(vm, "run_guest", side_effect=ends) as guests,
+        ):
+            said = [realtime.kvm_trouble(qemu, cast(Any, SimpleNamespace)) for _ in range(3)]
+        self.assertIn("within 30 s", said[0])
+        self.assertEqual(said[1:], ["a guest on KVM: qemu died"] * 2)
+        self.assertEqual(guests.call_count, 2)
 
     def test_command_line(self) -> None:
         qemu = SimpleNamespace(binary=Path("qemu"), firmware_dir=Path("firmware"))
@@ -144,6 +162,26 @@ class Numbers(Folder):
         self.assertEqual(log_page.read(self.folder / "page").realtime, {})
         self.assertEqual(lateness.of_page({}), {})
 
+    def test_the_hosts_load(self) -> None:
+        path = self.folder / "load.csv"
+        load = host_load.HostLoad(path, every_ns=0)
+        hz = os.sysconf("SC_CLK_TCK")
+        ticks = [host_load.HostTicks(0, 0, 0), host_load.HostTicks(hz // 2, hz // 10, hz)]
+        with mock.patch.object(host_load, "host_ticks", side_effect=ticks):
+            load.sample(1.0)
+            load.sample(1.4)
+        load.close()
+        head, line = path.read_text().splitlines()
+        self.assertEqual(head, host_load.HEAD)
+        self.assertEqual(line.split(",")[1:], ["500", "100", "400"])
+        seen = host_load.host_ticks()
+        self.assertLessEqual(seen.busy + seen.stolen, seen.all)
+
+    def test_whose_time(self) -> None:
+        late = {"lateness": lateness.of_page(self.page(VALUES).realtime)}
+        self.assertEqual(lateness.clock([{}, late]), "real")
+        self.assertEqual(lateness.clock([{}, {}]), "virtual")
+
     def test_doubtful(self) -> None:
         good = lateness.of_page(self.page(VALUES).realtime)
         self.assertEqual((good["doubtful"], good["behind_share"]), (False, 0.03))
@@ -155,7 +193,6 @@ class Numbers(Folder):
 
     def test_table_and_picture(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=200)
-        (self.folder / "page").unlink(missing_ok=True)
         page = self.page(VALUES)
         (self.folder / "page").replace(self.folder / "stats-end.bin")
         begin, end = synthetic.BEGIN_NS, synthetic.BEGIN_NS + 10**9
@@ -267,6 +304,18 @@ class Truth(Folder):
     def test_distance(self) -> None:
         self.assertEqual(truth.distance([1, 9, 5], [2, 2, 2]), (1 + 3 + 7) // 3)
         self.assertEqual(truth.distance([4, 1], [1, 4]), 0)
+
+    def test_what_cannot_be_replayed_is_left_out(self) -> None:
+        written = {"schemes": {"a": {"begin_ns": 0, "end_ns": 1}}}
+        for error in (LogError("no log"), UserError("no replayer")):
+            with (
+                mock.patch.object(run.start, "of_run", return_value=self.start),
+                mock.patch.object(run.truth, "compare", side_effect=error),
+                contextlib.redirect_stderr(io.StringIO()) as said,
+            ):
+                run.compare_clocks(written, self.folder)
+            self.assertIn(str(error), said.getvalue())
+            self.assertEqual(list(written["schemes"]["a"]), ["begin_ns", "end_ns"])
 
     def test_nothing_to_compare(self) -> None:
         self.write_lateness([])

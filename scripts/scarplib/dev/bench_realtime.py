@@ -20,6 +20,7 @@ from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
 from scarplib.dev.bench_engine import DRIVE, sources
 from scarplib.errors import UserError
+from scarplib.guest.host_load import host_ticks
 from scarplib.paths import ROOT
 from scarplib.results.units import human_ns
 
@@ -40,7 +41,7 @@ class Load:
     name: str
     operation: str
     rate: int
-    # Of the issue that asked for this, on two idle cores; 0: none.
+    # Goals on two idle cores; 0: none.
     per_second: float = 0
     p50_ns: int = 0
     p99_ns: int = 0
@@ -73,22 +74,16 @@ def ensure_program() -> Path:
     return program
 
 
-def stolen() -> tuple[int, int]:
-    """Ticks that were taken away, and all ticks, since the machine began."""
-    cpu = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return cpu[7], sum(cpu)
-
-
 def measure(program: Path, load: Load, seconds: int) -> dict[str, Any]:
     """One round; the share of the machine's time that was stolen meanwhile, in addition."""
-    before = stolen()
+    before = host_ticks()
     command = [str(program), str(DRIVE), QUICK, load.operation, str(load.rate), str(SPIN_NS)]
     done = subprocess.run([*command, str(seconds)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(done.stderr.strip())
-    after = stolen()
+    after = host_ticks()
     found: dict[str, Any] = json.loads(done.stdout)
-    found["stolen_share"] = (after[0] - before[0]) / max(after[1] - before[1], 1)
+    found["stolen_share"] = (after.stolen - before.stolen) / max(after.all - before.all, 1)
     return found
 
 

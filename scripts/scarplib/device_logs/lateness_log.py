@@ -30,7 +30,7 @@ LAYOUT = Layout(
         ("reserved", "H"),
     ),
 )
-# Of its flags: an NVMe command of several parts ended with another one.
+# A flag: only a part of an NVMe command has ended.
 _PART = 1
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What else kept the host busy while a guest ran on its clock: a line each time it is asked."""
+"""How busy the host was while a guest ran on its clock: at most a line every 200 ms."""
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,28 +13,27 @@ from typing import TextIO
 HEAD = "host_ns,busy_permille,stolen_permille,qemu_permille"
 
 
-@dataclass
-class _Moment:
-    ns: int
+@dataclass(frozen=True)
+class HostTicks:
+    """Of the host's processor time since it began, in the kernel's ticks; `stolen` is not busy."""
+
     busy: int
     stolen: int
     all: int
-    qemu: int
 
 
-def _ticks(pid: int) -> _Moment:
-    """Processor time so far, in the kernel's ticks."""
+def host_ticks() -> HostTicks:
+    """As they are now, of all cores."""
     cpu = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     idle, stolen = cpu[3] + cpu[4], cpu[7]
-    # The name in parentheses may itself hold any character.
-    own = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return _Moment(
-        time.clock_gettime_ns(time.CLOCK_MONOTONIC),
-        sum(cpu) - idle - stolen,
-        stolen,
-        sum(cpu),
-        int(own[11]) + int(own[12]),
-    )
+    return HostTicks(sum(cpu) - idle - stolen, stolen, sum(cpu))
+
+
+@dataclass(frozen=True)
+class _Moment:
+    ns: int
+    host: HostTicks
+    qemu: int
 
 
 @dataclass
@@ -46,20 +46,24 @@ class HostLoad:
     _stream: TextIO | None = None
     _last: _Moment | None = field(default=None)
 
-    def sample(self, pid: int) -> None:
-        """Write what has been since the last line, if that was long enough ago."""
+    def sample(self, used_s: float) -> None:
+        """Write what has been since the last line, if that was long enough ago.
+
+        QEMU has used so much processor time.
+        """
         now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         if self._last and now_ns < self._last.ns + self.every_ns:
             return
-        now = _ticks(pid)
+        now = _Moment(now_ns, host_ticks(), round(used_s * os.sysconf("SC_CLK_TCK")))
         if not self._stream:
             self._stream = self.path.open("w")
             self._stream.write(f"{HEAD}\n")
         last, self._last = self._last, now
-        total = now.all - last.all if last else 0
+        total = now.host.all - last.host.all if last else 0
         if not last or total <= 0:
             return
-        shares = (now.busy - last.busy, now.stolen - last.stolen, now.qemu - last.qemu)
+        busy, stolen = now.host.busy - last.host.busy, now.host.stolen - last.host.stolen
+        shares = (busy, stolen, now.qemu - last.qemu)
         cells = (now.ns, *(1000 * ticks // total for ticks in shares))
         self._stream.write(",".join(map(str, cells)) + "\n")
 

@@ -85,8 +85,8 @@ def _boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def _boots(qemu: QemuBuild, image: GuestImage) -> str:
-    """Boot a guest on KVM; why it does not work, or an empty text."""
+def _boots(qemu: QemuBuild, image: GuestImage) -> tuple[str, bool]:
+    """Boot a guest on KVM; why it does not work, or an empty text, and whether that is certain."""
     stop = threading.Event()
     timer = threading.Timer(_PROBE_S, stop.set)
     timer.start()
@@ -106,16 +106,20 @@ def _boots(qemu: QemuBuild, image: GuestImage) -> str:
     finally:
         timer.cancel()
     if result.reason == "ok":
-        return ""
+        return "", True
     if result.reason == "stopped":
-        return f"a guest on KVM did not boot within {_PROBE_S:.0f} s"
+        # Perhaps only because the host was busy.
+        return f"a guest on KVM did not boot within {_PROBE_S:.0f} s", False
     lines = [line.strip() for line in result.console_tail.splitlines() if line.strip()]
     said = next((line for line in reversed(lines) if "qemu" in line or "KVM" in line), "")
-    return f"a guest on KVM: {result.reason}{f': {said}' if said else ''}"
+    return f"a guest on KVM: {result.reason}{f': {said}' if said else ''}", True
 
 
 def kvm_trouble(qemu: QemuBuild, image: Callable[[], GuestImage]) -> str:
-    """Why this machine's KVM is of no use, or an empty text.  Asked once for each boot."""
+    """Why this machine's KVM is of no use, or an empty text.
+
+    A certain answer holds until the host boots again.
+    """
     if not _KVM.exists():
         return "no /dev/kvm"
     if not os.access(_KVM, os.R_OK | os.W_OK):
@@ -128,8 +132,9 @@ def kvm_trouble(qemu: QemuBuild, image: Callable[[], GuestImage]) -> str:
             return str(found["why"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    why = _boots(qemu, image())
-    fresh = known.with_suffix(f".{os.getpid()}")
-    fresh.write_text(json.dumps({"key": key, "why": why}) + "\n")
-    fresh.replace(known)
+    why, certain = _boots(qemu, image())
+    if certain:
+        fresh = known.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps({"key": key, "why": why}) + "\n")
+        fresh.replace(known)
     return why

@@ -251,7 +251,7 @@ def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> 
             return "panic" if console.panic else "", boot
         used = cpu_seconds(process.pid)
         if load:
-            load.sample(process.pid)
+            load.sample(used)
         if used >= seen_used + _WAITS_CPU_S:
             seen, seen_used = seconds, used
         if console.panic:

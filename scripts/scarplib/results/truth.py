@@ -24,13 +24,13 @@ from scarplib.drive.start import Start
 from scarplib.results.percentiles import percentile
 
 _POINTS = ("50", "99", "99.9")
-_SUBMIT, _STATUS, _ORDER = 0, 5, 8
+_SUBMIT, _ORDER = 0, 8
 
 
 def _arrivals(log: Path, late: dict[int, Completion], target: Path) -> list[Completion | None]:
     """Write the log with each command's arrival for its submission; its commands, in that order.
 
-    A part of a larger command has no arrival of its own, and keeps its time.
+    A command without a completion, such as one in flight at the end, keeps its time.
     """
     found = []
     for row in rows(log, command_log.LAYOUT):
@@ -51,12 +51,11 @@ def _arrivals(log: Path, late: dict[int, Completion], target: Path) -> list[Comp
 
 def _wanted(log: Path) -> list[int]:
     """Latencies of a replay's log, in the order of submission."""
-    found = [(row[_SUBMIT], row[_ORDER] & ORDER_SEQ, row[1] - row[0]) for row in _rows(log)]
+    found = [
+        (row[_SUBMIT], row[_ORDER] & ORDER_SEQ, row[1] - row[0])
+        for row in rows(log, command_log.LAYOUT)
+    ]
     return [latency for *_, latency in sorted(found)]
-
-
-def _rows(log: Path) -> list[tuple[Any, ...]]:
-    return list(rows(log, command_log.LAYOUT))
 
 
 def _figures(ordered: Sequence[int]) -> dict[str, int]:
