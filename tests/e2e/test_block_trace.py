@@ -85,8 +85,8 @@ class BlockTrace(unittest.TestCase):
         self.folder = Path(temporary.name)
 
     def read(self, text: str = RECORDING, lost: str = "dropped events: 0\n") -> block_trace.Trace:
-        (self.folder / block_trace.FILE).write_text(text)
-        (self.folder / block_trace.LOST).write_text(lost)
+        (self.folder / guest.FILE).write_text(text)
+        (self.folder / guest.LOST).write_text(lost)
         found = block_trace.read(self.folder)
         assert found
         return found
@@ -121,6 +121,13 @@ class BlockTrace(unittest.TestCase):
     def test_a_line_that_is_none(self) -> None:
         with self.assertRaisesRegex(LogError, "line 1: 'no event'"):
             self.read("no event\n")
+
+    def test_a_request_that_took_no_time(self) -> None:
+        """Steps back through it would never get before it."""
+        text = RECORDING.replace(" 1500: block_rq_complete", " 1020: block_rq_complete")
+        self.assertNotEqual(text, RECORDING)
+        with self.assertRaisesRegex(LogError, r"line \d+: a request at sector 8 ended at 1020 ns"):
+            self.read(text)
 
     def test_a_discard_of_several_ranges(self) -> None:
         trace = self.read("""# tracer: nop

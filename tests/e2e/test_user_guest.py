@@ -157,12 +157,21 @@ class Kernel(Folder):
         self.file("lib/modules/6.8.0/nvme.ko", b"\0depends=\0vermagic=6.8.0 SMP\0")
         kernel = user_kernel.read(path, self.folder / "lib")
         self.assertEqual(len(kernel.content([])), 1)
+        # No pattern: it would be the first one's.
+        self.file("lib/modules/6.[5-9].0/nvme.ko", b"\0depends=\0vermagic=6.[5-9].0 SMP\0")
+        path = self.file("odd", bzimage("6.[5-9].0 y z"))
+        found = user_kernel.read(path, self.folder / "lib")
+        self.assertEqual(found.modules, self.folder / "lib" / "modules" / "6.[5-9].0")
 
     def test_several_are_compared(self) -> None:
         base = GuestImage(Path("k"), Path("i"), {"kernel_package": "linux-image-6.12-cloud 6.12.1"})
         one, two = (self.file(name, bzimage(f"{name} x")) for name in ("6.1.0-a", "6.9.0-b"))
         with mock.patch.object(user_guest, "ensure_image", return_value=base):
-            found = user_guest.prepare(User(kernels=(None, one, two)), DATABASE).guests
+            prepared = user_guest.prepare(User(kernels=(None, one, two)), DATABASE)
+            found = prepared.guests
+            wanted = {"kernel 6.12-cloud": Path("k"), "kernel 6.1.0-a": one, "kernel 6.9.0-b": two}
+            wanted |= {f"initramfs {name}": Path("i") for name in found}
+            self.assertEqual(prepared.inputs, wanted)
             self.assertEqual(list(found), ["6.12-cloud", "6.1.0-a", "6.9.0-b"])
             self.assertEqual([g.image.kernel for g in found.values()], [Path("k"), one, two])
             self.assertEqual(list(user_guest.prepare(User(kernels=(one,)), DATABASE).guests), [""])
@@ -274,6 +283,17 @@ class Results(Folder):
         path = self.file("latencies", b"commit 5\ncommit 5 ms\n")
         with self.assertRaisesRegex(LogError, "line 2: 'commit 5 ms'"):
             results_script.operations(path)
+
+    def test_so_many_operations_that_they_do_not_fit(self) -> None:
+        path = self.file("latencies", b"a 1 20\nb 1\na 1 100\nb 1\n")
+        with (
+            mock.patch.object(results_script, "_MOST", 100),
+            self.assertRaisesRegex(LogError, "line 3: more than 100 operations"),
+        ):
+            results_script.operations(path)
+        with mock.patch.object(results_script, "_MOST", 122):
+            found = results_script.operations(path)
+        self.assertEqual({name: len(values) for name, values in found.items()}, {"a": 120, "b": 2})
 
     def test_amplification_apart(self) -> None:
         folder = self.folder / "x"

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# In the guest; and what is shipped: the recording, and what did not fit into its buffer.
+# Where tracefs is mounted. Then what is shipped: the recording, and how many events had no room.
 TRACING = "/sys/kernel/tracing"
 FILE = "blk.trace"
 LOST = "blk.lost"
 # For all CPUs together; a request has three events, together some 190 bytes.
 _BUFFER_KIB = 48 << 10
-# What the guest's memory must have beside all else.
-MEMORY_MIB = _BUFFER_KIB >> 10
+# What the guest's memory must have beside all else: as text, the recording is nearly twice that.
+MEMORY_MIB = 3 * _BUFFER_KIB >> 10
 # When a bio enters the block layer, joins a request that waits, goes to the driver, has ended.
 _BLOCK = ("block_bio_queue", "block_rq_issue", "block_rq_complete")
 # What waits until data is durable.

@@ -111,8 +111,9 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
         version, image, files = _boots(user, kernel, user_packages.MODULES if packages else ())
         if packages:
             files[user_packages.IMAGE] = packages.image
-        if kernel and len(kernels) > 1:
-            inputs[f"kernel {version}"] = kernel
+        if len(kernels) > 1:
+            inputs[f"kernel {version}"] = image.kernel
+            inputs[f"initramfs {version}"] = image.initramfs
         for fs in user.file_systems or (None,):
             name = version if len(kernels) > 1 else ""
             if fs and len(user.file_systems) > 1:

@@ -85,5 +85,6 @@ def read(path: Path, modules: Path | None = None) -> UserKernel:
         raise UserError(f"--modules: {modules}: no .ko file in it")
     version = text[0] if text else "?"
     # A folder such as /lib/modules has those of several kernels.
-    own = next((p for p in modules.glob(f"**/{version}") if p.is_dir()), None) if modules else None
+    inside = modules.rglob("*") if modules else ()
+    own = next((p for p in inside if p.name == version and p.is_dir()), None)
     return UserKernel(path, version, own or modules)

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.device_logs.log_file import LogError
+from scarplib.guest.block_trace import FILE, LOST
 
-FILE = "blk.trace"
-LOST = "blk.lost"
 SECTOR = 512
 # Reads, writes, discards, flushes; what is passed through (N) is no request of the block layer's.
 OPERATIONS = "RWDF"
@@ -145,6 +144,10 @@ class _Reader:
     def _complete(self, time: int, op: str, sector: int, sectors: int) -> None:
         if waiting := self.issued[op, sector, sectors]:
             request = waiting.pop(0)
+            if time <= request.issue:
+                raise LogError(
+                    f"a request at sector {sector} ended at {time} ns, not after its issue"
+                )
             request.complete = time
             self.trace.requests.append(request)
 
@@ -156,7 +159,13 @@ def read(folder: Path) -> Trace | None:
         return None
     reader = _Reader()
     for number, text in enumerate(path.read_text(errors="replace").splitlines(), 1):
-        if text and not text.startswith("#") and not reader.line(text):
+        if not text or text.startswith("#"):
+            continue
+        try:
+            known = reader.line(text)
+        except LogError as error:
+            raise LogError(f"{path}: line {number}: {error}") from error
+        if not known:
             raise LogError(f"{path}: line {number}: '{text.strip()[:60]}' is no event of ftrace's")
     for text in (folder / LOST).read_text().splitlines() if (folder / LOST).is_file() else ():
         reader.trace.lost += int(text.rpartition(":")[2])

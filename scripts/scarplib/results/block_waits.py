@@ -60,8 +60,8 @@ class Joined:
 
     trace: Trace
     commands: Commands
-    # The guest's clock may be so much behind the drive's, and so much before it (ns); None: no
-    # request has a command.
+    # The least time from a request's issue to its command's submission, and from the command's
+    # end to the request's (ns); None: no request has a command.
     behind_ns: int | None
     before_ns: int | None
 

@@ -16,6 +16,8 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.results.percentiles import PERCENTILES, percentile
 
 LATENCIES = Path("files") / "latencies"
+# Of all lines together: each operation is a number in memory.
+_MOST = 10_000_000
 
 
 def operations(path: Path) -> dict[str, list[int]]:
@@ -23,13 +25,17 @@ def operations(path: Path) -> dict[str, list[int]]:
     if not path.is_file():
         return {}
     found: dict[str, list[int]] = {}
+    total = 0
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         match = re.fullmatch(r"(\S+)\s+(\d+)(?:\s+(\d{1,7}))?", line.strip())
         if not match:
             raise LogError(
-                f"{path}: line {number}: '{line[:40]}' is not a name, nanoseconds and, if you "
-                "like, how many, of at most 7 digits"
+                f"{path}: line {number}: '{line[:40]}' is not NAME NANOSECONDS, or NAME "
+                "NANOSECONDS COUNT (at most 7 digits)"
             )
+        total += int(match[3] or 1)
+        if total > _MOST:
+            raise LogError(f"{path}: line {number}: more than {_MOST:,} operations up to here")
         found.setdefault(match[1], []).extend([int(match[2])] * int(match[3] or 1))
     return {name: sorted(values) for name, values in found.items() if values}
 
