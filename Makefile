@@ -9,7 +9,7 @@ INTERRUPTIONS ?= 1000
 PAPER ?= hpdc18
 BASE ?= HEAD
 PEER ?=
-# What `make conformance` runs: folders with other people's suites.
+# Sources of other people's suites, for `make conformance`: folders, or FIO=debian.
 FIO ?=
 BLKTESTS ?=
 ARGS ?=
@@ -81,7 +81,7 @@ test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; 
 	@python3 tests/qtest/tsan.py $(ARGS)
 
 test-realtime-long:
-	@SCARP_INTERRUPTIONS=$(INTERRUPTIONS) $(SCARP) test-qtest
+	@SCARP_INTERRUPTIONS=$(INTERRUPTIONS) $(SCARP) test-qtest interruptions
 
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
 	@python3 tests/guest/run.py "SSD array as"

@@ -395,7 +395,6 @@ def parser() -> argparse.ArgumentParser:
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
         ("test", "every suite, in parallel where they do not disturb each other"),
-        ("test-qtest", "the device without a guest"),
         ("test-guest", "what only a guest can test"),
         ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
         ("test-laws", "write amplification against the published formulas"),
@@ -404,4 +403,8 @@ def parser() -> argparse.ArgumentParser:
         ("lint", "ruff and mypy, and QEMU's checkpatch on C files and patches"),
     ):
         commands.add_parser(name, help=text)
+    device = commands.add_parser("test-qtest", help="the device without a guest")
+    device.add_argument(
+        "only", nargs="*", metavar="NAME", help="a part of the names of the tests to run"
+    )
     return parser

@@ -270,7 +270,7 @@ def _develop(options: argparse.Namespace) -> int:
     """`setup`, `lint`, `test` and each suite alone."""
     from scarplib.dev import suites
 
-    return suites.main(options.command)
+    return suites.main(options.command, getattr(options, "only", []))
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {

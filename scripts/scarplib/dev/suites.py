@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -177,8 +178,8 @@ def test() -> int:
     return 1 if failed else 0
 
 
-def main(command: str) -> int:
-    """One command: all suites, one of them, only the set-up, or lint."""
+def main(command: str, only: Sequence[str] = ()) -> int:
+    """One command: all suites, one of them (or `only` some of its tests), the set-up, or lint."""
     if command == "test":
         return test()
     if command == "setup":
@@ -190,4 +191,4 @@ def main(command: str) -> int:
         return upstream_tests.main()
     qemu, python = setup()
     suite = next(s for s in _suites(qemu, python) if f"test-{s.name}" == command)
-    return subprocess.run(suite.command, cwd=ROOT, check=False).returncode
+    return subprocess.run([*suite.command, *only], cwd=ROOT, check=False).returncode
