@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 import subprocess
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build import qemu as qemu_build
 from scarplib.build import replayer as replay
+from scarplib.build.cache import unpack_tar
 from scarplib.build.compile import compile_program
-from scarplib.build.tarball import careful
 from scarplib.dev import bench_engine
 from scarplib.errors import UserError
 
@@ -38,8 +36,8 @@ def checkout(commit: str, folder: Path) -> Path:
     )
     if done.returncode:
         raise UserError(f"COMMIT: {done.stderr.decode().strip().splitlines()[0]}")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        careful(archive).extractall(folder / "commit")
+    (folder / "commit").mkdir(parents=True)
+    unpack_tar(done.stdout, folder / "commit")
     return folder / "commit"
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
 import sys
 import tarfile
 import tempfile
 import unittest
+from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
+from scarplib import cli  # noqa: E402
 from scarplib.build import tarball  # noqa: E402
-from scarplib.dev import tap  # noqa: E402
+from scarplib.dev import kselftest, tap  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
 
 
@@ -78,6 +83,15 @@ class Arguments(Refused):
                     self.assertIn(word, line)
 
 
+class Suites(unittest.TestCase):
+    def test_only_some_of_the_devices_tests(self) -> None:
+        with mock.patch("scarplib.dev.suites.main", return_value=0) as suites:
+            self.assertEqual(cli.main(["test-qtest", "interruptions"]), 0)
+            self.assertEqual(cli.main(["test-laws"]), 0)
+        said = [call.args for call in suites.call_args_list]
+        self.assertEqual(said, [("test-qtest", ["interruptions"]), ("test-laws", [])])
+
+
 class Tarball(unittest.TestCase):
     """Also with Debian 12's Python, which has no filters."""
 
@@ -104,6 +118,61 @@ class Tarball(unittest.TestCase):
             self.addCleanup(setattr, tarfile, "data_filter", kept)
             del tarfile.data_filter
         self.assertEqual(self.unpack("a/b"), {"a/b"})
+
+
+class Kselftest(unittest.TestCase):
+    """A package with a tarball in it, as Debian's linux-source."""
+
+    GOOD = (
+        "scripts/subarch.include",
+        "scripts/Makefile.compiler",
+        "tools/scripts/Makefile.arch",
+        "tools/testing/selftests/Makefile",
+        "tools/testing/selftests/lib.mk",
+        "tools/testing/selftests/run.sh",
+        "tools/testing/selftests/kselftest.h",
+        "tools/testing/selftests/kselftest/runner.sh",
+    )
+    OTHER = (
+        "scripts/other",
+        "tools/scripts/below/it",
+        "tools/testing/selftests/ublk/test.sh",
+        "tools/testing/selftests/kselftest/below/it",
+    )
+
+    def package(self, folder: Path, names: Sequence[str]) -> Path:
+        tree = folder / "tree"
+        source = tree / "usr" / "src" / "linux-source-6.1.tar.xz"
+        source.parent.mkdir(parents=True)
+        with tarfile.open(source, "w:xz") as archive:
+            for name in names:
+                archive.addfile(tarfile.TarInfo(f"linux-source-6.1/{name}"))
+        (tree / "DEBIAN").mkdir()
+        fields = ("Package: p", "Version: 1", "Architecture: all", "Maintainer: m")
+        (tree / "DEBIAN" / "control").write_text("\n".join([*fields, "Description: d", ""]))
+        command = ["dpkg-deb", "--root-owner-group", "-Znone", "-b", tree, folder / "p.deb"]
+        subprocess.run(command, check=True, capture_output=True)
+        return folder / "p.deb"
+
+    def test_what_is_taken(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            package = self.package(folder, (*self.GOOD, *self.OTHER))
+            out = folder / "out"
+            out.mkdir()
+            kselftest.extract(package, out)
+            found = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+            self.assertEqual(found, set(self.GOOD))
+
+    def test_a_package_that_is_cut_off_or_another(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            package = self.package(folder, self.GOOD[1:])
+            with self.assertRaisesRegex(UserError, "p.deb: its kernel source could not"):
+                kselftest.extract(package, folder)
+            package.write_bytes(package.read_bytes()[:-600])
+            with self.assertRaisesRegex(UserError, "p.deb: its kernel source could not"):
+                kselftest.extract(package, folder)
 
 
 class Progress(unittest.TestCase):

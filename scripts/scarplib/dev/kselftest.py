@@ -9,42 +9,49 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
-from typing import IO, cast
 
 from scarplib.build.cache import cache_dir, locked, step
 from scarplib.build.debian_packages import Apt
-from scarplib.build.tarball import careful
 from scarplib.errors import UserError
 
 # Below the top of a kernel's source; what `make -C tools/testing/selftests` reads.
 SELFTESTS = Path("tools/testing/selftests")
-_WANTED = re.compile(
-    r"(scripts/(subarch\.include|Makefile\.(arch|include|compiler))"
-    rf"|{SELFTESTS}/(kselftest/[^/]+|Makefile|[^/]+\.(mk|sh|h))"
-    r"|tools/scripts/[^/]+)"
+_WANTED = (
+    *("scripts/subarch.include", "scripts/Makefile.compiler", "tools/scripts/*"),
+    *(f"{SELFTESTS}/{name}" for name in ("kselftest/*", "Makefile", "*.mk", "*.sh", "*.h")),
 )
 
 
-def _extract(package: Path, folder: Path) -> None:
-    """The few files out of the tarball that is within the package, without unpacking it."""
-    command = ["dpkg-deb", "--fsys-tarfile", str(package)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        with tarfile.open(fileobj=process.stdout, mode="r|") as outer:
-            for member in outer:
-                if not re.search(r"/linux-source-[\d.]+\.tar\.xz$", member.name):
-                    continue
-                source = cast(IO[bytes], outer.extractfile(member))
-                with tarfile.open(fileobj=source, mode="r|xz") as inner:
-                    for file in careful(inner):
-                        name = file.name.partition("/")[2]
-                        if file.isfile() and _WANTED.fullmatch(name):
-                            file.name = name
-                            inner.extract(file, folder)
-        # What is behind the tarball is not read.
-        process.stdout.read()
+def extract(package: Path, folder: Path) -> None:
+    """The few files out of the tarball that is within the package, without unpacking it.
+
+    By tar(1), as in build/cache.py.
+    """
+    inner = ["tar", "-x", "-J", "-f", "-", "-C", str(folder), "--no-same-owner", "--no-recursion"]
+    inner += ["--strip-components=1", "--wildcards", "--no-wildcards-match-slash"]
+    commands = (
+        ["dpkg-deb", "--fsys-tarfile", str(package)],
+        ["tar", "-x", "-O", "-f", "-", "--wildcards", "./usr/src/linux-source-*.tar.xz"],
+        [*inner, *(f"*/{name}" for name in _WANTED)],
+    )
+    running: list[subprocess.Popen[bytes]] = []
+    for command in commands:
+        before = running[-1].stdout if running else None
+        running.append(
+            subprocess.Popen(
+                command,
+                stdin=before or subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        if before:
+            # Else who writes into it would not see that its reader has ended.
+            before.close()
+    running[-1].communicate()
+    if any([process.wait() for process in running]):
+        raise UserError(f"{package.name}: its kernel source could not be unpacked")
 
 
 def ensure_kselftest() -> Path:
@@ -63,7 +70,7 @@ def ensure_kselftest() -> Path:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
         with step("kselftest, from Debian's kernel source"):
-            _extract(package, fresh)
+            extract(package, fresh)
         if not (fresh / SELFTESTS / "kselftest" / "ktap_helpers.sh").is_file():
             raise UserError(f"{package.name}: no kselftest/ktap_helpers.sh in it")
         (fresh / "VERSION").write_text(f"{found[0]}\n")
