@@ -309,8 +309,8 @@ class Truth(Folder):
         written = {"schemes": {"a": {"begin_ns": 0, "end_ns": 1}}}
         for error in (LogError("no log"), UserError("no replayer")):
             with (
-                mock.patch.object(run.start, "of_run", return_value=self.start),
-                mock.patch.object(run.truth, "compare", side_effect=error),
+                mock.patch("scarplib.drive.start.of_run", return_value=self.start),
+                mock.patch.object(truth, "compare", side_effect=error),
                 contextlib.redirect_stderr(io.StringIO()) as said,
             ):
                 run.compare_clocks(written, self.folder)

@@ -150,8 +150,8 @@ class Kselftest(unittest.TestCase):
         (tree / "DEBIAN").mkdir()
         fields = ("Package: p", "Version: 1", "Architecture: all", "Maintainer: m")
         (tree / "DEBIAN" / "control").write_text("\n".join([*fields, "Description: d", ""]))
-        command = ["dpkg-deb", "--root-owner-group", "-Znone", "-b", tree, folder / "p.deb"]
-        subprocess.run(command, check=True, capture_output=True)
+        command = ["dpkg-deb", "--root-owner-group", "-Znone", "-b", str(tree)]
+        subprocess.run([*command, str(folder / "p.deb")], check=True, capture_output=True)
         return folder / "p.deb"
 
     def test_what_is_taken(self) -> None:
