@@ -30,6 +30,8 @@ scarp-start
 dd if=/dev/zero of=after bs=64k count=16 conv=fsync
 rm before
 fstrim .
+if echo mem >/sys/power/state; then exit 9; fi 2>/dev/null
+grep -q "would not wake" /sys/power/state
 echo "write 1000" >$SCARP_OUT/latencies
 uname -r >$SCARP_OUT/version
 """

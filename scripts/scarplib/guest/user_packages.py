@@ -123,6 +123,6 @@ def mount_lines() -> list[str]:
         "mount -t tmpfs tmpfs /overlay && mkdir /overlay/upper /overlay/work",
         "mount -t overlay -o lowerdir=/packages:/,upperdir=/overlay/upper,workdir=/overlay/work "
         f"overlay {ROOT} || {failed}",
-        f"for name in {bound}; do mount -o bind /$name {ROOT}/$name; done",
+        f"for name in {bound}; do mount -o rbind /$name {ROOT}/$name; done",
         f"mount -o bind / {ROOT}/base",
     ]
