@@ -59,6 +59,7 @@ static void array_stats_text(GString *s, const ArrayStats *stats)
                                *(const uint64_t *)((const char *)stats +
                                                    fields[i].offset));
     }
+    g_string_append_c(s, '}');
 }
 
 char *sim_json(const SimOptions *o, const SimResult *r)
@@ -81,7 +82,7 @@ char *sim_json(const SimOptions *o, const SimResult *r)
     latency(s, "write_latency", r->write_ns);
     latency(s, "barrier_latency", r->barrier_ns);
     array_stats_text(s, &r->array);
-    g_string_append(s, "}, \"per_drive\": [");
+    g_string_append(s, ", \"per_drive\": [");
     for (uint32_t i = 0; i < o->drives; i++) {
         g_string_append_printf(s, "%s{\"reads\": %" G_GUINT64_FORMAT
                                ", \"writes\": %" G_GUINT64_FORMAT
@@ -107,6 +108,6 @@ char *sim_replay_json(const SimReplay *r)
                            ", \"gc_runs\": %" G_GUINT64_FORMAT, r->drives,
                            r->requests, r->ios, r->late, r->gc_runs);
     array_stats_text(s, &r->array);
-    g_string_append(s, "}}\n");
+    g_string_append(s, "}\n");
     return g_string_free(s, FALSE);
 }
