@@ -3,6 +3,7 @@
  */
 #include "record.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,4 +75,17 @@ void array_record_done(FILE *stream, const ArrayRequest *r)
         array_record_done_line(line, r);
         fprintf(stream, "%s\n", line);
     }
+}
+
+int array_record_end(FILE **stream)
+{
+    int code = 0;
+
+    if (*stream) {
+        /* Why an earlier line was not written is not known any more. */
+        code = ferror(*stream) ? EIO : 0;
+        code = fclose(*stream) ? errno : code;
+        *stream = NULL;
+    }
+    return code;
 }

@@ -7,9 +7,10 @@
  *   i OP LOW DRIVE SLOT OFFSET LENGTH ArrayOps.issue
  *   e OP OFFSET LENGTH ERROR          ArrayOps.done
  *
- * The core depends on nothing else, so that the lines in capitals, in their
- * order, give the others wherever it runs (sim/replay.c).  No part of the core:
- * what adapts it to drives writes and reads these.
+ * What the core decides depends on what it is asked and on nothing else.  So S
+ * and D lines in the same order give the same i and e lines wherever it runs;
+ * sim/replay.c checks that.  This is no part of the core: its adapters write
+ * the record.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,6 +32,8 @@ void array_record_io_done(FILE *stream, int64_t now_ns, const ArrayIo *io,
                           int error);
 void array_record_issue(FILE *stream, const ArrayIo *io);
 void array_record_done(FILE *stream, const ArrayRequest *r);
+/* Closes the stream, if there is one: 0, or an errno if not all is written. */
+int array_record_end(FILE **stream);
 
 /* The last two's lines, without their end. */
 void array_record_issue_line(char *line, const ArrayIo *io);

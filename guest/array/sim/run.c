@@ -508,15 +508,36 @@ static void drain(Sim *sim)
     }
 }
 
+static bool record_error(const char *path, int code, GError **error)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--record: %s: %s", path,
+                g_strerror(code));
+    return false;
+}
+
+static bool record_open(Sim *sim, GError **error)
+{
+    const char *path = sim->o->record;
+
+    sim->record = path ? fopen(path, "w") : NULL;
+    return sim->record || !path ? true : record_error(path, errno, error);
+}
+
+static bool record_close(Sim *sim, GError **error)
+{
+    int code = array_record_end(&sim->record);
+
+    return code ? record_error(sim->o->record, code, error) : true;
+}
+
 bool sim_run(const SimOptions *options, SimResult *result, GError **error)
 {
     Sim sim = { .o = options, .result = result };
     bool good;
 
     memset(result, 0, sizeof(*result));
-    if (!sim_record_open(&sim.record, options->record, error) ||
-        !setup(&sim, error)) {
-        sim_record_close(&sim.record, options->record, NULL);
+    if (!record_open(&sim, error) || !setup(&sim, error)) {
+        record_close(&sim, NULL);
         clear(&sim);
         return false;
     }
@@ -528,8 +549,7 @@ bool sim_run(const SimOptions *options, SimResult *result, GError **error)
         drain(&sim);
     }
     good = end(&sim, error);
-    good = sim_record_close(&sim.record, options->record,
-                            good ? error : NULL) && good;
+    good = record_close(&sim, good ? error : NULL) && good;
     result->end_ns = sim.now_ns;
     g_array_sort(result->read_ns, by_value);
     g_array_sort(result->write_ns, by_value);

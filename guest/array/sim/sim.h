@@ -142,9 +142,6 @@ typedef struct {
 /* False and *error set: the core here decided otherwise, or bad input. */
 bool sim_replay(const SimOptions *options, const char *path,
                 SimReplay *result, GError **error);
-/* The stream is NULL where there is no path, and after the end. */
-bool sim_record_open(FILE **stream, const char *path, GError **error);
-bool sim_record_close(FILE **stream, const char *path, GError **error);
 /* One line, g_free() it. */
 char *sim_replay_json(const SimReplay *result);
 

@@ -550,11 +550,7 @@ bool array_uring_record(ArrayUring *u, const char *path, char *error)
 
 int array_uring_record_end(ArrayUring *u)
 {
-    bool bad = u->record && ferror(u->record);
-
-    bad = (u->record && fclose(u->record)) || bad;
-    u->record = NULL;
-    return bad ? EIO : 0;
+    return array_record_end(&u->record);
 }
 
 void array_uring_free(ArrayUring *u)
