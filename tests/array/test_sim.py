@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -134,6 +135,8 @@ def test_a_recorded_core_decides_the_same_again() -> None:
         lines = record.read_text().splitlines(keepends=True)
         at = next(n for n, line in enumerate(lines) if line.startswith("i w 1"))
         asked = next(n for n in range(at, len(lines)) if lines[n][0] in "SD")
+        ended = next(n for n, line in enumerate(lines) if line.startswith("D "))
+        late = re.sub(r"D \d+", f"D {2**63 - 1}", lines[ended])
         header = lines[0].replace("dirty_pages=6", "dirty_pages=5")
         for changed, line in (
             ([*lines[:at], *lines[at + 1 :]], "the core decided '"),
@@ -143,7 +146,14 @@ def test_a_recorded_core_decides_the_same_again() -> None:
             ([*lines[:at], lines[at][:-1]], "the record ends in the middle of a line"),
             (lines[:asked], "at the record's end the core is not at rest"),
             (lines[1:], "not a record of the array's core"),
+            ([lines[0].replace("\n", " more\n")], "not a record of the array's core"),
+            ([lines[0], *lines[at:]], f"the core decided '{lines[at].strip()}' there and 'nothing"),
             ([*lines[:1], "S 1 x 0 0 4096\n"], "'S 1 x 0 0 4096': not a request"),
+            ([*lines[:1], "S 1 r 0 0 4096 more\n"], "'S 1 r 0 0 4096 more': not a request"),
+            ([*lines[:1], f"S {2**63 - 1} r 0 0 4096\n"], "': its time must be at most "),
+            ([*lines[:1], f"S {2**64} r 0 0 4096\n"], "': its time must be at most "),
+            ([*lines[:ended], late], "': its time must be at most "),
+            ([*lines[:ended], f"{late.strip()} more\n"], "more': not an end of I/O"),
             ([*lines[:1], "D 1 0 0 0\n"], "'D 1 0 0 0': no such I/O is under way"),
             ([*lines[:1], "D 1 9 0 0\n"], "'D 1 9 0 0': not an end of I/O"),
             ([*lines[:1], "x\n"], "'x': must begin with S, D, i or e"),
@@ -158,10 +168,12 @@ def test_a_recorded_core_decides_the_same_again() -> None:
 
 REFUSED = (
     (("--replay", "/nonexistent"), "--replay: /nonexistent: No such file"),
+    (("--replay", "/"), "--replay: /: Is a directory"),
     (("--replay", "x", "-m", "flusher"), "--mode: excludes --replay"),
     (("--replay", "x", "-r", "5"), "--requests: excludes --replay"),
     (("--replay", "x", "--record", "y"), "--record: excludes --replay"),
     (("--record", "x", "-m", "striped"), "--record: needs --mode=cached, flusher or coord"),
+    ((*SMALL, "--record", "/dev/full"), "--record: /dev/full: No space left on device"),
     (("--record", "/nonexistent/x"), "--record: /nonexistent/x: No such file"),
     (("-n", "0"), "--drives=0: must be from 1 to 256"),
     (("-m", "raid"), "--mode=raid: allowed: independent, striped, cached, flusher, coordinated"),

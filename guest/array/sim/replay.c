@@ -1,7 +1,8 @@
 /*
- * A recorded core's other home: it is asked here what it was asked there, in
- * the same order, and must decide the same.  What it sends to drives goes to
- * simulated ones, whose I/O must have ended before the core hears of its end.
+ * Replays a record (../record.h): a new core is asked the same in the same
+ * order, and must decide the same.  Its I/O goes to simulated drives.  The core
+ * hears of the end of an I/O where the record says so; if the drive here has
+ * not done it by then, the replay waits for the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,6 +12,9 @@
 
 #include <errno.h>
 #include <string.h>
+
+/* Drives need time after it to end what they have begun. */
+#define LAST_NS ((uint64_t)SCARP_TIME_LAST / 2)
 
 typedef struct {
     const char *path;
@@ -45,10 +49,20 @@ static bool G_GNUC_PRINTF(3, 4) bad(const Replay *r, GError **error,
     return false;
 }
 
-/* False: a line that is not whole. */
+static bool unreadable(const char *path, GError **error)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--replay: %s: %s", path,
+                g_strerror(errno));
+    return false;
+}
+
+/* False: a line that is not whole, or not to be read. */
 static bool next_line(Replay *r, GError **error)
 {
     r->more = fgets(r->line, sizeof(r->line), r->stream);
+    if (ferror(r->stream)) {
+        return unreadable(r->path, error);
+    }
     r->number += r->more;
     if (r->more && !g_str_has_suffix(r->line, "\n")) {
         return bad(r, error, "the record ends in the middle of a line");
@@ -140,6 +154,13 @@ static void drives_until(Replay *r, int64_t ns)
     r->now_ns = MAX(r->now_ns, ns);
 }
 
+static bool in_time(Replay *r, uint64_t ns, GError **error)
+{
+    return ns <= LAST_NS ? true :
+           bad(r, error, "'%s': its time must be at most %" G_GUINT64_FORMAT,
+               r->line, LAST_NS);
+}
+
 static int op_of(char letter)
 {
     const char *at = letter ? strchr(ARRAY_RECORD_OPS, letter) : NULL;
@@ -150,14 +171,17 @@ static int op_of(char letter)
 static bool submit(Replay *r, GError **error)
 {
     uint64_t ns, offset, length;
-    int fua;
+    int fua, end;
     char letter;
     ArrayRequest *request;
 
     if (sscanf(r->line, "S %" G_GUINT64_FORMAT " %c %d %" G_GUINT64_FORMAT
-               " %" G_GUINT64_FORMAT, &ns, &letter, &fua, &offset,
-               &length) != 5 || op_of(letter) < 0) {
+               " %" G_GUINT64_FORMAT "%n", &ns, &letter, &fua, &offset,
+               &length, &end) != 5 || r->line[end] || op_of(letter) < 0) {
         return bad(r, error, "'%s': not a request", r->line);
+    }
+    if (!in_time(r, ns, error)) {
+        return false;
     }
     drives_until(r, ns);
     request = g_new(ArrayRequest, 1);
@@ -173,19 +197,23 @@ static bool submit(Replay *r, GError **error)
 static bool io_done(Replay *r, GError **error)
 {
     uint64_t ns, drive, slot;
-    int code;
+    int code, end;
     size_t index;
     ArrayIo *io;
 
     if (sscanf(r->line, "D %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %"
-               G_GUINT64_FORMAT " %d", &ns, &drive, &slot, &code) != 4 ||
-        drive >= r->config.n_drives || slot >= r->config.slots) {
+               G_GUINT64_FORMAT " %d%n", &ns, &drive, &slot, &code,
+               &end) != 4 || r->line[end] || drive >= r->config.n_drives ||
+        slot >= r->config.slots) {
         return bad(r, error, "'%s': not an end of I/O", r->line);
     }
     index = drive * r->config.slots + slot;
     io = r->ios[index];
     if (!io) {
         return bad(r, error, "'%s': no such I/O is under way", r->line);
+    }
+    if (!in_time(r, ns, error)) {
+        return false;
     }
     drives_until(r, ns);
     r->result->late += !r->ended[index];
@@ -221,15 +249,16 @@ static bool header(Replay *r, uint64_t *drive_bytes, GError **error)
 {
     char keys[ARRAY_RECORD_LINE], why[ARRAY_ERROR_BYTES];
     unsigned n;
+    int end;
 
     if (!next_line(r, error)) {
         return false;
     }
     if (!r->more ||
         sscanf(r->line, ARRAY_RECORD_MAGIC " %u %" G_GUINT64_FORMAT " %"
-               G_GUINT64_FORMAT " %511s", &n, drive_bytes,
-               &r->config.data_offset_bytes, keys) != 4 ||
-        n < 1 || n > ARRAY_MAX_DRIVES) {
+               G_GUINT64_FORMAT " %511s%n", &n, drive_bytes,
+               &r->config.data_offset_bytes, keys, &end) != 4 ||
+        r->line[end] || n < 1 || n > ARRAY_MAX_DRIVES) {
         return bad(r, error, "not a record of the array's core");
     }
     r->config.n_drives = n;
@@ -278,7 +307,7 @@ static bool play(Replay *r, const SimOptions *options, GError **error)
 {
     char why[ARRAY_ERROR_BYTES];
 
-    if (!setup(r, options, error)) {
+    if (!setup(r, options, error) || !same_decisions(r, error)) {
         return false;
     }
     while (r->more) {
@@ -286,8 +315,12 @@ static bool play(Replay *r, const SimOptions *options, GError **error)
             return false;
         }
     }
-    if (!array_quiet(r->array, why) || !array_check(r->array, why)) {
+    if (!array_quiet(r->array, why)) {
         return bad(r, error, "at the record's end the core is not at rest: %s",
+                   why);
+    }
+    if (!array_check(r->array, why)) {
+        return bad(r, error, "at the record's end an invariant is broken: %s",
                    why);
     }
     for (uint32_t i = 0; i < r->config.n_drives; i++) {
@@ -308,9 +341,7 @@ bool sim_replay(const SimOptions *options, const char *path,
     memset(result, 0, sizeof(*result));
     r.stream = fopen(path, "r");
     if (!r.stream) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--replay: %s: %s",
-                    path, g_strerror(errno));
-        return false;
+        return unreadable(path, error);
     }
     g_queue_init(&r.decided);
     r.requests = g_hash_table_new_full(NULL, NULL, g_free, NULL);
@@ -326,28 +357,4 @@ bool sim_replay(const SimOptions *options, const char *path,
     g_free(r.ios);
     g_free(r.ended);
     return good;
-}
-
-/* ---- Records of runs here ---------------------------------------------- */
-
-static bool record_error(const char *path, GError **error)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--record: %s: %s", path,
-                g_strerror(errno));
-    return false;
-}
-
-bool sim_record_open(FILE **stream, const char *path, GError **error)
-{
-    *stream = path ? fopen(path, "w") : NULL;
-    return *stream || !path ? true : record_error(path, error);
-}
-
-bool sim_record_close(FILE **stream, const char *path, GError **error)
-{
-    bool bad = *stream && ferror(*stream);
-
-    bad = (*stream && fclose(*stream)) || bad;
-    *stream = NULL;
-    return bad ? record_error(path, error) : true;
 }
