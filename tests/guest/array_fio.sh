@@ -18,16 +18,6 @@ verified() { # OPTIONS…: what is written is read again, and is right
     engine --verify=crc32c --verify_header_seed=1 --verify_fatal=1 "$@"
 }
 
-says() { # LINE COMMAND…: it fails and says so
-    line=$1
-    shift
-    if "$@" >/tmp/said 2>&1; then
-        return 1
-    fi
-    cat /tmp/said
-    grep -qF -e "$line" /tmp/said
-}
-
 refusals() {
     says "has no label of an array" engine --size=1m && format "" $small &&
         says "slot: no such key" engine --size=1m --keys=slot=1

@@ -7,6 +7,16 @@ exec >/results/ktap
 mkdir -p "$tmp"
 ktap_print_header
 
+says() { # LINE COMMAND…: it fails and says so
+    line=$1
+    shift
+    if "$@" >/tmp/said 2>&1; then
+        return 1
+    fi
+    cat /tmp/said
+    grep -qF -e "$line" /tmp/said
+}
+
 plan() {
     ktap_set_plan $((KTAP_TESTNO - 1))
 }

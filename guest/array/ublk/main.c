@@ -208,14 +208,15 @@ static bool open_device(Server *s, const Options *o)
 }
 
 /* What is dirty goes to the drives; false: not all of it could. */
-static bool close_array(Server *s)
+static bool close_array(Server *s, bool *recorded)
 {
     int code = array_uring_flush(s->array);
     int unrecorded = array_uring_record_end(s->array);
 
     array_uring_free(s->array);
+    *recorded = !unrecorded;
     if (unrecorded) {
-        return complain("the record is not whole", unrecorded);
+        complain("the record is not whole", unrecorded);
     }
     return code ? complain("not all that was written is on the drives", code) :
                   true;
@@ -243,6 +244,7 @@ int main(int argc, char **argv)
     Options o = { .id = -1, .recover = -1 };
     Server *s = calloc(1, sizeof(*s));
     sigset_t signals;
+    bool recorded;
     int i = 1;
 
     for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
@@ -279,9 +281,9 @@ int main(int argc, char **argv)
     serve(s);
     pthread_join(s->stopping ? s->stopper : s->starter, NULL);
     io_uring_queue_exit(&s->ring);
-    if (!close_array(s)) {
+    if (!close_array(s, &recorded)) {
         return 1;
     }
     ublk_remove(&s->ublk);
-    return 0;
+    return recorded ? 0 : 1;
 }
