@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
@@ -47,7 +46,8 @@ class Typist:
     def until(self, pattern: str) -> None:
         """Read on until it was shown, after what was waited for last."""
         while not (match := re.compile(pattern).search(self.said, self._seen)):
-            if not select.select([self.ours], [], [], self._end - time.monotonic())[0]:
+            left = self._end - time.monotonic()
+            if left <= 0 or not select.select([self.ours], [], [], left)[0]:
                 raise TimeoutError(pattern)
             # When the other side is closed, this raises an OSError.
             data = os.read(self.ours, 4096).decode(errors="replace")
@@ -60,9 +60,13 @@ class Typist:
 
     def end(self) -> int:
         """Read the rest, so that it can end; its status."""
-        with contextlib.suppress(OSError):
+        try:
             self.until(r"\Znever")
-        return self.process.wait()
+        except TimeoutError:  # It is an OSError, too.
+            raise
+        except OSError:
+            pass
+        return self.process.wait(max(1.0, self._end - time.monotonic()))
 
 
 def terminal() -> Outcome:
@@ -90,8 +94,9 @@ def terminal() -> Outcome:
             user.type(keys)
             user.until(shown)
         good = user.end() == 0
-    except (OSError, TimeoutError) as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         user.process.kill()
+        user.process.wait()
         good, user.said = False, f"{user.said}\n{error!r}"
     return good, "".join(f"# {line!r}\n" for line in user.said.splitlines()[-25:])
 
