@@ -25,8 +25,8 @@ scarp-start
 bench --use_existing_db=1 --benchmarks=readwhilewriting --threads=1 --reads="$reads" \
     --benchmark_write_rate_limit=2000000 >"$SCARP_OUT/db_bench.txt" 2>&1
 
-# db_bench prints how many reads took how many microseconds: "(110, 170 ]  18  0.600% ...".  Each
-# counts as the longest of its line, which is half as long again as the shortest.
+# db_bench prints how many reads took how many microseconds: "(110, 170 ]  18  0.600% ...".  A read
+# counts with the upper end of its line, which is half as long again as the lower end.
 awk '/^Microseconds per / { name = $3; sub(":", "", name) }
     /^[([]/ { gsub(/[^0-9.]+/, " "); print name, $2 * 1000, $3 }' \
     "$SCARP_OUT/db_bench.txt" >"$SCARP_OUT/latencies"

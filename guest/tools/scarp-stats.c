@@ -60,7 +60,10 @@ int main(int argc, char **argv)
                 status < 0 ? strerror(errno) : "not a Scarp drive");
         return 1;
     }
-    /* On real time lateness follows; new fields go to the end, as well. */
+    /*
+     * The page may have more fields than we know: a newer drive's, or the
+     * lateness of a drive on real time.  They follow the known ones.
+     */
     if (memcmp(page.magic, "SCARPST1", 8) || page.count < COUNT) {
         fprintf(stderr, "scarp-stats: %s: %u fields of another layout, at "
                 "least %d expected\n", device, page.count, COUNT);

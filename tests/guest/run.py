@@ -94,7 +94,7 @@ HANG_S = 1200
 Outcome = tuple[bool, str]
 
 
-# What `make run_tests` in a kernel's source runs, too.
+# `make run_tests` in a kernel's source runs these, too.
 COLLECTION = HERE / "scarp"
 
 # The build under test, where a test does not need one of its own.
