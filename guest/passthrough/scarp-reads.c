@@ -86,7 +86,7 @@ static Options parse(int argc, char **argv)
 {
     Options o = { .permille = 1000, .depth = 1, .bytes = 4096, .reads = 1000,
                   .seed = 1 };
-    int option;
+    int option, shared = 0;
 
     while ((option = getopt(argc, argv, "a:p:n:q:b:z:s:")) != -1) {
         switch (option) {
@@ -100,6 +100,7 @@ static Options parse(int argc, char **argv)
             break;
         case 'p':
             o.permille = number(option, optarg, 0, 1000);
+            shared = 1;
             break;
         case 'n':
             o.reads = number(option, optarg, 1, 100000000);
@@ -123,8 +124,21 @@ static Options parse(int argc, char **argv)
     if (optind != argc - 1) {
         die("%s", usage);
     }
+    if (shared && !o.access) {
+        die("-p: needs -a idle, normal or low");
+    }
     o.device = argv[optind];
     return o;
+}
+
+static void *zeroed(size_t n, size_t size)
+{
+    void *memory = calloc(n, size);
+
+    if (!memory) {
+        die("no memory");
+    }
+    return memory;
 }
 
 /* The character device of the same name takes commands. */
@@ -134,7 +148,7 @@ static int open_generic(const char *device)
     int fd;
 
     if (strncmp(device, "/dev/nvme", 9)) {
-        die("%s: no NVMe namespace: /dev/nvme0n1", device);
+        die("%s: is no NVMe namespace, such as /dev/nvme0n1", device);
     }
     snprintf(path, sizeof(path), "/dev/ng%s", device + 9);
     fd = open(path, O_RDONLY);
@@ -226,7 +240,13 @@ int main(int argc, char **argv)
         die("%s: %s", o.device, strerror(errno));
     }
     nsid = ioctl(fd, NVME_IOCTL_ID);
-    if (!o.span || o.span > size) {
+    if (nsid < 0) {
+        die("%s: its namespace: %s", o.device, strerror(errno));
+    }
+    if (o.span > size) {
+        die("-z %llu: at most %llu", o.span, size);
+    }
+    if (!o.span) {
         o.span = size;
     }
     if (o.bytes % sector || o.bytes > o.span) {
@@ -239,12 +259,12 @@ int main(int argc, char **argv)
         die("io_uring: %s", strerror(-status));
     }
     for (int i = 0; i < 2; i++) {
-        of[i].ns = calloc(o.reads, sizeof(*of[i].ns));
+        of[i].ns = zeroed(o.reads, sizeof(*of[i].ns));
     }
     for (; begun < o.depth && begun < o.reads; begun++) {
-        Slot *slot = calloc(1, sizeof(*slot));
+        Slot *slot = zeroed(1, sizeof(*slot));
 
-        if (!slot || posix_memalign(&slot->data, 4096, o.bytes)) {
+        if (posix_memalign(&slot->data, 4096, o.bytes)) {
             die("no memory");
         }
         start(&ring, slot, &o, fd, nsid, sector, &random);
@@ -253,7 +273,10 @@ int main(int argc, char **argv)
         struct io_uring_cqe *cqe;
         Slot *slot;
 
-        io_uring_submit_and_wait(&ring, 1);
+        status = io_uring_submit_and_wait(&ring, 1);
+        if (status < 0 && status != -EINTR) {
+            die("io_uring: %s", strerror(-status));
+        }
         while (!io_uring_peek_cqe(&ring, &cqe)) {
             slot = io_uring_cqe_get_data(cqe);
             if (cqe->res) {
@@ -275,5 +298,8 @@ int main(int argc, char **argv)
         print(latencies[o.access], &of[1], "");
     }
     printf("}\n");
+    if (fflush(stdout) || ferror(stdout)) {
+        die("the results: %s", strerror(errno));
+    }
     return 0;
 }
