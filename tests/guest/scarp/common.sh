@@ -34,13 +34,21 @@ find_drives() {
         [ -b "${device}n1" ] || continue
         export "SCARP_CTRL$number=$device" "SCARP_DEV$number=${device}n1"
     done
-    export SCARP_CTRL="$SCARP_CTRL0" SCARP_DEV="$SCARP_DEV0"
 }
 
-in_use() { # DEVICE: by a file system, a partition or another device
-    name=${1#/dev/}
-    grep -q "^$1" /proc/mounts /proc/swaps || ls "/sys/class/block/$name/holders" | grep -q . ||
-        [ -e "/sys/class/block/$name/${name}p1" ]
+in_use() { # DEVICE: by a file system, as swap, by another device or a partition
+    path=$(readlink -f "$1")
+    name=${path#/dev/}
+    grep -q "^$path[p[:space:]]" /proc/mounts /proc/swaps ||
+        ls "/sys/class/block/$name/holders" 2>/dev/null | grep -q . ||
+        ls "/sys/class/block/$name" 2>/dev/null | grep -q "^${name}p[0-9]"
+}
+
+unused() { # DEVICE…: or the whole program is skipped
+    for device in "$@"; do
+        in_use "$device" && skip_all "$device is in use, and would be overwritten"
+    done
+    return 0
 }
 
 # What must be there, or the whole program is skipped: root, programs, and drives 0 to COUNT-1.
@@ -49,11 +57,16 @@ needs() { # COUNT PROGRAM…
     shift
     [ "$(id -u)" = 0 ] || skip_all "it must be run as root"
     [ -n "$SCARP_DEV0" ] || find_drives
+    export SCARP_CTRL="$SCARP_CTRL0" SCARP_DEV="$SCARP_DEV0"
     for number in $(seq 0 $last); do
-        eval "device=\$SCARP_DEV$number"
-        [ -b "$device" ] ||
+        eval "device=\$SCARP_DEV$number controller=\$SCARP_CTRL$number"
+        [ -n "$device$controller" ] ||
             skip_all "no Scarp drive: no NVMe controller has the serial number scarp$number"
-        in_use "$device" && skip_all "$device is in use, and would be overwritten"
+        [ -b "$device" ] ||
+            skip_all "no Scarp drive: SCARP_DEV$number=$device is no block device"
+        [ -c "$controller" ] ||
+            skip_all "no Scarp drive: SCARP_CTRL$number=$controller is no character device"
+        unused "$device"
     done
     for program in "$@"; do
         command -v "$program" >/dev/null || skip_all "$program is not installed"

@@ -6,7 +6,11 @@
 
 . "$(dirname "$0")/common.sh"
 needs 1 fio nvme scarp-stats scarp-scheme
-[ -b "${SCARP_CTRL0}n2" ] || skip_all "the drives must have two namespaces each"
+for controller in $SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2; do
+    [ -b "${controller}n1" ] && [ -b "${controller}n2" ] ||
+        skip_all "the drives must have two namespaces each"
+    unused "${controller}n1" "${controller}n2"
+done
 schemes=${SCARP_SCHEMES:-baseline pgc}
 
 # The first namespace whole and most of the second, while the rest of that is trimmed and written.
