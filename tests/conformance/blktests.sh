@@ -37,7 +37,7 @@ END
 for name in $SCARP_TESTS; do
     say begin "blktests/$name"
     # A test before it may have removed the drive from the bus and found it again.
-    for _ in 1 2 3 4 5; do
+    for _ in $(seq 120); do
         [ -b "$SCARP_DEV" ] && break
         sleep 1
     done

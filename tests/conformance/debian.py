@@ -24,7 +24,7 @@ def fio() -> Path:
     with locked("fio-tests"):
         if folder.is_dir():
             return folder
-        fresh = folder.with_suffix(".new")
+        fresh = folder.with_name(f"{folder.name}.new")
         shutil.rmtree(fresh, ignore_errors=True)
         with (
             tempfile.TemporaryDirectory() as work,

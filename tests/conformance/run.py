@@ -41,14 +41,19 @@ TURN_S = 3
 
 def revision(source: Path) -> str:
     """Of a checkout; what is no checkout has no name but its folder's."""
-    done = subprocess.run(
-        ["git", "-C", str(source), "describe", "--always", "--dirty"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    top = (source / ".git").exists()
-    return done.stdout.strip() if top and done.returncode == 0 else source.resolve().name
+    folder = source.resolve().name
+    if not (source / ".git").exists():
+        return folder
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(source), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:  # No git is installed.
+        return folder
+    return done.stdout.strip() if done.returncode == 0 else folder
 
 
 def archive(source: Path, parts: tuple[str, ...]) -> bytes:
@@ -100,10 +105,8 @@ class Session:
     def __init__(self, suite: suites.Suite, source: Path, arguments: argparse.Namespace) -> None:
         self.suite = suite
         self.arguments = arguments
-        plan = suite.plan(source, arguments.long)
-        wanted = arguments.only
-        self.names = [n for n in plan.names if not wanted or any(x in n for x in wanted)]
-        self.tests = [t for t in plan.tests if any(t in name for name in self.names)]
+        plan = suite.plan(source, arguments.long).only(arguments.only)
+        self.names, self.tests = plan.names, plan.tests
         self.source = archive(source, suite.parts)
         self.out = arguments.out / suite.name
 
@@ -179,6 +182,12 @@ def needs() -> str:
     return "\n".join(lines)
 
 
+def nothing(only: list[str], long: bool) -> str:
+    """Why no test of a suite runs."""
+    found = f"no test's name contains {' or '.join(only)}" if only else "no test was found"
+    return found if long else f"{found}, of those that run without --long"
+
+
 def _source(suite: suites.Suite, given: str | None) -> Path | None:
     if given == debian.WORD:
         if suite.name != "fio":
@@ -199,14 +208,15 @@ def _arguments() -> argparse.Namespace:
         help="Scarp's; stock's is the host's",
     )
     parser.add_argument(
-        "--only", action="append", metavar="TEXT", help="tests whose name contains it"
+        "--only", action="append", default=[], metavar="TEXT", help="tests whose name contains it"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "conformance")
     return parser.parse_args()
 
 
 def main() -> int:
-    """0: nothing that passes on stock does not on Scarp; 1: something; 2: nothing was given."""
+    """0: nothing that passes on stock does not on Scarp; 1: something, or nothing passed on Scarp;
+    2: no suite was named."""
     arguments = _arguments()
     given = {s: _source(s, getattr(arguments, s.name)) for s in suites.SUITES}
     if not any(given.values()):
@@ -224,7 +234,7 @@ def main() -> int:
             continue
         session = Session(suite, source, arguments)
         if not session.names:
-            print(f"\n{suite.name}: no test's name contains {' or '.join(arguments.only)}")
+            print(f"\n{suite.name}: {nothing(arguments.only, arguments.long)}")
             continue
         stock, scarp = session.on("stock"), session.on("scarp")
         print(f"\n{suite.name}, {revision(source)}")
@@ -237,6 +247,7 @@ def main() -> int:
             "stock": {n: [v.outcome, v.why] for n, v in stock.items()},
             "scarp": {n: [v.outcome, v.why] for n, v in scarp.items()},
         }
+    arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
     if worse:
         print(f"\n{len(worse)} pass on stock and not on Scarp: {', '.join(worse)}")

@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-OUTCOMES = ("pass", "fail", "skip", "absent")
 # The kernel may write into a line of the console before ours begins.
 _LINE = re.compile(r"conformance: (begin|pass|fail|skip) (\S+)[ \t]*(.*)")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`absent`: nothing was said of the test; that is not passed, and not skipped either."""
+    """`outcome`: pass, fail, skip or absent.
+
+    `absent`: nothing was said of the test; that is not passed, and not skipped either.
+    """
 
     outcome: str
     why: str = ""
@@ -31,8 +33,8 @@ def parse(console: str, planned: Sequence[str], ending: str) -> dict[str, Verdic
         else:
             found[name] = Verdict(kind, why.strip())
     for name in planned:
-        where = "in it" if name in begun else "before it"
-        found.setdefault(name, Verdict("absent", f"the guest ended {where}: {ending}"))
+        where = "its end" if name in begun else "any word of it"
+        found.setdefault(name, Verdict("absent", f"the guest ended before {where}: {ending}"))
     # Planned ones in their order, then whatever the suite ran besides.
     return {name: found[name] for name in [*planned, *(n for n in found if n not in planned)]}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,8 +40,8 @@ class Verdicts(unittest.TestCase):
     def test_a_guest_that_ends_early_leaves_tests_absent(self) -> None:
         found = self.read("conformance: pass s/1\nconformance: begin s/2\n", "hang")
         self.assertEqual([v.outcome for v in found.values()], ["pass", *["absent"] * 3])
-        self.assertIn("in it: hang", found["s/2"].why)
-        self.assertIn("before it: hang", found["s/3"].why)
+        self.assertIn("before its end: hang", found["s/2"].why)
+        self.assertIn("before any word of it: hang", found["s/3"].why)
         self.assertEqual(verdicts.counts(found), "1 ran: 1 passed, 0 failed; 0 skipped; 3 absent")
 
     def test_only_what_passes_on_stock_can_be_worse(self) -> None:
@@ -58,20 +59,69 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(lines[0].split(), ["test", "stock", "Scarp"])
         self.assertEqual(lines[1].split(), ["s/1", "pass", "pass"])
         self.assertEqual(lines[4], "s/4  pass    fail    REGRESSION  (verify)")
-        self.assertIn("(output | the guest ended before it: ok)", lines[2])
+        self.assertIn("(output | the guest ended before any word of it: ok)", lines[2])
 
 
 class Sources(unittest.TestCase):
     def test_nothing_given_says_what_is_needed(self) -> None:
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "tests" / "conformance" / "run.py")],
+        done = self.run_suite()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        for suite in suites.SUITES:
+            self.assertIn(f"  {suite.variable}=", done.stderr)
+
+    def run_suite(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "tests" / "conformance" / "run.py"), *options],
             capture_output=True,
             text=True,
             check=False,
         )
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        for suite in suites.SUITES:
-            self.assertIn(f"  {suite.variable}=", done.stderr)
+
+    def test_no_test_is_left(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source, out = Path(folder) / "fio", Path(folder) / "results" / "here"
+            (source / "t").mkdir(parents=True)
+            (source / "t" / "other.py").touch()
+            of = ("--fio", str(source), "--out", str(out))
+            for options, said in (
+                (of, "fio: no test was found, of those that run without --long"),
+                ((*of, "--long"), "fio: no test was found\n"),
+                ((*of, "--long", "--only", "a", "--only", "b"), "no test's name contains a or b\n"),
+            ):
+                done = self.run_suite(*options)
+                self.assertEqual((done.returncode, done.stderr), (1, ""))
+                self.assertIn(said, done.stdout)
+                self.assertEqual((out / "summary.json").read_text(), "{}\n")
+
+    def test_only_runs_no_other_script(self) -> None:
+        plan = suites.Plan(
+            ["fio/nvmept/1", "fio/nvmept_trim/1", "b/block/003"],
+            ["nvmept", "nvmept_trim", "block/003"],
+        )
+        for wanted, tests in (
+            ([], plan.tests),
+            (["nvmept_trim"], ["nvmept_trim"]),
+            (["nvmept/"], ["nvmept"]),
+            (["block"], ["block/003"]),
+            (["nvmept_trim", "003"], ["nvmept_trim", "block/003"]),
+            (["none"], []),
+        ):
+            self.assertEqual(plan.only(wanted).tests, tests)
+
+    def test_a_source_without_git_has_its_folders_name(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "fio-3.39"
+            (source / ".git").mkdir(parents=True)
+            program = "import sys, pathlib, run; print(run.revision(pathlib.Path(sys.argv[1])))"
+            for path in (folder, os.environ["PATH"]):
+                done = subprocess.run(
+                    [sys.executable, "-c", program, str(source)],
+                    env={"PATH": path, "PYTHONPATH": str(ROOT / "tests" / "conformance")},
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                self.assertEqual((done.stdout, done.stderr), ("fio-3.39\n", ""))
 
     def test_a_folder_that_is_something_else(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
