@@ -5,15 +5,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/host-utils.h"
 #include "qemu/timer.h"
-#include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "flash-lateness.h"
+#include "flash-rows.h"
+#include "../ftl/buckets.h"
 
-/* Each power of two has 1 << BITS buckets. */
-enum { BITS = 5, BUCKETS = (64 - BITS) << BITS };
-enum { FILE_BUFFER_BYTES = 1024 * 1024, LOG_VERSION = 0 };
+enum { BITS = 5, BUCKETS = SCARP_BUCKETS(BITS) };
 enum { ROW_PART = 1 };
 
 enum { OP_READ, OP_WRITE, OP_OTHER, OP_ALL, OPS };
@@ -49,14 +47,6 @@ typedef struct {
 } Histogram;
 
 typedef struct QEMU_PACKED {
-    char magic[8];
-    uint32_t row_bytes;
-    uint32_t cause_count;
-    uint64_t version;
-    uint64_t reserved;
-} LogHeader;
-
-typedef struct QEMU_PACKED {
     int64_t arrived_ns;
     int64_t posted_ns;
     int64_t submit_ns;
@@ -68,43 +58,24 @@ typedef struct QEMU_PACKED {
     uint16_t reserved;
 } Row;
 
+static const FlashRowsLayout layout = {
+    .option = "lateness-log", .magic = "SCARPRT1", .row_bytes = sizeof(Row),
+};
+
 struct FlashLateness {
     Histogram histogram[OPS];
     int64_t bound_ns;
     int64_t reset_ns;
     uint64_t over_bound;
-    FILE *log;
-    char *log_buffer;
+    FlashRows *log; /* NULL: nobody asked for it */
 };
-
-static unsigned bucket_of(uint64_t ns)
-{
-    int shift;
-
-    if (ns >> BITS == 0) {
-        return ns;
-    }
-    shift = 63 - clz64(ns) - BITS;
-    return (shift << BITS) + (ns >> shift);
-}
-
-static uint64_t last_of(unsigned bucket)
-{
-    unsigned shift = bucket >> BITS;
-
-    if (!shift) {
-        return bucket;
-    }
-    return ((uint64_t)((bucket & ((1u << BITS) - 1)) + (1u << BITS) + 1)
-            << (shift - 1)) - 1;
-}
 
 static void histogram_add(Histogram *histogram, uint64_t ns)
 {
     histogram->n++;
     histogram->sum_ns += ns;
     histogram->max_ns = MAX(histogram->max_ns, ns);
-    histogram->count[bucket_of(ns)]++;
+    histogram->count[scarp_bucket_of(ns, BITS)]++;
 }
 
 /* By nearest rank. */
@@ -115,7 +86,7 @@ static uint64_t quantile(const Histogram *histogram, unsigned permille)
     for (unsigned i = 0; histogram->n && i < BUCKETS; i++) {
         seen += histogram->count[i];
         if (seen >= rank) {
-            return MIN(last_of(i), histogram->max_ns);
+            return MIN(scarp_bucket_last(i, BITS), histogram->max_ns);
         }
     }
     return 0;
@@ -125,35 +96,23 @@ FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
                                   Error **errp)
 {
     FlashLateness *lateness = g_new0(FlashLateness, 1);
-    LogHeader header = {
-        .magic = "SCARPRT", .version = cpu_to_le64(LOG_VERSION),
-        .row_bytes = cpu_to_le32(sizeof(Row)),
-    };
 
     lateness->bound_ns = bound_ns;
-    if (!log_path) {
-        return lateness;
+    if (log_path) {
+        lateness->log = flash_rows_open(log_path, &layout, errp);
+        if (!lateness->log) {
+            g_free(lateness);
+            return NULL;
+        }
     }
-    lateness->log = fopen(log_path, "wbe");
-    if (!lateness->log) {
-        error_setg_errno(errp, errno, "lateness-log: cannot create '%s'",
-                         log_path);
-        g_free(lateness);
-        return NULL;
-    }
-    lateness->log_buffer = g_malloc(FILE_BUFFER_BYTES);
-    setvbuf(lateness->log, lateness->log_buffer, _IOFBF, FILE_BUFFER_BYTES);
-    header.magic[7] = '1';
-    fwrite(&header, sizeof(header), 1, lateness->log);
     return lateness;
 }
 
 void flash_lateness_free(FlashLateness *lateness)
 {
     if (lateness->log) {
-        fclose(lateness->log);
+        flash_rows_close(lateness->log);
     }
-    g_free(lateness->log_buffer);
     g_free(lateness);
 }
 
@@ -171,8 +130,7 @@ static void add_row(FlashLateness *lateness, const NvmeFlashStamp *stamp,
         .flags = part ? ROW_PART : 0,
     };
 
-    /* errors are found by ferror() in flash_lateness_flush() */
-    fwrite(&row, sizeof(row), 1, lateness->log);
+    flash_rows_add(lateness->log, &row);
 }
 
 void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
@@ -214,11 +172,7 @@ void flash_lateness_reset(FlashLateness *lateness, int64_t now_ns)
 
 bool flash_lateness_flush(FlashLateness *lateness, Error **errp)
 {
-    if (lateness->log && (fflush(lateness->log) || ferror(lateness->log))) {
-        error_setg(errp, "lateness-log: could not be written completely");
-        return false;
-    }
-    return true;
+    return !lateness->log || flash_rows_flush(lateness->log, errp);
 }
 
 static void words(const FlashLateness *lateness, const FlashThreadUse *use,

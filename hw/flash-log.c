@@ -8,19 +8,8 @@
 #include "qemu/bswap.h"
 #include "qapi/error.h"
 #include "flash-log.h"
+#include "flash-rows.h"
 #include "../ftl/timeline.h"
-
-#define FILE_BUFFER_BYTES (1024 * 1024)
-
-typedef struct QEMU_PACKED {
-    char magic[8];
-    uint32_t row_bytes;
-    uint32_t cause_count;
-    uint64_t version;
-    uint64_t reserved;
-} LogHeader;
-
-enum { CMD_LOG_VERSION = 3, GC_LOG_VERSION = 0 };
 
 /* CmdRow.order */
 #define ORDER_SEQ_MASK ((1u << 30) - 1) /* of submission; it may wrap */
@@ -53,41 +42,25 @@ typedef struct QEMU_PACKED {
     uint32_t moved_units;
 } GcRow;
 
+static const FlashRowsLayout cmd_layout = {
+    .option = "cmd-log", .magic = "SCARPCM1", .version = 3,
+    .row_bytes = sizeof(CmdRow), .cause_count = SCARP_CAUSE__COUNT,
+};
+static const FlashRowsLayout gc_layout = {
+    .option = "gc-log", .magic = "SCARPGC1", .row_bytes = sizeof(GcRow),
+};
+
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
-    FILE *cmd;
-    FILE *gc;
-    char *cmd_buffer;
-    char *gc_buffer;
+    FlashRows *cmd; /* each may be NULL: nobody asked for it */
+    FlashRows *gc;
     FILE *trace;
     ScarpTimeline *timeline;
     ScarpObserver shown; /* the timeline's, or nothing */
     uint64_t *progress;
     bool stopped;
 };
-
-static FILE *open_log(const char *path, const char *what, const char *magic,
-                      uint64_t version, uint32_t row_bytes,
-                      uint32_t cause_count, char **buffer, Error **errp)
-{
-    LogHeader header = {
-        .version = cpu_to_le64(version),
-        .row_bytes = cpu_to_le32(row_bytes),
-        .cause_count = cpu_to_le32(cause_count),
-    };
-    FILE *file = fopen(path, "wbe");
-
-    if (!file) {
-        error_setg_errno(errp, errno, "%s: cannot create '%s'", what, path);
-        return NULL;
-    }
-    *buffer = g_malloc(FILE_BUFFER_BYTES);
-    setvbuf(file, *buffer, _IOFBF, FILE_BUFFER_BYTES);
-    memcpy(header.magic, magic, sizeof(header.magic));
-    fwrite(&header, sizeof(header), 1, file);
-    return file;
-}
 
 static uint64_t *map_progress(const char *path, Error **errp)
 {
@@ -118,16 +91,13 @@ FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
     FlashLog *log = g_new0(FlashLog, 1);
 
     if (cmd_path) {
-        log->cmd = open_log(cmd_path, "cmd-log", "SCARPCM1", CMD_LOG_VERSION,
-                            sizeof(CmdRow), SCARP_CAUSE__COUNT,
-                            &log->cmd_buffer, errp);
+        log->cmd = flash_rows_open(cmd_path, &cmd_layout, errp);
         if (!log->cmd) {
             goto fail;
         }
     }
     if (gc_path) {
-        log->gc = open_log(gc_path, "gc-log", "SCARPGC1", GC_LOG_VERSION,
-                           sizeof(GcRow), 0, &log->gc_buffer, errp);
+        log->gc = flash_rows_open(gc_path, &gc_layout, errp);
         if (!log->gc) {
             goto fail;
         }
@@ -147,7 +117,7 @@ fail:
 
 static void trace_write(void *file, const void *bytes, size_t n)
 {
-    /* as below: ferror() */
+    /* ferror() in flash_log_flush() finds what went wrong */
     fwrite(bytes, 1, n, file);
 }
 
@@ -202,8 +172,7 @@ static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
     for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
         row.cause_ns[i] = cpu_to_le64(cmd->cause_ns[i]);
     }
-    /* errors are found by ferror() in flash_log_flush() */
-    fwrite(&row, sizeof(row), 1, log->cmd);
+    flash_rows_add(log->cmd, &row);
 }
 
 static void log_gc_done(void *opaque, const ScarpGcRun *run)
@@ -222,7 +191,7 @@ static void log_gc_done(void *opaque, const ScarpGcRun *run)
         log->shown.gc_done(log->shown.opaque, run);
     }
     if (log->gc && !log->stopped) {
-        fwrite(&row, sizeof(row), 1, log->gc);
+        flash_rows_add(log->gc, &row);
     }
 }
 
@@ -267,12 +236,8 @@ void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
 
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    if (log->cmd && (fflush(log->cmd) || ferror(log->cmd))) {
-        error_setg(errp, "cmd-log: could not be written completely");
-        return false;
-    }
-    if (log->gc && (fflush(log->gc) || ferror(log->gc))) {
-        error_setg(errp, "gc-log: could not be written completely");
+    if ((log->cmd && !flash_rows_flush(log->cmd, errp)) ||
+        (log->gc && !flash_rows_flush(log->gc, errp))) {
         return false;
     }
     if (log->timeline) {
@@ -288,10 +253,10 @@ bool flash_log_flush(FlashLog *log, Error **errp)
 void flash_log_close(FlashLog *log)
 {
     if (log->cmd) {
-        fclose(log->cmd);
+        flash_rows_close(log->cmd);
     }
     if (log->gc) {
-        fclose(log->gc);
+        flash_rows_close(log->gc);
     }
     if (log->timeline) {
         scarp_timeline_free(log->timeline);
@@ -302,7 +267,5 @@ void flash_log_close(FlashLog *log)
     if (log->progress) {
         munmap(log->progress, PROGRESS_COUNT * sizeof(uint64_t));
     }
-    g_free(log->cmd_buffer);
-    g_free(log->gc_buffer);
     g_free(log);
 }

@@ -8,9 +8,11 @@
 
 #include <string.h>
 
+#include "buckets.h"
+
 enum {
-    FINE_BITS = 7, FINE = (64 - FINE_BITS) << FINE_BITS,
-    WIDE_BITS = 4, WIDE = (64 - WIDE_BITS) << WIDE_BITS,
+    FINE_BITS = 7, FINE = SCARP_BUCKETS(FINE_BITS),
+    WIDE_BITS = 4, WIDE = SCARP_BUCKETS(WIDE_BITS),
 };
 
 typedef struct {
@@ -24,29 +26,6 @@ struct ScarpLatency {
     uint64_t count[FINE];
     Bucket bucket[WIDE];
 };
-
-/* Each power of two has 1 << bits buckets. */
-static uint32_t bucket_of(uint64_t ns, int bits)
-{
-    int shift;
-
-    if (ns >> bits == 0) {
-        return ns;
-    }
-    shift = 63 - __builtin_clzll(ns) - bits;
-    return (shift << bits) + (ns >> shift);
-}
-
-static uint64_t last_of(uint32_t bucket, int bits)
-{
-    uint32_t shift = bucket >> bits;
-
-    if (!shift) {
-        return bucket;
-    }
-    return ((uint64_t)((bucket & ((1u << bits) - 1)) + (1u << bits) + 1)
-            << (shift - 1)) - 1;
-}
 
 static const ScarpLatency *latency_of(const ScarpDrive *drive, ScarpOp op)
 {
@@ -78,10 +57,10 @@ uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
 {
     ScarpLatency *latency = drive->stat.latency[cmd->op];
     uint64_t ns = cmd->complete_ns - cmd->submit_ns;
-    Bucket *bucket = &latency->bucket[bucket_of(ns, WIDE_BITS)];
+    Bucket *bucket = &latency->bucket[scarp_bucket_of(ns, WIDE_BITS)];
 
     latency->n++;
-    latency->count[bucket_of(ns, FINE_BITS)]++;
+    latency->count[scarp_bucket_of(ns, FINE_BITS)]++;
     bucket->n++;
     return bucket->cause_ns;
 }
@@ -105,7 +84,7 @@ static uint64_t ranked_ns(const ScarpDrive *drive, ScarpOp op, uint64_t rank)
     for (uint32_t i = 0; i < FINE && rank; i++) {
         seen += latency->count[i];
         if (seen >= rank) {
-            return MIN(last_of(i, FINE_BITS), max_of(drive, op));
+            return MIN(scarp_bucket_last(i, FINE_BITS), max_of(drive, op));
         }
     }
     return 0;
