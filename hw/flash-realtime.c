@@ -191,6 +191,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
         .clock_ns = nvme_flash_clock_ns,
         .spin_ns = flash->spin_ns,
         .bound_ns = flash->lateness_bound_ns,
+        .cpu = flash->cpu,
         .ran = thread_ran,
         .completed = thread_completed,
         .opaque = flash,

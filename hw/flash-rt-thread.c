@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -249,18 +250,37 @@ static void *thread_main(void *opaque)
     return NULL;
 }
 
+bool flash_thread_may_use(int cpu)
+{
+    cpu_set_t allowed;
+
+    return cpu >= 0 && cpu < CPU_SETSIZE &&
+           !sched_getaffinity(0, sizeof(allowed), &allowed) &&
+           CPU_ISSET(cpu, &allowed);
+}
+
 /* Signals are for the threads of whoever it is that we are in. */
 static bool start(FlashThread *thread)
 {
+    pthread_attr_t attr;
     sigset_t all, before;
+    cpu_set_t cpus;
     int failed;
+
+    pthread_attr_init(&attr);
+    if (thread->config.cpu >= 0) {
+        CPU_ZERO(&cpus);
+        CPU_SET(thread->config.cpu, &cpus);
+        pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+    }
 
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&thread->thread, NULL, thread_main, thread);
+    failed = pthread_create(&thread->thread, &attr, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
     if (!failed) {
         pthread_setname_np(thread->thread, "nvme-flash");
     }

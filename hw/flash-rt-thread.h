@@ -23,6 +23,7 @@ typedef struct {
     int64_t zero_ns;           /* the clock's time of the engine's zero */
     int64_t spin_ns;           /* it polls for at most so long at a time */
     int64_t bound_ns;          /* an event that is later makes it "behind" */
+    int cpu;                   /* of the host: it runs there; -1: anywhere */
     /* after each run, with the lock held; may be NULL */
     void (*ran)(void *opaque, int64_t now_ns);
     /* there is something to pop; without the lock; may be NULL */
@@ -38,6 +39,8 @@ typedef struct {
     uint64_t sleeps;
 } FlashThreadUse;
 
+/* Whether a thread of this process may run on that core of the host. */
+bool flash_thread_may_use(int cpu);
 /* NULL if the host has no event descriptor or thread left. */
 FlashThread *flash_thread_new(const FlashThreadConfig *config);
 /* Paused from the beginning; no command moves until it goes on. */

@@ -18,6 +18,7 @@
 #include "system/cpu-timers.h"
 #include "system/runstate.h"
 #include "flash-int.h"
+#include "flash-rt-thread.h"
 
 /* QEMU's exit status when the drive broke a law; isa-debug-exit's are odd */
 #define EXIT_LAW_BROKEN 4
@@ -301,6 +302,16 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                    "clock nothing is late");
         return;
     }
+    if (flash->cpu != -1 && !realtime) {
+        error_setg(errp, "cpu: needs clock=realtime; on the virtual clock the "
+                   "drive has no thread");
+        return;
+    }
+    if (flash->cpu != -1 && !flash_thread_may_use(flash->cpu)) {
+        error_setg(errp, "cpu: %" PRId32 " is not a core of the host that this "
+                   "process may use; -1 is any of them", flash->cpu);
+        return;
+    }
     if (flash->spin_ns > NANOSECONDS_PER_SECOND) {
         error_setg(errp, "spin-ns: %" PRIu64 " is out of range; allowed are 0 "
                    "to 1000000000", flash->spin_ns);
@@ -445,6 +456,7 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_UINT64("lateness-bound-ns", NvmeFlash, lateness_bound_ns,
                        20 * SCALE_US),
     DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, 50 * SCALE_US),
+    DEFINE_PROP_INT32("cpu", NvmeFlash, cpu, -1),
     DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),
 };
 

@@ -7,7 +7,7 @@ import argparse
 import re
 from pathlib import Path
 
-from scarplib.errors import Parser, UserError, integer, one_of_each, scheme_list
+from scarplib.errors import Parser, UserError, integer, integers, one_of_each, scheme_list
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US
@@ -218,6 +218,14 @@ def _add_clock_options(parser: argparse.ArgumentParser) -> None:
         metavar="US",
         help="with --clock realtime: a run is doubtful if more than a hundredth of its "
         f"completions were later than so many microseconds (default: {BOUND_US})",
+    )
+    parser.add_argument(
+        "--cpus",
+        type=integers("--cpus", 0, 1023),
+        default=(),
+        metavar="N,N,…",
+        help="with --clock realtime: cores of the host, one for each drive, to which the threads "
+        "of the drives' engines are pinned (default: they run on any)",
     )
 
 

@@ -116,23 +116,25 @@ def _job(options: argparse.Namespace, several: int | None) -> Path | None:
 
 def _clock(options: argparse.Namespace) -> Clock:
     """Which clock a run is on, and how fast its CPU then is."""
-    from scarplib.guest.realtime import BOUND_US, Clock
+    from scarplib.guest.realtime import BOUND_US, Clock, check_cores
 
     if options.clock == "virtual":
-        for name in ("accel", "lateness_bound"):
-            if getattr(options, name) is not None:
+        for name in ("accel", "lateness_bound", "cpus"):
+            if getattr(options, name):
                 raise UserError(f"--{name.replace('_', '-')}: needs --clock realtime")
         return Clock(cpu_shift=-2 if options.cpu_shift is None else options.cpu_shift)
     if options.cpu_shift is not None:
         raise UserError("--cpu-shift: excludes --clock realtime: a CPU is as fast as it is")
-    if getattr(options, "drives", None):
-        raise UserError("--drives: excludes --clock realtime, which runs on one drive")
     if getattr(options, "trace", None):
         raise UserError("--trace: excludes --clock realtime: guest and drive have no common clock")
+    check_cores(options.cpus, getattr(options, "drives", None) or 1)
+    if options.cpus and getattr(options, "jobs", 0) > 1:
+        raise UserError("--jobs: excludes --cpus: guests at once would share those cores")
     return Clock(
         cpu_shift=None,
         accel=options.accel or "auto",
         bound_us=options.lateness_bound or BOUND_US,
+        cpus=options.cpus,
     )
 
 

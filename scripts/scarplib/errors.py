@@ -28,6 +28,18 @@ def integer(key: str, low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
+def integers(key: str, low: int, high: int) -> Callable[[str], tuple[int, ...]]:
+    """A parser of N,N,… for argparse: each is allowed, and named once."""
+    one = integer(key, low, high)
+
+    def parse(text: str) -> tuple[int, ...]:
+        found = [one(part) for part in text.split(",")]
+        _each_once(key, [str(number) for number in found])
+        return tuple(found)
+
+    return parse
+
+
 def _each_once(key: str, names: list[str]) -> list[str]:
     for name in names:
         if names.count(name) > 1:

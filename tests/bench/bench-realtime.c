@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 {
     Client *client = g_new0(Client, 1);
     FlashThreadConfig config = { .clock_ns = host_ns,
-                                 .bound_ns = 20000 };
+                                 .bound_ns = 20000, .cpu = -1 };
     FlashThreadUse use;
     uint64_t rate, spin_ns, seconds;
     int64_t end_ns;

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -22,15 +21,16 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib import cli  # noqa: E402
+from refused import Refused  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, lateness_log, log_page  # noqa: E402
 from scarplib.device_logs.log_file import HEADER, LogError, rows  # noqa: E402
+from scarplib.drive.image_file import DriveImage  # noqa: E402
 from scarplib.drive.start import Start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import run  # noqa: E402
-from scarplib.guest import host_load, realtime, vm  # noqa: E402
-from scarplib.results import lateness, summary, truth  # noqa: E402
+from scarplib.guest import drives_job, host_load, realtime, vm  # noqa: E402
+from scarplib.results import drives, drives_report, lateness, summary, truth  # noqa: E402
 from scarplib.results.pictures.lateness import figure_lateness  # noqa: E402
 from scarplib.results.table import table_text  # noqa: E402
 
@@ -67,25 +67,46 @@ class Folder(unittest.TestCase):
                 )
 
 
-class Options(unittest.TestCase):
-    def refused(self, *arguments: str) -> str:
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            self.assertEqual(cli.main(list(arguments)), 1)
-        lines = said.getvalue().splitlines()
-        self.assertEqual(len(lines), 1, lines)
-        return lines[0]
-
+class Options(Refused, Folder):
     def test_what_makes_no_sense_is_refused(self) -> None:
         real = ("--clock", "realtime")
-        self.assertIn("--clock realtime", self.refused("run", "--accel", "kvm"))
-        self.assertIn("--clock realtime", self.refused("compare", "--lateness-bound", "5"))
-        self.assertIn("--clock realtime", self.refused("shell", "--accel", "tcg"))
-        self.assertIn("--cpu-shift", self.refused("run", *real, "--cpu-shift", "-2"))
-        self.assertIn("--drives", self.refused("run", *real, "--drives", "2"))
-        self.assertIn("--trace", self.refused("run", *real, "--trace", "blk"))
-        self.assertIn("from 1 to", self.refused("run", *real, "--lateness-bound", "0"))
-        self.assertIn("virtual", self.refused("run", "--clock", "cpu"))
+        self.assertIn("--clock realtime", self.error("run", "--accel", "kvm"))
+        self.assertIn("--clock realtime", self.error("compare", "--lateness-bound", "5"))
+        self.assertIn("--clock realtime", self.error("shell", "--accel", "tcg"))
+        self.assertIn("--cpu-shift", self.error("run", *real, "--cpu-shift", "-2"))
+        self.assertIn("--trace", self.error("run", *real, "--trace", "blk"))
+        self.assertIn("from 1 to", self.error("run", *real, "--lateness-bound", "0"))
+        self.assertIn("virtual", self.error("run", "--clock", "cpu"))
+
+    def test_cores(self) -> None:
+        real = ("--clock", "realtime")
+        cores = sorted(os.sched_getaffinity(0))
+        missing = max(cores) + 1
+        self.assertIn("--cpus: needs --clock realtime", self.error("run", "--cpus", "0"))
+        said = self.error("run", *real, "--cpus", str(missing))
+        self.assertIn(f"--cpus: this host has no core {missing} for us; it has {cores[0]}", said)
+        self.assertIn("named twice", self.error("shell", *real, "--cpus", "0,0"))
+        self.assertIn("--cpus: 'a'", self.error("compare", *real, "--cpus", "a"))
+        one = str(cores[0])
+        two = self.error("run", *real, "--cpus", one, "--drives", "2")
+        self.assertIn("--cpus: 1 cores for 2 drives", two)
+        jobs = self.error("compare", *real, "--cpus", one, "--jobs", "2")
+        self.assertIn("--jobs: excludes --cpus", jobs)
+
+    def test_each_drive_has_its_core(self) -> None:
+        real = realtime.RealTime("tcg", 9, cpus=(3, 1))
+        drives = [
+            realtime.on_clock(real, vm.FlashDrive(description=DRIVE), number, self.folder)
+            for number in range(2)
+        ]
+        for drive, core in zip(drives, (3, 1), strict=True):
+            text = drive.arguments(0)[1]
+            self.assertIn(f"clock=realtime,lateness-log={self.folder}/late.bin", text)
+            self.assertIn(f"lateness-bound-ns=9000,cpu={core}", text)
+        self.assertEqual(real.settings()["cpus"], [3, 1])
+        plain = vm.FlashDrive(description=DRIVE)
+        self.assertIs(realtime.on_clock(None, plain), plain)
+        self.assertNotIn("cpu=", plain.arguments(0)[1])
 
     def test_accelerator(self) -> None:
         """KVM where a guest boots on it; else TCG with the reason, or an error if it was asked."""
@@ -229,6 +250,67 @@ class Numbers(Folder):
         assert figure
         self.assertEqual(len(figure.axes), 2)
         self.assertIn("(good)", figure.axes[0].get_title(loc="left") + figure.axes[0].get_title())
+
+
+class SeveralDrives(Folder):
+    """Each on a thread of its own, in one guest."""
+
+    def late_drive(self, number: int, p99_ns: int) -> None:
+        folder = self.folder / "md" / f"drive{number}"
+        synthetic.write_scheme(folder, "baseline", count=200)
+        page = folder / "stats-end.bin"
+        data = bytearray(page.read_bytes())
+        names = engine_tables.realtime_statistics()
+        values = {**VALUES, "all_late_p99_ns": p99_ns}
+        struct.pack_into("<I", data, 12, len(log_page.fields()) + len(names))
+        data += struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
+        page.write_bytes(data)
+
+    def test_lateness_of_each(self) -> None:
+        self.late_drive(0, 12_000)
+        self.late_drive(1, 21_000)
+        layout = self.folder / "md"
+        (layout / "drive0" / "fio.json").rename(layout / "fio.json")
+        found = drives.load_layout(layout, "md", 2)
+        layouts = {"md": found.summary}
+        of = found.summary["drives"]
+        self.assertEqual([d["lateness"]["doubtful"] for d in of], [False, True])
+        of[1]["truth"] = {"read": {"distance_ns": 9_100}}
+        text = drives.table_text(layouts)
+        self.assertRegex(text, r"lateness: .*\n  drive 0 .*12.0 µs, .*\n  drive 1 .*21.0 µs")
+        self.assertRegex(text, r"reads' distance .*\n  drive 0 +–\n  drive 1 +9.10 µs")
+        self.assertRegex(text, r"real time +[0-9.]+ s")
+        (doubt,) = drives.doubts(layouts)
+        self.assertRegex(doubt, "^md, drive 1 is doubtful: ")
+        late = self.folder / "late.bin"
+        begin = found.begin_ns
+        self.write_lateness([(begin, begin + 90_000, begin, begin + 80_000, n, 0)
+                             for n in range(9)])  # fmt: skip
+        for number in range(2):
+            (layout / f"drive{number}" / "late.bin").write_bytes(late.read_bytes())
+        written = {"job": "j", "device": "d", "drives": 2, "layouts": layouts}
+        (self.folder / "summary.json").write_text(json.dumps(written))
+        drives_report.write_report(self.folder)
+        page = (self.folder / "report.html").read_text()
+        self.assertIn("How late the host was: md", page)
+        self.assertIn("in real time", page)
+        self.assertIn("md, drive 1 is doubtful", page)
+
+    def test_the_guest_asks_for_the_whole_page(self) -> None:
+        images = (Path("a.img"), Path("b.img"))
+        jobs = [
+            drives_job.DrivesJob(
+                Path("j.fio"), "md", None, "baseline", Path("out"), images, realtime=real
+            )
+            for real in (None, realtime.RealTime("tcg"))
+        ]
+        asked = [
+            re.findall(r"--log-len=(\d+)", drives_job.task_text(job, DriveImage(4096, 8 << 20)))
+            for job in jobs
+        ]
+        self.assertEqual([len(sizes) for sizes in asked], [4, 4])
+        more = 8 * len(engine_tables.realtime_statistics())
+        self.assertEqual([int(b) - int(a) for a, b in zip(*asked, strict=True)], 4 * [more])
 
 
 class Truth(Folder):

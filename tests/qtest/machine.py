@@ -184,6 +184,12 @@ class Machine:
         stats: dict[str, Any] = json.loads(text)
         return stats
 
+    def peripherals(self) -> list[str]:
+        """The devices that have an id."""
+        found = self.qmp("qom-list", path="/machine/peripheral")
+        assert isinstance(found, list)
+        return [each["name"] for each in found]
+
     # ---- the end ----
 
     def quit(self) -> int:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A drive on the host's clock is interrupted with I/O in flight, again and again.
 
-Resets, deleted queues, aborts, stops of the machine: no command is lost, none ends twice, and the
-data of what had ended is right.  SCARP_INTERRUPTIONS says how often (make test-long: 1000).
+Resets, deleted queues, aborts, stops of the machine, controllers that are unplugged: no command is
+lost, none ends twice, and the data of what had ended is right.  SCARP_INTERRUPTIONS says how often
+(make test-long: 1000).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import random
 import time
 
-from fixture import KIB, DriveTest, pattern
+from fixture import KIB, DriveTest, flash, namespace, pattern
 from machine import HANG_S, Machine
 from nvme import Admin, Namespace, Op
 from test_realtime import HostController
@@ -19,17 +20,20 @@ from test_realtime import HostController
 # A write takes 20 ms, so that each time some are in flight.
 SLOW = ",overrides=timing.program_ns=20000000"
 DEPTH = 24
+# The controller's slot, and where ACPI ejects a device: a slot is a bit.
+SLOT = 4
+EJECT = 0xAE08
 
 
 class Interruptions(DriveTest):
     def test_again_and_again(self) -> None:
         times = int(os.environ.get("SCARP_INTERRUPTIONS", "8"))
-        machine = self.drive_machine(more=f",clock=realtime{SLOW}")
+        machine = self.removable()
         pick = random.Random(1)
         ctrl = HostController(machine)
         ns = Namespace(ctrl.create_queue())
         slots = [ns.buffer(4 * KIB) for _ in range(DEPTH)]
-        kinds = ("reset", "delete", "abort", "stop")
+        kinds = ("reset", "delete", "abort", "stop", "remove")
         in_flight = 0
         for number in range(times):
             kept = number % 16
@@ -41,6 +45,9 @@ class Interruptions(DriveTest):
             if kind == "reset":
                 ctrl.disable()
                 ctrl.enable()
+                ns = Namespace(ctrl.create_queue())
+            elif kind == "remove":
+                ctrl = self.plug_again(machine)
                 ns = Namespace(ctrl.create_queue())
             elif kind == "delete":
                 ctrl.check(Admin.DELETE_SQ, cdw=(ns.queue.qid,))
@@ -60,6 +67,42 @@ class Interruptions(DriveTest):
             self.assertEqual(self.read(ns, slots, kept), pattern(number, 4 * KIB))
         self.assertGreater(in_flight, 0)
         self.finish(machine)
+
+    def removable(self) -> Machine:
+        """A drive whose controller can be unplugged; its namespace stays with the subsystem."""
+        return self.machine(
+            ["-machine", "pc"],
+            flash(more=f",clock=realtime{SLOW}"),
+            ["-device", "nvme-subsys,id=subsys0"],
+            ["-device", f"nvme,id=nvme0,serial=scarp0,subsys=subsys0,addr={SLOT}"],
+            namespace(),
+        )
+
+    def plug_again(self, machine: Machine) -> HostController:
+        """Pull the controller out as a guest would that does not wait for its I/O; a new one."""
+        machine.qmp("device_del", id="nvme0")
+        machine.outl(EJECT, 1 << SLOT)
+        end = time.monotonic() + HANG_S
+        while "nvme0" in machine.peripherals():
+            self.assertLess(time.monotonic(), end)
+        machine.qmp(
+            "device_add",
+            driver="nvme",
+            id="nvme0",
+            serial="scarp0",
+            subsys="subsys0",
+            addr=str(SLOT),
+        )
+        return HostController(machine, SLOT)
+
+    def test_end_without_a_controller(self) -> None:
+        machine = self.removable()
+        ns = Namespace(HostController(machine, SLOT).create_queue())
+        self.start(machine, ns, [ns.buffer(4 * KIB) for _ in range(DEPTH)])
+        machine.qmp("device_del", id="nvme0")
+        machine.outl(EJECT, 1 << SLOT)
+        # What the drive had, it completes; nobody is told.
+        self.assertLessEqual(len(self.finish(machine)), DEPTH)
 
     def write(
         self, ns: Namespace, slots: list[tuple[int, tuple[int, int]]], unit: int, tag: int

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 
 from fixture import KIB, DriveTest, pattern
 from logs import read_commands
@@ -37,6 +39,21 @@ class Realtime(DriveTest):
         machine = self.drive_machine(more=",clock=realtime" + more)
         ctrl = HostController(machine)
         return machine, ctrl, Namespace(ctrl.create_queue())
+
+    def test_pinned(self) -> None:
+        """The drive's thread runs where it was told to, and nobody else is kept there."""
+        core = max(os.sched_getaffinity(0))
+        machine, _, ns = self.started(f",cpu={core}")
+        self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+        threads = Path(f"/proc/{machine.process.pid}/task")
+        allowed = {
+            (thread / "comm").read_text().strip(): os.sched_getaffinity(int(thread.name))
+            for thread in threads.iterdir()
+        }
+        self.assertEqual(allowed.pop("nvme-flash"), {core})
+        for name, cores in allowed.items():
+            self.assertEqual(cores, os.sched_getaffinity(0), name)
+        self.finish(machine)
 
     def test_data(self) -> None:
         machine, _, ns = self.started()

@@ -40,6 +40,12 @@ class Refused(DriveTest):
     def test_unknown_clock(self) -> None:
         self.refuse(self.flash(",clock=sundial"), "clock", "sundial", "virtual", "realtime")
 
+    def test_core(self) -> None:
+        self.refuse(self.flash(",cpu=0"), "cpu: ", "clock=realtime")
+        real = ",clock=realtime"
+        self.refuse(self.flash(f"{real},cpu=4095"), "cpu: 4095", "not a core of the host")
+        self.refuse(self.flash(f"{real},cpu=-2"), "cpu: -2", "-1 is any")
+
     def test_age(self) -> None:
         self.refuse(self.flash(",age=1001"), "age", "1000")
         self.refuse(self.flash(",age=900,age-pattern=spiral"), "spiral")

@@ -240,17 +240,22 @@ def _start(settings: Settings, state: Path, folder: Path) -> list[list[str]]:
     return words
 
 
+def compare_drive(
+    numbers: dict[str, Any], folder: Path, begun: start.Start, span: tuple[int, int]
+) -> None:
+    """Beside what the guest was given of a drive, what the model wanted: into its numbers."""
+    try:
+        numbers["truth"] = truth.compare(folder, begun, *span)
+    except (LogError, UserError) as error:
+        print(f"  not replayed on virtual time: {error}", file=sys.stderr)
+
+
 def compare_clocks(written: dict[str, Any], folder: Path) -> None:
-    """Beside what the guest was given, what the model wanted: into each column's numbers."""
+    """The same of each column."""
     for name, scheme in written["schemes"].items():
-        begun = start.of_run(written, folder, name)
-        if not begun:
-            continue
-        span = scheme["begin_ns"], scheme["end_ns"]
-        try:
-            scheme["truth"] = truth.compare(folder / name, begun, *span)
-        except (LogError, UserError) as error:
-            print(f"  not replayed on virtual time: {error}", file=sys.stderr)
+        if begun := start.of_run(written, folder, name):
+            span = scheme["begin_ns"], scheme["end_ns"]
+            compare_drive(scheme, folder / name, begun, span)
 
 
 def _save(written: dict[str, Any], folder: Path) -> None:

@@ -12,10 +12,13 @@ from typing import Any
 
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive.check import check_drive
+from scarplib.drive.start import Start
 from scarplib.errors import UserError
 from scarplib.experiments import manifest, run
 from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
+from scarplib.guest.image import ensure_image
 from scarplib.guest.job import check_job_file
+from scarplib.guest.realtime import RealTime
 from scarplib.results import drives
 
 
@@ -39,7 +42,11 @@ def _images(settings: run.Settings, folder: Path, count: int) -> tuple[Path, ...
 
 
 def _jobs(
-    settings: run.Settings, over: Over, folder: Path, images: tuple[Path, ...]
+    settings: run.Settings,
+    over: Over,
+    folder: Path,
+    images: tuple[Path, ...],
+    real: RealTime | None = None,
 ) -> dict[str, DrivesJob]:
     assert settings.job
     jobs = {}
@@ -60,6 +67,7 @@ def _jobs(
                 requests=over.requests,
                 smp=settings.smp,
                 cpu_shift=settings.clock.cpu_shift,
+                realtime=real,
                 cpu_limit=settings.cpu_limit,
             )
     return jobs
@@ -81,6 +89,22 @@ def _load(
         for number in range(len(job.images)):
             (job.folder(number) / "progress.bin").unlink(missing_ok=True)
     return layouts
+
+
+def _compare_clocks(
+    layouts: dict[str, dict[str, Any]], jobs: dict[str, DrivesJob], settings: run.Settings
+) -> None:
+    """Beside what each drive gave, what its model wanted: into the drive's numbers."""
+    for name, layout in layouts.items():
+        job = jobs[name]
+        for number, drive in enumerate(layout["drives"]):
+            words = [("image", str(job.images[number])), ("seed", str(job.seed + number))]
+            words += [("description", str(job.device))]
+            if settings.overrides:
+                words += [("override", part) for part in settings.overrides.split(",")]
+            begun = Start(job.scheme, tuple(words))
+            span = drive.pop("begin_ns"), drive.pop("end_ns")
+            run.compare_drive(drive, job.folder(number), begun, span)
 
 
 def _write(made: run.Outcome, settings: run.Settings, over: Over) -> None:
@@ -109,21 +133,28 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
     files = prepare(image, over.layouts)
     for scheme in settings.schemes:
         check_drive(qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed)
+    real = settings.clock.real(qemu, ensure_image)
     folder = run.new_folder(settings.kind, settings.out)
     full = f"{settings.age / 10:g} % full"
     print(f"Running {settings.job.name} on {over.drives} of {settings.device.name}, {full}:")
+    if real:
+        print(f"  on {real.text()}")
     images = _images(settings, folder, over.drives)
-    jobs = _jobs(settings, over, folder, images)
+    jobs = _jobs(settings, over, folder, images, real)
     results, failures, interrupted = run.run_guests(
         {
             name: partial(run_drives_job, qemu, image, files[job.layout], job)
             for name, job in jobs.items()
         },
         {name: job.folder(0) / "progress.bin" for name, job in jobs.items()},
-        settings.parallel,
+        # On the host's clock guests that run at once would make each other late.
+        settings.parallel or int(bool(real)),
         None,
+        "real" if real else "virtual",
     )
     layouts = _load(jobs, results, failures)
+    if real:
+        _compare_clocks(layouts, jobs, settings)
     run.point_latest(folder)
     inputs = {"job": settings.job, "device": settings.device}
     inputs |= {f"image{n}": path for n, path in enumerate(images)}
@@ -145,6 +176,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
                 "seed": settings.seed,
                 "smp": settings.smp,
                 "cpu_shift": settings.clock.cpu_shift,
+                **({"realtime": real.settings()} if real else {}),
                 "overrides": settings.overrides,
             },
         ),
@@ -161,6 +193,8 @@ def main(settings: run.Settings, over: Over) -> int:
     outcome = compare(settings, over)
     if outcome.schemes:
         print(drives.table_text(outcome.schemes))
+        for doubt in drives.doubts(outcome.schemes):
+            print(f"\n{doubt}")
         run.draw(outcome.folder, "scarplib.results.drives_report")
     run.report_end(outcome, time.monotonic() - began)
     return 130 if outcome.interrupted else 0

@@ -17,6 +17,7 @@ from scarplib.guest.image import GuestImage, ensure_modules
 from scarplib.guest.job import MARK_BEGIN, MARK_END, get_stats, keep_results, reset_stats, set_speed
 from scarplib.guest.layouts import ARRAYS, DEVICES
 from scarplib.guest.programs import ensure_programs
+from scarplib.guest.realtime import RealTime, on_clock
 
 # The most that the array's striping unit is, and md's, where drives are of other sizes.
 STRIPE_BYTES = 65536
@@ -43,7 +44,9 @@ class DrivesJob:
     depth: int = 32
     requests: int = 20_000
     smp: int = 1
+    # None: its own, on the host's clock.
     cpu_shift: int | None = -2
+    realtime: RealTime | None = None
     cpu_limit: float = 600
 
     def folder(self, drive: int) -> Path:
@@ -153,7 +156,8 @@ def task_text(job: DrivesJob, start: image_file.DriveImage) -> str:
     lines += _array(job) if job.layout in ARRAYS else []
     controls = [f"$SCARP_CTRL{drive}" for drive in range(drives)]
     lines += [reset_stats(control) for control in controls]
-    lines += [get_stats(f"stats-begin-{n}", control) for n, control in enumerate(controls)]
+    real = bool(job.realtime)
+    lines += [get_stats(f"stats-begin-{n}", control, real) for n, control in enumerate(controls)]
     lines += [
         f"echo '{MARK_BEGIN}'",
         "fio --output-format=json+ --output=/results/fio.json --eta=never /scarp/job.fio",
@@ -162,7 +166,7 @@ def task_text(job: DrivesJob, start: image_file.DriveImage) -> str:
     ]
     # Its end is that all is on the drives; fio's engine ends so by itself.
     lines += ["kill -TERM $server", "wait $server"] if job.layout in DEVICES else []
-    lines += [get_stats(f"stats-end-{n}", control) for n, control in enumerate(controls)]
+    lines += [get_stats(f"stats-end-{n}", control, real) for n, control in enumerate(controls)]
     return "\n".join(lines) + "\n"
 
 
@@ -171,19 +175,18 @@ def _drives(job: DrivesJob) -> list[vm.FlashDrive]:
     for number, image in enumerate(job.images):
         folder = job.folder(number)
         folder.mkdir(parents=True, exist_ok=True)
-        drives.append(
-            vm.FlashDrive(
-                description=job.device,
-                scheme=job.scheme,
-                overrides=job.overrides,
-                image=image,
-                # Of different seeds, so that their collections are not in step.
-                seed=job.seed + number,
-                cmd_log=folder / "cmd.bin",
-                gc_log=folder / "gc.bin",
-                progress=folder / "progress.bin",
-            )
+        drive = vm.FlashDrive(
+            description=job.device,
+            scheme=job.scheme,
+            overrides=job.overrides,
+            image=image,
+            # Of different seeds, so that their collections are not in step.
+            seed=job.seed + number,
+            cmd_log=folder / "cmd.bin",
+            gc_log=folder / "gc.bin",
+            progress=folder / "progress.bin",
         )
+        drives.append(on_clock(job.realtime, drive, number, folder))
     return drives
 
 
@@ -223,6 +226,8 @@ def run_drives_job(
             task=task_text(job, start),
             files={"job.fio": fio_job, **files},
             smp=job.smp,
+            accel=job.realtime.accel if job.realtime else None,
+            load=job.out / "load.csv" if job.realtime else None,
             cpu_limit=job.cpu_limit,
             out=job.out,
             stop=stop,

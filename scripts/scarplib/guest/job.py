@@ -15,7 +15,7 @@ from scarplib.drive import image_file
 from scarplib.errors import UserError
 from scarplib.guest import block_trace, vm
 from scarplib.guest.image import GuestImage
-from scarplib.guest.realtime import RealTime
+from scarplib.guest.realtime import RealTime, on_clock
 from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
 
 # Marks around fio on the console, which the benchmark times on the host.
@@ -200,10 +200,8 @@ def run_job(
         gc_log=job.out / "gc.bin",
         progress=progress_file(job),
         virtual_queues=job.virtual_queues,
-        clock="realtime" if job.realtime else None,
-        lateness_log=job.out / "late.bin" if job.realtime else None,
-        lateness_bound_us=job.realtime.bound_us if job.realtime else None,
     )
+    drive = on_clock(job.realtime, drive, folder=job.out)
     files: dict[str, Path | bytes] = {"job.fio": job.fio_job} if job.fio_job else {}
     placed = job.handles > 0
     if job.user:

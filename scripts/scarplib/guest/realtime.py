@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ class RealTime:
     bound_us: int = BOUND_US
     # Why it is not KVM, if that was wanted.
     why: str = ""
+    # Of the host, for each drive's thread; none: any.
+    cpus: tuple[int, ...] = ()
 
     def text(self) -> str:
         """For people."""
@@ -44,7 +46,12 @@ class RealTime:
 
     def settings(self) -> dict[str, Any]:
         """For the manifest: such results depend on the host."""
-        return {"accel": self.accel, "lateness_bound_us": self.bound_us, "host": host()}
+        return {
+            "accel": self.accel,
+            "lateness_bound_us": self.bound_us,
+            "cpus": list(self.cpus),
+            "host": host(),
+        }
 
 
 @dataclass(frozen=True)
@@ -55,20 +62,47 @@ class Clock:
     cpu_shift: int | None = -2
     accel: str = "auto"
     bound_us: int = BOUND_US
+    cpus: tuple[int, ...] = ()
 
     def real(self, qemu: QemuBuild, image: Callable[[], GuestImage]) -> RealTime | None:
         """None on virtual time; a UserError if there is no such accelerator."""
         if self.cpu_shift is not None:
             return None
         if self.accel == "tcg":
-            return RealTime("tcg", self.bound_us)
+            return RealTime("tcg", self.bound_us, cpus=self.cpus)
         why = kvm_trouble(qemu, image)
         if why and self.accel == "kvm":
             raise UserError(f"--accel kvm: {why}")
-        return RealTime("tcg" if why else "kvm", self.bound_us, why)
+        return RealTime("tcg" if why else "kvm", self.bound_us, why, self.cpus)
 
 
 VIRTUAL = Clock()
+
+
+def on_clock(
+    real: RealTime | None, drive: vm.FlashDrive, number: int = 0, folder: Path | None = None
+) -> vm.FlashDrive:
+    """The drive on the run's clock, if that is the host's; its lateness is logged in the folder."""
+    if not real:
+        return drive
+    return replace(
+        drive,
+        clock="realtime",
+        lateness_log=folder / "late.bin" if folder else None,
+        lateness_bound_us=real.bound_us,
+        cpu=real.cpus[number] if real.cpus else None,
+    )
+
+
+def check_cores(cores: tuple[int, ...], drives: int) -> None:
+    """One for each drive, and each is there."""
+    usable = sorted(os.sched_getaffinity(0))
+    for core in cores:
+        if core not in usable:
+            listed = ", ".join(map(str, usable))
+            raise UserError(f"--cpus: this host has no core {core} for us; it has {listed}")
+    if cores and len(cores) != drives:
+        raise UserError(f"--cpus: {len(cores)} cores for {drives} drives: each takes one")
 
 
 def host() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scarplib.errors import UserError
 from scarplib.guest import user_guest, vm
 from scarplib.guest.image import ensure_image
 from scarplib.guest.job import START, environment, set_speed, start_text
-from scarplib.guest.realtime import Clock
+from scarplib.guest.realtime import Clock, on_clock
 from scarplib.guest.script import SCRIPT
 from scarplib.guest.user_guest import User
 from scarplib.guest.user_packages import enter
@@ -102,24 +102,21 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
     real = clock.real(qemu, ensure_image)
     if real:
         print(f"on {real.text()}")
+    drive = vm.FlashDrive(
+        description=arguments.device,
+        scheme=arguments.scheme,
+        overrides=arguments.set,
+        handles=arguments.handles,
+        age=arguments.age,
+        seed=arguments.seed,
+    )
     # A new file system on an aged drive writes over whatever the ageing left.
     with tempfile.TemporaryDirectory(prefix="scarp-shell-") as folder:
         return vm.interactive(
             vm.GuestRun(
                 qemu=qemu,
                 image=guest.image,
-                drives=[
-                    vm.FlashDrive(
-                        description=arguments.device,
-                        scheme=arguments.scheme,
-                        overrides=arguments.set,
-                        handles=arguments.handles,
-                        age=arguments.age,
-                        seed=arguments.seed,
-                        clock="realtime" if real else None,
-                        lateness_bound_us=real.bound_us if real else None,
-                    )
-                ],
+                drives=[on_clock(real, drive)],
                 task=task_text(task, clock.cpu_shift, of_user()),
                 files={**task.content(), START: start_text(bool(real)).encode()},
                 accel=real.accel if real else None,

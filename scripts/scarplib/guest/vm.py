@@ -72,6 +72,8 @@ class FlashDrive:
     # With clock=realtime: a row for each completion, and what is too late.
     lateness_log: Path | None = None
     lateness_bound_us: int | None = None
+    # The host's core for its thread.
+    cpu: int | None = None
 
     def arguments(self, number: int) -> list[str]:
         """The flash device, a controller with the serial number scarp<n>, its namespaces."""
@@ -90,6 +92,7 @@ class FlashDrive:
             "clock": self.clock,
             "lateness-log": self.lateness_log,
             "lateness-bound-ns": self.lateness_bound_us and self.lateness_bound_us * 1000,
+            "cpu": self.cpu,
             "x-virtual-queues": None if self.virtual_queues else "off",
         }
         text = "".join(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.results import lateness
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES
 from scarplib.results.summary import SchemeData, load_scheme
@@ -50,7 +51,9 @@ def _requests(folder: Path) -> list[tuple[int, int, int]]:
 
 
 def _drive(data: SchemeData) -> dict[str, Any]:
-    kept = ("gc_runs", "gc_pages_moved", "write_amplification", "device", "tail_causes", "stats")
+    kept = ["gc_runs", "gc_pages_moved", "write_amplification", "device", "tail_causes", "stats"]
+    if "lateness" in data.summary:
+        kept += ["lateness", "begin_ns", "end_ns"]
     return {name: data.summary[name] for name in kept}
 
 
@@ -101,8 +104,39 @@ def table_rows(layouts: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
     each("writes that reached it", written)
     each("collections", lambda drive: f"{drive['gc_runs']:,}")
     each("write amplification", lambda drive: _number(drive["write_amplification"], 3))
-    rows.append(("virtual time", [f"{x['virtual_ns'] / 1e9:.3f} s" for x in layouts.values()]))
+    if on_real_time(layouts):
+        each("lateness: p50, p99, maximum", _lateness)
+        each("reads' distance to virtual time", lambda drive: _distance(drive, "read"))
+        each("writes' distance to virtual time", lambda drive: _distance(drive, "write"))
+    clock = "real" if on_real_time(layouts) else "virtual"
+    rows.append((f"{clock} time", [f"{x['virtual_ns'] / 1e9:.3f} s" for x in layouts.values()]))
     return rows
+
+
+def on_real_time(layouts: dict[str, dict[str, Any]]) -> bool:
+    """Whether the drives were on the host's clock."""
+    return any("lateness" in drive for layout in layouts.values() for drive in layout["drives"])
+
+
+def _lateness(drive: dict[str, Any]) -> str:
+    late = drive["lateness"]["all"]
+    return ", ".join(human_ns(late[f"{point}_ns"]) for point in ("p50", "p99", "max"))
+
+
+def _distance(drive: dict[str, Any], operation: str) -> str:
+    found = drive.get("truth", {}).get(operation)
+    return human_ns(found["distance_ns"]) if found else "–"
+
+
+def doubts(layouts: dict[str, dict[str, Any]]) -> list[str]:
+    """A sentence for each drive whose latencies are not the model's."""
+    return lateness.doubts(
+        {
+            f"{name}, drive {number}": drive
+            for name, layout in layouts.items()
+            for number, drive in enumerate(layout["drives"])
+        }
+    )
 
 
 def table_text(layouts: dict[str, dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ layout, and writes report.html and drives.png.
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 from pathlib import Path
@@ -15,8 +16,23 @@ import matplotlib.pyplot as plt
 
 from scarplib.results import drives
 from scarplib.results.pictures.drives import figure_drives
+from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.style import style
 from scarplib.results.report import head, html_table, picture, tail
+
+
+def _lateness(folder: Path, data: drives.LayoutData) -> str:
+    path = folder / data.name / "lateness.png"
+    figure = figure_lateness(data.drives, folder / data.name / "load.csv")
+    assert figure
+    figure.savefig(path)
+    plt.close(figure)
+    return picture(
+        f"How late the host was: {data.name}",
+        "Each drive's completions, by how much longer the guest waited for them than the model "
+        "wanted. Below, what kept the host busy at the time.",
+        path.read_bytes(),
+    )
 
 
 def write_report(folder: Path) -> None:
@@ -24,26 +40,29 @@ def write_report(folder: Path) -> None:
     result = json.loads((folder / "summary.json").read_text())
     layouts = result["layouts"]
     style()
-    figure = figure_drives(
-        [drives.load_layout(folder / name, name, result["drives"]) for name in layouts]
-    )
+    loaded = [drives.load_layout(folder / name, name, result["drives"]) for name in layouts]
+    figure = figure_drives(loaded)
     figure.savefig(folder / "drives.png")
     plt.close(figure)
     lead = f"Job {result['job']} on {result['drives']} drives of {result['device']}, on one clock; "
     lead += "every layout from the same states."
+    real = drives.on_real_time(layouts)
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = [
         *head(f"Scarp: {result['drives']} drives, {', '.join(layouts)}", lead),
         picture(
             "Latency over time, and each drive's collections",
-            "Every request that fio sent, by when it ended, in virtual time. Below, a line for "
-            "each drive shows when at least one of its planes collected garbage.",
+            f"Every request that fio sent, by when it ended, in {'real' if real else 'virtual'} "
+            "time. Below, a line for each drive shows when at least one of its planes collected "
+            "garbage.",
             (folder / "drives.png").read_bytes(),
         ),
+        *[f"<p><b>{html.escape(doubt)}</b></p>" for doubt in drives.doubts(layouts)],
+        *[_lateness(folder, data) for data in loaded if real],
         "<h2>In numbers</h2>",
         html_table(list(layouts), drives.table_rows(layouts)),
-        tail(result.get("manifest")),
+        tail(result.get("manifest"), real),
     ]
     (folder / "report.html").write_text("\n".join(parts))
 

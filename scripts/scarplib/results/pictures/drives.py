@@ -69,5 +69,6 @@ def figure_drives(layouts: list[LayoutData]) -> Figure:
             ncols=2,
             fontsize=8.5,
         )
-        strip.set_xlabel("virtual time since the job's start (s)")
+        clock = "real" if any("lateness" in d.summary for d in data.drives) else "virtual"
+        strip.set_xlabel(f"{clock} time since the job's start (s)")
     return figure

@@ -59,8 +59,11 @@ def _load(axes: Axes, path: Path, begin_host: int) -> None:
     axes.legend(loc="upper right", ncols=3, fontsize=8)
 
 
-def figure_lateness(schemes: list[SchemeData]) -> Figure | None:
-    """For each scheme two panels; None for a run on virtual time."""
+def figure_lateness(schemes: list[SchemeData], load: Path | None = None) -> Figure | None:
+    """For each scheme two panels; None for a run on virtual time.
+
+    load: the host's, if all were in one guest; else each has its own.
+    """
     chosen = [data for data in schemes if data.summary.get("lateness")]
     if not chosen:
         return None
@@ -92,7 +95,7 @@ def figure_lateness(schemes: list[SchemeData]) -> Figure | None:
         above.legend(loc="upper right", ncols=5, fontsize=8, markerscale=3)
         above.set_xlim(0, (data.end_ns - data.begin_ns) / 1e9)
         above.tick_params(labelbottom=False)
-        _load(below, data.folder / "load.csv", points.begin_host)
+        _load(below, load or data.folder / "load.csv", points.begin_host)
         below.set_ylim(0, 105)
         below.set_ylabel("host, %")
         below.set_xlabel("real time since the job's start (s)")
