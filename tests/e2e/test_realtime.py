@@ -220,8 +220,17 @@ class Numbers(Folder):
         data = bytearray((self.folder / "stats-end.bin").read_bytes())
         struct.pack_into("<Q", data, 16, end)
         (self.folder / "stats-end.bin").write_bytes(data)
+        self.write_lateness(
+            [
+                (at, at + 90_000, at + 4_000, at + 84_000, n, n % 3)
+                for n, at in enumerate(range(begin + 10**6, begin + 10**6 + 50))
+            ]
+        )
         found = summary.load_scheme(self.folder, "baseline")
-        self.assertEqual(found.summary["lateness"], lateness.of_page(page.realtime))
+        late = found.summary["lateness"]
+        self.assertEqual({**late, **lateness.of_page(page.realtime)}, late)
+        self.assertEqual(late["before_engine"], {"p50_ns": 4_000, "p99_ns": 4_000})
+        self.assertEqual(late["behind_model"], {"p50_ns": 6_000, "p99_ns": 6_000})
         found.summary["truth"] = {
             "read": {
                 "given": {f"p{p}_ns": 90_000 for p in ("50", "99", "99.9")},
@@ -232,6 +241,8 @@ class Numbers(Folder):
         text = table_text({"baseline": found.summary})
         for wanted in (
             r"lateness of reads\n.*p50 +3.00 µs\n +p99 +12.0 µs",
+            r"of it before the engine: p50, p99 +4.00 µs, 4.00 µs",
+            r"of it after the model: p50, p99 +6.00 µs, 6.00 µs",
             r"behind +3.0 %\n +verdict +good",
             r"given, and wanted.*\n +p50 +90.0 µs, 81.0 µs",
             r"distance of both +9.10 µs",
@@ -240,9 +251,6 @@ class Numbers(Folder):
             self.assertRegex(text, wanted)
         self.assertNotIn("virtual  ", text)
         self.assertIsNone(figure_lateness([]))
-        points = [(begin + n, begin + n + 90_000, begin + n, begin + n + 80_000, n, n % 3)
-                for n in range(50)]  # fmt: skip
-        self.write_lateness(points)
         (self.folder / "load.csv").write_text(
             f"host_ns,busy_permille,stolen_permille,qemu_permille\n{begin + 10**12},900,10,400\n"
         )
@@ -258,6 +266,9 @@ class SeveralDrives(Folder):
     def late_drive(self, number: int, p99_ns: int) -> None:
         folder = self.folder / "md" / f"drive{number}"
         synthetic.write_scheme(folder, "baseline", count=200)
+        at = synthetic.BEGIN_NS + 1000
+        self.write_lateness([(at, at + 90_000, at, at + 80_000, n, 0) for n in range(9)])
+        (self.folder / "late.bin").replace(folder / "late.bin")
         page = folder / "stats-end.bin"
         data = bytearray(page.read_bytes())
         names = engine_tables.realtime_statistics()
@@ -282,12 +293,6 @@ class SeveralDrives(Folder):
         self.assertRegex(text, r"real time +[0-9.]+ s")
         (doubt,) = drives.doubts(layouts)
         self.assertRegex(doubt, "^md, drive 1 is doubtful: ")
-        late = self.folder / "late.bin"
-        begin = found.begin_ns
-        self.write_lateness([(begin, begin + 90_000, begin, begin + 80_000, n, 0)
-                             for n in range(9)])  # fmt: skip
-        for number in range(2):
-            (layout / f"drive{number}" / "late.bin").write_bytes(late.read_bytes())
         written = {"job": "j", "device": "d", "drives": 2, "layouts": layouts}
         (self.folder / "summary.json").write_text(json.dumps(written))
         drives_report.write_report(self.folder)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections import Counter
 
 from fixture import KIB, DriveTest, flash, namespace, pattern
 from machine import HANG_S, Machine
@@ -34,14 +35,17 @@ class Interruptions(DriveTest):
         ns = Namespace(ctrl.create_queue())
         slots = [ns.buffer(4 * KIB) for _ in range(DEPTH)]
         kinds = ("reset", "delete", "abort", "stop", "remove")
-        in_flight = 0
+        # By kind: how often, and how many commands were in flight then.
+        done: Counter[str] = Counter()
+        in_flight: Counter[str] = Counter()
         for number in range(times):
             kept = number % 16
             self.assertEqual(self.write(ns, slots, kept, number), 0)
             cids = self.start(machine, ns, slots)
             stats = machine.stats()
-            in_flight += stats["cmds_accepted"] - stats["cmds_completed"]
             kind = kinds[number % len(kinds)]
+            done[kind] += 1
+            in_flight[kind] += stats["cmds_accepted"] - stats["cmds_completed"]
             if kind == "reset":
                 ctrl.disable()
                 ctrl.enable()
@@ -65,8 +69,10 @@ class Interruptions(DriveTest):
             # Nothing of it is completed twice: the queue has no more to say.
             self.assertEqual(ns.queue.unclaimed(), [])
             self.assertEqual(self.read(ns, slots, kept), pattern(number, 4 * KIB))
-        self.assertGreater(in_flight, 0)
+        self.assertGreater(in_flight.total(), 0)
         self.finish(machine)
+        for kind in kinds:
+            print(f"# {kind}: {done[kind]} times, {in_flight[kind]} commands in flight")
 
     def removable(self) -> Machine:
         """A drive whose controller can be unplugged; its namespace stays with the subsystem."""

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from scarplib.device_logs.lateness_log import completions
+from scarplib.results.percentiles import percentile
 from scarplib.results.units import human_ns
 
 OPERATIONS = ("read", "write", "other")
@@ -36,6 +39,25 @@ def clock(schemes: Iterable[Mapping[str, Any]]) -> str:
     return "real" if any(scheme.get("lateness") for scheme in schemes) else "virtual"
 
 
+def shares(log: Path, begin_ns: int, end_ns: int) -> dict[str, Any]:
+    """Where lateness arose: on the way to the engine, or from the model's end on.
+
+    Before the engine takes a command, QEMU's main loop has to read the queue.  After the model's
+    end the drive's thread has to wake up, and the main loop to post the completion.
+    """
+    before: list[int] = []
+    behind: list[int] = []
+    for c in completions(log):
+        if not c.part and begin_ns <= c.arrived <= end_ns:
+            before.append(c.submit - c.arrived)
+            behind.append(c.posted - c.complete)
+    return {
+        name: {f"p{point}_ns": percentile(sorted(values), point) for point in ("50", "99")}
+        for name, values in (("before_engine", before), ("behind_model", behind))
+        if values
+    }
+
+
 def doubts(schemes: Mapping[str, dict[str, Any]]) -> list[str]:
     """A sentence for each column whose latencies are not the model's."""
     said = []
@@ -63,12 +85,21 @@ def rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         for point in ("p50", "p99", "p99.9", "max"):
             cells = [human_ns(x[name][f"{point}_ns"]) if x else "–" for x in late]
             found.append((f"  {point}", cells))
+    for title, key in (("before the engine", "before_engine"), ("after the model", "behind_model")):
+        if any(x and key in x for x in late):
+            cells = [_two(x, key) for x in late]
+            found.append((f"of it {title}: p50, p99", cells))
     found.append(("the engine's thread", []))
     found.append(("  processor time", [_share(x, "thread_cpu_share") for x in late]))
     found.append(("  of it polling", [_share(x, "polled_share") for x in late]))
     found.append(("  behind", [_share(x, "behind_share") for x in late]))
     found.append(("  verdict", [_verdict(x) for x in late]))
     return found + _truth_rows(schemes)
+
+
+def _two(late: dict[str, Any] | None, key: str) -> str:
+    part = (late or {}).get(key)
+    return f"{human_ns(part['p50_ns'])}, {human_ns(part['p99_ns'])}" if part else "–"
 
 
 def _share(late: dict[str, Any] | None, key: str) -> str:

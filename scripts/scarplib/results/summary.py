@@ -118,7 +118,7 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
         "stats": stats,
     }
     if late := lateness.of_page(last.realtime):
-        summary["lateness"] = late
+        summary["lateness"] = {**late, **lateness.shares(folder / "late.bin", begin, end)}
     if ran:
         summary["script"] = ran
     recorded = block_trace.read(folder)
