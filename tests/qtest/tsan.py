@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tests of the engine's thread, in a QEMU built with thread sanitizer.
 
-Without a guest: data, garbage collection, resets, aborts and ends with commands in flight.  With
---guest also a guest on the host's clock: fio with verification, and the controller reset under
-it; that takes some minutes.  A report that tsan.supp does not name makes QEMU end with status 66,
-which every test refuses; so does what ends the sanitizer itself.  What TCG compiles is not
-watched: it reaches the guest's memory and its vCPU, nothing of ours.
+Without a guest: data, garbage collection, lateness; resets, aborts, stops, controllers unplugged
+and ends with commands in flight.  With --guest also a guest on the host's clock: fio with
+verification, and the controller reset under it; that takes some minutes.  A report that tsan.supp
+does not name makes QEMU end with status 66, which every test refuses; so does what ends the
+sanitizer itself.  What TCG compiles is not watched: it reaches the guest's memory and its vCPU,
+nothing of ours.
 
 Not a part of `make test`: it builds a second QEMU.
 """
@@ -61,7 +62,8 @@ def main() -> int:
     parser.add_argument("only", nargs="*", help="qtests whose name contains one of these")
     arguments = parser.parse_args()
     qemu = ensure_qemu("tsan")
-    command = [str(HERE / "run.py"), "--qemu", str(qemu.binary), *(arguments.only or ["realtime"])]
+    chosen = arguments.only or ["realtime", "lateness", "interruptions"]
+    command = [str(HERE / "run.py"), "--qemu", str(qemu.binary), *chosen]
     good = run(command)
     if arguments.guest:
         good = guest() and good
