@@ -108,14 +108,20 @@ def table_rows(layouts: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
         each("lateness: p50, p99, maximum", _lateness)
         each("reads' distance to virtual time", lambda drive: _distance(drive, "read"))
         each("writes' distance to virtual time", lambda drive: _distance(drive, "write"))
-    clock = "real" if on_real_time(layouts) else "virtual"
-    rows.append((f"{clock} time", [f"{x['virtual_ns'] / 1e9:.3f} s" for x in layouts.values()]))
+    rows.append(
+        (f"{clock_of(layouts)} time", [f"{x['virtual_ns'] / 1e9:.3f} s" for x in layouts.values()])
+    )
     return rows
 
 
 def on_real_time(layouts: dict[str, dict[str, Any]]) -> bool:
     """Whether the drives were on the host's clock."""
-    return any("lateness" in drive for layout in layouts.values() for drive in layout["drives"])
+    return clock_of(layouts) == "real"
+
+
+def clock_of(layouts: dict[str, dict[str, Any]]) -> str:
+    """Whose time the drives' is."""
+    return lateness.clock(drive for layout in layouts.values() for drive in layout["drives"])
 
 
 def _lateness(drive: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.results import lateness
 from scarplib.results.drives import LayoutData
 from scarplib.results.pictures.latency_over_time import (
     GC_EDGE,
@@ -69,6 +70,6 @@ def figure_drives(layouts: list[LayoutData]) -> Figure:
             ncols=2,
             fontsize=8.5,
         )
-        clock = "real" if any("lateness" in d.summary for d in data.drives) else "virtual"
+        clock = lateness.clock(drive.summary for drive in data.drives)
         strip.set_xlabel(f"{clock} time since the job's start (s)")
     return figure
