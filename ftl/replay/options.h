@@ -13,7 +13,7 @@
 
 typedef struct {
     const char *name;
-    const int64_t *value;
+    int64_t *value;
     int64_t min, max;
 } OptionRange;
 

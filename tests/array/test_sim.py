@@ -171,6 +171,9 @@ REFUSED = (
     (("--replay", "/"), "--replay: /: Is a directory"),
     (("--replay", "x", "-m", "flusher"), "--mode: excludes --replay"),
     (("--replay", "x", "-r", "5"), "--requests: excludes --replay"),
+    # A value that is the usual one has as little effect.
+    (("--replay", "x", "-n", "6"), "--drives: excludes --replay"),
+    (("--replay", "x", "--warmup", "-1"), "--warmup: excludes --replay"),
     (("--replay", "x", "--record", "y"), "--record: excludes --replay"),
     (("--record", "x", "-m", "striped"), "--record: needs --mode=cached, flusher or coord"),
     ((*SMALL, "--record", "/dev/full"), "--record: /dev/full: No space left on device"),

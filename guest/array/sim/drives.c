@@ -147,6 +147,23 @@ void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
     touch(drives, index);
 }
 
+void sim_drives_issue(SimDrives *drives, ArrayIo *io, ScarpCmd *cmd,
+                      int64_t now_ns)
+{
+    static const ScarpOp ops[] = {
+        [ARRAY_IO_READ] = SCARP_OP_READ, [ARRAY_IO_WRITE] = SCARP_OP_WRITE,
+        [ARRAY_IO_FLUSH] = SCARP_OP_FLUSH,
+        [ARRAY_IO_DISCARD] = SCARP_OP_DEALLOCATE,
+    };
+
+    *cmd = (ScarpCmd) {
+        .op = ops[io->op], .offset_bytes = io->offset_bytes,
+        .length_bytes = io->length_bytes, .deadline_ns = SCARP_TIME_NEVER,
+        .opaque = io,
+    };
+    sim_drives_submit(drives, io->drive, cmd, now_ns);
+}
+
 bool sim_drives_reap(SimDrives *drives)
 {
     bool any = false;

@@ -101,16 +101,18 @@ static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT32 },
 };
 
+/* What an option holds that was not given: no range allows it. */
+#define NOT_GIVEN G_MININT64
+
 /* A record says all but what the drives are, and how they were aged. */
-static bool alone_with_replay(const int64_t *usual, GError **error)
+static bool alone_with_replay(const bool *number_given, GError **error)
 {
     static const char *const allowed[] = { "fill-permille", "seed", NULL };
     const char *given = mode ? "mode" : keys ? "keys" :
                         workload ? "workload" : record ? "record" : NULL;
 
     for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        if (*ranges[i].value != usual[i] &&
-            !g_strv_contains(allowed, ranges[i].name)) {
+        if (number_given[i] && !g_strv_contains(allowed, ranges[i].name)) {
             given = ranges[i].name;
         }
     }
@@ -119,6 +121,34 @@ static bool alone_with_replay(const int64_t *usual, GError **error)
                     "--%s: excludes --replay", given);
     }
     return !replay || !given;
+}
+
+/* A number that equals the usual one was given, too, where it was. */
+static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
+{
+    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+    int64_t usual[G_N_ELEMENTS(ranges)];
+    bool good;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
+        usual[i] = *ranges[i].value;
+        *ranges[i].value = NOT_GIVEN;
+    }
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_set_summary(context,
+        "An application's threads on an array of simulated drives.");
+    good = g_option_context_parse(context, argc, argv, error);
+    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
+        number_given[i] = *ranges[i].value != NOT_GIVEN;
+        if (!number_given[i]) {
+            *ranges[i].value = usual[i];
+        }
+    }
+    if (good && *argc > 1) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "%s: no such argument", (*argv)[1]);
+    }
+    return good && *argc == 1;
 }
 
 static bool options(SimOptions *o, GError **error)
@@ -249,26 +279,17 @@ static bool run(GError **error)
 
 int main(int argc, char **argv)
 {
-    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
     g_autoptr(GError) error = NULL;
-    int64_t usual[G_N_ELEMENTS(ranges)];
+    bool number_given[G_N_ELEMENTS(ranges)];
+    bool good;
 
-    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        usual[i] = *ranges[i].value;
-    }
     setlocale(LC_ALL, "");
-    g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_set_summary(context,
-        "An application's threads on an array of simulated drives.");
-    if (g_option_context_parse(context, &argc, &argv, &error) && argc > 1) {
-        g_set_error(&error, SCARP_ERROR, SCARP_ERROR_KEY,
-                    "%s: no such argument", argv[1]);
-    }
-    if (!error && list) {
+    good = parse(&argc, &argv, number_given, &error);
+    if (good && list) {
         print_keys();
         return 0;
     }
-    if (error || !alone_with_replay(usual, &error) || !run(&error)) {
+    if (!good || !alone_with_replay(number_given, &error) || !run(&error)) {
         fprintf(stderr, "scarp-array: %s\n", error->message);
         return 1;
     }

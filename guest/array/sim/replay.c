@@ -80,11 +80,6 @@ static size_t slot_of(const Replay *r, const ArrayIo *io)
 
 static void issue(void *opaque, ArrayIo *io)
 {
-    static const ScarpOp ops[] = {
-        [ARRAY_IO_READ] = SCARP_OP_READ, [ARRAY_IO_WRITE] = SCARP_OP_WRITE,
-        [ARRAY_IO_FLUSH] = SCARP_OP_FLUSH,
-        [ARRAY_IO_DISCARD] = SCARP_OP_DEALLOCATE,
-    };
     Replay *r = opaque;
     size_t slot = slot_of(r, io);
     char *line = g_malloc(ARRAY_RECORD_LINE);
@@ -94,12 +89,7 @@ static void issue(void *opaque, ArrayIo *io)
     r->ios[slot] = io;
     r->ended[slot] = false;
     r->result->ios++;
-    r->cmds[slot] = (ScarpCmd) {
-        .op = ops[io->op], .offset_bytes = io->offset_bytes,
-        .length_bytes = io->length_bytes, .deadline_ns = SCARP_TIME_NEVER,
-        .opaque = io,
-    };
-    sim_drives_submit(r->drives, io->drive, &r->cmds[slot], r->now_ns);
+    sim_drives_issue(r->drives, io, &r->cmds[slot], r->now_ns);
 }
 
 static void done(void *opaque, ArrayRequest *request)

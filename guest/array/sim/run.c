@@ -143,21 +143,11 @@ static void client_done(Sim *sim, Client *client, bool failed)
 
 static void issue(void *opaque, ArrayIo *io)
 {
-    static const ScarpOp ops[] = {
-        [ARRAY_IO_READ] = SCARP_OP_READ, [ARRAY_IO_WRITE] = SCARP_OP_WRITE,
-        [ARRAY_IO_FLUSH] = SCARP_OP_FLUSH,
-        [ARRAY_IO_DISCARD] = SCARP_OP_DEALLOCATE,
-    };
     Sim *sim = opaque;
     ScarpCmd *cmd = &sim->cmds[io->drive * sim->config.slots + io->slot];
 
-    *cmd = (ScarpCmd) {
-        .op = ops[io->op], .offset_bytes = io->offset_bytes,
-        .length_bytes = io->length_bytes, .deadline_ns = SCARP_TIME_NEVER,
-        .opaque = io,
-    };
     array_record_issue(sim->record, io);
-    sim_drives_submit(sim->drives, io->drive, cmd, sim->now_ns);
+    sim_drives_issue(sim->drives, io, cmd, sim->now_ns);
 }
 
 static void submit(Sim *sim, ArrayRequest *request)

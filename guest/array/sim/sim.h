@@ -82,6 +82,9 @@ uint64_t sim_drives_bytes(const SimDrives *drives); /* of each */
 ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
 void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
                        int64_t now_ns);
+/* The same for what the array's core sends to a drive: it is cmd->opaque. */
+void sim_drives_issue(SimDrives *drives, ArrayIo *io, ScarpCmd *cmd,
+                      int64_t now_ns);
 /* Time of the next event of any of them. */
 int64_t sim_drives_next_ns(SimDrives *drives);
 /* Let what is due then happen: now_ns is what that has just returned. */

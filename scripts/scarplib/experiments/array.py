@@ -32,7 +32,7 @@ This command adds to the program's options:
 def _options(given: list[str]) -> tuple[Any, list[str]]:
     """What this command reads itself, and what it hands on."""
     parser = Parser(prog="scarp array", add_help=False, allow_abbrev=False)
-    parser.add_argument("-m", "--mode", default=_MODES)
+    parser.add_argument("-m", "--mode", default=None)
     parser.add_argument("-j", "--json", default=None)
     parser.add_argument("-d", "--description", default=str(_DRIVE))
     parser.add_argument("--images", default=None)
@@ -41,7 +41,7 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("-h", "--help", action="store_true")
     options, rest = parser.parse_known_args(given)
-    options.modes = options.mode.split(",")
+    options.modes = (_MODES if options.mode is None else options.mode).split(",")
     for mode in options.modes:
         # Before the first one runs, which may take long.
         if mode not in _ALL_MODES:
@@ -147,7 +147,7 @@ def main(given: list[str]) -> int:
         print(_program([*rest, "--list"]), end="")
         return 0
     if options.replay:
-        if options.record or options.mode != _MODES:
+        if options.record or options.mode is not None:
             raise UserError(f"--{'record' if options.record else 'mode'}: excludes --replay")
         words = ["-d", options.description, "--replay", options.replay]
         words += ["--json", options.json] if options.json not in (None, "-") else []
