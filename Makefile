@@ -19,7 +19,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-guest bench-realtime test-realtime-long against mutate lint
+	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -121,6 +121,9 @@ bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3
 
 against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
 	@python3 tests/bench/against.py $(BASE) $(ARGS)
+
+bench-array: ## the guest's instructions for each I/O of the SSD array, beside fio's own engine on one drive
+	@$(SCARP) bench-array
 
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)

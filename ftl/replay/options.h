@@ -13,7 +13,7 @@
 
 typedef struct {
     const char *name;
-    int64_t *value;
+    const int64_t *value;
     int64_t min, max;
 } OptionRange;
 

@@ -250,6 +250,12 @@ def _bench(options: argparse.Namespace) -> int:
     return bench_engine.main(options.rounds, options.only)
 
 
+def _bench_array(_: argparse.Namespace) -> int:
+    from scarplib.dev import bench_array
+
+    return bench_array.main()
+
+
 def _bench_guest(options: argparse.Namespace) -> int:
     from scarplib.dev import bench_guest
 
@@ -286,6 +292,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "determinism": _determinism,
     "reproduce": _reproduce,
     "bench": _bench,
+    "bench-array": _bench_array,
     "bench-guest": _bench_guest,
     "bench-realtime": _bench_realtime,
     "doctor": _doctor,

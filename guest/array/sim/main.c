@@ -101,7 +101,7 @@ static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT32 },
 };
 
-/* What an option holds that was not given: no range allows it. */
+/* What a number holds that was not given: no range allows it. */
 #define NOT_GIVEN G_MININT64
 
 /* A record says all but what the drives are, and how they were aged. */
@@ -111,9 +111,10 @@ static bool alone_with_replay(const bool *number_given, GError **error)
     const char *given = mode ? "mode" : keys ? "keys" :
                         workload ? "workload" : record ? "record" : NULL;
 
-    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        if (number_given[i] && !g_strv_contains(allowed, ranges[i].name)) {
-            given = ranges[i].name;
+    for (size_t i = 0; entries[i].long_name; i++) {
+        if (number_given[i] &&
+            !g_strv_contains(allowed, entries[i].long_name)) {
+            given = entries[i].long_name;
         }
     }
     if (replay && given) {
@@ -123,25 +124,30 @@ static bool alone_with_replay(const bool *number_given, GError **error)
     return !replay || !given;
 }
 
-/* A number that equals the usual one was given, too, where it was. */
+/* number_given: of each entry, whether it is a number that was given. */
 static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
 {
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-    int64_t usual[G_N_ELEMENTS(ranges)];
+    int64_t usual[G_N_ELEMENTS(entries)];
     bool good;
 
-    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        usual[i] = *ranges[i].value;
-        *ranges[i].value = NOT_GIVEN;
+    for (size_t i = 0; entries[i].long_name; i++) {
+        if (entries[i].arg == G_OPTION_ARG_INT64) {
+            usual[i] = *(int64_t *)entries[i].arg_data;
+            *(int64_t *)entries[i].arg_data = NOT_GIVEN;
+        }
     }
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_set_summary(context,
         "An application's threads on an array of simulated drives.");
     good = g_option_context_parse(context, argc, argv, error);
-    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        number_given[i] = *ranges[i].value != NOT_GIVEN;
-        if (!number_given[i]) {
-            *ranges[i].value = usual[i];
+    for (size_t i = 0; entries[i].long_name; i++) {
+        int64_t *value = entries[i].arg_data;
+
+        number_given[i] = entries[i].arg == G_OPTION_ARG_INT64 &&
+                          *value != NOT_GIVEN;
+        if (entries[i].arg == G_OPTION_ARG_INT64 && !number_given[i]) {
+            *value = usual[i];
         }
     }
     if (good && *argc > 1) {
@@ -280,7 +286,7 @@ static bool run(GError **error)
 int main(int argc, char **argv)
 {
     g_autoptr(GError) error = NULL;
-    bool number_given[G_N_ELEMENTS(ranges)];
+    bool number_given[G_N_ELEMENTS(entries)];
     bool good;
 
     setlocale(LC_ALL, "");

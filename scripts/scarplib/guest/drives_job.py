@@ -48,6 +48,7 @@ class DrivesJob:
     cpu_shift: int | None = -2
     realtime: RealTime | None = None
     cpu_limit: float = 600
+    extra_args: tuple[str, ...] = ()
 
     def folder(self, drive: int) -> Path:
         """What a drive leaves, as a run on one drive does."""
@@ -230,6 +231,7 @@ def run_drives_job(
             load=job.out / "load.csv" if job.realtime else None,
             cpu_limit=job.cpu_limit,
             out=job.out,
+            extra_args=list(job.extra_args),
             stop=stop,
         )
     )
