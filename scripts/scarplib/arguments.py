@@ -339,7 +339,9 @@ def parser() -> argparse.ArgumentParser:
         "--skip-negative", action="store_true", help="without the run that must differ"
     )
 
-    commands.add_parser("bench-array", help="the guest's instructions for each I/O of the SSD array")
+    commands.add_parser(
+        "bench-array", help="the guest's instructions for each I/O of the SSD array"
+    )
     bench = commands.add_parser("bench-guest", help="guest I/Os per wall second, against null-co")
     bench.add_argument("--rounds", type=integer("--rounds", 1, 100), default=5, metavar="N")
 

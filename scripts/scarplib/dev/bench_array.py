@@ -122,7 +122,7 @@ def main() -> int:
     images = [folder / f"drive{n}.img" for n in range(max(c.drives for c in CASES))]
     for number, path in enumerate(images):
         age.make(age.command(DEVICE, path, 900, number + 1))
-    print(f"{JOB.name}: 4 KiB random writes to drives of {DEVICE.name}, 90 % full, depth 32 a drive")
+    print(f"4 KiB random writes to drives of {DEVICE.name}, 90 % full, depth 32 a drive:")
     base = 0.0
     for number, case in enumerate(CASES):
         added = files[case.layout]
