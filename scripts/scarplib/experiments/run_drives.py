@@ -81,7 +81,7 @@ def _load(
         if name not in results:
             continue
         try:
-            data = drives.load_layout(job.out, name, len(job.images))
+            data = drives.load_layout(job.out, name, job.layout, len(job.images))
         except LogError as error:
             failures[name] = f"results of '{name}': {error}"
             continue

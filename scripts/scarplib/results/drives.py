@@ -23,6 +23,7 @@ class LayoutData:
     """Everything that the report draws for one layout."""
 
     name: str
+    layout: str
     drives: list[SchemeData]
     # (ns since the job's start, latency in ns, READ or WRITE) of every request that fio sent.
     requests: list[tuple[int, int, int]]
@@ -57,12 +58,12 @@ def _drive(data: SchemeData) -> dict[str, Any]:
     return {name: data.summary[name] for name in kept}
 
 
-def load_layout(folder: Path, name: str, drives: int) -> LayoutData:
+def load_layout(folder: Path, name: str, layout: str, drives: int) -> LayoutData:
     """Read one guest's folder; raises LogError when the run cannot be trusted."""
     fio_file = folder / "fio.json"
     loaded = [load_scheme(folder / f"drive{n}", f"drive {n}", fio_file) for n in range(drives)]
     fio = load_fio(fio_file)
-    data = LayoutData(name, loaded, _requests(folder), {})
+    data = LayoutData(name, layout, loaded, _requests(folder), {})
     data.summary = {
         "scheme": loaded[0].summary["scheme"],
         "virtual_ns": data.end_ns - data.begin_ns,

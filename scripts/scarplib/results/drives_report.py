@@ -40,7 +40,10 @@ def write_report(folder: Path) -> None:
     result = json.loads((folder / "summary.json").read_text())
     layouts = result["layouts"]
     style()
-    loaded = [drives.load_layout(folder / name, name, result["drives"]) for name in layouts]
+    loaded = [
+        drives.load_layout(folder / name, name, made["layout"], result["drives"])
+        for name, made in layouts.items()
+    ]
     figure = figure_drives(loaded)
     figure.savefig(folder / "drives.png")
     plt.close(figure)
@@ -55,7 +58,7 @@ def write_report(folder: Path) -> None:
             "Latency over time, and each drive's collections",
             f"Every request that fio sent, by when it ended, in {'real' if real else 'virtual'} "
             "time. Below, a line for each drive shows when at least one of its planes collected "
-            "garbage.",
+            "garbage. Above each panel: the layout, and the tails of fio's latencies.",
             (folder / "drives.png").read_bytes(),
         ),
         *[f"<p><b>{html.escape(doubt)}</b></p>" for doubt in drives.doubts(layouts)],

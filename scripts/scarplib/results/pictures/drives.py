@@ -18,15 +18,57 @@ from scarplib.results.pictures.latency_over_time import (
     merge_spans,
 )
 from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
+from scarplib.results.units import human_ns
 
 # Collections closer than this share of the run are one bar.
 GAP = 1 / 1500
+# What a layout is, above its panel.
+LAYOUTS = {
+    "independent": "each drive by itself",
+    "md": "the kernel's RAID-0 (md)",
+    "dm": "the kernel's dm-stripe",
+    "cached": "the array without its flusher",
+    "flusher": "the array with its flusher",
+    "engine": "the array as fio's engine",
+}
+ENDED = "fio has ended; what is left in the cache is written"
 
 
 def _requests(axes: Axes, data: LayoutData) -> None:
     for op, colour, order in ((WRITE, WRITE_COLOUR, 2), (READ, READ_COLOUR, 3)):
         chosen = [(at / 1e9, latency) for at, latency, kind in data.requests if kind == op]
         scatter(axes, [at for at, _ in chosen], [ns for _, ns in chosen], colour, order=order)
+
+
+def _title(data: LayoutData) -> str:
+    """What it is, and the tails that fio saw."""
+    what = LAYOUTS.get(data.layout, data.layout)
+    words = [f"{data.name}: {what}"]
+    for direction in ("read", "write"):
+        of = data.summary["fio"][direction]
+        if of:
+            tails = ", ".join(f"{p} {human_ns(of[f'{p}_ns'])}" for p in ("p99", "p99.9"))
+            words.append(f"{direction}s' {tails}")
+    return "; ".join(words)
+
+
+def _end_of_job(axes: Axes, data: LayoutData) -> None:
+    """Where fio's last request ended, if the drives went on for long after it."""
+    ended = max((at for at, _, _ in data.requests), default=0) / 1e9
+    last = (data.end_ns - data.begin_ns) / 1e9
+    if last - ended < last / 50:
+        return
+    axes.axvspan(ended, last, color="#EFEFEF", linewidth=0, zorder=0)
+    axes.text(
+        (ended + last) / 2,
+        0.04,
+        ENDED if last - ended > last / 3 else "written back",
+        transform=axes.get_xaxis_transform(),
+        ha="center",
+        va="bottom",
+        fontsize=8.5,
+        color="#606060",
+    )
 
 
 def _collections(axes: Axes, data: LayoutData) -> None:
@@ -53,20 +95,24 @@ def figure_drives(layouts: list[LayoutData]) -> Figure:
         main = figure.add_subplot(grid[2 * row])
         strip = figure.add_subplot(grid[2 * row + 1], sharex=main)
         _requests(main, data)
+        _end_of_job(main, data)
         _collections(strip, data)
         main.set_yscale("log")
         main.set_ylim(max(min(latencies), 1) * 0.7, max(latencies) * 1.5)
         main.set_xlim(0, longest * 1.005)
         latency_axis(main.yaxis)
         main.set_ylabel("latency")
-        main.set_title(f"{data.name}: every request of fio's", color=scheme_colour(row))
+        main.set_title(_title(data), color=scheme_colour(row))
         main.tick_params(labelbottom=False)
         main.legend(
             handles=[
                 Line2D([], [], marker="o", ls="", ms=5, color=READ_COLOUR, label="read"),
                 Line2D([], [], marker="o", ls="", ms=5, color=WRITE_COLOUR, label="write"),
             ],
-            loc="upper right",
+            # Above the axes: no corner of them is free of requests.
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            borderaxespad=0.2,
             ncols=2,
             fontsize=8.5,
         )
