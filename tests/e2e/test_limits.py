@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 import os
 import re
+import subprocess
+import sys
 import tempfile
 import time
 import types
@@ -107,9 +109,14 @@ class Guest(unittest.TestCase):
         self.console.write_bytes(b"")
 
     def watched(
-        self, share: float, after_s: float = math.inf, then: Callable[[], int | None] = int
+        self,
+        share: float,
+        after_s: float = math.inf,
+        then: Callable[[], int | None] = int,
+        wanted: float = 0,
     ) -> tuple[str, float]:
-        """A guest that gets this share of a core, on the limit of 600 s; why and when it ends."""
+        """A guest that gets this share of a core, of that which it wants, on the limit of 600 s;
+        why and when it ends."""
         clock = Clock(10)
 
         def poll() -> int | None:
@@ -118,6 +125,7 @@ class Guest(unittest.TestCase):
         with (
             mock.patch.object(vm, "time", clock),
             mock.patch.object(vm, "cpu_seconds", lambda _: clock.now_s * share),
+            mock.patch.object(vm, "wanted_seconds", lambda _: clock.now_s * max(share, wanted)),
         ):
             process: Any = types.SimpleNamespace(pid=1, poll=poll)
             guest: Any = types.SimpleNamespace(
@@ -141,6 +149,9 @@ class Guest(unittest.TestCase):
             self.assertGreaterEqual(when_s, LEAST_S)
             self.assertLess(when_s, suites.SILENT_S)
 
+    def test_waits_for_the_host_only(self) -> None:
+        self.assertEqual(self.watched(0.01, after_s=50_000, wanted=1), ("", 50_000))
+
     def test_panics(self) -> None:
         def panic() -> int | None:
             self.console.write_bytes(b"Kernel panic - not syncing: sysrq\n")
@@ -160,6 +171,25 @@ class Guest(unittest.TestCase):
         # The kernel counts it in ticks.
         self.assertGreater(used, low - 0.05)
         self.assertLess(used, high + 0.05)
+        wanted = vm.wanted_seconds(os.getpid())
+        self.assertGreaterEqual(wanted, low - 0.05)
+
+    def test_processor_time_in_line(self) -> None:
+        """Two that share a core want all of it, and get half of it each."""
+        core = min(os.sched_getaffinity(0))
+        spin = f"import os\nos.sched_setaffinity(0, [{core}])\nwhile True: pass"
+        processes = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(2)]
+        try:
+            while not all(vm.cpu_seconds(process.pid) > 0.5 for process in processes):
+                time.sleep(0.05)
+            used = [vm.cpu_seconds(process.pid) for process in processes]
+            wanted = [vm.wanted_seconds(process.pid) for process in processes]
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        if Path("/proc/self/schedstat").exists():
+            self.assertGreater(sum(wanted), 1.3 * sum(used))
 
 
 class Suite(unittest.TestCase):
