@@ -90,7 +90,7 @@ class Results(unittest.TestCase):
         (self.folder / "lat_lat.1.log").write_text("7, 5000, 0, 4096, 0, 0\n3, 9, 1, 4096, 0, 0\n")
 
     def test_a_layout_has_what_each_drive_did(self) -> None:
-        data = drives.load_layout(self.folder, "md", 2)
+        data = drives.load_layout(self.folder, "md", "md", 2)
         self.assertEqual(data.requests, [(3_000_000, 9, 1), (7_000_000, 5000, 0)])
         layouts = {"md": json.loads(json.dumps(data.summary))}
         rows = dict(drives.table_rows(layouts))
@@ -102,7 +102,7 @@ class Results(unittest.TestCase):
     def test_a_drive_that_cannot_be_trusted_is_an_error(self) -> None:
         (self.folder / "drive1" / "cmd.bin").unlink()
         with self.assertRaises((LogError, OSError)):
-            drives.load_layout(self.folder, "md", 2)
+            drives.load_layout(self.folder, "md", "md", 2)
 
 
 class Arguments(unittest.TestCase):

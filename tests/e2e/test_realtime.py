@@ -284,7 +284,7 @@ class SeveralDrives(Folder):
         self.late_drive(1, 21_000)
         layout = self.folder / "md"
         (layout / "drive0" / "fio.json").rename(layout / "fio.json")
-        found = drives.load_layout(layout, "md", 2)
+        found = drives.load_layout(layout, "md", "md", 2)
         layouts = {"md": found.summary}
         of = found.summary["drives"]
         self.assertEqual([d["lateness"]["doubtful"] for d in of], [False, True])
