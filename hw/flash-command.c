@@ -34,7 +34,7 @@ struct FlashCmd {
     void *buffer;
     size_t buffer_bytes;
     uint64_t rest_bytes; /* to deallocate after this piece */
-    int64_t arrived_ns;  /* on the host's clock */
+    int64_t arrived_ns;  /* in the drive's time */
     FlashCmd *next_free;
 };
 
@@ -162,9 +162,7 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
             .opaque = cmd,
         };
         cmd->rest_bytes -= bytes;
-        if (flash->realtime) {
-            cmd->arrived_ns = nvme_flash_clock_ns();
-        }
+        cmd->arrived_ns = nvme_flash_now_ns(flash);
         submit_cmd(flash, cmd);
         return;
     }
@@ -202,12 +200,12 @@ static const AIOCBInfo flash_aiocb_info = {
     .cancel_async = flash_aio_cancel,
 };
 
-/* From the command's arrival on: the ring may be full for a while. */
-static int64_t deadline_ns(NvmeFlash *flash, uint8_t dsm)
+/* From the command's arrival on: it may have waited in queues and rings. */
+static int64_t deadline_ns(NvmeFlash *flash, int64_t arrived_ns, uint8_t dsm)
 {
     int64_t after_ns = flash->deadline_ns[(dsm >> 4) & 3];
 
-    return after_ns ? nvme_flash_now_ns(flash) + after_ns : SCARP_TIME_NEVER;
+    return after_ns ? arrived_ns + after_ns : SCARP_TIME_NEVER;
 }
 
 static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
@@ -235,12 +233,11 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->cmd.nsid = nvme_nsid(ns);
     cmd->cmd.offset_bytes = ns->flash_offset + io->offset;
     cmd->cmd.length_bytes = io->bytes;
-    cmd->cmd.deadline_ns = deadline_ns(flash, io->dsm);
+    cmd->arrived_ns = flash->realtime ? flash_realtime_arrival_ns(flash->realtime)
+                                      : nvme_flash_now_ns(flash);
+    cmd->cmd.deadline_ns = deadline_ns(flash, cmd->arrived_ns, io->dsm);
     cmd->cmd.data = has_data ? cmd->buffer : NULL;
     cmd->cmd.opaque = cmd;
-    if (flash->realtime) {
-        cmd->arrived_ns = flash_realtime_arrival_ns();
-    }
 
     if (io->op == NVME_NS_IO_FLUSH) {
         cmd->cmd.offset_bytes = 0;

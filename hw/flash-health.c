@@ -20,9 +20,9 @@ static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
 }
 
 /*
- * A unit is written as a whole: less costs a read, and nobody ever sees half of
- * one.  Without the second part of that a host would take a logical block for
- * the physical one.
+ * A mapping unit is written as a whole: a host that writes less makes the drive
+ * read the rest first.  A unit is never half written.  The host is told that,
+ * too; else it would take a logical block for the physical one.
  */
 void nvme_flash_identify(NvmeNamespace *ns)
 {
@@ -37,7 +37,10 @@ void nvme_flash_identify(NvmeNamespace *ns)
 
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
-    /* zeroes based, and of the namespace: its end may lie within a program */
+    /*
+     * Zeroes based.  0 says nothing: a program is of one unit, or larger than
+     * the namespace, or not a whole number of units.
+     */
     id->nows = program > unit && program <= ns->size && !(program % unit)
                ? zeroes_based(ns, program) : 0;
 
@@ -86,17 +89,26 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     }
 }
 
-/* The engine has run: has it fallen below the threshold? */
+/*
+ * Called after the engine has run: warn once if the spare is below its
+ * threshold.  Hosts that have not asked by then are warned when they have.
+ */
 void flash_health_look(NvmeFlash *flash)
 {
-    if (flash->spare_warned ||
-        flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT) {
+    NvmeSubsystem *told = NULL;
+
+    if (flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT ||
+        flash->spare_warned) {
         return;
     }
-    flash->spare_warned = true;
     for (GSList *item = flash->namespaces; item; item = item->next) {
         NvmeNamespace *ns = item->data;
 
-        nvme_subsys_smart_event(ns->subsys, NVME_SMART_SPARE);
+        /* once, even if it has two namespaces here */
+        if (ns->subsys != told &&
+            nvme_subsys_smart_event(ns->subsys, NVME_SMART_SPARE)) {
+            flash->spare_warned = true;
+            told = ns->subsys;
+        }
     }
 }

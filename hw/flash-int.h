@@ -32,7 +32,7 @@ struct NvmeFlash {
     int64_t busy_from_ns;   /* since when, if there are any */
     uint64_t busy_ns;       /* time in which there were, before that */
     GSList *namespaces;     /* on it, last first */
-    bool spare_warned;      /* hosts have been told: no longer much left */
+    bool spare_warned;      /* hosts were told that the spare is below its threshold */
     uint64_t ns_bytes;      /* given to namespaces so far */
     const NvmeEnduranceGroup *endgrp; /* the last one's, to be compared */
     bool fdp;               /* it has FDP: all namespaces are of it */
@@ -114,7 +114,7 @@ size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
 /* The engine's object with ours in it; frees the engine's. */
 char *flash_realtime_json(FlashRealtime *rt, char *engine);
 /* When the NVMe command arrived that is being started. */
-int64_t flash_realtime_arrival_ns(void);
+int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
 /* Around the end of a command, which may be that of a request. */
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);

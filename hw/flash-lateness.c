@@ -17,14 +17,14 @@ enum { ROW_PART = 1 };
 enum { OP_READ, OP_WRITE, OP_OTHER, OP_ALL, OPS };
 
 /*
- * The log page's numbers from here on, in order.  Whatever reads the page
- * takes the names from this table.
+ * The numbers that follow the engine's in log page 0xCA, in this order.
+ * engine_tables.py reads their names from here.
  */
 static const char *const realtime_fields[] = {
     "realtime_bound_ns",       /* lateness above it is too much */
     "realtime_elapsed_ns",     /* since the last reset of the statistics */
     "realtime_thread_cpu_ns",  /* processor time of the engine's thread */
-    "realtime_polled_ns",      /* of it, polling for the next event */
+    "realtime_polled_ns",      /* from begin to end of polling, with a core or not */
     "realtime_behind_ns",      /* an event was overdue by more than the bound */
     "realtime_sleeps",
     "realtime_over_bound",     /* completions later than the bound */

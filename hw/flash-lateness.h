@@ -25,8 +25,9 @@ void flash_lateness_free(FlashLateness *lateness);
 
 /*
  * The command's completion was posted at that time of the drive; all times of
- * the stamp are the drive's.  A part has no completion of its own: others of
- * its NVMe command follow.
+ * the stamp are the drive's.  A part: no entry of an I/O queue was written for
+ * it.  Most are pieces of a command of several; the others are of an admin
+ * command or of a shutdown.
  */
 void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
                         int64_t posted_ns, bool part);

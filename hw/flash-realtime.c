@@ -50,9 +50,9 @@ void nvme_flash_arrival(int64_t ns)
     arrival_ns = ns;
 }
 
-int64_t flash_realtime_arrival_ns(void)
+int64_t flash_realtime_arrival_ns(FlashRealtime *rt)
 {
-    return arrival_ns ?: nvme_flash_clock_ns();
+    return (arrival_ns ?: nvme_flash_clock_ns()) - rt->zero_ns;
 }
 
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
@@ -60,7 +60,7 @@ void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
 {
     ending = (NvmeFlashStamp) {
         .flash = rt->flash,
-        .arrived_ns = arrived_ns - rt->zero_ns,
+        .arrived_ns = arrived_ns,
         .submit_ns = cmd->submit_ns,
         .complete_ns = cmd->complete_ns,
         .seq = cmd->seq,

@@ -38,7 +38,7 @@ struct FlashThread {
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
-    FlashThreadUse reset; /* what they were then; elapsed_ns: when it was */
+    FlashThreadUse reset; /* at the last reset; elapsed_ns: when that was */
 };
 
 int64_t flash_thread_now_ns(FlashThread *thread)

@@ -5,8 +5,8 @@
  * engine's next event, then polls, so that neither the host's timers nor its
  * scheduler decide how late the event is.  How long it polls is found out.
  *
- * It knows neither NVMe nor guests, and needs nothing of QEMU:
- * tests/bench/bench-realtime.c drives it alone.
+ * It knows neither NVMe nor guests.  Of QEMU it needs only what
+ * tests/bench/shim has: tests/bench/bench-realtime.c drives it alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
     int64_t elapsed_ns;  /* since the last reset */
     int64_t cpu_ns;      /* processor time of the thread */
-    int64_t polled_ns;   /* of it, waiting for an event or a command */
+    int64_t polled_ns;   /* from begin to end of polling, with a core or not */
     int64_t behind_ns;   /* an event was overdue by more than the bound */
     uint64_t sleeps;
 } FlashThreadUse;

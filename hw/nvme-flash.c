@@ -24,6 +24,7 @@
 #define EXIT_LAW_BROKEN 4
 
 #define AGE_SEED_UNSET UINT64_MAX
+#define NS_UNSET UINT64_MAX
 
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
 {
@@ -261,6 +262,52 @@ static bool flash_trace(NvmeFlash *flash, Error **errp)
                            flash->trace_from_ns, flash->trace_for_ns, errp);
 }
 
+/* *ns was given, or becomes otherwise. */
+static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
+                        uint64_t otherwise, Error **errp)
+{
+    if (*ns == NS_UNSET) {
+        *ns = otherwise;
+    } else if (!realtime) {
+        error_setg(errp, "%s: needs clock=realtime", name);
+        return false;
+    } else if (*ns > NANOSECONDS_PER_SECOND) {
+        error_setg(errp, "%s: %" PRIu64 " is out of range; allowed are 0 to "
+                   "1000000000", name, *ns);
+        return false;
+    }
+    return true;
+}
+
+/* What is only for the host's clock. */
+static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
+{
+    if (realtime && icount_enabled()) {
+        error_setg(errp, "clock: 'realtime' and -icount exclude each other: "
+                   "the guest would not see the host's time");
+        return false;
+    }
+    if (!realtime && flash->lateness_log) {
+        error_setg(errp, "lateness-log: needs clock=realtime; on the virtual "
+                   "clock nothing is late");
+        return false;
+    }
+    if (flash->cpu != -1 && !realtime) {
+        error_setg(errp, "cpu: needs clock=realtime; on the virtual clock the "
+                   "drive has no thread");
+        return false;
+    }
+    if (flash->cpu != -1 && !flash_thread_may_use(flash->cpu)) {
+        error_setg(errp, "cpu: %" PRId32 " is not a core of the host that this "
+                   "process may use; -1 is any of them", flash->cpu);
+        return false;
+    }
+    return realtime_ns(realtime, "spin-ns", &flash->spin_ns, 50 * SCALE_US,
+                       errp) &&
+           realtime_ns(realtime, "lateness-bound-ns",
+                       &flash->lateness_bound_ns, 20 * SCALE_US, errp);
+}
+
 static void nvme_flash_realize(DeviceState *dev, Error **errp)
 {
     NvmeFlash *flash = NVME_FLASH(dev);
@@ -292,29 +339,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                    "and 'realtime'", flash->clock);
         return;
     }
-    if (realtime && icount_enabled()) {
-        error_setg(errp, "clock: 'realtime' and -icount exclude each other: "
-                   "the guest would not see the host's time");
-        return;
-    }
-    if (!realtime && flash->lateness_log) {
-        error_setg(errp, "lateness-log: needs clock=realtime; on the virtual "
-                   "clock nothing is late");
-        return;
-    }
-    if (flash->cpu != -1 && !realtime) {
-        error_setg(errp, "cpu: needs clock=realtime; on the virtual clock the "
-                   "drive has no thread");
-        return;
-    }
-    if (flash->cpu != -1 && !flash_thread_may_use(flash->cpu)) {
-        error_setg(errp, "cpu: %" PRId32 " is not a core of the host that this "
-                   "process may use; -1 is any of them", flash->cpu);
-        return;
-    }
-    if (flash->spin_ns > NANOSECONDS_PER_SECOND) {
-        error_setg(errp, "spin-ns: %" PRIu64 " is out of range; allowed are 0 "
-                   "to 1000000000", flash->spin_ns);
+    if (!flash_check_realtime(flash, realtime, errp)) {
         return;
     }
     if (overrides) {
@@ -454,8 +479,8 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_UINT64("trace-for-ns", NvmeFlash, trace_for_ns, 0),
     DEFINE_PROP_STRING("lateness-log", NvmeFlash, lateness_log),
     DEFINE_PROP_UINT64("lateness-bound-ns", NvmeFlash, lateness_bound_ns,
-                       20 * SCALE_US),
-    DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, 50 * SCALE_US),
+                       NS_UNSET),
+    DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, NS_UNSET),
     DEFINE_PROP_INT32("cpu", NvmeFlash, cpu, -1),
     DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),
 };

@@ -69,8 +69,11 @@ void nvme_flash_identify(NvmeNamespace *ns);
  * time.  For several flashes, one call each: the page says the worst.
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
-/* hw/nvme's: tell the hosts of a critical warning, if they asked for it. */
-void nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
+/*
+ * hw/nvme's: tell the hosts of a critical warning, if they asked for it.  False:
+ * none has.
+ */
+bool nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
 
 /*
  * The FDP statistics log page of the endurance group on this flash: bytes that
@@ -96,9 +99,15 @@ bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 bool nvme_flash_timed(NvmeFlash *flash);
 /* The clock of the stamps. */
 int64_t nvme_flash_clock_ns(void);
-/* What is submitted from here on arrived then; 0: nobody knows when. */
+/*
+ * Commands that are submitted from here on arrived at that time; 0: take the
+ * time of their submission.
+ */
 void nvme_flash_arrival(int64_t ns);
-/* A request ended: with a command of a flash, if the stamp's is set. */
+/*
+ * A request has ended.  Sets the stamp of the flash command whose end ended it;
+ * stamp->flash is NULL if there was none.
+ */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
 /* Its entry of the completion queue has been written. */
 void nvme_flash_posted(NvmeFlashStamp *stamp);

@@ -104,7 +104,7 @@ static unsigned pop_all(Client *client)
                           slot->pushed_ns -
                           (cmd->complete_ns - cmd->submit_ns);
 
-        if (cmd->status != SCARP_STATUS_OK) {
+        if (cmd->status != SCARP_STATUS_OK || late_ns < 0) {
             abort();
         }
         client->late[MIN(late_ns, MAX_LATE_NS)]++;
@@ -141,13 +141,15 @@ static void paced(Client *client, int64_t end_ns, int64_t step_ns)
     int64_t now_ns;
 
     while ((now_ns = flash_thread_now_ns(client->thread)) < end_ns) {
+        bool popped = pop_all(client);
+
         if (now_ns >= due_ns) {
             /* what the client itself was too late for is not made up */
-            due_ns = MAX(due_ns + step_ns, now_ns);
+            due_ns = (now_ns - due_ns < step_ns ? due_ns : now_ns) + step_ns;
             if (push(client)) {
                 flash_thread_kick(client->thread);
             }
-        } else if (!pop_all(client)) {
+        } else if (!popped) {
             cpu_relax();
         }
     }
@@ -224,6 +226,10 @@ int main(int argc, char **argv)
                 "reads|writes RATE SPIN_NS SECONDS\n");
         return 2;
     }
+    if (strcmp(argv[3], "reads") && strcmp(argv[3], "writes")) {
+        fprintf(stderr, "bench-realtime: '%s': reads or writes\n", argv[3]);
+        return 2;
+    }
     rate = number(argv[4]);
     spin_ns = number(argv[5]);
     seconds = number(argv[6]);
@@ -243,7 +249,7 @@ int main(int argc, char **argv)
     config.zero_ns = host_ns() - scarp_now_ns(client->drive);
     client->thread = flash_thread_new(&config);
     if (!client->thread) {
-        fprintf(stderr, "bench-realtime: no event descriptor left\n");
+        fprintf(stderr, "bench-realtime: no event descriptor or thread left\n");
         return 1;
     }
     flash_thread_pause(client->thread, false);
@@ -256,7 +262,10 @@ int main(int argc, char **argv)
         closed_loop(client, end_ns);
     }
     flash_thread_use(client->thread, &use);
-    /* what is in flight is of no interest, but has to be known as such */
+    /*
+     * Stop first: the statistics are read without the lock.  What is in flight is
+     * not counted.
+     */
     flash_thread_stop(client->thread);
     print(client, &use);
     return 0;

@@ -110,6 +110,7 @@ class Queue:
             result, _, _, _, cid, status = struct.unpack("<IIHHHH", entry)
             if status & 1 != self._phase:
                 break
+            assert cid not in self._done, f"command {cid} ended twice"
             self._done[cid] = Completion(cid, (status >> 1) & STATUS_MASK, result, now_ns)
             self._head = (self._head + 1) % QUEUE_ENTRIES
             if self._head == 0:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fixture import KIB, DriveTest, pattern
 from machine import Machine
 from nvme import Admin, Controller, Namespace, Op, Status
+from test_health import smart
 
 WAY_INTO_A_COMMAND_NS = 5_000
 
@@ -73,8 +74,10 @@ class InFlight(DriveTest):
                 cid = start()
                 machine.step(1)
                 ctrl.check(Admin.ABORT, cdw=(cid << 16 | ns.queue.qid,))
-                self.assertNotEqual(ns.queue.wait(cid).status, 0)
+                self.assertEqual(ns.queue.wait(cid).status, Status.ABORT_REQUESTED)
                 self.assertEqual(ns.queue.wait(busy).status, 0)
+        # Nothing was lost.
+        self.assertEqual(smart(ctrl).media_errors, 0)
         self.check_alive(ns)
         self.finish(machine)
 
