@@ -285,7 +285,7 @@ class SeveralDrives(Folder):
         layout = self.folder / "md"
         (layout / "drive0" / "fio.json").rename(layout / "fio.json")
         found = drives.load_layout(layout, "md", "md", 2)
-        layouts = {"md": found.summary}
+        layouts = {"md": {"layout": "md", **found.summary}}
         of = found.summary["drives"]
         self.assertEqual([d["lateness"]["doubtful"] for d in of], [False, True])
         of[1]["truth"] = {"read": {"distance_ns": 9_100}}
