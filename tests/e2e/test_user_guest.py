@@ -179,6 +179,19 @@ class Kernel(Folder):
             with self.assertRaisesRegex(UserError, "two of them are of version 6.1.0-a"):
                 user_guest.prepare(User(kernels=(one, again)), DATABASE)
 
+    def test_other_modules_are_another_manifest(self) -> None:
+        path = self.file("bzImage", bzimage("6.9.0-x y z"))
+        base = GuestImage(Path("k"), Path("i"), {})
+        said = []
+        for more in (b"", b"", b"patched"):
+            self.file("modules/nvme.ko", b"\0depends=\0vermagic=6.9.0-x SMP\0" + more)
+            with mock.patch.object(user_guest, "ensure_image", return_value=base):
+                user = User(kernels=(path,), modules=self.folder / "modules")
+                said.append(user_guest.prepare(user, DATABASE).settings["modules"])
+        self.assertEqual(list(said[0]), ["6.9.0-x"])
+        self.assertEqual(said[0], said[1])
+        self.assertNotEqual(said[1], said[2])
+
     def test_no_drive_is_said_in_a_line(self) -> None:
         said = user_guest.said("booting\nscarp: end no drive\n[ 6.0] reboot\n")
         self.assertIn("BLK_DEV_NVME", said or "")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -92,6 +93,15 @@ def _boots(
     return package.removeprefix("linux-image-"), image, files
 
 
+def _digest(modules: dict[str, Path | bytes]) -> str:
+    """Of the modules that a kernel of the user's is given; their names say in which order."""
+    digest = hashlib.sha256()
+    for name, data in sorted(modules.items()):
+        digest.update(f"{name}\0".encode())
+        digest.update(data if isinstance(data, bytes) else data.read_bytes())
+    return digest.hexdigest()
+
+
 def prepare(user: User, fio_job: Path | None = None) -> Prepared:
     """Fetch and build what the guests need besides QEMU."""
     inputs: dict[str, Path] = {}
@@ -106,9 +116,12 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
         size += packages.image.stat().st_size
     memory = _memory(user, size)
     guests: dict[str, Guest] = {}
+    modules: dict[str, str] = {}
     kernels = user.kernels or (None,)
     for kernel in kernels:
         version, image, files = _boots(user, kernel, user_packages.MODULES if packages else ())
+        if kernel and files:
+            modules[version] = _digest(files)
         if packages:
             files[user_packages.IMAGE] = packages.image
         if len(kernels) > 1:
@@ -136,6 +149,7 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
         "file_systems": [f"{fs.name}:{fs.options}" for fs in user.file_systems],
         "trim": any(fs.trim for fs in user.file_systems),
         **({"kernels": list(guests)} if len(kernels) > 1 else {}),
+        **({"modules": modules} if modules else {}),
         **({"trace": "blk"} if user.trace else {}),
     }
     return Prepared(guests, inputs, settings)
