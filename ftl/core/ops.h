@@ -7,7 +7,7 @@
 #define SCARP_CORE_OPS_H
 
 #include "core/memory.h"
-#include "core/random.h"
+#include "random.h"
 #include "core/visit.h"
 #include "drive.h"
 

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "random.h"
 #include "trace.h"
 
 #include <string.h>
@@ -176,17 +177,9 @@ typedef struct {
     uint64_t next_unit; /* where a sequential request goes on */
 } Generator;
 
-static uint64_t draw_from(uint64_t *s)
-{
-    *s ^= *s >> 12;
-    *s ^= *s << 25;
-    *s ^= *s >> 27;
-    return *s * 2685821657736338717ull;
-}
-
 static uint64_t draw(Generator *gen)
 {
-    return draw_from(&gen->random);
+    return scarp_random(&gen->random);
 }
 
 static uint64_t below(Generator *gen, uint64_t n)
@@ -334,7 +327,7 @@ static int64_t deadline_ns(Generator *gen, ScarpOp op)
     const GenParams *p = &gen->p;
 
     if (op == SCARP_OP_READ && p->urgent &&
-        (unsigned __int128)draw_from(&gen->random_urgent) * 1000 >> 64 <
+        (unsigned __int128)scarp_random(&gen->random_urgent) * 1000 >> 64 <
             p->urgent) {
         return p->urgent_us * 1000;
     }

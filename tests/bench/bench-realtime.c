@@ -15,6 +15,7 @@
 #include <time.h>
 #include "qemu/processor.h"
 #include "flash-rt-thread.h"
+#include "random.h"
 
 #define NS_PER_S 1000000000
 
@@ -60,18 +61,10 @@ static uint64_t number(const char *text)
     return value;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 2685821657736338717ull;
-}
-
 static bool push(Client *client)
 {
     Slot *slot;
-    uint64_t unit = next_random(&client->random) % client->units;
+    uint64_t unit = scarp_random(&client->random) % client->units;
 
     if (!client->n_free) {
         return false;
