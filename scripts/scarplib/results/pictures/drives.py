@@ -6,9 +6,9 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.guest.layouts import ARRAYS
 from scarplib.results import lateness
 from scarplib.results.drives import LayoutData
 from scarplib.results.pictures.latency_over_time import (
@@ -40,23 +40,29 @@ def _requests(axes: Axes, data: LayoutData) -> None:
         scatter(axes, [at for at, _ in chosen], [ns for _, ns in chosen], colour, order=order)
 
 
-def _title(data: LayoutData) -> str:
-    """What it is, and the tails that fio saw."""
-    what = LAYOUTS.get(data.layout, data.layout)
-    words = [f"{data.name}: {what}"]
-    for direction in ("read", "write"):
-        of = data.summary["fio"][direction]
-        if of:
+def _title(axes: Axes, data: LayoutData, colour: str) -> None:
+    """What it is; and, as the legend, the tails that fio saw."""
+    axes.set_title(f"{data.name}: {LAYOUTS.get(data.layout, data.layout)}", color=colour)
+    for direction, dots, right in (("read", READ_COLOUR, 0.72), ("write", WRITE_COLOUR, 1)):
+        if of := data.summary["fio"][direction]:
             tails = ", ".join(f"{p} {human_ns(of[f'{p}_ns'])}" for p in ("p99", "p99.9"))
-            words.append(f"{direction}s' {tails}")
-    return "; ".join(words)
+            axes.text(
+                right,
+                1.03,
+                f"\u25cf {direction}s: {tails}",
+                transform=axes.transAxes,
+                ha="right",
+                va="bottom",
+                fontsize=8.5,
+                color=dots,
+            )
 
 
 def _end_of_job(axes: Axes, data: LayoutData) -> None:
-    """Where fio's last request ended, if the drives went on for long after it."""
+    """Where fio's last request ended, if a cache was written for long after it."""
     ended = max((at for at, _, _ in data.requests), default=0) / 1e9
     last = (data.end_ns - data.begin_ns) / 1e9
-    if last - ended < last / 50:
+    if data.layout not in ARRAYS or last - ended < last / 50:
         return
     axes.axvspan(ended, last, color="#EFEFEF", linewidth=0, zorder=0)
     axes.text(
@@ -102,20 +108,8 @@ def figure_drives(layouts: list[LayoutData]) -> Figure:
         main.set_xlim(0, longest * 1.005)
         latency_axis(main.yaxis)
         main.set_ylabel("latency")
-        main.set_title(_title(data), color=scheme_colour(row))
+        _title(main, data, scheme_colour(row))
         main.tick_params(labelbottom=False)
-        main.legend(
-            handles=[
-                Line2D([], [], marker="o", ls="", ms=5, color=READ_COLOUR, label="read"),
-                Line2D([], [], marker="o", ls="", ms=5, color=WRITE_COLOUR, label="write"),
-            ],
-            # Above the axes: no corner of them is free of requests.
-            loc="lower right",
-            bbox_to_anchor=(1, 1),
-            borderaxespad=0.2,
-            ncols=2,
-            fontsize=8.5,
-        )
         clock = lateness.clock(drive.summary for drive in data.drives)
         strip.set_xlabel(f"{clock} time since the job's start (s)")
     return figure
