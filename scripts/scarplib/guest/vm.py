@@ -257,7 +257,7 @@ def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> 
     began = time.monotonic()
     boot = 0.0
     limit = run.cpu_limit
-    # When it last had wanted another _WAITS_CPU_S, and what it had wanted then.
+    # When it was last asked what it had wanted, if that was enough, and what it was.
     seen, seen_wanted = 0.0, 0.0
     load = HostLoad(run.load) if run.load else None
     while True:
@@ -273,9 +273,10 @@ def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> 
         used = cpu_seconds(process.pid)
         if load:
             load.sample(used)
-        wanted = wanted_seconds(process.pid)
-        if wanted >= seen_wanted + _WAITS_CPU_S:
-            seen, seen_wanted = seconds, wanted
+        if seconds - seen > _WAITS_WALL_S:
+            wanted = wanted_seconds(process.pid)
+            if wanted >= seen_wanted + _WAITS_CPU_S:
+                seen, seen_wanted = seconds, wanted
         if console.panic:
             limit = min(limit, used + _REPORT_CPU_S)
         cut = ""
