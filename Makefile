@@ -12,6 +12,8 @@ PEER ?=
 # Sources of other people's suites, for `make conformance`: folders, or FIO=debian.
 FIO ?=
 BLKTESTS ?=
+XFSTESTS ?=
+LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
@@ -74,8 +76,9 @@ test-guest: ## in the guest: verify through GC, mkfs and fsck, trim, nvme-cli
 test-upstream: ## QEMU's own nvme tests on the patched QEMU
 	@$(SCARP) test-upstream
 
-conformance: ## suites of others, here and on stock nvme (FIO=debian BLKTESTS=…, ARGS=--long)
-	@python3 tests/conformance/run.py $(if $(FIO),--fio '$(FIO)') $(if $(BLKTESTS),--blktests '$(BLKTESTS)') $(ARGS)
+conformance: ## suites of others, here and on stock nvme (FIO=debian BLKTESTS=… XFSTESTS=… LIBVFN=…, ARGS=--long)
+	@python3 tests/conformance/run.py $(if $(FIO),--fio '$(FIO)') $(if $(BLKTESTS),--blktests '$(BLKTESTS)') \
+		$(if $(XFSTESTS),--xfstests '$(XFSTESTS)') $(if $(LIBVFN),--libvfn '$(LIBVFN)') $(ARGS)
 
 test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; ARGS=--guest for a guest, too)
 	@python3 tests/qtest/tsan.py $(ARGS)

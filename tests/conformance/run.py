@@ -32,9 +32,8 @@ from scarplib.guest.user_task import PATH  # noqa: E402
 from verdicts import Verdict  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
-# Larger than what the suites ask for; both devices' namespaces are of this size.
-DRIVE_BYTES = 5 << 28
-OVERRIDES = "geometry.blocks_per_plane=400"
+# With one block in each of its planes, the flash is larger by so much.
+ROW_BYTES = 4 << 20
 # How long a test may go on that has no end of its own, in the guest's seconds.
 TURN_S = 3
 
@@ -59,7 +58,10 @@ def revision(source: Path) -> str:
 def archive(source: Path, parts: tuple[str, ...]) -> bytes:
     """What the guest needs of the source, as a tar."""
 
-    def usual(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    def usual(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        # What a build leaves and nobody runs.
+        if member.name.endswith((".o", ".lo", ".a", ".p")):
+            return None
         member.uid = member.gid = 0
         member.uname = member.gname = "root"
         return member
@@ -89,14 +91,27 @@ def _task(suite: suites.Suite, tests: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _stock_drive(number: int, image: Path) -> list[str]:
-    with image.open("wb") as stream:
-        stream.truncate(DRIVE_BYTES)
-    file = f"driver=file,filename={str(image).replace(',', ',,')},discard=unmap"
-    return [
-        *("-blockdev", f"{file},node-name=stock{number}"),
-        *("-device", f"nvme,serial=scarp{number},drive=stock{number}"),
-    ]
+def _stock_drive(namespaces: dict[Path, int]) -> list[str]:
+    """QEMU's own, with a file of the host behind each namespace."""
+    found = ["-device", "nvme,id=nvme0,serial=scarp0"]
+    for number, (image, size) in enumerate(namespaces.items(), 1):
+        with image.open("wb") as stream:
+            stream.truncate(size)
+        file = f"driver=file,filename={str(image).replace(',', ',,')},discard=unmap"
+        found += ["-blockdev", f"{file},node-name=stock{number}"]
+        found += ["-device", f"nvme-ns,bus=nvme0,drive=stock{number}"]
+    return found
+
+
+def _scarp_drive(namespaces: tuple[int, ...], virtual: bool) -> vm.FlashDrive:
+    """Of a geometry that leaves a fifth of the flash to itself."""
+    rows = sum(namespaces) * 5 // 4 // ROW_BYTES
+    return vm.FlashDrive(
+        description=DEVICE,
+        overrides=f"geometry.blocks_per_plane={rows}",
+        namespaces=namespaces,
+        clock=None if virtual else "realtime",
+    )
 
 
 class Session:
@@ -118,8 +133,7 @@ class Session:
             user_packages.IMAGE: packages.image,
             # Where a distribution has it, and suites look what the kernel can do.
             f"/boot/{config.name}": config,
-            "say.sh": HERE / "say.sh",
-            f"{self.suite.name}.sh": HERE / f"{self.suite.name}.sh",
+            **{path.name: path for path in sorted(HERE.glob("*.sh"))},
         }
         for name in (*user_packages.MODULES, *self.suite.modules):
             files |= ensure_modules(name, ("ext4", "xfs"))
@@ -132,27 +146,15 @@ class Session:
         out.mkdir(parents=True)
         scarp = device == "scarp"
         virtual = scarp and self.arguments.clock == "virtual"
-        images = [out / f"stock{number}.tmp" for number in range(self.suite.drives)]
-        extra: list[str] = []
-        drives: list[vm.FlashDrive] = []
-        for number, image in enumerate(images):
-            if scarp:
-                drives.append(
-                    vm.FlashDrive(
-                        description=DEVICE,
-                        overrides=OVERRIDES,
-                        namespaces=(DRIVE_BYTES,),
-                        clock=None if virtual else "realtime",
-                    )
-                )
-            else:
-                extra += _stock_drive(number, image)
+        namespaces = self.suite.namespaces
+        images = {out / f"stock{n}.tmp": size for n, size in enumerate(namespaces)}
+        extra = [*self.suite.machine, *([] if scarp else _stock_drive(images))]
         try:
             result = vm.run_guest(
                 vm.GuestRun(
                     qemu=ensure_qemu(),
                     image=ensure_image(tests=True),
-                    drives=drives,
+                    drives=[_scarp_drive(namespaces, virtual)] if scarp else [],
                     task=_task(self.suite, self.tests),
                     out=out,
                     files=self._files(),

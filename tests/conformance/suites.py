@@ -39,8 +39,11 @@ class Suite:
     packages: tuple[str, ...]
     plan: Callable[[Path, bool], Plan]
     modules: tuple[str, ...] = ()
-    drives: int = 1
+    # In bytes, of one drive; larger than what the tests ask for.
+    namespaces: tuple[int, ...] = (5 << 28,)
     memory_mib: int = 1024
+    # More of QEMU's command line, for either device.
+    machine: tuple[str, ...] = ()
     # Of QEMU's processor time, for a guest of the short list.
     cpu_limit: int = 1800
 
@@ -79,6 +82,38 @@ def _blktests(source: Path, long: bool) -> Plan:
     return Plan([f"blktests/{name}" for name in tests], tests)
 
 
+# ---- xfstests ------------------------------------------------------------------------------------
+
+# What a drive can break: what was flushed is there after a power cut (dm-log-writes, dm-flakey,
+# shut down), discards, direct and asynchronous I/O.  The first two replay all that was written.
+_XFSTESTS = (
+    *("455", "482"),
+    *("001", "008", "013", "034", "039", "065", "066", "076", "081", "091", "101", "106", "113"),
+    *("198", "240", "247", "249", "260", "263", "288", "321", "322", "335", "338", "341", "392"),
+    *("405", "468"),
+)
+_XFSTESTS_LONG = ("075", "112", "127", "311", "388", "457", "475")
+FILE_SYSTEMS = ("ext4", "xfs")
+
+
+def _xfstests(source: Path, long: bool) -> Plan:
+    """The same tests on each file system; what this version of the suite does not have is not."""
+    numbers = _XFSTESTS + (_XFSTESTS_LONG if long else ())
+    found = [number for number in numbers if (source / f"tests/generic/{number}").is_file()]
+    tests = [f"{fs}/generic/{number}" for fs in FILE_SYSTEMS for number in found]
+    return Plan([f"xfstests/{test}" for test in tests], tests)
+
+
+# ---- libvfn --------------------------------------------------------------------------------------
+
+
+def _libvfn(source: Path, long: bool) -> Plan:
+    """The programs that were built."""
+    programs = sorted(p for p in (source / "build/tests/device").glob("*") if p.is_file())
+    tests = [path.name for path in programs if not path.suffix]
+    return Plan([f"libvfn/{test}" for test in tests], tests)
+
+
 SUITES = (
     Suite(
         name="fio",
@@ -100,6 +135,57 @@ SUITES = (
         ),
         plan=_blktests,
         modules=("xfs", "nvme-loop", "nvme-tcp", "null_blk"),
+    ),
+    Suite(
+        name="xfstests",
+        variable="XFSTESTS",
+        what="a checkout of xfstests, built as its README says",
+        parts=(
+            "check",
+            "common",
+            "configs",
+            "tests/generic",
+            "src",
+            "tools",
+            "ltp/fsx*",
+            "ltp/fsstress",
+        ),
+        # Without udev: device-mapper's own program makes the nodes, and nobody waits for a daemon.
+        packages=(
+            *("bash", "gawk", "coreutils", "findutils", "grep", "sed", "diffutils", "hostname"),
+            *("util-linux", "util-linux-extra", "bsdextrautils", "mount", "procps", "psmisc", "bc"),
+            *(
+                "perl",
+                "python3-minimal",
+                "acl",
+                "attr",
+                "quota",
+                "e2fsprogs",
+                "xfsprogs",
+                "dmsetup",
+            ),
+            *("libaio1t64", "liburing2", "libgdbm6t64", "libcap2-bin", "uuid-runtime", "kmod"),
+        ),
+        plan=_xfstests,
+        modules=(
+            *("ext4", "xfs", "dm-log-writes", "dm-thin-pool", "dm-flakey", "dm-snapshot"),
+            *("dm-mod", "dm-delay", "dm-zero", "crc32c_generic"),
+        ),
+        # TEST_DEV, SCRATCH_DEV, LOGWRITES_DEV.
+        namespaces=(3 << 28, 1 << 30, 1 << 30),
+        memory_mib=1536,
+        cpu_limit=5400,
+    ),
+    Suite(
+        name="libvfn",
+        variable="LIBVFN",
+        what="a checkout of libvfn, built in its folder build as its README says, with libnvme",
+        parts=("build/tests/device/*", "build/src/libvfn.so*"),
+        packages=("bash", "coreutils", "grep", "sed", "libnvme1t64"),
+        plan=_libvfn,
+        modules=("vfio-pci", "vfio_iommu_type1"),
+        # Without one, a program may not have a device of its own.
+        machine=("-device", "intel-iommu,intremap=on"),
     ),
 )
 

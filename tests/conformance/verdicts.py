@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # The kernel may write into a line of the console before ours begins.
-_LINE = re.compile(r"conformance: (begin|pass|fail|skip) (\S+)[ \t]*(.*)")
+_LINE = re.compile(r"conformance: (begin|pass|fail|skip|absent) (\S+)[ \t]*(.*)")
 
 
 @dataclass(frozen=True)

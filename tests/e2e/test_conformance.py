@@ -62,6 +62,86 @@ class Verdicts(unittest.TestCase):
         self.assertIn("(output | the guest ended before any word of it: ok)", lines[2])
 
 
+CHECK = """\
+FSTYP         -- ext4
+PLATFORM      -- Linux/x86_64
+
+generic/001        6s
+generic/002        [not run] This test requires dm log-writes support
+generic/003        [failed, exit status 1]- output mismatch (see /r/generic/003.out.bad)
+    --- tests/generic/003.out
+generic/004 5s ...  7s
+generic/005        _check_generic_filesystem: filesystem on /dev/nvme0n2 is inconsistent
+
+generic/0066       8s
+Ran: generic/001 generic/002 generic/003 generic/004 generic/005
+Failures: generic/003 generic/004 generic/005
+Failed 3 of 5 tests
+"""
+
+
+class Readers(unittest.TestCase):
+    """The guest's part of reading: shell functions, here with `say` to the standard output."""
+
+    def read(self, call: str, text: str) -> list[str]:
+        parts = ROOT / "tests" / "conformance" / "read.sh"
+        done = subprocess.run(
+            ["bash", "-c", f'say() {{ echo "$*"; }}; . {parts}; {call}'],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.stderr, "")
+        return done.stdout.splitlines()
+
+    def test_xfstests(self) -> None:
+        names = " ".join(f"generic/00{n}" for n in range(1, 7))
+        said = self.read(f"read_check xfstests/ext4 {names}", CHECK)
+        self.assertEqual(
+            [line.replace("xfstests/ext4/generic/", "") for line in said],
+            [
+                "pass 001",
+                "skip 002 This test requires dm log-writes support",
+                "fail 003 [failed, exit status 1]- output mismatch (see /r/generic/003.out.bad)",
+                "pass 004",
+                "fail 005 _check_generic_filesystem: filesystem on /dev/nvme0n2 is inconsistent",
+                # Its own line was clean, and what the suite found after it was not.
+                "fail 004 in the suite's summary",
+                "absent 006 the suite ended: Failed 3 of 5 tests",
+            ],
+        )
+        found = verdicts.parse(
+            "".join(f"conformance: {line}\n" for line in said),
+            [f"xfstests/ext4/{name}" for name in names.split()],
+            "ok",
+        )
+        self.assertEqual(verdicts.counts(found), "4 ran: 1 passed, 3 failed; 1 skipped; 1 absent")
+
+    def test_a_suite_that_cannot_begin(self) -> None:
+        said = self.read("read_check x generic/001", "check: failed to mkfs $TEST_DEV\n")
+        self.assertEqual(
+            said, ["absent x/generic/001 the suite ended: check: failed to mkfs $TEST_DEV"]
+        )
+
+    def test_tap(self) -> None:
+        for text, status, wanted in (
+            ("1..2\nok 1 - a\nok 2 - b\n", 0, "pass l/t"),
+            ("1..2\nok 1 - a\n", 0, "fail l/t 1 of 2 results"),
+            (
+                "1..1\nok 1 - a\nio: could not delete\n",
+                1,
+                "fail l/t status 1: io: could not delete",
+            ),
+            ("1..2\nnot ok 1 - a\nok 2 - b\n", 1, "fail l/t not ok 1 - a"),
+            ("1..0 # skip no test device\n", 0, "skip l/t no test device"),
+            ("", 139, "fail l/t status 139:"),
+            ("", 0, "fail l/t 0 of ? results"),
+        ):
+            said = self.read(f"read_tap l/t {status}", text)
+            self.assertEqual([line.strip() for line in said], [wanted], text)
+
+
 class Sources(unittest.TestCase):
     def test_nothing_given_says_what_is_needed(self) -> None:
         done = self.run_suite()
@@ -149,3 +229,25 @@ class Sources(unittest.TestCase):
             self.assertEqual(found.names, ["fio/nvmept/7", "fio/nvmept/12"])
             self.assertEqual(blktests.plan(source, False).tests, ["block/003"])
             self.assertEqual(blktests.plan(source, True).tests, ["block/003", "nvme/034"])
+
+    def test_xfstests_are_planned_for_each_file_system(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            generic = Path(folder) / "tests" / "generic"
+            generic.mkdir(parents=True)
+            for number in ("001", "455", "475", "482"):
+                (generic / number).touch()
+            plan = next(s for s in suites.SUITES if s.name == "xfstests").plan
+            tests = plan(Path(folder), False).tests
+            self.assertEqual(
+                tests,
+                [f"{fs}/generic/{n}" for fs in ("ext4", "xfs") for n in ("455", "482", "001")],
+            )
+            self.assertIn("xfs/generic/475", plan(Path(folder), True).tests)
+
+    def test_libvfn_is_what_was_built(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            built = Path(folder) / "build" / "tests" / "device"
+            (built / "io.p").mkdir(parents=True)
+            (built / "io").touch()
+            plan = next(s for s in suites.SUITES if s.name == "libvfn").plan(Path(folder), False)
+            self.assertEqual((plan.names, plan.tests), (["libvfn/io"], ["io"]))
