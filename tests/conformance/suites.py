@@ -168,8 +168,8 @@ SUITES = (
         ),
         plan=_xfstests,
         modules=(
-            *("ext4", "xfs", "dm-log-writes", "dm-thin-pool", "dm-flakey", "dm-snapshot"),
-            *("dm-mod", "dm-delay", "dm-zero", "crc32c_generic"),
+            *("xfs", "dm-log-writes", "dm-thin-pool", "dm-flakey", "dm-snapshot"),
+            *("dm-mod", "dm-delay", "dm-zero"),
         ),
         # TEST_DEV, SCRATCH_DEV, LOGWRITES_DEV.
         namespaces=(3 << 28, 1 << 30, 1 << 30),
