@@ -150,7 +150,7 @@ SUITES = (
             "ltp/fsx*",
             "ltp/fsstress",
         ),
-        # Without udev: device-mapper's own program makes the nodes, and nobody waits for a daemon.
+        # Without udev: no test waits for its daemon.
         packages=(
             *("bash", "gawk", "coreutils", "findutils", "grep", "sed", "diffutils", "hostname"),
             *("util-linux", "util-linux-extra", "bsdextrautils", "mount", "procps", "psmisc", "bc"),

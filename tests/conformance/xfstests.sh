@@ -9,6 +9,8 @@ mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 ln -sf bash /bin/sh
 ln -sf /proc/self/mounts /etc/mtab
 hostname scarp
+# No udev is here; without this word, dmsetup leaves it to udev to make its nodes.
+export DM_DISABLE_UDEV=1
 mkdir -p /mnt/test /mnt/scratch /usr/local/bin
 # Nobody keeps a system log here; but the suite tells it the test that begins.
 cat >/usr/local/bin/logger <<'END'
