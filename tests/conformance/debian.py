@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 import tempfile
 from pathlib import Path
 
-from scarplib.build.cache import cache_dir, locked
-from scarplib.build.tarball import careful
+from scarplib.build.cache import cache_dir, locked, unpack_tar
 from scarplib.guest.image import ensure_image
 from scarplib.guest.programs import fio_tarball
 
@@ -26,14 +24,14 @@ def fio() -> Path:
             return folder
         fresh = folder.with_name(f"{folder.name}.new")
         shutil.rmtree(fresh, ignore_errors=True)
-        with (
-            tempfile.TemporaryDirectory() as work,
-            tarfile.open(fio_tarball(version, Path(work))) as tar,
-        ):
-            for member in careful(tar):
-                name = member.name.partition("/")[2]
-                if member.isfile() and name.startswith("t/") and name.endswith(".py"):
-                    member.name = name
-                    tar.extract(member, fresh)
+        with tempfile.TemporaryDirectory() as work:
+            tree = Path(work) / "tree"
+            tree.mkdir()
+            unpack_tar(fio_tarball(version, Path(work)), tree)
+            (top,) = tree.iterdir()
+            for script in (top / "t").rglob("*.py"):
+                copy = fresh / script.relative_to(top)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(script, copy)
         fresh.rename(folder)
     return folder

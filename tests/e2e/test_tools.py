@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import subprocess
 import sys
@@ -19,7 +18,6 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
-from scarplib.build import tarball  # noqa: E402
 from scarplib.dev import kselftest, tap  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
@@ -90,34 +88,6 @@ class Suites(unittest.TestCase):
             self.assertEqual(cli.main(["test-laws"]), 0)
         said = [call.args for call in suites.call_args_list]
         self.assertEqual(said, [("test-qtest", ["interruptions"]), ("test-laws", [])])
-
-
-class Tarball(unittest.TestCase):
-    """Also with Debian 12's Python, which has no filters."""
-
-    def unpack(self, *names: str) -> set[str]:
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w") as archive:
-            for name in names:
-                archive.addfile(tarfile.TarInfo(name))
-        stream.seek(0)
-        with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=stream) as archive:
-            inner = Path(folder) / "in"
-            tarball.careful(archive).extractall(inner)
-            return {str(path.relative_to(inner)) for path in inner.rglob("*") if path.is_file()}
-
-    def test_filters(self) -> None:
-        self.assertEqual(self.unpack("a/b"), {"a/b"})
-        if hasattr(tarfile, "data_filter"):
-            with self.assertRaises(tarfile.FilterError):
-                self.unpack("../b")
-
-    def test_no_filters(self) -> None:
-        if hasattr(tarfile, "data_filter"):
-            kept = tarfile.data_filter
-            self.addCleanup(setattr, tarfile, "data_filter", kept)
-            del tarfile.data_filter
-        self.assertEqual(self.unpack("a/b"), {"a/b"})
 
 
 class Kselftest(unittest.TestCase):
