@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The open parameters of hpdc18's workloads, from what the paper publishes about its baseline.
 
-    python -m scarplib.reproduce.calibrate.hpdc18    (in scripts/; prints [workloads] for its .toml)
+    python -m scarplib.reproduce.calibrate.hpdc18 [CORES]    (in scripts/; prints [workloads])
 
 Only `baseline` and `ideal` run here, on a seed that the experiments do not use: nothing that is
-judged has a part in it.  The density of a burst is the largest at which 95 % of the writes take
-less than 25 ms without collections (section 3.1); then the share of the drive that is in use is
-what makes the published share of requests wait for collections (Table 2).
+judged has a part in it.  The density d of a burst is the largest at which 95 % of the writes take
+less than 25 ms without collections (section 3.1) and the channel carries host and collections:
+d (1 + 2 m / (512 - m)) is at most 1, where m is what a collection moves under `baseline`.  The
+share of the drive that is in use is what makes the published share of requests wait for collections
+(Table 2), at that density.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ PAGE = 16384
 # Pages that a channel carries in a second: 16 KiB at 166 MT/s.
 CHANNEL_PAGES_PER_S = 166e6 / PAGE
 BURST_S = 1.0
-MEAN_LOAD = 0.4
+PAGES_PER_BLOCK = 512
+MEAN_LOAD = 0.4  # at most, and at most half of a burst's density
 BURST_WRITES = 0.985
 IDEAL_P95_NS = 25e6
 UNIT = 4096  # the stand-ins' requests are whole ones
 READ_PAGES = 1 + (8192 - UNIT) / PAGE
-DENSITIES = (0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5)
+DENSITIES = tuple(d / 100 for d in range(80, 5, -5))
 LOW, HIGH, STEP = 300, 860, 5
 
 
@@ -47,8 +50,9 @@ class Load:
         """The generator's text; `density`: share of what the channel carries in a burst."""
         # A request of s bytes at any unit touches 1 + (s - unit) / page pages on average.
         pages = 1 + (self.size_kib * 1024 - UNIT) / PAGE
+        mean_load = min(MEAN_LOAD, density / 2)
         requests_per_s = (
-            MEAN_LOAD * CHANNEL_PAGES_PER_S / (pages * self.write + READ_PAGES * (1 - self.write))
+            mean_load * CHANNEL_PAGES_PER_S / (pages * self.write + READ_PAGES * (1 - self.write))
         )
         burst = round(density * CHANNEL_PAGES_PER_S * BURST_S / pages)
         cycle_s = burst * BURST_WRITES / self.write / requests_per_s
@@ -64,28 +68,67 @@ def _run(experiment: spec.Experiment, load: Load, density: float, age: int) -> d
     return schemes
 
 
-def calibrate(experiment: spec.Experiment, load: Load) -> str:
-    """The workload's line for [workloads]: density first, then the share in use."""
-    ideal = replace(experiment, schemes=(spec.Scheme("ideal", "ideal"),))
-    baseline = replace(experiment, schemes=(spec.Scheme("baseline", "baseline"),))
-    for density in DENSITIES:
-        p95 = _run(ideal, load, density, 500)["ideal"]["write_q"][18]
-        if p95 <= IDEAL_P95_NS:
-            break
-    low, high = LOW // STEP, HIGH // STEP
-    share = 0.0
+@dataclass(frozen=True)
+class Found:
+    """A share of the drive in use, permille, and what it gives under `baseline`."""
+
+    age: int
+    affected: float  # percent of the requests
+    moved: float  # pages a collection
+
+    def carried(self, density: float) -> float:
+        """What crosses the channel in a burst, as a share of what it carries."""
+        return density * (1 + 2 * self.moved / (PAGES_PER_BLOCK - self.moved))
+
+
+def _at(baseline: spec.Experiment, load: Load, density: float, age: int) -> Found:
+    entry = _run(baseline, load, density, age)["baseline"]
+    return Found(age, 100 * entry["affected_io_n"] / entry["io_n"], entry["gc_moved"])
+
+
+def share_in_use(
+    baseline: spec.Experiment, load: Load, density: float, low: int, high: int
+) -> Found:
+    """The least share in steps from low to high with which Table 2's share of requests waits."""
+    found = None
     while low < high:
         middle = (low + high) // 2
-        found = _run(baseline, load, density, middle * STEP)["baseline"]
-        share = 100 * found["affected_io_n"] / found["io_n"]
-        if share < load.affected:
+        tried = _at(baseline, load, density, middle * STEP)
+        if tried.affected < load.affected:
             low = middle + 1
         else:
-            high = middle
-    age = low * STEP
+            high, found = middle, tried
+    return found or _at(baseline, load, density, high * STEP)
+
+
+def calibrate(experiment: spec.Experiment, load: Load) -> str:
+    """The workload's line for [workloads]: the densest that may be, and the share in use for it."""
+    ideal = replace(experiment, schemes=(spec.Scheme("ideal", "ideal"),))
+    baseline = replace(experiment, schemes=(spec.Scheme("baseline", "baseline"),))
+    first, last = 0, len(DENSITIES) - 1
+    low, high = LOW // STEP, HIGH // STEP
+    best = None
+    # What a density keeps, each lower one keeps, too; and a lower one needs a fuller drive.
+    while first <= last:
+        middle = (first + last) // 2
+        density = DENSITIES[middle]
+        p95 = _run(ideal, load, density, 500)["ideal"]["write_q"][18]
+        if p95 > IDEAL_P95_NS:
+            first = middle + 1
+            continue
+        found = share_in_use(baseline, load, density, low, high)
+        if found.carried(density) <= 1:
+            best = (density, found)
+            last, high = middle - 1, found.age // STEP
+        else:
+            first, low = middle + 1, found.age // STEP
+    if not best:
+        return f"# {load.name}: no density keeps both bounds"
+    density, found = best
     return (
-        f'{load.name} = {{ workload = "{load.workload(density)},footprint={age}", age = {age} }}'
-        f"  # {density}: p95 {p95 / 1e6:.0f} ms, affected {share:.1f} % ({load.affected} %)"
+        f'{load.name} = {{ workload = "{load.workload(density)},footprint={found.age}", '
+        f"age = {found.age} }}  # {density}: affected {found.affected:.1f} % ({load.affected} %), "
+        f"{found.moved:.0f} pages a collection, {found.carried(density):.2f} of the channel"
     )
 
 
@@ -97,7 +140,7 @@ def main() -> int:
         Load(name, row["write"] / 100, row["size_kib"], row["affected"])
         for name, row in paper.published["workloads"].items()
     ]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(int(sys.argv[1]) if sys.argv[1:] else os.cpu_count() or 1) as pool:
         for line in pool.map(lambda load: calibrate(experiment, load), loads):
             print(line, flush=True)
     return 0
