@@ -13,6 +13,7 @@ share of the drive that is in use is what makes the published share of requests 
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,7 @@ IDEAL_P95_NS = 25e6
 UNIT = 4096  # the stand-ins' requests are whole ones
 READ_PAGES = 1 + (8192 - UNIT) / PAGE
 DENSITIES = tuple(d / 100 for d in range(80, 5, -5))
-LOW, HIGH, STEP = 300, 860, 5
+LOW, HIGH, STEP = 300, 990, 5
 
 
 @dataclass(frozen=True)
@@ -81,24 +82,47 @@ class Found:
         return density * (1 + 2 * self.moved / (PAGES_PER_BLOCK - self.moved))
 
 
+@functools.cache
 def _at(baseline: spec.Experiment, load: Load, density: float, age: int) -> Found:
     entry = _run(baseline, load, density, age)["baseline"]
     return Found(age, 100 * entry["affected_io_n"] / entry["io_n"], entry["gc_moved"])
+
+
+def _ends_in_time(ideal: spec.Experiment, load: Load, density: float) -> bool:
+    """Section 3.1's bound on the writes, without collections."""
+    p95: int = _run(ideal, load, density, 500)["ideal"]["write_q"][18]
+    return p95 <= IDEAL_P95_NS
+
+
+def carried(
+    baseline: spec.Experiment, load: Load, density: float, low: int, high: int
+) -> tuple[bool, int, int]:
+    """Whether the channel carries host and collections at Table 2's share, by as few runs as do.
+
+    The share in use for it lies from the first to the second of the two steps.
+    """
+    while low < high:
+        middle = (low + high) // 2
+        tried = _at(baseline, load, density, middle * STEP)
+        enough, fits = tried.affected >= load.affected, tried.carried(density) <= 1
+        low, high = (low, middle) if enough else (middle + 1, high)
+        # A drive with less in use has less to move, one with more has more.
+        if enough == fits:
+            return fits, low, high
+    return _at(baseline, load, density, high * STEP).carried(density) <= 1, low, high
 
 
 def share_in_use(
     baseline: spec.Experiment, load: Load, density: float, low: int, high: int
 ) -> Found:
     """The least share in steps from low to high with which Table 2's share of requests waits."""
-    found = None
     while low < high:
         middle = (low + high) // 2
-        tried = _at(baseline, load, density, middle * STEP)
-        if tried.affected < load.affected:
+        if _at(baseline, load, density, middle * STEP).affected < load.affected:
             low = middle + 1
         else:
-            high, found = middle, tried
-    return found or _at(baseline, load, density, high * STEP)
+            high = middle
+    return _at(baseline, load, density, high * STEP)
 
 
 def calibrate(experiment: spec.Experiment, load: Load) -> str:
@@ -112,19 +136,16 @@ def calibrate(experiment: spec.Experiment, load: Load) -> str:
     while first <= last:
         middle = (first + last) // 2
         density = DENSITIES[middle]
-        p95 = _run(ideal, load, density, 500)["ideal"]["write_q"][18]
-        if p95 > IDEAL_P95_NS:
-            first = middle + 1
-            continue
-        found = share_in_use(baseline, load, density, low, high)
-        if found.carried(density) <= 1:
-            best = (density, found)
-            last, high = middle - 1, found.age // STEP
+        fits, least, most = carried(baseline, load, density, low, high)
+        if fits and _ends_in_time(ideal, load, density):
+            best = (density, least, most)
+            last, high = middle - 1, most
         else:
-            first, low = middle + 1, found.age // STEP
+            first, low = middle + 1, least
     if not best:
         return f"# {load.name}: no density keeps both bounds"
-    density, found = best
+    density, least, most = best
+    found = share_in_use(baseline, load, density, least, most)
     return (
         f'{load.name} = {{ workload = "{load.workload(density)},footprint={found.age}", '
         f"age = {found.age} }}  # {density}: affected {found.affected:.1f} % ({load.affected} %), "
