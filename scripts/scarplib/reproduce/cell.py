@@ -150,7 +150,11 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
                 if not chosen:
                     affected = rows["cause"][:, GC_CAUSES].sum(axis=1) > 0
                     sibling = affected & siblings(rows, gc, result["shape"])
-                    chosen = {"affected": affected, "sibling": sibling}
+                    chosen = {
+                        "affected": affected,
+                        "sibling": sibling,
+                        "unaffected": ~affected,
+                    }
                     out["trace"] = result["trace"]
                 entry.update(_latencies(rows, {"": np.ones(len(rows), bool), **chosen}))
                 entry.update(spread(rows, logged))
