@@ -37,8 +37,6 @@ UNIT = 4096  # the stand-ins' requests are whole ones
 READ_PAGES = 1 + (8192 - UNIT) / PAGE
 DENSITIES = tuple(d / 100 for d in range(80, 5, -5))
 LOW, HIGH, STEP = 300, 990, 5
-# Once the share of requests has fallen over so much of the densities, it rises no more.
-FALLEN = 0.12
 
 
 @dataclass(frozen=True)
@@ -97,18 +95,24 @@ def _ends_in_time(ideal: spec.Experiment, load: Load, density: float) -> bool:
     return p95 <= IDEAL_P95_NS
 
 
-def fullest(baseline: spec.Experiment, load: Load, density: float, low: int) -> Found:
-    """The largest share in use, from step `low` on, at which the channel carries the burst."""
-    high, ahead = low + 1, 8
-    while high <= HIGH // STEP and _at(baseline, load, density, high * STEP).carried(density) <= 1:
-        low, high, ahead = high, high + ahead, ahead * 2
-    high = min(high, HIGH // STEP + 1)
+def fullest(baseline: spec.Experiment, load: Load, density: float) -> Found:
+    """The largest share in use at which the channel carries the burst."""
+
+    def fits(step: int) -> bool:
+        return _at(baseline, load, density, step * STEP).carried(density) <= 1
+
+    low, high, by = LOW // STEP, HIGH // STEP + 1, 1
+    # About so much it is; the search goes on from there.
+    step = min(round(500 + 900 * (0.8 - density)), HIGH) // STEP
+    while low < step < high:
+        if fits(step):
+            low, step = step, step + by
+        else:
+            high, step = step, step - by
+        by *= 2
     while high - low > 1:
         middle = (low + high) // 2
-        if _at(baseline, load, density, middle * STEP).carried(density) <= 1:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return _at(baseline, load, density, low * STEP)
 
 
@@ -130,27 +134,31 @@ def calibrate(experiment: spec.Experiment, load: Load) -> str:
     ideal = replace(experiment, schemes=(spec.Scheme("ideal", "ideal"),))
     baseline = replace(experiment, schemes=(spec.Scheme("baseline", "baseline"),))
     low = LOW // STEP
-    nearest: tuple[float, Found] | None = None
-    late = True
-    for density in DENSITIES:
-        late = late and not _ends_in_time(ideal, load, density)
-        if late:
+    enough: float | None = None
+    tried: list[tuple[float, Found]] = []
+    first, last = 0, len(DENSITIES) - 1
+    # The less dense a burst is, the more may move, and the more requests wait for that: until the
+    # drive is full.
+    while first <= last:
+        middle = (first + last) // 2
+        density = DENSITIES[middle]
+        found = fullest(baseline, load, density)
+        if found.carried(density) > 1 or not _ends_in_time(ideal, load, density):
+            first = middle + 1
             continue
-        found = fullest(baseline, load, density, low)
-        if found.carried(density) > 1:
-            continue
-        if not nearest or found.affected > nearest[1].affected:
-            nearest = density, found
-        elif density < nearest[0] - FALLEN:
-            break
+        tried.append((density, found))
         if found.affected >= load.affected:
-            nearest = density, share_in_use(baseline, load, density, low, found.age // STEP)
-            break
-        # A burst that is less dense leaves room for more to move, and reaches the share no sooner.
-        low = found.age // STEP
-    if not nearest:
+            enough, last = density, middle - 1
+        elif found.age == HIGH:
+            last = middle - 1
+        else:
+            first, low = middle + 1, found.age // STEP
+    if not tried:
         return f"# {load.name}: no density keeps both bounds"
-    density, found = nearest
+    density, found = max(tried, key=lambda pair: pair[1].affected)
+    if enough:
+        density, found = next(pair for pair in tried if pair[0] == enough)
+        found = share_in_use(baseline, load, density, low, found.age // STEP)
     return (
         f'{load.name} = {{ workload = "{load.workload(density)},footprint={found.age}", '
         f"age = {found.age} }}  # {density}: affected {found.affected:.1f} % ({load.affected} %), "
