@@ -106,7 +106,7 @@ def _ties(data: Results) -> str:
     )
 
 
-def all_rows(data: Results) -> list[Row]:
+def all_rows(data: Results, beside: Results) -> list[Row]:
     """1d: response times of all requests."""
     rows = []
     for kind, name, paper in (
@@ -116,7 +116,7 @@ def all_rows(data: Results) -> list[Row]:
         par, vic = _both(data, key(f"{kind}_ns"))
         why = ""
         if kind == "read":
-            why = _reads(data)
+            why = _reads(data, beside)
         rows.append(
             Row("1d", f"mean response time of all {name}", paper, _pair(par, vic),
                 par.below(0) and vic.below(0), "both improve", why)
@@ -124,7 +124,7 @@ def all_rows(data: Results) -> list[Row]:
     return rows
 
 
-def _reads(data: Results) -> str:
+def _reads(data: Results, beside: Results) -> str:
     """Why reads gain less than writes: by what they waited for, and how collections follow."""
     shares = ", ".join(
         f"{cause} {_read_ms(data, 'baseline', cause):.2f} → {_read_ms(data, 'gc-par', cause):.2f}"
@@ -137,9 +137,9 @@ def _reads(data: Results) -> str:
         "sibling goes on writing, so it is more often due when the collection ends: "
         f"{again[0]:.1f} % of the collections under baseline begin at once after another of their "
         f"die, {again[1]:.1f} % under GC-PAR. First come, first served (section 3.2), reads stand "
-        f"behind blocked writes, and change by {_beside(data, 'fcfs', 'read_ns')}; with "
+        f"behind blocked writes, and change by {_beside(beside, 'fcfs', 'read_ns')}; with "
         "collections that begin before reads that wait they change by "
-        f"{_beside(data, 'at once', 'read_ns')}. Rows have reads first, as Table 1 says."
+        f"{_beside(beside, 'at once', 'read_ns')}. Rows have reads first, as Table 1 says."
     )
 
 
@@ -227,7 +227,7 @@ def rows(paper: spec.Paper, data: dict[str, Results]) -> list[Row]:
     return [
         utilisation_row(data["open"]),
         *affected_rows(data["open"]),
-        *all_rows(data["open"]),
+        *all_rows(data["open"], data["beside"]),
         throughput_row(data["closed"]),
         four_planes_row(data["planes4"]),
         generator_row(paper, data["open"]),
@@ -288,10 +288,7 @@ SETTINGS = (
 )
 
 
-def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
-    """Tables by workload, by scheme and of the closed loop."""
-    main, closed = data["open"], data["closed"]
-    lines = ["## What the paper says of its baseline", "", *_said(main), "", "## By workload", ""]
+def _by_workload(paper: spec.Paper, main: Results, closed: Results) -> list[str]:
     body = []
     for p in main.points:
         base = [main.entry(p, s, "baseline") for s in main.seeds()]
@@ -306,26 +303,79 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
                          "write_ns")),
              closed.change("gc-par", "baseline", key("requests_per_s"), [p]).text())
         )  # fmt: skip
-    lines += table(
+    return table(
         ("workload", "affected: paper, here", "of all: affected reads", "utilisation",
          "sibling reads", "affected reads", "affected writes", "reads", "writes", "closed loop"),
         body,
     )  # fmt: skip
-    lines += ["", "GC-PAR against baseline.", "", "## Comparators", ""]
+
+
+def _comparators(*parts: Results) -> list[str]:
+    """Every scheme once, against the baseline of its own experiment."""
+    seen = {"baseline"}
     body = []
-    for scheme in main.experiment.schemes[1:]:
-        body.append(
-            (scheme.label, main.level(scheme.label, utilisation).text(sign=False),
-             *(main.change(scheme.label, "baseline", key(k)).text()
-               for k in ("affected_read_ns", "affected_write_ns", "read_ns", "write_ns")),
-             main.change(scheme.label, "baseline", quantile("read", 0.99)).text())
-        )  # fmt: skip
-    lines += table(
-        ("scheme", "utilisation", "affected reads", "affected writes", "reads", "writes",
+    for data in parts:
+        for label in (s.label for s in data.experiment.schemes if s.label not in seen):
+            seen.add(label)
+            body.append(
+                (label, f"{data.experiment.seeds}",
+                 data.level(label, utilisation).text(sign=False),
+                 *(data.change(label, "baseline", key(k)).text()
+                   for k in ("affected_read_ns", "affected_write_ns", "read_ns", "write_ns")),
+                 data.change(label, "baseline", quantile("read", 0.99)).text())
+            )  # fmt: skip
+    return table(
+        ("scheme", "seeds", "utilisation", "affected reads", "affected writes", "reads", "writes",
          "reads, 99 %"),
         body,
     )  # fmt: skip
-    lines += [
+
+
+def _settings(beside: Results) -> list[str]:
+    """GC-PAR in other settings, each against a baseline in the same one."""
+    body = [
+        (said, beside.level(par, utilisation).text(sign=False),
+         *(beside.change(par, base, key(k)).text() for k in ("read_ns", "write_ns", "io_ns")))
+        for said, par, base in SETTINGS
+    ]  # fmt: skip
+    return table(("setting", "utilisation", "reads", "writes", "all"), body)
+
+
+def _closed_loop(closed: Results) -> list[str]:
+    def capacity(entry: Entry) -> float:
+        return float(entry["stats"]["logical_bytes"])
+
+    return table(
+        ("scheme", "throughput", "pages programmed per page written", "logical capacity"),
+        [
+            (
+                s.label,
+                closed.change(s.label, "baseline", key("requests_per_s")).text(),
+                f"{closed.level(s.label, _programs).mean:.2f}",
+                closed.change(s.label, "baseline", capacity).text().split(" ±")[0],
+            )
+            for s in closed.experiment.schemes
+        ],
+    )
+
+
+def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
+    """Tables by workload, by scheme and of the closed loop."""
+    main, beside, closed = data["open"], data["beside"], data["closed"]
+    return [
+        "## What the paper says of its baseline",
+        "",
+        *_said(main),
+        "",
+        "## By workload",
+        "",
+        *_by_workload(paper, main, closed),
+        "",
+        "GC-PAR against baseline.",
+        "",
+        "## Comparators",
+        "",
+        *_comparators(main, beside),
         "",
         "`control` is baseline on the same drive aged with another seed; `ideal` collects in no "
         "time. TTFlash's parity is more than the drive keeps up with at these arrivals (tried: its "
@@ -336,41 +386,14 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
         "",
         "GC-PAR against the baseline of the same setting:",
         "",
-        *table(
-            ("setting", "utilisation", "reads", "writes", "all"),
-            [
-                (
-                    said,
-                    main.level(par, utilisation).text(sign=False),
-                    *(
-                        main.change(par, base, key(k)).text()
-                        for k in ("read_ns", "write_ns", "io_ns")
-                    ),
-                )
-                for said, par, base in SETTINGS
-            ],
-        ),
+        *_settings(beside),
         "",
         "## Closed loop",
         "",
-        *table(
-            ("scheme", "throughput", "pages programmed per page written", "logical capacity"),
-            [
-                (
-                    s.label,
-                    closed.change(s.label, "baseline", key("requests_per_s")).text(),
-                    f"{closed.level(s.label, _programs).mean:.2f}",
-                    closed.change(s.label, "baseline", lambda e: e["stats"]["logical_bytes"])
-                    .text()
-                    .split(" ±")[0],
-                )
-                for s in closed.experiment.schemes
-            ],
-        ),
+        *_closed_loop(closed),
         "",
         *(f"![{title}](hpdc18-{name}.svg)" for name, title in FIGURES),
     ]
-    return lines
 
 
 def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
