@@ -132,7 +132,7 @@ def _density(density: Results) -> list[str]:
             return float(100 * entry["affected_io_n"] / entry["io_n"])
 
         body.append(
-            (f"0.{point.name.split('-')[-1]}", f"{point.age / 10:.1f} %",
+            (f"0.{point.name.split('-')[1]}", f"{point.age / 10:.1f} %",
              density.level("baseline", share, p).text(sign=False),
              f"{level(density, 'baseline', key('gc_moved'), p):.0f}", f"{waiting(density, p):.2f}",
              *(density.level("gc-par", utilisation, at).text(sign=False) for at in (p, four)),
@@ -181,7 +181,8 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
         "## Density",
         "",
         "`stg_0` (Table 2: 45.9 % affected) with bursts of other densities, each with the largest "
-        "share in use at which the channel carries the burst; GC-PAR against baseline, "
+        "share in use at which the channel carries the burst, and last one that it does not carry; "
+        "GC-PAR against baseline, "
         f"{data['density'].experiment.seeds} seeds.",
         "",
         *_density(data["density"]),
