@@ -96,14 +96,15 @@ def _comparators(*parts: Results) -> list[str]:
         for label in (s.label for s in data.experiment.schemes if s.label not in seen):
             seen.add(label)
             body.append(
-                (label, f"{data.experiment.seeds}",
+                (label, f"{len(data.points)}, {data.experiment.seeds}",
                  data.level(label, utilisation).text(sign=False),
                  *(data.change(label, "baseline", key(k)).text()
                    for k in ("affected_read_ns", "affected_write_ns", "read_ns", "write_ns")),
                  data.change(label, "baseline", quantile("read", 0.99)).text())
             )  # fmt: skip
     return table(
-        ("scheme", "seeds", "utilisation", "affected reads", "affected writes", "reads", "writes",
+        ("scheme", "workloads, seeds", "utilisation", "affected reads", "affected writes", "reads",
+         "writes",
          "reads, 99 %"),
         body,
     )  # fmt: skip
@@ -198,7 +199,8 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
         "what waits for one of 16 slots, and paces collections itself; `16 slots` is baseline with "
         "as many. Requests are those that collections affected under `baseline`.",
         "",
-        "GC-PAR against the baseline of the same setting:",
+        "GC-PAR against the baseline of the same setting, on "
+        f"{', '.join(f'`{p}`' for p in beside.points)}:",
         "",
         *_settings(beside),
         "",

@@ -101,13 +101,15 @@ def reads(data: Results, beside: Results) -> str:
         f"die, {again[1]:.1f} % under GC-PAR. First come, first served (section 3.2), reads stand "
         f"behind blocked writes, and change by {_beside(beside, 'fcfs', 'read_ns')}; with "
         "collections that begin before reads that wait they change by "
-        f"{_beside(beside, 'at once', 'read_ns')}. Rows have reads first, as Table 1 says."
+        f"{_beside(beside, 'at once', 'read_ns')} ({len(beside.points)} workloads; as in the rows "
+        f"{_beside(beside, '', 'read_ns')}). Rows have reads first, as Table 1 says."
     )
 
 
 def _beside(data: Results, setting: str, name: str) -> str:
-    """GC-PAR against baseline, both in another setting."""
-    return data.change(f"{setting} gc-par", setting, key(name)).text()
+    """GC-PAR against baseline, both in another setting ("": that of the rows)."""
+    par, base = (f"{setting} gc-par", setting) if setting else ("gc-par", "baseline")
+    return data.change(par, base, key(name)).text()
 
 
 def _read_ms(data: Results, scheme: str, cause: str) -> float:
