@@ -39,10 +39,15 @@ def _said(data: Results) -> list[str]:
         data.level("baseline", lambda e, k=kind: 100 * e[f"affected_{k}_n"] / e["io_n"])  # type: ignore[misc]
         for kind in ("write", "read")
     ]
+    kept = sum(
+        all(quantile("write", 0.95)(data.entry(p, s, "ideal")) <= 25e6 for s in data.seeds())
+        for p in data.points
+    )
     return table(
         ("section", "the paper", "here"),
         [
-            ("3.1", "without collections 95 % of the writes within 25 ms", f"95 %: {ideal}"),
+            ("3.1", "without collections 95 % of the writes within 25 ms",
+             f"95 %: {ideal}; in every seed on {kept} of {len(data.points)} workloads"),
             ("3.1", "with them writes take up to hundreds of milliseconds", f"95 %: {writes}"),
             ("3.1, 6.4", "affected reads take up to tens of milliseconds", f"mean: {affected}"),
             ("6.4", "a majority of the other reads takes at most hundreds of microseconds",

@@ -75,13 +75,13 @@ def ties(data: Results, beside: Results, small: Results) -> str:
 
     return (
         "Algorithm 3 chooses among blocks with exactly the fewest valid pages, by the reads that "
-        "wait when a collection starts. With 512 pages in a block such ties are rare, and as a due "
-        "collection is not looked for while a read comes next, hardly a read waits: in "
-        f"{_same(data, 'gc-vic', 'gc-par'):.0f} % of the runs it never chose otherwise than "
-        "greedy. All reads against GC-PAR where reads wait: first come, first served "
+        "wait when a collection starts. As a due collection is not looked for while a read comes "
+        f"next, it has no reads to choose by: {_same(data, 'gc-vic', 'gc-par'):.0f} % of the runs "
+        "are the same as GC-PAR's. All reads against GC-PAR where reads wait: first come, first "
+        "served "
         f"{gain(beside, 'fcfs ', 'read_ns')}, collections at once "
-        f"{gain(beside, 'at once ', 'read_ns')}. With blocks of 64 pages, where ties and matches "
-        f"are frequent, and first come, first served: {gain(small, '', 'read_ns')}; those to the "
+        f"{gain(beside, 'at once ', 'read_ns')}. First come, first served and with blocks of "
+        f"64 pages, of which more tie and match: {gain(small, '', 'read_ns')}; reads to the "
         f"sibling plane {small.change('gc-vic', 'gc-par', key('sibling_read_ns')).text()}."
     )
 
