@@ -7,7 +7,15 @@ import argparse
 import re
 from pathlib import Path
 
-from scarplib.errors import Parser, UserError, integer, integers, one_of_each, scheme_list
+from scarplib.errors import (
+    Parser,
+    UserError,
+    add_cores,
+    integer,
+    integers,
+    one_of_each,
+    scheme_list,
+)
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US
@@ -257,17 +265,6 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
         type=integer("--requests", 1, 10**9),
         metavar="N",
         help="with --drives: SCARP_IOS of the job, for a drive (default: 20000)",
-    )
-
-
-def add_cores(parser: argparse.ArgumentParser) -> None:
-    """--cores, of what Snakemake runs."""
-    parser.add_argument(
-        "--cores",
-        type=integer("--cores", 0, 4096),
-        default=0,
-        metavar="N",
-        help="cells at once; 0: one for each core (default: 0)",
     )
 
 

@@ -62,11 +62,13 @@ def _sweep(given: list[str]) -> int:
     from scarplib.reproduce import sweep
 
     wanted, options = sweep.parse(given)
-    if not wanted.replay and compared(wanted.rest).clock.cpu_shift is None and options.cores != 1:
+    asked = None if wanted.replay else compared(wanted.rest)
+    if asked and asked.clock.cpu_shift is None and options.cores != 1:
         raise UserError(
             "--clock realtime: needs --cores 1: cells that run at once make each other late"
         )
     command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce.sweep"]
+    command.append(sweep.program(asked))
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     return subprocess.run([*command, *given], env=environment, check=False).returncode
 

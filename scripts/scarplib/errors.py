@@ -80,3 +80,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line, as all of them."""
         raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def add_cores(parser: argparse.ArgumentParser) -> None:
+    """--cores, of what Snakemake runs."""
+    parser.add_argument(
+        "--cores",
+        type=integer("--cores", 0, 4096),
+        default=0,
+        metavar="N",
+        help="cells at once; 0: one for each core (default: 0)",
+    )

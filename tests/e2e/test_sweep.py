@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
+from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.reproduce import command, sweep, sweep_page  # noqa: E402
 
@@ -111,14 +112,15 @@ class Cells(Folder):
             mock.patch("scarplib.guest.image.ensure_image", lambda: guest),
             mock.patch("scarplib.cli._job", lambda *_: job),
         ):
-            seen = {sweep.program(self.of())}
+            asked = cli.compared(self.of().rest)
+            seen = {sweep.program(asked)}
             for path in (job, guest.kernel, guest.initramfs):
                 path.write_text("filename=${SCARP_DEV}\n\n")
-                seen.add(sweep.program(self.of()))
+                seen.add(sweep.program(asked))
             self.assertEqual(len(seen), 4)
             job.write_text("[a]\n")
             with self.assertRaisesRegex(UserError, "SCARP_DEV"):
-                sweep.program(self.of())
+                sweep.program(asked)
 
     def test_commands(self) -> None:
         of = self.of("--schemes", "a,b", "--age", "800")
@@ -201,11 +203,10 @@ class Snakemake(Folder):
 
         with (
             mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.folder)}),
-            mock.patch.object(sweep, "program", lambda _: ""),
             mock.patch.object(sweep, "_run", run),
         ):
             for name in ("a", "b"):
-                sweep.sweep([*GOOD, "--out", str(self.folder / name)])
+                sweep.sweep("", [*GOOD, "--out", str(self.folder / name)])
         # Each folder has its own.
         self.assertEqual(len(taken), 2)
 

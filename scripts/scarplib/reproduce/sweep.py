@@ -17,12 +17,14 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scarplib.arguments import add_cores
 from scarplib.build.cache import locked
-from scarplib.errors import Parser, UserError
+from scarplib.errors import Parser, UserError, add_cores
 from scarplib.paths import OUT, SCRIPTS
+
+if TYPE_CHECKING:
+    from scarplib.experiments.run import Settings
 
 _SETTINGS = "sweep.json"
 # Options that the sweep itself gives to each cell.
@@ -161,20 +163,21 @@ def command(sweep: Sweep, cell: Cell, out: Path) -> list[str]:
     return [*words, sweep.replay] if sweep.replay else words
 
 
-def program(sweep: Sweep) -> str:
-    """What the results depend on besides the drive and the words; built if it is not there."""
-    if sweep.replay:
+def program(asked: Settings | None) -> str:
+    """What the results depend on besides the drive and the words; built if it is not there.
+
+    asked: what `scarp compare` makes of the words; None with --replay.
+    """
+    if not asked:
         from scarplib.build.replayer import ensure_replay
 
         return ensure_replay().parent.name
-    from scarplib import cli
     from scarplib.build.qemu import ensure_qemu
     from scarplib.experiments import manifest
     from scarplib.guest import user_guest
     from scarplib.guest.image import ensure_image
     from scarplib.guest.job import check_job_file
 
-    asked = cli.compared(sweep.rest)
     files: dict[str, Path] = {}
     if asked.job:
         check_job_file(asked.job, asked.handles > 0, bool(asked.user and asked.user.file_systems))
@@ -185,7 +188,8 @@ def program(sweep: Sweep) -> str:
         inputs = manifest.Inputs(files | prepared.inputs, prepared.settings)
     else:
         image, inputs = ensure_image(), manifest.Inputs(files, {})
-    return json.dumps(manifest.manifest(ensure_qemu(), image, inputs), sort_keys=True)
+    made = json.dumps(manifest.manifest(ensure_qemu(), image, inputs), sort_keys=True)
+    return hashlib.sha256(made.encode()).hexdigest()
 
 
 def write(sweep: Sweep, found: list[Cell], out: Path) -> Path:
@@ -244,11 +248,11 @@ def run_cell(path: Path, number: int) -> int:
     return 0
 
 
-def sweep(given: list[str]) -> int:
+def sweep(program_key: str, given: list[str]) -> int:
     """Run what is missing, and write the report of what is there."""
     wanted, options = parse(given)
     out = options.out.resolve()
-    listed = cells(wanted, program(wanted), out)
+    listed = cells(wanted, program_key, out)
     # Two at once would give each other's cells to their Snakemakes.
     with locked(f"sweep-{hashlib.sha256(str(out).encode()).hexdigest()[:12]}"):
         return _run(wanted, listed, options)
@@ -280,11 +284,11 @@ def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
 
 
 def main(given: list[str]) -> int:
-    """As the command starts it, and as Snakemake does: --cell FILE NUMBER."""
+    """As the command starts it, with program()'s answer first; as Snakemake does: --cell FILE N."""
     if given[:1] == ["--cell"]:
         return run_cell(Path(given[1]), int(given[2]))
     try:
-        return sweep(given)
+        return sweep(given[0], given[1:])
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
         return 1
