@@ -135,7 +135,7 @@ static void submit_cmd(NvmeFlash *flash, FlashCmd *cmd)
         return;
     }
     if (flash->realtime) {
-        flash_realtime_kick(flash->realtime);
+        flash_realtime_submitted(flash->realtime);
     } else {
         timer_mod_anticipate_ns(flash->timer,
                                 qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
@@ -316,7 +316,7 @@ void nvme_flash_timer_cb(void *opaque)
     flash_health_look(flash);
 }
 
-void nvme_flash_completed_bh(void *opaque)
+void nvme_flash_completed(void *opaque)
 {
     NvmeFlash *flash = opaque;
     unsigned completed = 0;

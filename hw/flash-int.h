@@ -99,10 +99,12 @@ void flash_fdp_keep(NvmeFlash *flash);
 
 /* flash-realtime.c */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
-/* From here on the caller owns the engine. */
+/* From here on the caller owns the engine.  It lets go of the big lock meanwhile. */
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
 void flash_realtime_kick(FlashRealtime *rt);
+/* A command is in the ring.  The engine runs once its entry has been started. */
+void flash_realtime_submitted(FlashRealtime *rt);
 void flash_realtime_lock(FlashRealtime *rt);
 void flash_realtime_unlock(FlashRealtime *rt);
 int64_t flash_realtime_now_ns(FlashRealtime *rt);
@@ -119,7 +121,7 @@ int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);
 void flash_realtime_ended(FlashRealtime *rt);
-void nvme_flash_completed_bh(void *opaque);
+void nvme_flash_completed(void *opaque);
 
 /*
  * Let the engine finish what it has, whatever the time, without telling the

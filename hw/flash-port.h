@@ -3,8 +3,8 @@
  *
  * The engine has one owner.  Whoever serves NVMe queues (the client) talks
  * to it through two single-producer single-consumer rings only.  On the
- * virtual clock one timer callback is both ends; a device thread can take
- * over the owner's end without a change to the client's.
+ * virtual clock one timer callback is both ends.  On real time a thread is the
+ * owner; the client is then whoever has QEMU's big lock.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

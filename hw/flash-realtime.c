@@ -1,12 +1,17 @@
 /*
  * Scarp: a flash device on the host's clock
  *
- * A thread (flash-rt-thread.c) runs the engine.  It hands completions back
- * through the completion ring and a bottom half of the main loop.  The few
- * other calls into the engine (statistics, allocation status) take its lock.
+ * A thread (flash-rt-thread.c) runs the engine.  Commands and completions go
+ * through rings.  The few other calls into the engine (statistics, allocation
+ * status) take its lock.
  *
- * The thread takes no lock of QEMU's and never touches guest memory: data is
- * in the commands' own buffers.
+ * While it runs the engine, the thread has no lock of QEMU's and never touches
+ * guest memory: data is in the commands' own buffers.  For what has completed
+ * it takes QEMU's big lock and tells the controller, which posts it.  Whoever
+ * starts a command runs the engine once if the thread does not.  So nobody has
+ * to be woken between a doorbell and the model's beginning of a command, nor
+ * between its end and the guest's.  The price: while somebody else has the big
+ * lock, the engine waits, too.
  *
  * The clock is the host's, less the time for which the machine was stopped: a
  * drive stands still with its guest.
@@ -16,6 +21,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/main-loop.h"
+#include "qemu/rcu.h"
 #include "system/cpu-timers.h"
 #include "system/runstate.h"
 #include "flash-int.h"
@@ -25,15 +31,27 @@ struct FlashRealtime {
     NvmeFlash *flash;
     FlashThread *thread;
     FlashLateness *lateness;
-    QEMUBH *bh; /* completions, in the main loop */
+    QEMUBH *bh; /* completions that the machine's stop held up */
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
+    bool submitted;  /* commands of what is being started; it is in the list: */
+    FlashRealtime *next;
 };
 
-/* Of the main loop: of the queue's entry whose command is being started … */
+/* Under the big lock: of the queue's entry whose command is being started … */
 static int64_t arrival_ns;
+/* … the drives that got something from it … */
+static FlashRealtime *with_commands;
 /* … and of the engine's command that is being completed. */
 static NvmeFlashStamp ending;
+
+static void completed(void *opaque)
+{
+    /* a stopped machine's memory stands still, too */
+    if (runstate_is_running()) {
+        nvme_flash_completed(opaque);
+    }
+}
 
 int64_t nvme_flash_clock_ns(void)
 {
@@ -47,7 +65,30 @@ bool nvme_flash_timed(NvmeFlash *flash)
 
 void nvme_flash_arrival(int64_t ns)
 {
+    FlashRealtime *rt;
+
     arrival_ns = ns;
+    if (ns) {
+        return;
+    }
+    while ((rt = with_commands)) {
+        with_commands = rt->next;
+        rt->submitted = false;
+        if (flash_thread_run(rt->thread)) {
+            completed(rt->flash);
+        }
+    }
+}
+
+void flash_realtime_submitted(FlashRealtime *rt)
+{
+    if (!arrival_ns) {
+        flash_thread_kick(rt->thread);
+    } else if (!rt->submitted) {
+        rt->submitted = true;
+        rt->next = with_commands;
+        with_commands = rt;
+    }
 }
 
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt)
@@ -160,17 +201,9 @@ static void thread_ran(void *opaque, int64_t now_ns)
 
 static void thread_completed(void *opaque)
 {
-    NvmeFlash *flash = opaque;
-
-    qemu_bh_schedule(flash->realtime->bh);
-}
-
-static void completed_bh(void *opaque)
-{
-    /* a stopped machine's memory stands still, too */
-    if (runstate_is_running()) {
-        nvme_flash_completed_bh(opaque);
-    }
+    bql_lock();
+    completed(opaque);
+    bql_unlock();
 }
 
 static void machine_changed(void *opaque, bool running, RunState state)
@@ -192,6 +225,9 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
         .spin_ns = flash->spin_ns,
         .bound_ns = flash->lateness_bound_ns,
         .cpu = flash->cpu,
+        /* it reads and writes guest memory */
+        .began = rcu_register_thread,
+        .ended = rcu_unregister_thread,
         .ran = thread_ran,
         .completed = thread_completed,
         .opaque = flash,
@@ -206,7 +242,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
     }
     rt->zero_ns = nvme_flash_clock_ns() - scarp_now_ns(flash->drive);
     config.zero_ns = rt->zero_ns;
-    rt->bh = qemu_bh_new(completed_bh, flash);
+    rt->bh = qemu_bh_new(completed, flash);
     flash->realtime = rt;
     rt->thread = flash_thread_new(&config);
     if (!rt->thread) {
@@ -225,7 +261,10 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
 
 void flash_realtime_stop(FlashRealtime *rt)
 {
+    /* The thread may be waiting for the big lock, to tell of a completion. */
+    bql_unlock();
     flash_thread_stop(rt->thread);
+    bql_lock();
 }
 
 bool flash_realtime_flush(FlashRealtime *rt, Error **errp)

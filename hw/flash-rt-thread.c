@@ -22,7 +22,8 @@
 struct FlashThread {
     FlashThreadConfig config;
     pthread_t thread;
-    pthread_mutex_t lock; /* of the engine */
+    pthread_mutex_t lock; /* of the engine, and of: */
+    int64_t due_ns;       /* the engine's next event, as of its last run */
     int kick; /* an event descriptor */
     bool running;
     atomic_bool stop;
@@ -33,8 +34,9 @@ struct FlashThread {
     /* The thread's own: how early it wakes, how long it waits for commands. */
     int64_t margin_ns;
     int64_t idle_ns;
+    int64_t kicked_after_ns; /* the last sleep was so long; -1: not kicked */
 
-    /* Counted by the thread; others read them. */
+    /* Counted by the thread, or with the lock; others read them. */
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
@@ -75,7 +77,7 @@ void flash_thread_kick(FlashThread *thread)
     }
 }
 
-/* The thread alone writes it. */
+/* Nobody else writes it meanwhile. */
 static void count(_Atomic int64_t *counter, int64_t more)
 {
     int64_t was = atomic_load_explicit(counter, memory_order_relaxed);
@@ -156,6 +158,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     int64_t began_ns = flash_thread_now_ns(thread);
     int64_t timeout_ns = -1;
     int64_t slept_ns;
+    bool kicked;
 
     if (time_ns != SCARP_TIME_NEVER) {
         timeout_ns = time_ns - thread->margin_ns - began_ns;
@@ -169,14 +172,13 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
         return;
     }
     count(&thread->sleeps, 1);
-    if (doze(thread, timeout_ns)) {
-        adapt_idle(thread, flash_thread_now_ns(thread) - began_ns);
-    } else {
-        slept_ns = flash_thread_now_ns(thread) - began_ns;
+    kicked = doze(thread, timeout_ns);
+    slept_ns = flash_thread_now_ns(thread) - began_ns;
+    if (kicked) {
+        thread->kicked_after_ns = slept_ns;
+    } else if (slept_ns >= timeout_ns) {
         /* a clock that stood still meanwhile teaches nothing */
-        if (slept_ns >= timeout_ns) {
-            adapt_margin(thread, slept_ns - timeout_ns);
-        }
+        adapt_margin(thread, slept_ns - timeout_ns);
     }
     atomic_store(&thread->sleeping, false);
 }
@@ -199,40 +201,77 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
     }
 }
 
-/* Returns when the engine wants to run next. */
-static int64_t run(FlashThread *thread, int64_t due_ns)
+/* With the lock held.  Returns how many commands were found in the ring. */
+static unsigned run_locked(FlashThread *thread)
 {
     const FlashThreadConfig *config = &thread->config;
     int64_t now_ns;
     unsigned pushed;
 
-    flash_thread_lock(thread);
-    /* who pauses has had the lock since, and relies on no further run */
-    if (atomic_load(&thread->paused)) {
-        flash_thread_unlock(thread);
-        return due_ns;
-    }
     /* what is pushed from here on arrives later than now: the next run's */
     pushed = flash_port_pushed(config->port);
     now_ns = flash_thread_now_ns(thread);
-    if (due_ns < now_ns - config->bound_ns) {
-        count(&thread->behind_ns, now_ns - due_ns);
+    if (thread->due_ns < now_ns - config->bound_ns) {
+        count(&thread->behind_ns, now_ns - thread->due_ns);
     }
-    due_ns = flash_port_run(config->port, now_ns, pushed);
+    thread->due_ns = flash_port_run(config->port, now_ns, pushed);
     if (config->ran) {
         config->ran(config->opaque, now_ns);
     }
+    return pushed;
+}
+
+/* Returns when the engine wants to run next. */
+static int64_t run(FlashThread *thread)
+{
+    unsigned pushed = 0;
+    int64_t due_ns;
+
+    flash_thread_lock(thread);
+    /* who pauses has had the lock since, and relies on no further run */
+    if (!atomic_load(&thread->paused)) {
+        pushed = run_locked(thread);
+    }
+    due_ns = thread->due_ns;
     flash_thread_unlock(thread);
+    /* a kick that brought no command says nothing of when others come */
+    if (pushed && thread->kicked_after_ns >= 0) {
+        adapt_idle(thread, thread->kicked_after_ns);
+    }
+    thread->kicked_after_ns = -1;
     return due_ns;
+}
+
+bool flash_thread_run(FlashThread *thread)
+{
+    int64_t waits_until_ns, due_ns;
+
+    if (pthread_mutex_trylock(&thread->lock)) {
+        flash_thread_kick(thread);
+        return false;
+    }
+    waits_until_ns = due_ns = thread->due_ns;
+    if (!atomic_load(&thread->paused) && !atomic_load(&thread->stop)) {
+        run_locked(thread);
+        due_ns = thread->due_ns;
+    }
+    flash_thread_unlock(thread);
+    if (due_ns < waits_until_ns) {
+        flash_thread_kick(thread);
+    }
+    return flash_port_has_completed(thread->config.port);
 }
 
 static void *thread_main(void *opaque)
 {
     FlashThread *thread = opaque;
-    int64_t due_ns = SCARP_TIME_NEVER;
+    int64_t due_ns;
 
     /* the host may else be 50 us late on purpose, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    if (thread->config.began) {
+        thread->config.began();
+    }
     while (!atomic_load(&thread->stop)) {
         if (atomic_load(&thread->paused)) {
             doze(thread, -1);
@@ -240,12 +279,15 @@ static void *thread_main(void *opaque)
         }
         /* what was pushed before the kick is seen by this run */
         atomic_exchange(&thread->again, false);
-        due_ns = run(thread, due_ns);
+        due_ns = run(thread);
         if (thread->config.completed &&
             flash_port_has_completed(thread->config.port)) {
             thread->config.completed(thread->config.opaque);
         }
         wait_for(thread, due_ns);
+    }
+    if (thread->config.ended) {
+        thread->config.ended();
     }
     return NULL;
 }
@@ -292,7 +334,9 @@ FlashThread *flash_thread_new(const FlashThreadConfig *config)
     FlashThread *thread = g_new0(FlashThread, 1);
 
     thread->config = *config;
+    thread->due_ns = SCARP_TIME_NEVER;
     thread->margin_ns = config->spin_ns;
+    thread->kicked_after_ns = -1;
     thread->paused = true;
     thread->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (thread->kick < 0) {

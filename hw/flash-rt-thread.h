@@ -24,6 +24,9 @@ typedef struct {
     int64_t spin_ns;           /* it polls for at most so long at a time */
     int64_t bound_ns;          /* an event that is later makes it "behind" */
     int cpu;                   /* of the host: it runs there; -1: anywhere */
+    /* the thread's first and last; may be NULL */
+    void (*began)(void);
+    void (*ended)(void);
     /* after each run, with the lock held; may be NULL */
     void (*ran)(void *opaque, int64_t now_ns);
     /* there is something to pop; without the lock; may be NULL */
@@ -45,7 +48,10 @@ bool flash_thread_may_use(int cpu);
 FlashThread *flash_thread_new(const FlashThreadConfig *config);
 /* Paused from the beginning; no command moves until it goes on. */
 void flash_thread_pause(FlashThread *thread, bool pause);
-/* Ends within the time that one run of the engine takes. */
+/*
+ * Ends within the time that one run of the engine takes, and one call of
+ * completed(): the caller holds no lock that this waits for.
+ */
 void flash_thread_stop(FlashThread *thread);
 void flash_thread_free(FlashThread *thread);
 
@@ -54,13 +60,19 @@ void flash_thread_free(FlashThread *thread);
  * engine may want to run at another time than it said.
  */
 void flash_thread_kick(FlashThread *thread);
+/*
+ * The same, but the caller runs the engine itself if nobody does: a command
+ * that has been pushed need not wait until the host has woken the thread.
+ * True if there is something to pop.
+ */
+bool flash_thread_run(FlashThread *thread);
 /* Around calls into the engine that go past the port. */
 void flash_thread_lock(FlashThread *thread);
 void flash_thread_unlock(FlashThread *thread);
 /* The engine's clock. */
 int64_t flash_thread_now_ns(FlashThread *thread);
 
-/* By one thread other than it: the one that pushes. */
+/* By one thread other than it at a time, as pushes are. */
 void flash_thread_use(FlashThread *thread, FlashThreadUse *use);
 void flash_thread_reset_use(FlashThread *thread);
 

@@ -402,6 +402,7 @@ static void nvme_flash_unrealize(DeviceState *dev)
     NvmeFlash *flash = NVME_FLASH(dev);
 
     notifier_remove(&flash->shutdown);
+    flash->stopped = true;
     if (flash->realtime) {
         flash_realtime_stop(flash->realtime);
     } else {

@@ -100,8 +100,8 @@ bool nvme_flash_timed(NvmeFlash *flash);
 /* The clock of the stamps. */
 int64_t nvme_flash_clock_ns(void);
 /*
- * Commands that are submitted from here on arrived at that time; 0: take the
- * time of their submission.
+ * Commands that are submitted from here on arrived at that time.  0: the entry
+ * has been started; what is submitted otherwise arrives when it is.
  */
 void nvme_flash_arrival(int64_t ns);
 /*
