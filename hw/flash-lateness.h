@@ -6,7 +6,7 @@
  * completion queue is written.  What the guest waited longer than the model
  * wanted is the command's lateness.
  *
- * Called from the main loop only.
+ * Called with QEMU's big lock.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -42,8 +42,8 @@ def clock(schemes: Iterable[Mapping[str, Any]]) -> str:
 def shares(log: Path, begin_ns: int, end_ns: int) -> dict[str, Any]:
     """Where lateness arose: on the way to the engine, or from the model's end on.
 
-    Before the engine takes a command, QEMU's main loop has to read the queue.  After the model's
-    end the drive's thread has to wake up, and the main loop to post the completion.
+    Before the engine takes a command, the queue has to be read and a write's data copied.  After
+    the model's end the drive's thread has to be there, and to get QEMU's big lock.
     """
     before: list[int] = []
     behind: list[int] = []
