@@ -122,13 +122,20 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
     return result == MEMTX_OK ? 0 : -EIO;
 }
 
+static bool push(NvmeFlash *flash, FlashCmd *cmd)
+{
+    return flash_port_push(flash->port, &cmd->cmd,
+                           flash->realtime ? cmd->arrived_ns
+                                           : FLASH_PORT_WHEN_TAKEN);
+}
+
 static void submit_cmd(NvmeFlash *flash, FlashCmd *cmd)
 {
     if (!flash->in_flight++) {
         flash->busy_from_ns = nvme_flash_now_ns(flash);
     }
     if (flash->stopped || !g_queue_is_empty(&flash->waiting) ||
-        !flash_port_push(flash->port, &cmd->cmd)) {
+        !push(flash, cmd)) {
         g_queue_push_tail(&flash->waiting, &cmd->cmd);
     }
     if (flash->stopped) {
@@ -284,7 +291,7 @@ static void push_waiting(NvmeFlash *flash)
     ScarpCmd *cmd;
 
     while ((cmd = g_queue_peek_head(&flash->waiting)) &&
-           flash_port_push(flash->port, cmd)) {
+           push(flash, cmd->opaque)) {
         g_queue_pop_head(&flash->waiting);
     }
 }

@@ -82,11 +82,12 @@ void flash_port_free(FlashPort *port)
     qemu_vfree(port);
 }
 
-bool flash_port_push(FlashPort *port, ScarpCmd *cmd)
+bool flash_port_push(FlashPort *port, ScarpCmd *cmd, int64_t arrived_ns)
 {
     if (ring_full(&port->submission)) {
         return false;
     }
+    cmd->submit_ns = arrived_ns;
     ring_push(&port->submission, cmd);
     return true;
 }
@@ -126,11 +127,11 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
      * can be replayed exactly only if it does not matter how many commands
      * were found in the ring at once.
      */
-    scarp_run(port->drive, now_ns);
     while (most-- && (cmd = ring_pop(&port->submission))) {
-        scarp_submit(port->drive, cmd, now_ns);
-        scarp_run(port->drive, now_ns);
+        scarp_run(port->drive, MIN(cmd->submit_ns, now_ns));
+        scarp_submit(port->drive, cmd, scarp_now_ns(port->drive));
     }
+    scarp_run(port->drive, now_ns);
 
     /* What does not fit waits in the engine for the client to catch up. */
     while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {

@@ -20,8 +20,15 @@ typedef struct FlashPort FlashPort;
 FlashPort *flash_port_new(ScarpDrive *drive);
 void flash_port_free(FlashPort *port);
 
-/* Client: false when the ring is full; try again after the owner ran. */
-bool flash_port_push(FlashPort *port, ScarpCmd *cmd);
+/* For arrived_ns: when the owner takes it. */
+#define FLASH_PORT_WHEN_TAKEN INT64_MAX
+
+/*
+ * Client: false when the ring is full; try again after the owner ran.  The
+ * command is submitted at arrived_ns, in the engine's time, or as soon after as
+ * the engine has not gone on yet.
+ */
+bool flash_port_push(FlashPort *port, ScarpCmd *cmd, int64_t arrived_ns);
 /* Client: the next completed command, or NULL. */
 ScarpCmd *flash_port_pop(FlashPort *port);
 
@@ -35,9 +42,9 @@ bool flash_port_has_completed(FlashPort *port);
 unsigned flash_port_pushed(FlashPort *port);
 
 /*
- * Owner: process every event up to now_ns, take what was pushed as submitted
- * at now_ns (and process what that causes at once), hand over what completed.
- * At most so many commands are taken.  Returns the time of the next event.
+ * Owner: take what was pushed, process every event up to now_ns, hand over what
+ * completed.  At most so many commands are taken; none is submitted later than
+ * now_ns.  Returns the time of the next event.
  */
 int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most);
 

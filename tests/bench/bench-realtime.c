@@ -80,7 +80,7 @@ static bool push(Client *client)
     };
     slot->pushed_ns = flash_thread_now_ns(client->thread);
     /* there are as many slots as entries */
-    if (!flash_port_push(client->port, &slot->cmd)) {
+    if (!flash_port_push(client->port, &slot->cmd, FLASH_PORT_WHEN_TAKEN)) {
         abort();
     }
     return true;

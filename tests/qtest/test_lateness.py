@@ -122,6 +122,17 @@ class Lateness(DriveTest):
         self.assertEqual(len({row.arrived for row in rows}), 1)
         self.assertEqual(len(rows), 8)
 
+    def test_the_models_time_begins_at_the_doorbell(self) -> None:
+        """However late the engine is told of it, unless it has gone on meanwhile."""
+        machine, _, ns = self.started()
+        for index in range(50):
+            ns.write(index * 4 * KIB, pattern(index, 4 * KIB))
+        self.finish(machine)
+        rows = list(lateness_log.completions(machine.dir / "f0.late"))
+        self.assertEqual(len(rows), 50)
+        self.assertTrue(all(row.arrived <= row.submit for row in rows))
+        self.assertTrue(any(row.arrived == row.submit for row in rows))
+
     def test_shadow_doorbells_and_event_descriptors(self) -> None:
         machine = self.machine(
             flash(more=",clock=realtime,lateness-log={dir}/f0.late"),
