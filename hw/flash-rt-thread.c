@@ -119,7 +119,7 @@ static void adapt_margin(FlashThread *thread, int64_t late_ns)
     } else if (late_ns > *margin) {
         *margin = late_ns + late_ns / 4;
     } else {
-        *margin -= (*margin - late_ns) / 16;
+        *margin -= (*margin - late_ns) / 64;
     }
     *margin = MIN(*margin, thread->config.spin_ns);
 }
