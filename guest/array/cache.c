@@ -6,7 +6,6 @@
 #include "internal.h"
 
 #include <errno.h>
-#include <string.h>
 
 uint32_t array_set_of(const Array *a, uint64_t number)
 {
@@ -37,16 +36,16 @@ static void part_serve(Array *a, const Part *part, uint32_t page)
 
     if (r->op == ARRAY_OP_READ) {
         if (a->config.memory) {
-            memcpy(data + part->at,
-                   (char *)array_buffer(a, a->pages[page].buffer) + part->from,
-                   part->length);
+            array_copy(data + part->at,
+                       (char *)array_buffer(a, a->pages[page].buffer) +
+                           part->from, part->length);
         }
         return;
     }
     array_page_unshare(a, page, whole);
     if (a->config.memory) {
-        memcpy((char *)array_buffer(a, a->pages[page].buffer) + part->from,
-               data + part->at, part->length);
+        array_copy((char *)array_buffer(a, a->pages[page].buffer) +
+                       part->from, data + part->at, part->length);
     }
     array_page_dirtied(a, page);
 }

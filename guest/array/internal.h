@@ -10,6 +10,7 @@
  *   barrier.c  epochs, pending flushes
  *   discard.c  pending discards
  *   array.c    requests, parts, and the order in which all this runs
+ *   copy.c     copies of pages
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -266,6 +267,10 @@ void array_drive_discarded(Array *a, uint32_t drive, int error);
 
 void array_part_end(Array *a, uint32_t part, int error);
 void array_request_end(Array *a, ArrayRequest *request);
+
+/* ---- copy.c ------------------------------------------------------------ */
+
+void array_copy(void *to, const void *from, size_t bytes);
 
 static inline void *array_buffer(const Array *a, uint32_t buffer)
 {

@@ -9,8 +9,6 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
 /* ---- The lists --------------------------------------------------------- */
 
 static void list_add(Array *a, uint32_t page)
@@ -67,8 +65,8 @@ void array_page_unshare(Array *a, uint32_t page, bool whole)
     /* There is a spare for each I/O that can be under way. */
     buffer = a->spares[--a->n_spares];
     if (a->config.memory && !whole) {
-        memcpy(array_buffer(a, buffer), array_buffer(a, p->buffer),
-               a->config.page_bytes);
+        array_copy(array_buffer(a, buffer), array_buffer(a, p->buffer),
+                   a->config.page_bytes);
     }
     p->buffer = buffer;
     a->stats.copied++;

@@ -53,7 +53,10 @@ for test in "$top"/tests/array/test-*.c; do
 done
 
 # On io_uring, where there is one; its threads are watched as well.
-uring="$top/tests/array/uring/test-uring.c $top/guest/array/uring/uring.c $top/guest/array/uring/keep.c $top/guest/array/uring/drives.c"
+uring="$top/tests/array/uring/test-uring.c"
+for name in uring ring threads keep drives; do
+    uring="$uring $top/guest/array/uring/$name.c"
+done
 for kind in address thread; do
     if ! pkg-config --exists liburing; then
         skip "uring-$kind" "liburing-dev is not installed"

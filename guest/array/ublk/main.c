@@ -1,9 +1,9 @@
 /*
  * array-ublk: an array of drives as a block device of the kernel's.
  *
- * One thread owns the core, the queue's ring and the drives' ends; each drive
- * has a thread of its own below (uring/).  A third kind starts and stops the
- * device, which the kernel ends only when requests are being served.
+ * One thread owns the core, and its ring (uring/) carries the queue's commands,
+ * too.  Others start and stop the device, which the kernel ends only when
+ * requests are being served.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,10 +20,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { TAG_DRIVES = UBLK_DEPTH, TAG_SIGNAL }; /* user data besides tags */
+enum { TAG_SIGNAL = UBLK_DEPTH }; /* user data besides tags */
 
 typedef struct {
     const char *keys, *keep, *record;
+    ArrayUringThreads threads;
     int id, recover; /* below 0: none */
     bool read_only;
 } Options;
@@ -31,11 +32,10 @@ typedef struct {
 typedef struct {
     Ublk ublk;
     ArrayUring *array;
-    struct io_uring ring;
+    struct io_uring *ring; /* the array's */
     ArrayRequest requests[UBLK_DEPTH];
     uint32_t fetching; /* tags that the driver has or we serve */
     int signals;
-    uint64_t woken;
     struct signalfd_siginfo signal;
     bool recovered, stopping;
     pthread_t starter, stopper;
@@ -85,7 +85,7 @@ static void begin(Server *s, uint16_t tag)
     unsigned op = ublksrv_get_op(d);
 
     if (op > UBLK_IO_OP_DISCARD) {
-        ublk_end(&s->ublk, &s->ring, tag, -EOPNOTSUPP);
+        ublk_end(&s->ublk, s->ring, tag, -EOPNOTSUPP);
         return;
     }
     s->requests[tag] = (ArrayRequest) {
@@ -101,25 +101,23 @@ static void end(Server *s, ArrayRequest *r)
 {
     bool moves = r->op == ARRAY_OP_READ || r->op == ARRAY_OP_WRITE;
 
-    ublk_end(&s->ublk, &s->ring, r - s->requests,
+    ublk_end(&s->ublk, s->ring, r - s->requests,
              r->error ? -r->error : moves ? (int)r->length_bytes : 0);
 }
 
-static void listen_to(Server *s, int fd, void *data, size_t length,
-                      uint64_t tag)
+static void listen_to_signals(Server *s)
 {
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
+    struct io_uring_sqe *sqe = io_uring_get_sqe(s->ring);
 
-    io_uring_prep_read(sqe, fd, data, length, 0);
-    sqe->user_data = tag;
+    io_uring_prep_read(sqe, s->signals, &s->signal, sizeof(s->signal), 0);
+    sqe->user_data = TAG_SIGNAL;
 }
 
-static void look(Server *s, const struct io_uring_cqe *cqe)
+static void look(void *opaque, const struct io_uring_cqe *cqe)
 {
-    if (cqe->user_data == TAG_DRIVES) {
-        listen_to(s, array_uring_fd(s->array), &s->woken, sizeof(s->woken),
-                  TAG_DRIVES);
-    } else if (cqe->user_data == TAG_SIGNAL) {
+    Server *s = opaque;
+
+    if (cqe->user_data == TAG_SIGNAL) {
         if (!s->stopping) {
             s->stopping = true;
             pthread_create(&s->stopper, NULL, stopper, s);
@@ -135,24 +133,12 @@ static void look(Server *s, const struct io_uring_cqe *cqe)
 static void serve(Server *s)
 {
     while (s->fetching) {
-        struct io_uring_cqe *cqe;
-        unsigned head, seen = 0;
         ArrayRequest *r;
 
-        array_uring_run(s->array);
         while ((r = array_uring_reap(s->array))) {
             end(s, r);
         }
-        if (!io_uring_cq_ready(&s->ring)) {
-            io_uring_submit_and_wait(&s->ring, array_uring_sleep(s->array));
-        } else {
-            io_uring_submit(&s->ring);
-        }
-        io_uring_for_each_cqe(&s->ring, head, cqe) {
-            look(s, cqe);
-            seen++;
-        }
-        io_uring_cq_advance(&s->ring, seen);
+        array_uring_wait(s->array);
     }
 }
 
@@ -161,11 +147,16 @@ static void serve(Server *s)
 static bool open_array(Server *s, const Options *o, const char *const *paths,
                        uint32_t n)
 {
+    ArrayUringOptions how = {
+        .keys = o->keys, .keep = o->keep, .threads = o->threads,
+        .commands = UBLK_DEPTH + 1, /* all tags, the signal */
+        .ended = look, .opaque = s,
+    };
     char error[ARRAY_ERROR_BYTES];
     ArrayDrives drives;
 
     if (array_drives_open(&drives, paths, n, error)) {
-        s->array = array_uring_new(&drives, o->keys, o->keep, error);
+        s->array = array_uring_new(&drives, &how, error);
     }
     if (!s->array ||
         (o->record && !array_uring_record(s->array, o->record, error))) {
@@ -190,19 +181,13 @@ static bool open_device(Server *s, const Options *o)
     if (code) {
         return complain(what, code);
     }
-    /* All tags, the drives, the signal; the thread that serves makes it. */
-    code = io_uring_queue_init(2 * UBLK_DEPTH, &s->ring, 0);
-    if (code) {
-        return complain("io_uring", -code);
-    }
+    s->ring = array_uring_ring(s->array);
     for (uint32_t tag = 0; tag < UBLK_DEPTH; tag++) {
-        ublk_fetch(&s->ublk, &s->ring, tag);
+        ublk_fetch(&s->ublk, s->ring, tag);
         s->fetching++;
     }
-    listen_to(s, array_uring_fd(s->array), &s->woken, sizeof(s->woken),
-              TAG_DRIVES);
-    listen_to(s, s->signals, &s->signal, sizeof(s->signal), TAG_SIGNAL);
-    io_uring_submit(&s->ring);
+    listen_to_signals(s);
+    io_uring_submit(s->ring);
     code = pthread_create(&s->starter, NULL, starter, s);
     return code ? complain("a thread", code) : true;
 }
@@ -225,9 +210,16 @@ static bool close_array(Server *s, bool *recorded)
 static int usage(const char *argument)
 {
     fprintf(stderr, "array-ublk: %s: allowed: --keys=KEY=VALUE,..., "
-            "--keep=FILE, --record=FILE, --id=N, --read-only, --recover=N, then "
-            "the drives\n", argument);
+            "--keep=FILE, --record=FILE, --id=N, --read-only, --recover=N, "
+            "--drive-threads=0|1|auto, then the drives\n", argument);
     return 1;
+}
+
+static bool drive_threads(const char *text, ArrayUringThreads *value)
+{
+    *value = !strcmp(text, "0") ? ARRAY_URING_ALONE :
+             !strcmp(text, "1") ? ARRAY_URING_THREADS : ARRAY_URING_AUTO;
+    return *value != ARRAY_URING_AUTO || !strcmp(text, "auto");
 }
 
 static bool number(const char *text, int *value)
@@ -258,6 +250,8 @@ int main(int argc, char **argv)
             o.read_only = true;
         } else if (!(!strncmp(argv[i], "--id=", 5) &&
                      number(argv[i] + 5, &o.id)) &&
+                   !(!strncmp(argv[i], "--drive-threads=", 16) &&
+                     drive_threads(argv[i] + 16, &o.threads)) &&
                    !(!strncmp(argv[i], "--recover=", 10) &&
                      number(argv[i] + 10, &o.recover))) {
             return usage(argv[i]);
@@ -280,7 +274,6 @@ int main(int argc, char **argv)
     }
     serve(s);
     pthread_join(s->stopping ? s->stopper : s->starter, NULL);
-    io_uring_queue_exit(&s->ring);
     if (!close_array(s, &recorded)) {
         return 1;
     }

@@ -1,218 +1,49 @@
 /*
- * Between the core's thread and a drive's thread stand two rings of pointers,
- * each with one writer and one reader.  Who finds nothing to do says that it
- * sleeps, looks once more, and sleeps; who puts something in wakes a sleeper.
- * So a busy thread is never woken, and costs no system call.
+ * The core's thread has a ring.  Either it carries all drives' I/O, and nobody
+ * else does anything: there is nobody to wake.  Or each drive has a thread with
+ * a ring of its own (threads.c), and the ring here is for who wakes this one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#define _GNU_SOURCE /* sched_getaffinity() */
 #include "../record.h"
 #include "keep.h"
+#include "threads.h"
 #include "uring.h"
 
 #include <errno.h>
-#include <linux/falloc.h>
-#include <liburing.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_BUFFER_BYTES (1ull << 30) /* the kernel's limit for one */
-
-/* Of as many entries as a drive has slots, so that it is never full. */
-typedef struct {
-    _Alignas(64) atomic_uint head; /* the reader's */
-    _Alignas(64) atomic_uint tail; /* the writer's */
-    unsigned mask;
-    ArrayIo **entries;
-} Mailbox;
-
-typedef struct {
-    struct ArrayUring *uring;
-    struct io_uring ring;
-    pthread_t thread;
-    int wake_fd;
-    uint64_t woken; /* what is read from it */
-    Mailbox todo, done;
-    int *errors;    /* [slots], of what is in done */
-    atomic_bool sleeping, stop;
-    bool told;      /* something was put in todo since the last look */
-    bool has_ring, has_thread;
-} Lane;
+/* So many entries are worth a system call, though nobody waits. */
+#define BATCH 8
 
 struct ArrayUring {
     Array *array;
     ArrayConfig config;
+    ArrayUringOptions options;
     ArrayDrives drives;
-    void *memory;
-    size_t memory_bytes;
-    const char *keep_path; /* or NULL */
-    Keep keep;             /* memory and marks, then */
+    ArrayRingPlace place;
+    Keep keep;             /* its memory and marks, where it is asked for */
     FILE *record;          /* or NULL */
-    Lane *lanes;
-    int wake_fd;
-    atomic_bool sleeping;
+    struct io_uring ring;
+    bool has_ring;
     ArrayRequest *first, *last; /* ended */
+
+    /* Without threads */
+    uint32_t *under_way; /* [n_drives], I/O on the ring */
+    bool urgent; /* something on it is for a drive that had nothing to do */
+
+    /* With them */
+    ArrayThreads *threads; /* or NULL */
+    uint64_t woken;
+    bool listening; /* to their file */
 };
-
-/* ---- Mailboxes --------------------------------------------------------- */
-
-static bool mailbox_init(Mailbox *box, uint64_t slots)
-{
-    unsigned size = 1;
-
-    while (size < slots) {
-        size *= 2;
-    }
-    box->mask = size - 1;
-    box->entries = calloc(size, sizeof(*box->entries));
-    return box->entries;
-}
-
-static void mailbox_put(Mailbox *box, ArrayIo *io)
-{
-    unsigned tail = atomic_load_explicit(&box->tail, memory_order_relaxed);
-
-    box->entries[tail & box->mask] = io;
-    atomic_store_explicit(&box->tail, tail + 1, memory_order_release);
-}
-
-static ArrayIo *mailbox_take(Mailbox *box)
-{
-    unsigned head = atomic_load_explicit(&box->head, memory_order_relaxed);
-    ArrayIo *io;
-
-    if (head == atomic_load_explicit(&box->tail, memory_order_acquire)) {
-        return NULL;
-    }
-    io = box->entries[head & box->mask];
-    atomic_store_explicit(&box->head, head + 1, memory_order_release);
-    return io;
-}
-
-static bool mailbox_empty(const Mailbox *box)
-{
-    return atomic_load(&box->head) == atomic_load(&box->tail);
-}
-
-static void wake(atomic_bool *sleeping, int fd)
-{
-    uint64_t one = 1;
-
-    /* After what was put: either we see that it sleeps, or it sees that. */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_exchange(sleeping, false) &&
-        write(fd, &one, sizeof(one)) != sizeof(one)) {
-        abort(); /* the counter cannot overflow: one write for each read */
-    }
-}
-
-/* ---- A drive's thread -------------------------------------------------- */
-
-static void lane_prepare(Lane *lane, ArrayIo *io)
-{
-    ArrayUring *u = lane->uring;
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&lane->ring);
-    size_t at = (char *)io->data - (char *)u->memory;
-    int buffer = at / MAX_BUFFER_BYTES;
-
-    /* File 0 of the ring's registered ones is the drive. */
-    switch (io->op) {
-    case ARRAY_IO_READ:
-        io_uring_prep_read_fixed(sqe, 0, io->data, io->length_bytes,
-                                 io->offset_bytes, buffer);
-        break;
-    case ARRAY_IO_WRITE:
-        io_uring_prep_write_fixed(sqe, 0, io->data, io->length_bytes,
-                                  io->offset_bytes, buffer);
-        break;
-    case ARRAY_IO_FLUSH:
-        io_uring_prep_fsync(sqe, 0, IORING_FSYNC_DATASYNC);
-        break;
-    case ARRAY_IO_DISCARD:
-        /* Of a block device: zeroes, by a command that deallocates. */
-        io_uring_prep_fallocate(sqe, 0, FALLOC_FL_PUNCH_HOLE |
-                                        FALLOC_FL_KEEP_SIZE, io->offset_bytes,
-                                io->length_bytes);
-        break;
-    }
-    io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
-    io_uring_sqe_set_data(sqe, io);
-}
-
-static void lane_listen(Lane *lane)
-{
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&lane->ring);
-
-    io_uring_prep_read(sqe, lane->wake_fd, &lane->woken, sizeof(lane->woken),
-                       0);
-    io_uring_sqe_set_data(sqe, NULL);
-}
-
-/* What the kernel says when all went well. */
-static uint64_t moved_bytes(const ArrayIo *io)
-{
-    return io->op == ARRAY_IO_DISCARD ? 0 : io->length_bytes;
-}
-
-/* Returns how many of the drive's I/O ended. */
-static unsigned lane_reap(Lane *lane)
-{
-    struct io_uring_cqe *cqe;
-    unsigned head, seen = 0, ended = 0;
-    bool listen = false;
-
-    io_uring_for_each_cqe(&lane->ring, head, cqe) {
-        ArrayIo *io = io_uring_cqe_get_data(cqe);
-
-        seen++;
-        if (!io) {
-            listen = true;
-            continue;
-        }
-        lane->errors[io->slot] = cqe->res < 0 ? -cqe->res :
-            cqe->res == (int)moved_bytes(io) ? 0 : EIO;
-        mailbox_put(&lane->done, io);
-        ended++;
-    }
-    io_uring_cq_advance(&lane->ring, seen);
-    if (listen) {
-        lane_listen(lane);
-    }
-    if (ended) {
-        wake(&lane->uring->sleeping, lane->uring->wake_fd);
-    }
-    return ended;
-}
-
-static void *lane_run(void *opaque)
-{
-    Lane *lane = opaque;
-    unsigned under_way = 0;
-
-    lane_listen(lane);
-    while (!atomic_load(&lane->stop) || under_way) {
-        ArrayIo *io;
-        bool wait;
-
-        while ((io = mailbox_take(&lane->todo))) {
-            lane_prepare(lane, io);
-            under_way++;
-        }
-        atomic_store(&lane->sleeping, true);
-        wait = mailbox_empty(&lane->todo) && !atomic_load(&lane->stop);
-        io_uring_submit_and_wait(&lane->ring, wait);
-        atomic_store(&lane->sleeping, false);
-        under_way -= lane_reap(lane);
-    }
-    return NULL;
-}
 
 /* ---- The core's thread ------------------------------------------------- */
 
@@ -232,8 +63,12 @@ static void issue(void *opaque, ArrayIo *io)
     ArrayUring *u = opaque;
 
     array_record_issue(u->record, io);
-    mailbox_put(&u->lanes[io->drive].todo, io);
-    u->lanes[io->drive].told = true;
+    if (u->threads) {
+        array_threads_put(u->threads, io);
+        return;
+    }
+    array_ring_prepare(array_ring_entry(&u->ring), io, &u->place, io->drive);
+    u->urgent |= !u->under_way[io->drive]++;
 }
 
 /* The link of a request that has ended is ours. */
@@ -263,86 +98,103 @@ void array_uring_submit(ArrayUring *u, ArrayRequest *request)
     array_submit(u->array, request);
 }
 
-static bool take_done(ArrayUring *u)
+static void io_ended(ArrayUring *u, ArrayIo *io, int error)
 {
-    bool any = false;
-
-    for (uint32_t i = 0; i < u->config.n_drives; i++) {
-        Lane *lane = &u->lanes[i];
-        ArrayIo *io;
-
-        while ((io = mailbox_take(&lane->done))) {
-            int error = lane->errors[io->slot];
-
-            array_record_io_done(u->record, now_ns(u), io, error);
-            array_io_done(u->array, io, error);
-            any = true;
-        }
-    }
-    return any;
+    array_record_io_done(u->record, now_ns(u), io, error);
+    array_io_done(u->array, io, error);
 }
 
-static void tell_drives(ArrayUring *u)
+static void take_from_threads(ArrayUring *u)
 {
-    for (uint32_t i = 0; i < u->config.n_drives; i++) {
-        if (u->lanes[i].told) {
-            u->lanes[i].told = false;
-            wake(&u->lanes[i].sleeping, u->lanes[i].wake_fd);
-        }
+    ArrayIo *io;
+    int error;
+
+    while ((io = array_threads_take(u->threads, &error))) {
+        io_ended(u, io, error);
     }
+}
+
+/* Whoever an entry is of hears of its end. */
+static void look(ArrayUring *u, const struct io_uring_cqe *cqe)
+{
+    if (cqe->user_data < ARRAY_URING_COMMANDS) {
+        u->options.ended(u->options.opaque, cqe);
+    } else if (u->threads) {
+        u->listening = false;
+    } else {
+        ArrayIo *io = io_uring_cqe_get_data(cqe);
+
+        u->under_way[io->drive]--;
+        io_ended(u, io, array_ring_error(io, cqe->res));
+    }
+}
+
+static void take(ArrayUring *u)
+{
+    struct io_uring_cqe *cqe;
+    unsigned head, seen = 0;
+
+    io_uring_for_each_cqe(&u->ring, head, cqe) {
+        look(u, cqe);
+        seen++;
+    }
+    io_uring_cq_advance(&u->ring, seen);
+    if (u->threads) {
+        take_from_threads(u);
+        array_threads_tell(u->threads);
+    }
+}
+
+/* Ends that the kernel puts on the ring when it is called. */
+static bool ends_held_back(const ArrayUring *u)
+{
+    return __atomic_load_n(u->ring.sq.kflags, __ATOMIC_RELAXED) &
+           IORING_SQ_TASKRUN;
 }
 
 void array_uring_run(ArrayUring *u)
 {
-    take_done(u);
-    tell_drives(u);
+    if (u->urgent || io_uring_sq_ready(&u->ring) >= BATCH ||
+        ends_held_back(u)) {
+        u->urgent = false;
+        io_uring_submit_and_get_events(&u->ring);
+    }
+    take(u);
 }
 
-static bool anything_done(const ArrayUring *u)
+/* True: a thread that has done something will put an end on the ring. */
+static bool listen_to_threads(ArrayUring *u)
 {
-    for (uint32_t i = 0; i < u->config.n_drives; i++) {
-        if (!mailbox_empty(&u->lanes[i].done)) {
-            return true;
-        }
+    array_threads_tell(u->threads);
+    if (!array_threads_sleep(u->threads)) {
+        return false;
     }
-    return false;
+    if (!u->listening) {
+        struct io_uring_sqe *sqe = array_ring_entry(&u->ring);
+
+        io_uring_prep_read(sqe, array_threads_fd(u->threads), &u->woken,
+                           sizeof(u->woken), 0);
+        io_uring_sqe_set_data(sqe, &u->woken);
+        u->listening = true;
+    }
+    return true;
 }
 
 void array_uring_wait(ArrayUring *u)
 {
-    uint64_t woken;
+    bool wait = !io_uring_cq_ready(&u->ring);
 
-    tell_drives(u);
-    while (!take_done(u)) {
-        atomic_store(&u->sleeping, true);
-        atomic_thread_fence(memory_order_seq_cst);
-        if (anything_done(u)) {
-            /* Who has already seen us asleep writes, and we must read it. */
-            if (atomic_exchange(&u->sleeping, false)) {
-                continue;
-            }
-        }
-        while (read(u->wake_fd, &woken, sizeof(woken)) != sizeof(woken)) {
-            if (errno != EINTR) {
-                abort();
-            }
-        }
+    if (u->threads) {
+        wait &= listen_to_threads(u);
     }
-    tell_drives(u);
+    u->urgent = false;
+    io_uring_submit_and_wait(&u->ring, wait);
+    take(u);
 }
 
-bool array_uring_sleep(ArrayUring *u)
+struct io_uring *array_uring_ring(ArrayUring *u)
 {
-    tell_drives(u);
-    atomic_store(&u->sleeping, true);
-    atomic_thread_fence(memory_order_seq_cst);
-    /* Who has already seen us asleep makes the eventfd readable. */
-    return !anything_done(u) || !atomic_exchange(&u->sleeping, false);
-}
-
-int array_uring_fd(const ArrayUring *u)
-{
-    return u->wake_fd;
+    return &u->ring;
 }
 
 /* ---- From beginning to end --------------------------------------------- */
@@ -353,82 +205,24 @@ static bool failed(char *error, const char *what, int code)
     return false;
 }
 
-static bool lane_init(ArrayUring *u, uint32_t index, char *error)
-{
-    Lane *lane = &u->lanes[index];
-    uint64_t slots = u->config.slots;
-    struct iovec buffers[1024];
-    unsigned n = 0;
-    int code;
-
-    lane->uring = u;
-    lane->wake_fd = eventfd(0, EFD_CLOEXEC);
-    lane->errors = calloc(slots, sizeof(*lane->errors));
-    if (lane->wake_fd < 0 || !lane->errors ||
-        !mailbox_init(&lane->todo, slots) ||
-        !mailbox_init(&lane->done, slots)) {
-        return failed(error, "a drive's mailbox", ENOMEM);
-    }
-    code = io_uring_queue_init(slots + 1, &lane->ring, 0);
-    if (code) {
-        return failed(error, "io_uring", -code);
-    }
-    lane->has_ring = true;
-    code = io_uring_register_files(&lane->ring, &u->drives.fd[index], 1);
-    if (code) {
-        return failed(error, "io_uring: registering a drive", -code);
-    }
-    for (size_t at = 0; at < u->memory_bytes && n < 1024;
-         at += MAX_BUFFER_BYTES) {
-        size_t left = u->memory_bytes - at;
-
-        buffers[n].iov_base = (char *)u->memory + at;
-        buffers[n++].iov_len = left < MAX_BUFFER_BYTES ? left :
-                                                         MAX_BUFFER_BYTES;
-    }
-    code = io_uring_register_buffers(&lane->ring, buffers, n);
-    if (code) {
-        return failed(error, "io_uring: registering the cache (ulimit -l)",
-                      -code);
-    }
-    code = pthread_create(&lane->thread, NULL, lane_run, lane);
-    lane->has_thread = !code;
-    return code ? failed(error, "a drive's thread", code) : true;
-}
-
-static void lane_clear(Lane *lane)
-{
-    if (lane->has_thread) {
-        atomic_store(&lane->stop, true);
-        wake(&lane->sleeping, lane->wake_fd);
-        pthread_join(lane->thread, NULL);
-    }
-    if (lane->has_ring) {
-        io_uring_queue_exit(&lane->ring);
-    }
-    if (lane->uring && lane->wake_fd >= 0) {
-        close(lane->wake_fd);
-    }
-    free(lane->errors);
-    free(lane->todo.entries);
-    free(lane->done.entries);
-}
-
 static bool make_memory(ArrayUring *u, char *error)
 {
-    u->memory_bytes = array_memory_bytes(&u->config);
-    if (u->keep_path) {
-        if (!keep_make(&u->keep, u->keep_path, &u->drives.label,
+    const char *keep = u->options.keep;
+
+    u->place.memory_bytes = array_memory_bytes(&u->config);
+    if (keep) {
+        if (!keep_make(&u->keep, keep, &u->drives.label,
                        array_buffers(&u->config), error)) {
             return false;
         }
-        u->memory = u->keep.memory;
+        u->place.memory = u->keep.memory;
         return true;
     }
-    u->memory = mmap(NULL, u->memory_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return u->memory != MAP_FAILED ? true :
-                                     failed(error, "cache_bytes", ENOMEM);
+    u->place.memory = mmap(NULL, u->place.memory_bytes,
+                           PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return u->place.memory != MAP_FAILED ? true :
+                                           failed(error, "cache_bytes", ENOMEM);
 }
 
 /* Wait for this one, the only one. */
@@ -461,14 +255,15 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 
 static bool restore(ArrayUring *u, char *error)
 {
+    const char *path = u->options.keep;
     Keep left;
     int code;
     bool good;
 
-    if (!u->keep_path) {
+    if (!path) {
         return true;
     }
-    if (!keep_open(&left, u->keep_path, &u->drives.label, error)) {
+    if (!keep_open(&left, path, &u->drives.label, error)) {
         return false;
     }
     if (left.base) {
@@ -476,10 +271,10 @@ static bool restore(ArrayUring *u, char *error)
         keep_close(&left);
         code = good ? array_uring_flush(u) : 0;
         if (!good || code) {
-            return good ? failed(error, u->keep_path, code) : false;
+            return good ? failed(error, path, code) : false;
         }
     }
-    return keep_take_over(u->keep_path, error);
+    return keep_take_over(path, error);
 }
 
 int array_uring_flush(ArrayUring *u)
@@ -489,52 +284,66 @@ int array_uring_flush(ArrayUring *u)
     return finish(u, &flush);
 }
 
-static bool make(ArrayUring *u, const char *keys, char *error)
+/* How many processors this process may use, or 1. */
+static int processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+}
+
+/* The ring, and the threads if there are any. */
+static bool make_rings(ArrayUring *u, char *error)
+{
+    ArrayUringThreads want = u->options.threads;
+    bool threads = want == ARRAY_URING_THREADS ||
+                   (want == ARRAY_URING_AUTO && processors() > 1);
+    uint32_t on_it = threads ? 0 : u->place.n_drives;
+
+    u->has_ring = array_ring_init(&u->ring, &u->place, 0, on_it,
+                                  u->options.commands + 1, error);
+    if (!u->has_ring) {
+        return false;
+    }
+    if (threads) {
+        u->threads = array_threads_new(&u->place, error);
+        return u->threads;
+    }
+    u->under_way = calloc(on_it, sizeof(*u->under_way));
+    return u->under_way ? true : failed(error, "the ring", ENOMEM);
+}
+
+static bool make(ArrayUring *u, char *error)
 {
     static const ArrayOps ops = { issue, done };
 
-    if (!array_drives_config(&u->drives, keys, &u->config, error)) {
+    if (!array_drives_config(&u->drives, u->options.keys, &u->config, error) ||
+        !make_memory(u, error)) {
         return false;
     }
-    if (!make_memory(u, error)) {
-        return false;
-    }
-    u->lanes = aligned_alloc(64, u->config.n_drives * sizeof(*u->lanes));
-    u->wake_fd = eventfd(0, EFD_CLOEXEC);
-    if (!u->lanes || u->wake_fd < 0) {
-        return failed(error, "cache_bytes", ENOMEM);
-    }
-    memset(u->lanes, 0, u->config.n_drives * sizeof(*u->lanes));
-    u->config.memory = u->memory;
+    u->place.fds = u->drives.fd;
+    u->place.n_drives = u->config.n_drives;
+    u->place.slots = u->config.slots;
+    u->config.memory = u->place.memory;
     u->config.marks = u->keep.marks;
     u->array = array_new(&u->config, &ops, u, error);
-    if (!u->array) {
-        return false;
-    }
-    for (uint32_t i = 0; i < u->config.n_drives; i++) {
-        if (!lane_init(u, i, error)) {
-            return false;
-        }
-    }
-    return restore(u, error);
+    return u->array && make_rings(u, error) && restore(u, error);
 }
 
-ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
-                            const char *keep, char *error)
+ArrayUring *array_uring_new(ArrayDrives *drives,
+                            const ArrayUringOptions *options, char *error)
 {
-    ArrayUring *u = aligned_alloc(64, (sizeof(*u) + 63) / 64 * 64);
+    ArrayUring *u = calloc(1, sizeof(*u));
 
     if (!u) {
         array_drives_close(drives);
         failed(error, "the array", ENOMEM);
         return NULL;
     }
-    memset(u, 0, sizeof(*u));
     u->drives = *drives;
-    u->wake_fd = -1;
-    u->keep_path = keep;
-    u->memory = MAP_FAILED;
-    if (!make(u, keys, error)) {
+    u->options = *options;
+    u->place.memory = MAP_FAILED;
+    if (!make(u, error)) {
         array_uring_free(u);
         return NULL;
     }
@@ -553,29 +362,59 @@ int array_uring_record_end(ArrayUring *u)
     return array_record_end(&u->record);
 }
 
-void array_uring_free(ArrayUring *u)
+/* The drives have memory until what is under way has ended. */
+static void drain(ArrayUring *u)
 {
-    for (uint32_t i = 0; u->lanes && i < u->config.n_drives; i++) {
-        lane_clear(&u->lanes[i]);
-    }
-    free(u->lanes);
-    if (u->keep.base) {
-        char why[ARRAY_ERROR_BYTES];
+    uint64_t left = 0;
 
+    for (uint32_t i = 0; u->under_way && i < u->place.n_drives; i++) {
+        left += u->under_way[i];
+    }
+    while (left) {
+        struct io_uring_cqe *cqe;
+        unsigned head, seen = 0;
+
+        io_uring_submit_and_wait(&u->ring, 1);
+        io_uring_for_each_cqe(&u->ring, head, cqe) {
+            left -= cqe->user_data >= ARRAY_URING_COMMANDS;
+            seen++;
+        }
+        io_uring_cq_advance(&u->ring, seen);
+    }
+}
+
+static void free_rings(ArrayUring *u)
+{
+    if (u->threads) {
+        array_threads_free(u->threads);
+    }
+    if (u->has_ring) {
+        drain(u);
+        io_uring_queue_exit(&u->ring);
+    }
+    free(u->under_way);
+}
+
+static void free_memory(ArrayUring *u)
+{
+    char why[ARRAY_ERROR_BYTES];
+
+    if (u->keep.base) {
         if (u->array && array_quiet(u->array, why) &&
             !array_dirty_pages(u->array)) {
-            keep_remove(u->keep_path);
+            keep_remove(u->options.keep);
         }
         keep_close(&u->keep);
-        u->memory = MAP_FAILED;
+    } else if (u->place.memory != MAP_FAILED) {
+        munmap(u->place.memory, u->place.memory_bytes);
     }
+}
+
+void array_uring_free(ArrayUring *u)
+{
+    free_rings(u);
+    free_memory(u);
     array_free(u->array);
-    if (u->memory != MAP_FAILED) {
-        munmap(u->memory, u->memory_bytes);
-    }
-    if (u->wake_fd >= 0) {
-        close(u->wake_fd);
-    }
     array_uring_record_end(u);
     array_drives_close(&u->drives);
     free(u);

@@ -1,6 +1,6 @@
 /*
- * The array on io_uring: a thread and a ring for each drive, and the core in
- * the thread that calls these functions.
+ * The array on io_uring.  The core is in the thread that calls these functions,
+ * and so is all I/O of the drives, on one ring; or each drive has a thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,17 +9,39 @@
 
 #include "drives.h"
 
+#include <liburing.h>
+
 typedef struct ArrayUring ArrayUring;
+
+typedef enum {
+    ARRAY_URING_AUTO, /* threads, unless there is but one processor */
+    ARRAY_URING_ALONE, /* all on the ring of the core's thread */
+    ARRAY_URING_THREADS,
+} ArrayUringThreads;
+
+/* The caller's own commands on the ring have user data below it. */
+#define ARRAY_URING_COMMANDS 4096u
+
+typedef struct {
+    const char *keys; /* or NULL */
+    /*
+     * NULL, or a file of shared memory that has the cache.  What a process that
+     * was killed left there is on the drives when array_uring_new() returns.
+     */
+    const char *keep;
+    ArrayUringThreads threads;
+    /* The caller's own commands: how many at most, and who hears of an end. */
+    unsigned commands;
+    void (*ended)(void *opaque, const struct io_uring_cqe *cqe);
+    void *opaque;
+} ArrayUringOptions;
 
 /*
  * Takes the drives over, and closes them, on errors too.  NULL: error is one
- * line.  All functions below are called by one thread.
- *
- * keep: NULL, or a file of shared memory that has the cache.  What a process
- * that was killed left there is on the drives when this returns.
+ * line.  All functions below are called by the thread that calls this one.
  */
-ArrayUring *array_uring_new(ArrayDrives *drives, const char *keys,
-                            const char *keep, char *error);
+ArrayUring *array_uring_new(ArrayDrives *drives,
+                            const ArrayUringOptions *options, char *error);
 /*
  * Before the first request: what the core is asked and what it decides goes to
  * a file (../record.h), until end.  False: error is one line.
@@ -36,17 +58,22 @@ const ArrayStats *array_uring_stats(const ArrayUring *uring);
 
 /* As array_submit(). */
 void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
-/* Hand what has been submitted to the drives, take what they have done. */
+/*
+ * Take what the drives have done, and see that none has nothing to do.  What
+ * else there is for them may be left to be handed over together with more: who
+ * waits for a request calls array_uring_wait().
+ */
 void array_uring_run(ArrayUring *uring);
-/* The same; returns when a drive has done something. */
+/*
+ * Hand everything over; returns when a drive has done something, or a command
+ * of the caller's has ended.
+ */
 void array_uring_wait(ArrayUring *uring);
 /*
- * For who waits for other things, too: tells the drives what they have to do.
- * True: array_uring_fd(), an eventfd, can be read when one has done it, and
- * that is all there is to do now.  False: one already has.
+ * For commands of the caller's own.  They are handed over by array_uring_wait(),
+ * from which ended() is called; that may submit requests, and wait for nothing.
  */
-bool array_uring_sleep(ArrayUring *uring);
-int array_uring_fd(const ArrayUring *uring);
+struct io_uring *array_uring_ring(ArrayUring *uring);
 /* A request that has ended, in order, or NULL. */
 ArrayRequest *array_uring_reap(ArrayUring *uring);
 

@@ -1,6 +1,7 @@
 /*
  * The array on io_uring, on files as drives: labels, contents across restarts
- * and kills, refusals, I/O errors.
+ * and kills, refusals, I/O errors.  What does I/O is done both ways: all of it
+ * on one ring, and by a thread for each drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,6 +12,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <liburing.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,10 +27,12 @@
 typedef struct {
     char *folder;
     char *paths[N];
+    ArrayUringThreads threads;
 } Files;
 
 static void files_init(Files *f)
 {
+    f->threads = ARRAY_URING_AUTO;
     f->folder = g_dir_make_tmp("array-XXXXXX", NULL);
     g_assert_nonnull(f->folder);
     for (int i = 0; i < N; i++) {
@@ -67,7 +71,7 @@ static void format(const Files *f)
     }
 }
 
-static ArrayUring *start_with(const Files *f, const char *keep)
+static ArrayUring *start_as(const Files *f, const ArrayUringOptions *how)
 {
     const char *other[N] = { f->paths[2], f->paths[0], f->paths[1] };
     char error[ARRAY_ERROR_BYTES] = "";
@@ -83,11 +87,20 @@ static ArrayUring *start_with(const Files *f, const char *keep)
             g_error("%s", error);
         }
     }
-    u = array_uring_new(&drives, KEYS, keep, error);
+    u = array_uring_new(&drives, how, error);
     if (!u) {
         g_error("%s", error);
     }
     return u;
+}
+
+static ArrayUring *start_with(const Files *f, const char *keep)
+{
+    ArrayUringOptions how = {
+        .keys = KEYS, .keep = keep, .threads = f->threads,
+    };
+
+    return start_as(f, &how);
 }
 
 static ArrayUring *start(const Files *f)
@@ -195,7 +208,7 @@ static void assert_all(ArrayUring *u, const uint64_t *versions, uint64_t pages)
     }
 }
 
-static void test_contents(void)
+static void test_contents(gconstpointer way)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(1);
     uint64_t pages, *versions;
@@ -203,6 +216,7 @@ static void test_contents(void)
     Files f;
 
     files_init(&f);
+    f.threads = GPOINTER_TO_UINT(way);
     format(&f);
     u = start(&f);
     pages = array_uring_bytes(u) / PAGE;
@@ -237,7 +251,7 @@ static void write_in_turn(const Files *f, const char *keep, uint64_t pages,
 }
 
 /* A process that is killed and never flushed: all it acknowledged is kept. */
-static void test_kept(void)
+static void test_kept(gconstpointer way)
 {
     uint64_t pages = N * 128 * 16, words[PAGE / 8];
     uint64_t *acknowledged = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -247,6 +261,7 @@ static void test_kept(void)
     Files f;
 
     files_init(&f);
+    f.threads = GPOINTER_TO_UINT(way);
     format(&f);
     /* Memory of files on a disk cannot be registered. */
     keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
@@ -285,7 +300,7 @@ static void test_kept(void)
 }
 
 /* A process that is killed between flushes; what it said was kept, is. */
-static void test_killed(void)
+static void test_killed(gconstpointer way)
 {
     for (unsigned round = 0; round < (g_test_slow() ? 100u : 5u); round++) {
         uint64_t words[PAGE / 8], pages = N * 128 * 16, kept = 0, said;
@@ -295,6 +310,7 @@ static void test_killed(void)
         Files f;
 
         files_init(&f);
+        f.threads = GPOINTER_TO_UINT(way);
         format(&f);
         g_assert_cmpint(pipe(pipes), ==, 0);
         child = fork();
@@ -427,13 +443,14 @@ static void test_refused_untouched(void)
 }
 
 /* A drive that loses its end under the array: errors, not a hang. */
-static void test_drive_fails(void)
+static void test_drive_fails(gconstpointer way)
 {
     uint64_t words[PAGE / 8] = { 0 };
     ArrayUring *u;
     Files f;
 
     files_init(&f);
+    f.threads = GPOINTER_TO_UINT(way);
     format(&f);
     u = start(&f);
     g_assert_cmpint(truncate(f.paths[1], 1 << 20), ==, 0);
@@ -443,6 +460,152 @@ static void test_drive_fails(void)
     g_assert_cmpint(one(u, ARRAY_OP_WRITE, 65536 + 8, 8, words), ==, EIO);
     array_uring_free(u);
     files_clear(&f);
+}
+
+/* ---- Commands of the caller's own -------------------------------------- */
+
+typedef struct {
+    int pipes[2];
+    char letter;
+    unsigned heard;
+    struct io_uring *ring;
+} Caller;
+
+static void caller_listens(Caller *c)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(c->ring);
+
+    io_uring_prep_read(sqe, c->pipes[0], &c->letter, 1, 0);
+    sqe->user_data = ARRAY_URING_COMMANDS - 1;
+}
+
+static void caller_hears(void *opaque, const struct io_uring_cqe *cqe)
+{
+    Caller *c = opaque;
+
+    g_assert_cmpuint(cqe->user_data, ==, ARRAY_URING_COMMANDS - 1);
+    g_assert_cmpint(cqe->res, ==, 1);
+    g_assert_cmpint(c->letter, ==, 'a' + c->heard % 26);
+    c->heard++;
+    caller_listens(c);
+}
+
+/*
+ * They end while requests do and while none is outstanding; and one that has
+ * not ended keeps nothing from ending.
+ */
+static void test_commands(gconstpointer way)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(2);
+    Caller caller = { 0 };
+    ArrayUringOptions how = {
+        .keys = KEYS, .threads = GPOINTER_TO_UINT(way), .commands = 1,
+        .ended = caller_hears, .opaque = &caller,
+    };
+    uint64_t pages = N * 128 * 16, *versions = g_new0(uint64_t, pages);
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    g_assert_cmpint(pipe(caller.pipes), ==, 0);
+    u = start_as(&f, &how);
+    caller.ring = array_uring_ring(u);
+    caller_listens(&caller);
+    for (unsigned i = 0; i < 60; i++) {
+        char letter = 'a' + i % 26;
+
+        g_assert_cmpint(write(caller.pipes[1], &letter, 1), ==, 1);
+        if (i % 2) {
+            work(u, rand, versions, pages, 200);
+        }
+        while (caller.heard == i) {
+            array_uring_wait(u);
+        }
+    }
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    g_assert_cmpuint(caller.heard, ==, 60);
+    close(caller.pipes[0]);
+    close(caller.pipes[1]);
+    g_free(versions);
+    files_clear(&f);
+}
+
+/*
+ * Who never waits, but calls array_uring_run(): what there is to do for drives
+ * is handed over, what they have done comes back.
+ */
+static void test_never_waits(gconstpointer way)
+{
+    Files f;
+    ArrayUring *u;
+    uint64_t words[PAGE / 8], pages = N * 128 * 16;
+
+    files_init(&f);
+    f.threads = GPOINTER_TO_UINT(way);
+    format(&f);
+    u = start(&f);
+    for (uint64_t i = 0; i < 2 * pages; i++) {
+        ArrayRequest r = {
+            .op = ARRAY_OP_WRITE, .offset_bytes = i % pages * PAGE,
+            .length_bytes = PAGE, .data = words,
+        };
+
+        fill(words, i % pages, 1 + i / pages);
+        array_uring_submit(u, &r);
+        while (!array_uring_reap(u)) {
+            array_uring_run(u);
+            sched_yield();
+        }
+        g_assert_cmpint(r.error, ==, 0);
+    }
+    for (uint64_t i = 0; i < pages; i++) {
+        ArrayRequest r = {
+            .op = ARRAY_OP_READ, .offset_bytes = i * PAGE,
+            .length_bytes = PAGE, .data = words,
+        };
+
+        array_uring_submit(u, &r);
+        while (!array_uring_reap(u)) {
+            array_uring_run(u);
+            sched_yield();
+        }
+        assert_page(words, i, 2);
+    }
+    array_uring_free(u);
+    files_clear(&f);
+}
+
+/* What is on its way to the drives when the array goes, ends before that. */
+static void test_freed_under_way(gconstpointer way)
+{
+    uint64_t words[PAGE / 8], pages = N * 128 * 16;
+    Files f;
+
+    files_init(&f);
+    f.threads = GPOINTER_TO_UINT(way);
+    format(&f);
+    for (unsigned round = 0; round < 20; round++) {
+        ArrayUring *u = start(&f);
+
+        for (uint64_t i = 0; i < 340 + round; i++) {
+            fill(words, i * 7 % pages, 1);
+            g_assert_cmpint(one(u, ARRAY_OP_WRITE, i * 7 % pages * PAGE, PAGE,
+                                words), ==, 0);
+        }
+        array_uring_free(u);
+    }
+    files_clear(&f);
+}
+
+static void add(const char *name, GTestDataFunc test)
+{
+    g_autofree char *ring = g_strdup_printf("/array/uring/ring/%s", name);
+    g_autofree char *threads = g_strdup_printf("/array/uring/threads/%s", name);
+
+    g_test_add_data_func(ring, GUINT_TO_POINTER(ARRAY_URING_ALONE), test);
+    g_test_add_data_func(threads, GUINT_TO_POINTER(ARRAY_URING_THREADS), test);
 }
 
 int main(int argc, char **argv)
@@ -457,11 +620,14 @@ int main(int argc, char **argv)
         return 77;
     }
     io_uring_queue_exit(&ring);
-    g_test_add_func("/array/uring/contents", test_contents);
-    g_test_add_func("/array/uring/killed", test_killed);
-    g_test_add_func("/array/uring/kept", test_kept);
+    add("contents", test_contents);
+    add("killed", test_killed);
+    add("kept", test_kept);
     g_test_add_func("/array/uring/refused", test_refused);
     g_test_add_func("/array/uring/refused-untouched", test_refused_untouched);
-    g_test_add_func("/array/uring/drive-fails", test_drive_fails);
+    add("drive-fails", test_drive_fails);
+    add("commands", test_commands);
+    add("never-waits", test_never_waits);
+    add("freed-under-way", test_freed_under_way);
     return g_test_run();
 }
