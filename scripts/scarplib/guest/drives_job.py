@@ -108,6 +108,8 @@ def _md(drives: int) -> list[str]:
             "echo $(( $(cat /sys/class/block/$name/size) / 2 )) >$md/dev-$name/size",
         ]
     lines += ["echo raid0 >$md/level", "echo active >$md/array_state"]
+    # The kernel looks for partitions when it is first opened: not in the job's time.
+    lines += ["dd if=/dev/md_scarp of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null"]
     return [*lines, "export SCARP_DEV=/dev/md_scarp"]
 
 
