@@ -78,6 +78,10 @@ class Jobs(unittest.TestCase):
         self.assertIn('striped 3 $chunk $SCARP_DEV0 0 $SCARP_DEV1 0 $SCARP_DEV2 0"', text)
         self.assertIn("export SCARP_DEV=/dev/dm-0\n", text)
 
+    def test_the_look_for_partitions_is_not_in_the_jobs_time(self) -> None:
+        text = drives_job.task_text(_job("md"), DriveImage(4096, 8 << 20))
+        self.assertLess(text.index("dd if=/dev/md_scarp"), text.index("stats-begin-0"))
+
 
 class Results(unittest.TestCase):
     def setUp(self) -> None:

@@ -20,7 +20,8 @@ labels() {
     refused "has no label of an array" /scarp/array-ublk $small &&
         refused "--frobnicate: allowed: --keys" /scarp/array-ublk --frobnicate $small &&
         format "" $small && refused "belongs to an array" /scarp/array-format $small &&
-        refused "slot: no such key" /scarp/array-ublk --keys=slot=1 $small
+        refused "slot: no such key" /scarp/array-ublk --keys=slot=1 $small &&
+        refused "--drive-threads=2: allowed:" /scarp/array-ublk --drive-threads=2 $small
 }
 
 heads() { # DRIVES…: of the labels, and of the first data
@@ -74,6 +75,13 @@ in_collections() { # KEYS SEEDS…
         verify --randseed=$seed --fsync=2000 || return 1
     done
     stop && [ "$(stat_of gc_runs $SCARP_CTRL1)" -gt "$before" ]
+}
+
+# The guest has one processor, so that all else here is without them.
+a_thread_for_each_drive() {
+    start --drive-threads=1 --keys=cache_bytes=3145728 $small || return 1
+    threads=$(ls /proc/$server/task | wc -l)
+    verify --randseed=4 --fsync=2000 && stop && [ "$threads" -ge 4 ]
 }
 
 of_all_sizes() {
@@ -183,6 +191,7 @@ check "bad sets of drives: one line each, nothing written" bad_sets
 check "a device of all the drives' data comes and goes" begins_and_ends
 check "fio verify, two overwrites, the second under GC" in_collections "" 1 2
 check "the same without the flusher, one overwrite" in_collections ,flusher=0 3
+check "the same, a thread for each drive" a_thread_for_each_drive
 check "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
 check "killed after a flush, recovered: all is there" killed_after_a_flush
 check "killed five times under load, the cache in a file" killed_under_load

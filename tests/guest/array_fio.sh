@@ -63,6 +63,7 @@ a_drive_that_goes() {
 
 check "refused without labels, and with a key that is none" refusals
 check "fio verify, two overwrites, the second under GC" in_collections
+check "the same, a thread for each drive" verified --drive_threads=1 --randseed=3 --fsync=2000
 check "fio verify, writes of 512 bytes to 64 KiB" verified --bsrange=512-64k --fsync=500 --size=24m
 check "fio verify, 128 bytes at a time" unaligned ""
 check "the same without the flusher" unaligned ,flusher=0
