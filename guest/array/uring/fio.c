@@ -1,7 +1,7 @@
 /*
  * The array as an engine of fio: --ioengine=external:…/array-fio.so
- * --drives=DRIVE:DRIVE… [--keys=KEY=VALUE,…] [--drive_threads=0|1].  One job
- * has it at a time.
+ * --drives=DRIVE:DRIVE… [--keys=KEY=VALUE,…] [--drive_threads=0|1|auto].
+ * One job has it at a time.
  *
  * Built with fio's own headers, of the version that loads it.
  *

@@ -70,8 +70,8 @@ void array_uring_run(ArrayUring *uring);
  */
 void array_uring_wait(ArrayUring *uring);
 /*
- * For commands of the caller's own.  They are handed over by array_uring_wait(),
- * from which ended() is called; that may submit requests, and wait for nothing.
+ * For commands of the caller's own.  array_uring_wait() hands them over, and
+ * calls ended(), which may submit requests, and waits for nothing.
  */
 struct io_uring *array_uring_ring(ArrayUring *uring);
 /* A request that has ended, in order, or NULL. */
