@@ -41,8 +41,13 @@ for name in $SCARP_TESTS; do
         [ -b "$SCARP_DEV" ] && break
         sleep 1
     done
-    ./check -o "$SCARP_OUT/results" "$name" >"$SCARP_OUT/log" 2>&1
+    timeout -k 60 "$SCARP_LIMIT" ./check -o "$SCARP_OUT/results" "$name" >"$SCARP_OUT/log" 2>&1
+    late=$?
     cat "$SCARP_OUT/log" >>"$SCARP_OUT/check.log"
+    if [ "$late" = 124 ] || [ "$late" = 137 ]; then
+        say absent "blktests/$name" "ended after $SCARP_LIMIT s"
+        continue
+    fi
     # A test may run under several conditions, each with a folder of its own.
     files=$(ls -d "$SCARP_OUT"/results/*/"$name" 2>/dev/null)
     if [ -n "$files" ]; then

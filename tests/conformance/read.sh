@@ -12,8 +12,8 @@ read_check() { # SUITE/FS TEST...: what xfstests' check prints for these tests
         read -r name rest <<<"$line"
         # The summary has those, too, that a later look at the drive failed.
         [ "$name" = Failures: ] && for name in $rest; do
-            [ "${told[$name]}" = fail ] || say fail "$where/$name" "in the suite's summary"
-            told[$name]=fail
+            [[ ${told[$name]} = @(fail|late) ]] || say fail "$where/$name" "in the suite's summary"
+            [ "${told[$name]}" = late ] || told[$name]=fail
         done
         [ "${told[${name:-?}]}" = absent ] || continue
         if [[ $rest =~ $clean ]]; then
@@ -22,6 +22,9 @@ read_check() { # SUITE/FS TEST...: what xfstests' check prints for these tests
         elif [[ $rest = '[not run] '* ]]; then
             told[$name]=skip
             say skip "$where/$name" "${rest#'[not run] '}"
+        elif [ -e "${SCARP_LATE:-}/${where##*/}/$name" ]; then
+            told[$name]=late
+            say absent "$where/$name" "ended after $SCARP_LIMIT s"
         else
             told[$name]=fail
             say fail "$where/$name" "$rest"

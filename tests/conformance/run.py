@@ -74,10 +74,11 @@ def archive(source: Path, parts: tuple[str, ...]) -> bytes:
     return stream.getvalue()
 
 
-def _task(suite: suites.Suite, tests: list[str]) -> str:
+def _task(suite: suites.Suite, tests: list[str], longer: int) -> str:
     root = user_packages.ROOT
     lines = [
         f"export PATH={PATH} SCARP_OUT={OUT} SCARP_TIMEOUT={TURN_S}",
+        f"export SCARP_LIMIT={suite.test_limit_s * longer}",
         f"export SCARP_TESTS='{' '.join(tests)}'",
         f"mkdir -p {OUT}",
         "for module in /scarp/modules/*/*.ko; do insmod $module 2>/dev/null || :; done",
@@ -146,6 +147,7 @@ class Session:
         out.mkdir(parents=True)
         scarp = device == "scarp"
         virtual = scarp and self.arguments.clock == "virtual"
+        longer = 4 if self.arguments.long else 1
         namespaces = self.suite.namespaces
         images = {out / f"stock{n}.tmp": size for n, size in enumerate(namespaces)}
         extra = [*self.suite.machine, *([] if scarp else _stock_drive(images))]
@@ -155,13 +157,13 @@ class Session:
                     qemu=ensure_qemu(),
                     image=ensure_image(tests=True),
                     drives=[_scarp_drive(namespaces, virtual)] if scarp else [],
-                    task=_task(self.suite, self.tests),
+                    task=_task(self.suite, self.tests, longer),
                     out=out,
                     files=self._files(),
                     memory_mib=self.suite.memory_mib,
                     # A host's file knows nothing of a virtual clock: it would seem to hang.
                     icount=virtual,
-                    cpu_limit=self.suite.cpu_limit * (4 if self.arguments.long else 1),
+                    cpu_limit=self.suite.cpu_limit * longer,
                     extra_args=extra,
                 )
             )

@@ -46,6 +46,8 @@ class Suite:
     machine: tuple[str, ...] = ()
     # Of QEMU's processor time, for a guest of the short list.
     cpu_limit: int = 1800
+    # Of the guest's time, for one test; for suites that run tests one by one.
+    test_limit_s: int = 600
 
 
 # ---- fio -----------------------------------------------------------------------------------------

@@ -83,11 +83,12 @@ Failed 3 of 5 tests
 class Readers(unittest.TestCase):
     """The guest's part of reading: shell functions, here with `say` to the standard output."""
 
-    def read(self, call: str, text: str) -> list[str]:
+    def read(self, call: str, text: str, **environment: str) -> list[str]:
         parts = ROOT / "tests" / "conformance" / "read.sh"
         done = subprocess.run(
             ["bash", "-c", f'say() {{ echo "$*"; }}; . {parts}; {call}'],
             input=text,
+            env={**os.environ, **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -117,6 +118,19 @@ class Readers(unittest.TestCase):
             "ok",
         )
         self.assertEqual(verdicts.counts(found), "4 ran: 1 passed, 3 failed; 1 skipped; 1 absent")
+
+    def test_what_took_too_long_is_absent(self) -> None:
+        with tempfile.TemporaryDirectory() as late:
+            (Path(late) / "ext4" / "generic").mkdir(parents=True)
+            (Path(late) / "ext4" / "generic" / "003").touch()
+            names = "generic/003 generic/004"
+            said = self.read(
+                f"read_check xfstests/ext4 {names}", CHECK, SCARP_LATE=late, SCARP_LIMIT="600"
+            )
+        self.assertEqual(
+            [line.replace("xfstests/ext4/generic/", "") for line in said],
+            ["absent 003 ended after 600 s", "pass 004", "fail 004 in the suite's summary"],
+        )
 
     def test_a_suite_that_cannot_begin(self) -> None:
         said = self.read("read_check x generic/001", "check: failed to mkfs $TEST_DEV\n")
