@@ -147,6 +147,9 @@ SUITES = (
             "common",
             "configs",
             "tests/generic",
+            # What only a build leaves; without the list, no test is known.
+            "tests/generic/group.list",
+            "src/feature",
             "src",
             "tools",
             "ltp/fsx*",

@@ -9,6 +9,8 @@ mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 ln -sf bash /bin/sh
 ln -sf /proc/self/mounts /etc/mtab
 hostname scarp
+# What was built for an older Debian looks for the name that it had there.
+ln -s libaio.so.1t64 /usr/lib/x86_64-linux-gnu/libaio.so.1
 # No udev is here; without this word, dmsetup leaves it to udev to make its nodes.
 export DM_DISABLE_UDEV=1
 export SCARP_LATE=$SCARP_OUT/late
