@@ -180,6 +180,8 @@ SUITES = (
         namespaces=(3 << 28, 1 << 30, 1 << 30),
         memory_mib=1536,
         cpu_limit=5400,
+        # 455 replays its writes some 40 times.
+        test_limit_s=1200,
     ),
     Suite(
         name="libvfn",
