@@ -18,15 +18,15 @@ read_check() { # SUITE/FS TEST...: what xfstests' check prints for these tests
         [ "${told[${name:-?}]}" = absent ] || continue
         if [[ $rest = '- unknown test'* ]]; then
             continue
+        elif [ -e "${SCARP_LATE:-}/${where##*/}/$name" ]; then
+            told[$name]=late
+            say absent "$where/$name" "ended after $SCARP_LIMIT s"
         elif [[ $rest =~ $clean ]]; then
             told[$name]=pass
             say pass "$where/$name"
         elif [[ $rest = '[not run] '* ]]; then
             told[$name]=skip
             say skip "$where/$name" "${rest#'[not run] '}"
-        elif [ -e "${SCARP_LATE:-}/${where##*/}/$name" ]; then
-            told[$name]=late
-            say absent "$where/$name" "ended after $SCARP_LIMIT s"
         else
             told[$name]=fail
             say fail "$where/$name" "$rest"

@@ -33,12 +33,12 @@ cd /src || exit 1
 controller=${SCARP_DEV%n1}
 
 signal_test() { # SIGNAL NAME: to the test's shells, and to what they wait for
-    local shells shell
-    shells=$(pgrep -f " \./tests/$2\$") || return 1
-    for shell in $shells; do
-        pkill "-$1" -P "$shell"
-        kill "-$1" "$shell"
-    done 2>/dev/null
+    local shells children
+    shells=$(pgrep -f "/tests/$2\$") || return 1
+    children=$(pgrep -P "$(echo $shells | tr ' ' ,)")
+    # The shells first: without its child, one would go on with the next line.
+    kill "-$1" $shells $children 2>/dev/null
+    return 0
 }
 
 end_late_tests() { # for ever: a test that takes too long costs only itself
@@ -50,7 +50,8 @@ end_late_tests() { # for ever: a test that takes too long costs only itself
         if [ "$late" != "$name" ]; then
             late=$name
             mkdir -p "$SCARP_LATE/${name%/*}"
-            signal_test TERM "${name#*/}" && : >"$SCARP_LATE/$name"
+            : >"$SCARP_LATE/$name"
+            signal_test TERM "${name#*/}" || rm "$SCARP_LATE/$name"
         elif [ $((${now%.*} - began)) -gt $((SCARP_LIMIT + 60)) ]; then
             # It did not even clean up.
             signal_test KILL "${name#*/}"
