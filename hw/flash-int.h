@@ -117,6 +117,8 @@ size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
 char *flash_realtime_json(FlashRealtime *rt, char *engine);
 /* When the NVMe command arrived that is being started. */
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
+/* The engine may be a little ahead of the clock: some microseconds at most. */
+void flash_realtime_wait_until(FlashRealtime *rt, int64_t time_ns);
 /* Around the end of a command, which may be that of a request. */
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);

@@ -21,6 +21,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/main-loop.h"
+#include "qemu/processor.h"
 #include "qemu/rcu.h"
 #include "system/cpu-timers.h"
 #include "system/runstate.h"
@@ -34,6 +35,7 @@ struct FlashRealtime {
     QEMUBH *bh; /* completions that the machine's stop held up */
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
+    bool in_thread;  /* the thread tells of what has completed */
     bool submitted;  /* commands of what is being started; it is in the list: */
     FlashRealtime *next;
 };
@@ -94,6 +96,19 @@ void flash_realtime_submitted(FlashRealtime *rt)
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt)
 {
     return (arrival_ns ?: nvme_flash_clock_ns()) - rt->zero_ns;
+}
+
+void flash_realtime_wait_until(FlashRealtime *rt, int64_t time_ns)
+{
+    int64_t now_ns = flash_realtime_now_ns(rt);
+
+    if (rt->in_thread) {
+        flash_thread_was_early(rt->thread, time_ns - now_ns);
+    }
+    while (now_ns < time_ns) {
+        cpu_relax();
+        now_ns = flash_realtime_now_ns(rt);
+    }
 }
 
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
@@ -201,8 +216,12 @@ static void thread_ran(void *opaque, int64_t now_ns)
 
 static void thread_completed(void *opaque)
 {
+    NvmeFlash *flash = opaque;
+
     bql_lock();
-    completed(opaque);
+    flash->realtime->in_thread = true;
+    completed(flash);
+    flash->realtime->in_thread = false;
     bql_unlock();
 }
 

@@ -16,6 +16,9 @@
 
 #define NS_PER_S 1000000000
 
+/* How far the engine may be ahead of the clock. */
+#define MAX_LEAD_NS 5000
+
 /* What polling for commands begins with, once it has proved worth it. */
 #define FIRST_POLL_NS 2000
 
@@ -35,6 +38,8 @@ struct FlashThread {
     int64_t margin_ns;
     int64_t idle_ns;
     int64_t kicked_after_ns; /* the last sleep was so long; -1: not kicked */
+
+    _Atomic int64_t lead_ns; /* so long before an event is due, it happens */
 
     /* Counted by the thread, or with the lock; others read them. */
     _Atomic int64_t polled_ns;
@@ -187,6 +192,9 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
 {
     int64_t now_ns = flash_thread_now_ns(thread);
 
+    if (due_ns != SCARP_TIME_NEVER) {
+        due_ns -= atomic_load(&thread->lead_ns);
+    }
     if (due_ns <= now_ns) {
         return;
     }
@@ -202,7 +210,7 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
 }
 
 /* With the lock held.  Returns how many commands were found in the ring. */
-static unsigned run_locked(FlashThread *thread)
+static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
 {
     const FlashThreadConfig *config = &thread->config;
     int64_t now_ns;
@@ -214,7 +222,7 @@ static unsigned run_locked(FlashThread *thread)
     if (thread->due_ns < now_ns - config->bound_ns) {
         count(&thread->behind_ns, now_ns - thread->due_ns);
     }
-    thread->due_ns = flash_port_run(config->port, now_ns, pushed);
+    thread->due_ns = flash_port_run(config->port, now_ns + lead_ns, pushed);
     if (config->ran) {
         config->ran(config->opaque, now_ns);
     }
@@ -230,7 +238,7 @@ static int64_t run(FlashThread *thread)
     flash_thread_lock(thread);
     /* who pauses has had the lock since, and relies on no further run */
     if (!atomic_load(&thread->paused)) {
-        pushed = run_locked(thread);
+        pushed = run_locked(thread, atomic_load(&thread->lead_ns));
     }
     due_ns = thread->due_ns;
     flash_thread_unlock(thread);
@@ -252,7 +260,7 @@ bool flash_thread_run(FlashThread *thread)
     }
     waits_until_ns = due_ns = thread->due_ns;
     if (!atomic_load(&thread->paused) && !atomic_load(&thread->stop)) {
-        run_locked(thread);
+        run_locked(thread, 0);
         due_ns = thread->due_ns;
     }
     flash_thread_unlock(thread);
@@ -290,6 +298,17 @@ static void *thread_main(void *opaque)
         thread->config.ended();
     }
     return NULL;
+}
+
+void flash_thread_was_early(FlashThread *thread, int64_t early_ns)
+{
+    int64_t lead_ns = atomic_load(&thread->lead_ns);
+
+    /* that late is who was not there, not who was too slow */
+    if (early_ns > -MAX_LEAD_NS) {
+        lead_ns -= early_ns / 16;
+        atomic_store(&thread->lead_ns, MIN(MAX(lead_ns, 0), MAX_LEAD_NS));
+    }
 }
 
 bool flash_thread_may_use(int cpu)
