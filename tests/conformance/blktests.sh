@@ -41,7 +41,7 @@ for name in $SCARP_TESTS; do
         [ -b "$SCARP_DEV" ] && break
         sleep 1
     done
-    timeout -k 60 "$SCARP_LIMIT" ./check -o "$SCARP_OUT/results" "$name" >"$SCARP_OUT/log" 2>&1
+    timeout -k 300 "$SCARP_LIMIT" ./check -o "$SCARP_OUT/results" "$name" >"$SCARP_OUT/log" 2>&1
     late=$?
     cat "$SCARP_OUT/log" >>"$SCARP_OUT/check.log"
     if [ "$late" = 124 ] || [ "$late" = 137 ]; then
