@@ -176,9 +176,6 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
     if (acb && !ret && cmd->cmd.op == SCARP_OP_READ) {
         ret = copy_data(cmd, DMA_DIRECTION_FROM_DEVICE);
     }
-    if (flash->realtime) {
-        flash_realtime_wait_until(flash->realtime, cmd->cmd.complete_ns);
-    }
     if (acb && flash->realtime) {
         flash_realtime_ending(flash->realtime, &cmd->cmd, cmd->arrived_ns);
     }

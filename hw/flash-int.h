@@ -99,11 +99,14 @@ void flash_fdp_keep(NvmeFlash *flash);
 
 /* flash-realtime.c */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
-/* From here on the caller owns the engine.  It lets go of the big lock meanwhile. */
+/*
+ * From here on the caller owns the engine.  This lets go of the big lock while
+ * it waits for the thread to end.
+ */
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
 void flash_realtime_kick(FlashRealtime *rt);
-/* A command is in the ring.  The engine runs once its entry has been started. */
+/* A command is in the ring.  The engine runs once its queue has been read. */
 void flash_realtime_submitted(FlashRealtime *rt);
 void flash_realtime_lock(FlashRealtime *rt);
 void flash_realtime_unlock(FlashRealtime *rt);
@@ -117,9 +120,11 @@ size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
 char *flash_realtime_json(FlashRealtime *rt, char *engine);
 /* When the NVMe command arrived that is being started. */
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
-/* The engine may be a little ahead of the clock: some microseconds at most. */
-void flash_realtime_wait_until(FlashRealtime *rt, int64_t time_ns);
-/* Around the end of a command, which may be that of a request. */
+/*
+ * Around the end of a command, which may be that of a request.  The engine may
+ * be some microseconds ahead of the clock.  So a command may end before its
+ * time, but what ends with it is told no earlier.
+ */
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);
 void flash_realtime_ended(FlashRealtime *rt);

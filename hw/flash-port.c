@@ -107,7 +107,7 @@ bool flash_port_has_completed(FlashPort *port)
     Ring *ring = &port->completion;
 
     return atomic_load_explicit(&ring->head, memory_order_acquire) !=
-           atomic_load_explicit(&ring->tail, memory_order_relaxed);
+           atomic_load_explicit(&ring->tail, memory_order_acquire);
 }
 
 unsigned flash_port_pushed(FlashPort *port)

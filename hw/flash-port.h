@@ -1,10 +1,11 @@
 /*
  * Scarp: the seam between hw/nvme and the flash engine
  *
- * The engine has one owner.  Whoever serves NVMe queues (the client) talks
- * to it through two single-producer single-consumer rings only.  On the
- * virtual clock one timer callback is both ends.  On real time a thread is the
- * owner; the client is then whoever has QEMU's big lock.
+ * The engine has one owner at a time.  Whoever serves NVMe queues (the client)
+ * talks to it through two single-producer single-consumer rings only.  On the
+ * virtual clock one timer callback is both ends.  On real time the client is
+ * whoever has QEMU's big lock.  The owner is whoever has the lock of the
+ * drive's thread (flash-rt-thread.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,8 +26,9 @@ void flash_port_free(FlashPort *port);
 
 /*
  * Client: false when the ring is full; try again after the owner ran.  The
- * command is submitted at arrived_ns, in the engine's time, or as soon after as
- * the engine has not gone on yet.
+ * command is submitted at arrived_ns, in the engine's time.  If the engine has
+ * gone further by then, it is submitted at once.  Until then the time is kept
+ * in cmd->submit_ns.
  */
 bool flash_port_push(FlashPort *port, ScarpCmd *cmd, int64_t arrived_ns);
 /* Client: the next completed command, or NULL. */
@@ -35,7 +37,7 @@ ScarpCmd *flash_port_pop(FlashPort *port);
 /* Client: scarp_spare_percent() as of the owner's last run. */
 uint32_t flash_port_spare_percent(FlashPort *port);
 
-/* Owner: is there anything for the client to pop? */
+/* Anybody: is there something to pop?  It may have gone by then. */
 bool flash_port_has_completed(FlashPort *port);
 
 /* Owner: how many commands were pushed and not taken yet. */

@@ -8,10 +8,10 @@
  * While it runs the engine, the thread has no lock of QEMU's and never touches
  * guest memory: data is in the commands' own buffers.  For what has completed
  * it takes QEMU's big lock and tells the controller, which posts it.  Whoever
- * starts a command runs the engine once if the thread does not.  So nobody has
- * to be woken between a doorbell and the model's beginning of a command, nor
- * between its end and the guest's.  The price: while somebody else has the big
- * lock, the engine waits, too.
+ * reads a queue runs the engine once if the thread does not.  So nobody has to
+ * be woken between a doorbell and the model's beginning of a command, nor
+ * between its end and the guest's.  The price: a thread that has something to
+ * tell waits for the big lock, and runs no events meanwhile.
  *
  * The clock is the host's, less the time for which the machine was stopped: a
  * drive stands still with its guest.
@@ -36,15 +36,15 @@ struct FlashRealtime {
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
     bool in_thread;  /* the thread tells of what has completed */
-    bool submitted;  /* commands of what is being started; it is in the list: */
+    bool submitted;  /* commands of the queue that is read; it is in the list: */
     FlashRealtime *next;
 };
 
-/* Under the big lock: of the queue's entry whose command is being started … */
+/* All of these under the big lock: when the command that is started arrived. */
 static int64_t arrival_ns;
-/* … the drives that got something from it … */
+/* A list of the drives that got commands from the queue that is read. */
 static FlashRealtime *with_commands;
-/* … and of the engine's command that is being completed. */
+/* Of the engine's command that is being completed. */
 static NvmeFlashStamp ending;
 
 static void completed(void *opaque)
@@ -67,12 +67,13 @@ bool nvme_flash_timed(NvmeFlash *flash)
 
 void nvme_flash_arrival(int64_t ns)
 {
+    arrival_ns = ns;
+}
+
+void nvme_flash_started(void)
+{
     FlashRealtime *rt;
 
-    arrival_ns = ns;
-    if (ns) {
-        return;
-    }
     while ((rt = with_commands)) {
         with_commands = rt->next;
         rt->submitted = false;
@@ -98,14 +99,15 @@ int64_t flash_realtime_arrival_ns(FlashRealtime *rt)
     return (arrival_ns ?: nvme_flash_clock_ns()) - rt->zero_ns;
 }
 
-void flash_realtime_wait_until(FlashRealtime *rt, int64_t time_ns)
+static void wait_until(FlashRealtime *rt, int64_t time_ns)
 {
     int64_t now_ns = flash_realtime_now_ns(rt);
 
     if (rt->in_thread) {
         flash_thread_was_early(rt->thread, time_ns - now_ns);
     }
-    while (now_ns < time_ns) {
+    /* a stopped machine's clock would keep us for ever */
+    while (now_ns < time_ns && runstate_is_running()) {
         cpu_relax();
         now_ns = flash_realtime_now_ns(rt);
     }
@@ -128,6 +130,7 @@ void flash_realtime_ended(FlashRealtime *rt)
 {
     if (ending.flash) {
         /* no request ended with it */
+        wait_until(rt, ending.complete_ns);
         flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
                            true);
         ending.flash = NULL;
@@ -138,6 +141,11 @@ void nvme_flash_ended(NvmeFlashStamp *stamp)
 {
     *stamp = ending;
     ending.flash = NULL;
+}
+
+void nvme_flash_wait(const NvmeFlashStamp *stamp)
+{
+    wait_until(stamp->flash->realtime, stamp->complete_ns);
 }
 
 void nvme_flash_posted(NvmeFlashStamp *stamp)

@@ -17,7 +17,14 @@
 #define NS_PER_S 1000000000
 
 /* How far the engine may be ahead of the clock. */
-#define MAX_LEAD_NS 5000
+#define MAX_LEAD_NS 10000
+
+/*
+ * How much the lead grows after a completion that was late, and shrinks after
+ * one that was not: it comes to rest where 1 of 16 is late.
+ */
+#define LEAD_UP_NS 750
+#define LEAD_DOWN_NS 50
 
 /* What polling for commands begins with, once it has proved worth it. */
 #define FIRST_POLL_NS 2000
@@ -25,6 +32,7 @@
 struct FlashThread {
     FlashThreadConfig config;
     pthread_t thread;
+    clockid_t cpu_clock; /* the thread's processor time */
     pthread_mutex_t lock; /* of the engine, and of: */
     int64_t due_ns;       /* the engine's next event, as of its last run */
     int kick; /* an event descriptor */
@@ -38,8 +46,7 @@ struct FlashThread {
     int64_t margin_ns;
     int64_t idle_ns;
     int64_t kicked_after_ns; /* the last sleep was so long; -1: not kicked */
-
-    _Atomic int64_t lead_ns; /* so long before an event is due, it happens */
+    int64_t lead_ns;         /* so long before an event is due, it happens */
 
     /* Counted by the thread, or with the lock; others read them. */
     _Atomic int64_t polled_ns;
@@ -193,7 +200,7 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
     int64_t now_ns = flash_thread_now_ns(thread);
 
     if (due_ns != SCARP_TIME_NEVER) {
-        due_ns -= atomic_load(&thread->lead_ns);
+        due_ns -= thread->lead_ns;
     }
     if (due_ns <= now_ns) {
         return;
@@ -238,7 +245,7 @@ static int64_t run(FlashThread *thread)
     flash_thread_lock(thread);
     /* who pauses has had the lock since, and relies on no further run */
     if (!atomic_load(&thread->paused)) {
-        pushed = run_locked(thread, atomic_load(&thread->lead_ns));
+        pushed = run_locked(thread, thread->lead_ns);
     }
     due_ns = thread->due_ns;
     flash_thread_unlock(thread);
@@ -302,12 +309,12 @@ static void *thread_main(void *opaque)
 
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns)
 {
-    int64_t lead_ns = atomic_load(&thread->lead_ns);
+    int64_t lead_ns = thread->lead_ns;
 
     /* that late is who was not there, not who was too slow */
     if (early_ns > -MAX_LEAD_NS) {
-        lead_ns -= early_ns / 16;
-        atomic_store(&thread->lead_ns, MIN(MAX(lead_ns, 0), MAX_LEAD_NS));
+        lead_ns += early_ns < 0 ? LEAD_UP_NS : -LEAD_DOWN_NS;
+        thread->lead_ns = MIN(MAX(lead_ns, 0), MAX_LEAD_NS);
     }
 }
 
@@ -344,6 +351,8 @@ static bool start(FlashThread *thread)
     pthread_attr_destroy(&attr);
     if (!failed) {
         pthread_setname_np(thread->thread, "nvme-flash");
+        failed = pthread_getcpuclockid(thread->thread, &thread->cpu_clock);
+        assert(!failed);
     }
     return !failed;
 }
@@ -406,11 +415,9 @@ void flash_thread_free(FlashThread *thread)
 static int64_t cpu_ns(FlashThread *thread)
 {
     struct timespec used;
-    clockid_t clock;
 
-    if (!thread->running ||
-        pthread_getcpuclockid(thread->thread, &clock) ||
-        clock_gettime(clock, &used)) {
+    /* of a thread that has ended there is none */
+    if (clock_gettime(thread->cpu_clock, &used)) {
         return 0;
     }
     return used.tv_sec * NS_PER_S + used.tv_nsec;

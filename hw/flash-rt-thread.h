@@ -1,7 +1,8 @@
 /*
  * Scarp: the thread that runs an engine against a clock
  *
- * It owns the engine's end of the port.  It sleeps until shortly before the
+ * It owns the engine's end of the port while it has its own lock; others take
+ * that with flash_thread_lock() or flash_thread_run().  It sleeps until shortly before the
  * engine's next event, then polls, so that neither the host's timers nor its
  * scheduler decide how late the event is.  How long it polls is found out.
  *
@@ -69,7 +70,7 @@ bool flash_thread_run(FlashThread *thread);
 /*
  * From completed(): a completion could be told so long before its time;
  * negative: after it.  The thread learns from it how much earlier than due it
- * lets an event happen, so that it can be told in time: 5 us at most, and at
+ * lets an event happen, so that it can be told in time: 10 us at most, and at
  * first 0.  Who tells of a completion waits for its time.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);

@@ -101,14 +101,21 @@ bool nvme_flash_timed(NvmeFlash *flash);
 int64_t nvme_flash_clock_ns(void);
 /*
  * Commands that are submitted from here on arrived at that time.  0: the entry
- * has been started; what is submitted otherwise arrives when it is.
+ * has been started; a command that no entry starts arrives when it is submitted.
  */
 void nvme_flash_arrival(int64_t ns);
+/*
+ * A queue's entries have been started, as far as they can be: run the drives
+ * that got commands from them.
+ */
+void nvme_flash_started(void);
 /*
  * A request has ended.  Sets the stamp of the flash command whose end ended it;
  * stamp->flash is NULL if there was none.
  */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
+/* Its entry of the completion queue may be written: returns no earlier. */
+void nvme_flash_wait(const NvmeFlashStamp *stamp);
 /* Its entry of the completion queue has been written. */
 void nvme_flash_posted(NvmeFlashStamp *stamp);
 

@@ -38,6 +38,8 @@ from scarplib.results.table import table_text  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 LATE_NS = 5_000
+# The host's clock at the drive's zero.
+HOST_NS = 10**12
 VALUES = {
     "realtime_bound_ns": 20_000,
     "realtime_elapsed_ns": 1_000_000,
@@ -63,7 +65,7 @@ class Folder(unittest.TestCase):
         with (self.folder / "late.bin").open("wb") as stream:
             stream.write(HEADER.pack(layout.magic, layout.row.size, 0, layout.version))
             for arrived, posted, submit, complete, seq, op in points:
-                host = posted + 10**12
+                host = posted + HOST_NS
                 stream.write(
                     layout.row.pack(arrived, posted, submit, complete, host, seq, op, 0, 0)
                 )
@@ -238,6 +240,12 @@ class Numbers(Folder):
                 "given": {f"p{p}_ns": 90_000 for p in ("50", "99", "99.9")},
                 "wanted": {f"p{p}_ns": 81_000 for p in ("50", "99", "99.9")},
                 "distance_ns": 9_100,
+                "count": 50,
+                "idle_host": {
+                    "count": 20,
+                    "given": {"p50_ns": 83_000},
+                    "wanted": {"p50_ns": 80_000},
+                },
             }
         }
         text = table_text({"baseline": found.summary})
@@ -248,6 +256,7 @@ class Numbers(Folder):
             r"behind +3.0 %\n +verdict +good",
             r"given, and wanted.*\n +p50 +90.0 µs, 81.0 µs",
             r"distance of both +9.10 µs",
+            r"p50 while the host was idle +83.0 µs, 80.0 µs \(40 % of them\)",
             r"  real +0\.",
         ):
             self.assertRegex(text, wanted)
@@ -375,6 +384,31 @@ class Truth(Folder):
 
     def test_only_the_ends_were_late(self) -> None:
         self.check(self.compare(0))
+
+    def test_while_the_host_was_idle(self) -> None:
+        """Only commands that began and ended in stretches in which nobody else had work."""
+        ordered = sorted(row[0] + HOST_NS for row in self.rows)
+        first, middle, end = ordered[0], ordered[len(ordered) // 2], 2 * ordered[-1]
+        for before, after, wanted in (
+            ("300,0,250", "300,0,249", lambda begin, posted: posted + HOST_NS <= middle),
+            ("300,25,300", "300,0,300", lambda begin, posted: begin + HOST_NS > middle),
+            ("300,0,300", "900,0,900", lambda begin, posted: True),
+        ):
+            (self.folder / "load.csv").write_text(
+                f"{host_load.HEAD}\n{first - 1},900,9,0\n{middle},{before}\n{end},{after}\n"
+            )
+            found = self.compare(0)
+            for name, op in (("read", 0), ("write", 1)):
+                chosen = sorted(
+                    r[1] - r[0] for r in self.rows if r[4] == op and wanted(r[0], r[1] + LATE_NS)
+                )
+                idle = found[name]["idle_host"]
+                self.assertEqual(idle["count"], len(chosen))
+                self.assertEqual(idle["wanted"]["p50_ns"], chosen[(len(chosen) - 1) // 2])
+                self.assertEqual(idle["given"]["p50_ns"], idle["wanted"]["p50_ns"] + LATE_NS)
+                self.assertEqual(found[name]["count"], sum(r[4] == op for r in self.rows))
+        (self.folder / "load.csv").write_text(f"{host_load.HEAD}\n{end},1,1,1\n")
+        self.assertNotIn("idle_host", self.compare(0)["read"])
 
     def test_order_of_arrival_counts(self) -> None:
         """Doorbells in another order than the engine's: the model would have done otherwise."""

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -27,6 +29,36 @@ def host_ticks() -> HostTicks:
     cpu = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     idle, stolen = cpu[3] + cpu[4], cpu[7]
     return HostTicks(sum(cpu) - idle - stolen, stolen, sum(cpu))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A line of the file: between two looks, shares of all of the host's processor time."""
+
+    begin_ns: int
+    end_ns: int
+    busy_permille: int
+    stolen_permille: int
+    qemu_permille: int
+
+    @property
+    def idle(self) -> bool:
+        """Nobody else had work here: another machine nothing, and other programs next to nothing.
+
+        A kernel's tick, in which all is counted, is 25 permille of two cores' 200 ms.
+        """
+        return not self.stolen_permille and self.busy_permille - self.qemu_permille <= 50
+
+
+def stretches(path: Path) -> Iterator[Stretch]:
+    """Of a file; when the first began is not known, so it is empty."""
+    before = None
+    with path.open() as stream:
+        for row in csv.DictReader(stream):
+            cells = {name: int(cell) for name, cell in row.items()}
+            end = cells.pop("host_ns")
+            yield Stretch(before or end, end, **cells)
+            before = end
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,11 @@ def clock(schemes: Iterable[Mapping[str, Any]]) -> str:
 
 
 def shares(log: Path, begin_ns: int, end_ns: int) -> dict[str, Any]:
-    """Where lateness arose: on the way to the engine, or from the model's end on.
+    """Where lateness arose: before the model's beginning, or from its end on.
 
-    Before the engine takes a command, the queue has to be read and a write's data copied.  After
-    the model's end the drive's thread has to be there, and to get QEMU's big lock.
+    The model begins at the doorbell, unless the engine has gone further by the time at which the
+    queue has been read.  After the model's end the drive's thread has to be there, and to get
+    QEMU's big lock.
     """
     before: list[int] = []
     behind: list[int] = []
@@ -102,6 +103,14 @@ def _two(late: dict[str, Any] | None, key: str) -> str:
     return f"{human_ns(part['p50_ns'])}, {human_ns(part['p99_ns'])}" if part else "–"
 
 
+def _idle(truth: dict[str, Any] | None) -> str:
+    idle = (truth or {}).get("idle_host")
+    if not truth or not idle:
+        return "–"
+    both = ", ".join(human_ns(idle[which]["p50_ns"]) for which in ("given", "wanted"))
+    return f"{both} ({100 * idle['count'] / truth['count']:.0f} % of them)"
+
+
 def _share(late: dict[str, Any] | None, key: str) -> str:
     return f"{100 * late[key]:.1f} %" if late else "–"
 
@@ -127,4 +136,6 @@ def _truth_rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]
             found.append((f"  {point}", cells))
         cells = [human_ns(t["distance_ns"]) if t else "–" for t in truths]
         found.append(("  distance of both", cells))
+        if any(t and "idle_host" in t for t in truths):
+            found.append(("  p50 while the host was idle", [_idle(t) for t in truths]))
     return found

@@ -8,6 +8,7 @@ guest's commands came to the engine later, and their completions were posted lat
 
 from __future__ import annotations
 
+import bisect
 import struct
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ from scarplib.device_logs.command_log import ORDER_SEQ, READ, WRITE
 from scarplib.device_logs.lateness_log import Completion, completions
 from scarplib.device_logs.log_file import HEADER, LogError, rows
 from scarplib.drive.start import Start
+from scarplib.guest.host_load import stretches
 from scarplib.results.percentiles import percentile
 
 _POINTS = ("50", "99", "99.9")
@@ -68,6 +70,38 @@ def distance(given: Sequence[int], wanted: Sequence[int]) -> int:
     return sum(abs(a - b) for a, b in pairs) // len(given)
 
 
+class _IdleHost:
+    """When the host had nothing else to do, as load.csv has it."""
+
+    def __init__(self, path: Path) -> None:
+        self.ends: list[int] = []
+        self.begin = 0
+        # How many of the stretches up to this one were not idle.
+        self.busy = [0]
+        for each in stretches(path) if path.is_file() else ():
+            self.begin = self.begin or each.begin_ns
+            self.ends.append(each.end_ns)
+            self.busy.append(self.busy[-1] + (not each.idle))
+
+    def during(self, c: Completion) -> bool:
+        """From its doorbell until it was posted."""
+        first = bisect.bisect_left(self.ends, c.host - (c.posted - c.arrived))
+        last = bisect.bisect_left(self.ends, c.host)
+        if last == len(self.ends) or c.host - (c.posted - c.arrived) < self.begin:
+            return False
+        return self.busy[last + 1] == self.busy[first]
+
+
+def _both(pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    given, model = [a for a, _ in pairs], [b for _, b in pairs]
+    return {
+        "count": len(pairs),
+        "given": _figures(sorted(given)),
+        "wanted": _figures(sorted(model)),
+        "distance_ns": distance(given, model),
+    }
+
+
 def compare(folder: Path, start: Start, begin_ns: int, end_ns: int) -> dict[str, Any]:
     """By operation, of the commands that arrived in that time; raises LogError."""
     late = {c.seq & ORDER_SEQ: c for c in completions(folder / "late.bin")}
@@ -86,19 +120,17 @@ def compare(folder: Path, start: Start, begin_ns: int, end_ns: int) -> dict[str,
     if len(wanted) != len(order):
         raise LogError(f"{folder}: {len(order)} commands, of which {len(wanted)} were replayed")
     found: dict[str, Any] = {}
+    host = _IdleHost(folder / "load.csv")
     for name, op in (("read", READ), ("write", WRITE)):
-        pairs = [
-            (c.posted - c.arrived, latency)
+        chosen = [
+            (c, latency)
             for c, latency in zip(order, wanted, strict=True)
             if c and not c.part and c.op == op and begin_ns <= c.arrived <= end_ns
         ]
-        if not pairs:
+        if not chosen:
             continue
-        given, model = [a for a, _ in pairs], [b for _, b in pairs]
-        found[name] = {
-            "count": len(pairs),
-            "given": _figures(sorted(given)),
-            "wanted": _figures(sorted(model)),
-            "distance_ns": distance(given, model),
-        }
+        found[name] = _both([(c.posted - c.arrived, latency) for c, latency in chosen])
+        idle = [(c.posted - c.arrived, latency) for c, latency in chosen if host.during(c)]
+        if idle:
+            found[name]["idle_host"] = _both(idle)
     return found

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.device_logs.lateness_log import completions
+from scarplib.guest.host_load import stretches
 from scarplib.results.pictures.latency_over_time import READ_COLOUR, WRITE_COLOUR
 from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
 from scarplib.results.summary import SchemeData
@@ -46,15 +46,14 @@ def _points(data: SchemeData) -> _Points:
 def _load(axes: Axes, path: Path, begin_host: int) -> None:
     if not path.is_file():
         return
-    with path.open() as stream:
-        rows = [{key: int(cell) for key, cell in row.items()} for row in csv.DictReader(stream)]
-    seconds = [(row["host_ns"] - begin_host) / 1e9 for row in rows]
-    for key, colour, label in (
-        ("busy_permille", "#5E5E5E", "all that is busy"),
-        ("qemu_permille", _OWN_COLOUR, "QEMU's share"),
-        ("stolen_permille", _STOLEN_COLOUR, "stolen by another machine"),
+    rows = list(stretches(path))
+    seconds = [(row.end_ns - begin_host) / 1e9 for row in rows]
+    for permille, colour, label in (
+        ([row.busy_permille for row in rows], "#5E5E5E", "all that is busy"),
+        ([row.qemu_permille for row in rows], _OWN_COLOUR, "QEMU's share"),
+        ([row.stolen_permille for row in rows], _STOLEN_COLOUR, "stolen by another machine"),
     ):
-        shares = [row[key] / 10 for row in rows]
+        shares = [value / 10 for value in permille]
         axes.plot(seconds, shares, color=colour, linewidth=1.1, label=label)
     axes.legend(loc="upper right", ncols=3, fontsize=8)
 
