@@ -131,7 +131,7 @@ bench-array: ## the guest's instructions for each I/O of the SSD array, beside f
 bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
 
-bench-realtime: ## the engine's thread on the host's clock, without a guest: rates and lateness (ROUNDS=5)
+bench-realtime: ## the engine's thread on the host's clock: rates and lateness (ROUNDS=5; ARGS=--guest: of reads in a guest)
 	@$(SCARP) bench-realtime --rounds $(ROUNDS) $(ARGS)
 
 mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --only ftl/gc/*')

@@ -382,6 +382,11 @@ def parser() -> argparse.ArgumentParser:
     ring = commands.add_parser(
         "bench-realtime", help="the engine's thread and rings on the host's clock, without a guest"
     )
+    ring.add_argument(
+        "--guest",
+        action="store_true",
+        help="in place of that: reads in a guest on TCG, beside stock nvme",
+    )
     ring.add_argument("--rounds", type=integer("--rounds", 1, 100), default=3, metavar="N")
     ring.add_argument(
         "--seconds", type=integer("--seconds", 1, 600), default=5, metavar="S", help="of each load"

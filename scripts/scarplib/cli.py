@@ -265,8 +265,10 @@ def _bench_guest(options: argparse.Namespace) -> int:
 
 
 def _bench_realtime(options: argparse.Namespace) -> int:
-    from scarplib.dev import bench_realtime
+    from scarplib.dev import bench_realtime, bench_realtime_guest
 
+    if options.guest:
+        return bench_realtime_guest.main(options.rounds, options.seconds)
     return bench_realtime.main(options.rounds, options.seconds)
 
 

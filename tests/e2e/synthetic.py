@@ -21,7 +21,8 @@ EVENTS_FIRST = 1 << 30
 UNSEEN = 0x80
 
 
-def _command(submit: int, op: int, causes: dict[str, int], status: int = 0) -> bytes:
+def command(submit: int, op: int, causes: dict[str, int], status: int = 0) -> bytes:
+    """A row of the command log."""
     total = sum(causes.values())
     values = [causes.get(name, 0) for name in CAUSES]
     return struct.pack(
@@ -52,7 +53,7 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     now, rows, runs = BEGIN_NS, [], []
     latencies: dict[int, list[int]] = {0: [], 1: []}
     # Boot-time reads that no table may count.
-    rows.append(_command(1000, 0, {"array": 123}))
+    rows.append(command(1000, 0, {"array": 123}))
     busy: dict[int, int] = {}
     for _ in range(count):
         now += rng.randrange(20_000, 120_000)
@@ -70,11 +71,11 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
             causes["die_erase"] = wait - wait * 3 // 4
         elif rng.random() < 0.2:
             causes["die_host_program"] = rng.randrange(WRITE_NS)
-        rows.append(_command(now, op, causes))
+        rows.append(command(now, op, causes))
         latencies[op].append(sum(causes.values()))
     end = now + 50_000_000
     # In flight when the guest ended: for a replay, not for the report.
-    rows.append(_command(end - 1, 1, {"array": 123_456_789}, UNSEEN))
+    rows.append(command(end - 1, 1, {"array": 123_456_789}, UNSEEN))
     head = struct.pack("<8sIIQ8x", b"SCARPCM1", len(rows[0]), len(CAUSES), 3)
     (folder / "cmd.bin").write_bytes(head + b"".join(rows))
     head = struct.pack("<8sII16x", b"SCARPGC1", 32, 0)
