@@ -1,10 +1,12 @@
 /*
  * Scarp: the rings and the engine's thread, driven without QEMU and a guest
  *
- * bench-realtime DESCRIPTION OVERRIDES LOAD RATE SPIN_NS SECONDS: LOAD is reads
- * (4 KiB, random, on an aged drive) or writes (the same, which collect
+ * bench-realtime DESCRIPTION OVERRIDES LOAD RATE SPIN_NS SECONDS [FILE]: LOAD is
+ * reads (4 KiB, random, on an aged drive) or writes (the same, which collect
  * garbage).  With a RATE of 0 there are always DEPTH commands in flight; else
- * so many are pushed in a second.  Prints one object of JSON.
+ * so many are pushed in a second.  Prints one object of JSON.  FILE gets a line
+ * for every 10 ms in which commands ended: when it began (CLOCK_MONOTONIC), how
+ * many, their median and greatest lateness.  It needs a RATE.
  *
  * The client's thread is the main one: it takes the place of the main loop of
  * QEMU and of the guest.
@@ -19,12 +21,18 @@
 
 #define NS_PER_S 1000000000
 
-enum { DEPTH = 128, MAX_LATE_NS = 10 * 1000 * 1000, UNIT = 4096 };
+enum { DEPTH = 128, MAX_LATE_NS = 10 * 1000 * 1000, UNIT = 4096,
+       STRETCH_US = 10000 };
 
 typedef struct {
     ScarpCmd cmd;
     int64_t pushed_ns;
 } Slot;
+
+typedef struct {
+    uint32_t at_us; /* since the beginning */
+    uint32_t late_ns;
+} Sample;
 
 typedef struct {
     ScarpDrive *drive;
@@ -36,6 +44,9 @@ typedef struct {
     uint64_t completed;
     int64_t max_late_ns;
     uint32_t *late; /* completions by lateness in ns */
+    int64_t begin_ns;
+    Sample *sample; /* of each completion, if there is a file for them */
+    uint64_t n_samples, max_samples;
     Slot slot[FLASH_PORT_ENTRIES];
     unsigned free[FLASH_PORT_ENTRIES];
     unsigned n_free;
@@ -93,8 +104,8 @@ static unsigned pop_all(Client *client)
 
     while ((cmd = flash_port_pop(client->port))) {
         Slot *slot = cmd->opaque;
-        int64_t late_ns = flash_thread_now_ns(client->thread) -
-                          slot->pushed_ns -
+        int64_t now_ns = flash_thread_now_ns(client->thread);
+        int64_t late_ns = now_ns - slot->pushed_ns -
                           (cmd->complete_ns - cmd->submit_ns);
 
         if (cmd->status != SCARP_STATUS_OK || late_ns < 0) {
@@ -102,6 +113,12 @@ static unsigned pop_all(Client *client)
         }
         client->late[MIN(late_ns, MAX_LATE_NS)]++;
         client->max_late_ns = MAX(client->max_late_ns, late_ns);
+        if (client->n_samples < client->max_samples) {
+            client->sample[client->n_samples++] = (Sample) {
+                .at_us = (now_ns - client->begin_ns) / 1000,
+                .late_ns = MIN(late_ns, UINT32_MAX),
+            };
+        }
         client->free[client->n_free++] = slot - client->slot;
         popped++;
     }
@@ -161,6 +178,42 @@ static int64_t quantile(const Client *client, unsigned permille)
     return MAX_LATE_NS;
 }
 
+static int by_lateness(const void *a, const void *b)
+{
+    uint32_t x = ((const Sample *)a)->late_ns, y = ((const Sample *)b)->late_ns;
+
+    return (x > y) - (x < y);
+}
+
+/* A page that is touched first during the run would make the client late. */
+static void reserve_samples(Client *client, uint64_t count)
+{
+    client->sample = g_new(Sample, count);
+    memset(client->sample, 0xff, count * sizeof(Sample));
+    client->max_samples = count;
+}
+
+/* Sorts the samples of each stretch; begin_ns is the host's. */
+static void write_samples(Client *client, FILE *file, int64_t begin_ns)
+{
+    uint64_t next;
+
+    fprintf(file, "host_ns,completions,late_p50_ns,late_max_ns\n");
+    for (uint64_t i = 0; i < client->n_samples; i = next) {
+        const Sample *sample = client->sample;
+        uint32_t stretch = sample[i].at_us / STRETCH_US;
+
+        for (next = i; next < client->n_samples &&
+             sample[next].at_us / STRETCH_US == stretch; next++) {
+        }
+        qsort(client->sample + i, next - i, sizeof(Sample), by_lateness);
+        fprintf(file, "%" PRId64 ",%" PRIu64 ",%u,%u\n",
+                begin_ns + (int64_t)stretch * STRETCH_US * 1000, next - i,
+                sample[i + (next - i - 1) / 2].late_ns,
+                sample[next - 1].late_ns);
+    }
+}
+
 static ScarpDrive *aged_drive(char **argv)
 {
     g_autoptr(GError) error = NULL;
@@ -212,11 +265,12 @@ int main(int argc, char **argv)
                                  .bound_ns = 20000, .cpu = -1 };
     FlashThreadUse use;
     uint64_t rate, spin_ns, seconds;
-    int64_t end_ns;
+    int64_t begin_host_ns, end_ns;
+    FILE *file = NULL;
 
-    if (argc != 7) {
+    if (argc != 7 && argc != 8) {
         fprintf(stderr, "usage: bench-realtime DESCRIPTION OVERRIDES "
-                "reads|writes RATE SPIN_NS SECONDS\n");
+                "reads|writes RATE SPIN_NS SECONDS [FILE]\n");
         return 2;
     }
     if (strcmp(argv[3], "reads") && strcmp(argv[3], "writes")) {
@@ -226,6 +280,19 @@ int main(int argc, char **argv)
     rate = number(argv[4]);
     spin_ns = number(argv[5]);
     seconds = number(argv[6]);
+    if (argc == 8) {
+        if (!rate) {
+            fprintf(stderr, "bench-realtime: '%s': needs a RATE\n", argv[7]);
+            return 2;
+        }
+        file = fopen(argv[7], "w");
+        if (!file) {
+            fprintf(stderr, "bench-realtime: %s: %s\n", argv[7],
+                    strerror(errno));
+            return 1;
+        }
+        reserve_samples(client, rate * seconds + FLASH_PORT_ENTRIES);
+    }
     client->drive = aged_drive(argv);
     client->op = strcmp(argv[3], "writes") ? SCARP_OP_READ : SCARP_OP_WRITE;
     client->units = scarp_drive_logical_bytes(client->drive) / UNIT;
@@ -247,8 +314,9 @@ int main(int argc, char **argv)
     }
     flash_thread_pause(client->thread, false);
     flash_thread_reset_use(client->thread);
-    end_ns = flash_thread_now_ns(client->thread) +
-             seconds * NS_PER_S;
+    begin_host_ns = host_ns();
+    client->begin_ns = flash_thread_now_ns(client->thread);
+    end_ns = client->begin_ns + seconds * NS_PER_S;
     if (rate) {
         paced(client, end_ns, NS_PER_S / rate);
     } else {
@@ -261,5 +329,13 @@ int main(int argc, char **argv)
      */
     flash_thread_stop(client->thread);
     print(client, &use);
+    if (file) {
+        write_samples(client, file, begin_host_ns);
+        if (fclose(file)) {
+            fprintf(stderr, "bench-realtime: %s: %s\n", argv[7],
+                    strerror(errno));
+            return 1;
+        }
+    }
     return 0;
 }

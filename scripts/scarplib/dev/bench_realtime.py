@@ -20,7 +20,8 @@ from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
 from scarplib.dev.bench_engine import DRIVE, sources
 from scarplib.errors import UserError
-from scarplib.guest.host_load import host_ticks
+from scarplib.guest.host_load import HostLoad, host_ticks
+from scarplib.guest.vm import cpu_seconds
 from scarplib.paths import ROOT
 from scarplib.results.units import human_ns
 
@@ -32,6 +33,10 @@ QUICK = (
 )
 # As the device's property has it.
 SPIN_NS = 50_000
+# Files of measure()'s folder.
+LATENESS, HOST = "lateness.csv", "load.csv"
+# Between two looks at the host: each takes a core for a moment, which the test wants for itself.
+_LOAD_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -74,15 +79,40 @@ def ensure_program() -> Path:
     return program
 
 
-def measure(program: Path, load: Load, seconds: int) -> dict[str, Any]:
-    """One round; the share of the machine's time that was stolen meanwhile, in addition."""
-    before = host_ticks()
+def _output(command: list[str], load: HostLoad | None) -> str:
+    """What it prints; meanwhile the host's load is written, if that is wanted."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while True:
+            if load:
+                load.sample(cpu_seconds(process.pid))
+            try:
+                out, error = process.communicate(timeout=_LOAD_S if load else None)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+    if load:
+        load.close()
+    if process.returncode:
+        raise UserError(error.decode(errors="replace").strip())
+    return out.decode()
+
+
+def measure(
+    program: Path, load: Load, seconds: int, over_time: Path | None = None
+) -> dict[str, Any]:
+    """One round; the share of the machine's time that was stolen meanwhile, in addition.
+
+    over_time: a folder for lateness and the host's load in the course of it.
+    """
     command = [str(program), str(DRIVE), QUICK, load.operation, str(load.rate), str(SPIN_NS)]
-    done = subprocess.run([*command, str(seconds)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(done.stderr.strip())
+    command.append(str(seconds))
+    host = None
+    if over_time:
+        command.append(str(over_time / LATENESS))
+        host = HostLoad(over_time / HOST, every_ns=0)
+    before = host_ticks()
+    found: dict[str, Any] = json.loads(_output(command, host))
     after = host_ticks()
-    found: dict[str, Any] = json.loads(done.stdout)
     found["stolen_share"] = (after.stolen - before.stolen) / max(after.all - before.all, 1)
     return found
 

@@ -74,7 +74,7 @@ def _fio(path: Path) -> tuple[int, float]:
 
 
 def _mean(log: Path, reads: Sequence[tuple[int, int]], window: tuple[int, int], n: int) -> float:
-    """Of the values of a log's reads in that time."""
+    """Of a log's reads in that time."""
     chosen = [value for at, value in reads if window[0] <= at <= window[1]]
     if len(chosen) != n:
         raise LogError(f"{log}: {len(chosen)} reads, but fio made {n}")
@@ -133,18 +133,19 @@ def measure(folder: Path, rounds: int, seconds: int) -> list[Round]:
     if problem := run.guest_failure("read-latency", result):
         raise UserError(problem)
     assert result.results
-    return read_rounds(folder, result.results, rounds)
+    try:
+        return read_rounds(folder, result.results, rounds)
+    except LogError as error:
+        raise UserError(str(error)) from error
 
 
 def main(rounds: int, seconds: int) -> int:
     """Print each round, and the medians."""
     folder = OUT / "bench-realtime"
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     before = host_ticks()
     found = measure(folder, rounds, seconds)
     after = host_ticks()
     stolen = (after.stolen - before.stolen) / max(after.all - before.all, 1)
-    print(f"4 KiB reads at depth 1 in a guest on TCG, stolen {100 * stolen:.1f} %")
-    print(table(found))
+    print(f"4 KiB reads at depth 1, TCG, stolen {100 * stolen:.1f} %", table(found), sep="\n")
     return 0

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.dev import bench_realtime
+from scarplib.experiments import run
 from scarplib.guest.image import ensure_image
 from scarplib.guest.realtime import BOUND_US, kvm_trouble
+from scarplib.paths import OUT
 
 # The test's length; a run of some seconds meets most of what a host does now and then.
 _SECONDS = 20
@@ -68,8 +72,16 @@ def main() -> int:
         print(f"{name + ':':<14} {check()}", flush=True)
     load = next(each for each in bench_realtime.LOADS if each.p99_ns)
     print(f"self-test: {load.name}, for {_SECONDS} s", flush=True)
-    result = bench_realtime.measure(bench_realtime.ensure_program(), load, _SECONDS)
-    print(f"  {bench_realtime.line(result)}")
-    good = result["late_p99_ns"] <= 1000 * BOUND_US
+    folder = OUT / "doctor"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    result = bench_realtime.measure(bench_realtime.ensure_program(), load, _SECONDS, folder)
+    result |= {"name": load.name, "bound_ns": 1000 * BOUND_US}
+    (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(f"  {bench_realtime.line(result)}", flush=True)
+    run.draw(folder, "scarplib.results.pictures.self_test", "result.json")
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    print(f"  lateness over time, above the host's load: {shown / 'lateness.png'}")
+    good = result["late_p99_ns"] <= result["bound_ns"]
     print("good: results can be believed" if good else "doubtful: this host is too late, or busy")
     return 0 if good else 1

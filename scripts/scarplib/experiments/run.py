@@ -423,8 +423,10 @@ def report_end(outcome: Outcome, seconds: float) -> None:
         raise UserError("\n".join([*outcome.failures.values(), f"What was written is in {folder}"]))
 
 
-def draw(folder: Path, module: str = "scarplib.results.report") -> None:
-    """The report, by the venv's Python, which has matplotlib."""
+def draw(
+    folder: Path, module: str = "scarplib.results.report", numbers: str = "summary.json"
+) -> None:
+    """The report of what is in the folder, by the venv's Python, which has matplotlib."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(
         [ensure_venv(), "-m", module, folder],
@@ -436,5 +438,5 @@ def draw(folder: Path, module: str = "scarplib.results.report") -> None:
     if done.returncode:
         print(done.stderr, file=sys.stderr)
         raise UserError(
-            f"the report could not be drawn (above); the numbers are in {folder / 'summary.json'}"
+            f"the report could not be drawn (above); the numbers are in {folder / numbers}"
         )

@@ -43,14 +43,17 @@ def _points(data: SchemeData) -> _Points:
     return found
 
 
-def _load(axes: Axes, path: Path, begin_host: int) -> None:
+def draw_load(axes: Axes, path: Path, begin_host: int, own: str = "QEMU's share") -> None:
+    """The host's load since that moment of its clock; `own`: whose the file's last column is."""
+    axes.set_ylim(0, 105)
+    axes.set_ylabel("host, %")
     if not path.is_file():
         return
     rows = list(stretches(path))
     seconds = [(row.end_ns - begin_host) / 1e9 for row in rows]
     for permille, colour, label in (
         ([row.busy_permille for row in rows], "#5E5E5E", "all that is busy"),
-        ([row.qemu_permille for row in rows], _OWN_COLOUR, "QEMU's share"),
+        ([row.qemu_permille for row in rows], _OWN_COLOUR, own),
         ([row.stolen_permille for row in rows], _STOLEN_COLOUR, "stolen by another machine"),
     ):
         shares = [value / 10 for value in permille]
@@ -94,8 +97,6 @@ def figure_lateness(schemes: list[SchemeData], load: Path | None = None) -> Figu
         above.legend(loc="upper right", ncols=5, fontsize=8, markerscale=3)
         above.set_xlim(0, (data.end_ns - data.begin_ns) / 1e9)
         above.tick_params(labelbottom=False)
-        _load(below, load or data.folder / "load.csv", points.begin_host)
-        below.set_ylim(0, 105)
-        below.set_ylabel("host, %")
+        draw_load(below, load or data.folder / "load.csv", points.begin_host)
         below.set_xlabel("real time since the job's start (s)")
     return figure
