@@ -196,17 +196,19 @@ static void reserve_samples(Client *client, uint64_t count)
 /* Sorts the samples of each stretch; begin_ns is the host's. */
 static void write_samples(Client *client, FILE *file, int64_t begin_ns)
 {
+    Sample *sample = client->sample;
     uint64_t next;
 
     fprintf(file, "host_ns,completions,late_p50_ns,late_max_ns\n");
     for (uint64_t i = 0; i < client->n_samples; i = next) {
-        const Sample *sample = client->sample;
         uint32_t stretch = sample[i].at_us / STRETCH_US;
 
-        for (next = i; next < client->n_samples &&
-             sample[next].at_us / STRETCH_US == stretch; next++) {
+        next = i + 1;
+        while (next < client->n_samples &&
+               sample[next].at_us / STRETCH_US == stretch) {
+            next++;
         }
-        qsort(client->sample + i, next - i, sizeof(Sample), by_lateness);
+        qsort(sample + i, next - i, sizeof(Sample), by_lateness);
         fprintf(file, "%" PRId64 ",%" PRIu64 ",%u,%u\n",
                 begin_ns + (int64_t)stretch * STRETCH_US * 1000, next - i,
                 sample[i + (next - i - 1) / 2].late_ns,

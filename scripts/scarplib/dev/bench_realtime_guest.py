@@ -114,8 +114,8 @@ def table(rounds: Sequence[Round]) -> str:
 def measure(folder: Path, rounds: int, seconds: int) -> list[Round]:
     """One guest with both drives."""
     qemu, image = run.prepare()
-    logs = {"cmd_log": folder / "cmd.bin", "lateness_log": folder / "late.bin"}
-    drive = vm.FlashDrive(DEVICES / "demo.ini", age=AGE, clock="realtime", **logs)
+    drive = vm.FlashDrive(DEVICES / "demo.ini", age=AGE, clock="realtime")
+    drive.cmd_log, drive.lateness_log = folder / "cmd.bin", folder / "late.bin"
     result = vm.run_guest(
         vm.GuestRun(
             qemu=qemu,
