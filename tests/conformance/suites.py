@@ -93,7 +93,7 @@ _XFSTESTS = (
     *("034", "039", "065", "066", "101", "106", "321", "322", "335", "341"),
     *("198", "240", "247", "249", "260", "288", "338", "392", "405", "468", "001", "008"),
 )
-# Ten thousands of operations each, or as long as they are let.
+# Tens of thousands of operations each, or they run until they are stopped.
 _XFSTESTS_LONG = (
     *("013", "075", "076", "091", "112", "113", "127", "263", "311", "388", "457", "475"),
 )

@@ -14,17 +14,17 @@ ln -s libaio.so.1t64 /usr/lib/x86_64-linux-gnu/libaio.so.1
 # No udev is here; without this word, dmsetup leaves it to udev to make its nodes.
 export DM_DISABLE_UDEV=1
 export SCARP_LATE=$SCARP_OUT/late
-running=/tmp/running
+export SCARP_RUNNING=/tmp/running
 mkdir -p /mnt/test /mnt/scratch /usr/local/bin "$SCARP_LATE"
 # Nobody keeps a system log here; but the suite tells it the test that begins.
-cat >/usr/local/bin/logger <<END
+cat >/usr/local/bin/logger <<'END'
 #!/bin/bash
 . /scarp/say.sh
-case \$1 in
+case $1 in
 "run xfstest "*)
-    say begin "xfstests/\$FSTYP/\${1##* }"
+    say begin "xfstests/$FSTYP/${1##* }"
     read -r now _ </proc/uptime
-    echo "\${now%.*} \$FSTYP/\${1##* }" >$running
+    echo "${now%.*} $FSTYP/${1##* }" >"$SCARP_RUNNING"
     ;;
 esac
 END
@@ -44,7 +44,7 @@ signal_test() { # SIGNAL NAME: to the test's shells, and to what they wait for
 end_late_tests() { # for ever: a test that takes too long costs only itself
     local began name now late=
     while sleep 5; do
-        read -r began name 2>/dev/null <$running || continue
+        read -r began name 2>/dev/null <"$SCARP_RUNNING" || continue
         read -r now _ </proc/uptime
         [ $((${now%.*} - began)) -gt "$SCARP_LIMIT" ] || continue
         if [ "$late" != "$name" ]; then
