@@ -11,7 +11,8 @@ ln -sf /proc/self/mounts /etc/mtab
 hostname scarp
 # What was built for an older Debian looks for the name that it had there.
 ln -s libaio.so.1t64 /usr/lib/x86_64-linux-gnu/libaio.so.1
-# No udev is here; without this word, dmsetup leaves it to udev to make its nodes.
+# No udev is here; without this word, dmsetup leaves it to udev to make its nodes.  What udev makes
+# of them besides, dmsetup.sh does.
 export DM_DISABLE_UDEV=1
 export SCARP_LATE=$SCARP_OUT/late
 export SCARP_RUNNING=/tmp/running
@@ -29,6 +30,7 @@ case $1 in
 esac
 END
 chmod +x /usr/local/bin/logger
+install -m 755 /scarp/dmsetup.sh /usr/local/bin/dmsetup
 cd /src || exit 1
 controller=${SCARP_DEV%n1}
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -159,6 +160,68 @@ class Readers(unittest.TestCase):
         ):
             said = self.read(f"read_tap l/t {status}", text)
             self.assertEqual([line.strip() for line in said], [wanted], text)
+
+
+class DeviceMapperLinks(unittest.TestCase):
+    """As udev makes them: the guest's functions, here on folders like /dev/mapper and /sys/block."""
+
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "dev" / "mapper").mkdir(parents=True)
+        self.node("control")
+
+    def node(self, name: str) -> None:
+        """What libdevmapper leaves in /dev/mapper."""
+        (self.folder / "dev" / "mapper" / name).touch()
+
+    def device(self, number: int, name: str) -> None:
+        (self.folder / "block" / f"dm-{number}" / "dm").mkdir(parents=True, exist_ok=True)
+        (self.folder / "block" / f"dm-{number}" / "dm" / "name").write_text(f"{name}\n")
+        (self.folder / "dev" / f"dm-{number}").touch()
+
+    def links(self) -> dict[str, str]:
+        """After both functions; whatever is no link is a node."""
+        parts = ROOT / "tests" / "conformance" / "dmsetup.sh"
+        calls = "drop_old_links dev/mapper block; make_links dev/mapper block"
+        done = subprocess.run(
+            ["bash", "-c", f". {parts}; {calls}"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(done.stdout + done.stderr, "")
+        found = sorted((self.folder / "dev" / "mapper").iterdir())
+        return {p.name: os.readlink(p) if p.is_symlink() else "a node" for p in found}
+
+    def test_a_node_becomes_a_link(self) -> None:
+        self.assertEqual(self.links(), {"control": "a node"})
+        for number, name in ((0, "flakey-test.034"), (10, "log writes")):
+            self.device(number, name)
+            self.node(name)
+        wanted = {
+            "control": "a node",
+            "flakey-test.034": "../dm-0",
+            "log writes": "../dm-10",
+        }
+        self.assertEqual(self.links(), wanted)
+        self.assertEqual(self.links(), wanted)
+
+    def test_a_device_without_a_node_has_no_link(self) -> None:
+        self.device(0, "no-table")
+        self.assertEqual(self.links(), {"control": "a node"})
+
+    def test_a_link_goes_with_its_device(self) -> None:
+        self.device(0, "first")
+        self.node("first")
+        self.assertEqual(self.links()["first"], "../dm-0")
+        # Removed by the kernel, later than dmsetup was told to; another one has its number.
+        self.device(0, "second")
+        self.node("second")
+        self.assertEqual(self.links(), {"control": "a node", "second": "../dm-0"})
+        shutil.rmtree(self.folder / "block" / "dm-0")
+        self.assertEqual(self.links(), {"control": "a node"})
 
 
 class Sources(unittest.TestCase):
