@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/falloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_BUFFER_BYTES (1ull << 30) /* the kernel's limit for one */
@@ -19,7 +20,8 @@ static bool failed(char *error, const char *what, int code)
 
 /*
  * One thread has the ring, and takes ends when it asks for them: so the kernel
- * need not interrupt it.  Kernels that do not know of that do it.
+ * need not interrupt it.  Older kernels refuse these flags: there the ring is
+ * made without them.
  */
 static int make(struct io_uring *ring, unsigned entries)
 {
@@ -76,12 +78,20 @@ bool array_ring_init(struct io_uring *ring, const ArrayRingPlace *place,
     return !code;
 }
 
+void array_ring_check(int code)
+{
+    if (code < 0 && code != -EINTR && code != -EAGAIN && code != -EBUSY) {
+        fprintf(stderr, "array: io_uring: %s\n", strerror(-code));
+        abort();
+    }
+}
+
 struct io_uring_sqe *array_ring_entry(struct io_uring *ring)
 {
     struct io_uring_sqe *sqe;
 
     while (!(sqe = io_uring_get_sqe(ring))) {
-        io_uring_submit(ring);
+        array_ring_check(io_uring_submit(ring));
     }
     return sqe;
 }

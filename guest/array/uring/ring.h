@@ -26,6 +26,12 @@ typedef struct {
  */
 bool array_ring_init(struct io_uring *ring, const ArrayRingPlace *place,
                      uint32_t first, uint32_t n, unsigned more, char *error);
+/*
+ * What a function returned that hands entries over.  What a busy kernel or a
+ * signal has left on the ring goes with the next call.  All else ends the
+ * process: I/O would never end, and who waits for it would wait for ever.
+ */
+void array_ring_check(int code);
 /* An entry; where there is none, what was prepared is handed over first. */
 struct io_uring_sqe *array_ring_entry(struct io_uring *ring);
 /* The I/O on file number file; its user data is the I/O. */

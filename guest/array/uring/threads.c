@@ -150,7 +150,8 @@ static void lane_serve(Lane *lane)
     unsigned under_way = 0;
 
     lane_listen(lane);
-    while (!atomic_load(&lane->stop) || under_way) {
+    while (!atomic_load(&lane->stop) || under_way ||
+           !mailbox_empty(&lane->todo)) {
         ArrayIo *io;
         bool wait;
 
@@ -162,7 +163,7 @@ static void lane_serve(Lane *lane)
         atomic_store(&lane->sleeping, true);
         wait = atomic_load(&lane->stop) ? under_way > 0 :
                                           mailbox_empty(&lane->todo);
-        io_uring_submit_and_wait(&lane->ring, wait);
+        array_ring_check(io_uring_submit_and_wait(&lane->ring, wait));
         atomic_store(&lane->sleeping, false);
         under_way -= lane_reap(lane);
     }

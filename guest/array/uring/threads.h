@@ -12,7 +12,7 @@ typedef struct ArrayThreads ArrayThreads;
 
 /* NULL: error is one line.  All functions are called by one thread. */
 ArrayThreads *array_threads_new(const ArrayRingPlace *place, char *error);
-/* What is under way ends first, and nobody hears of it. */
+/* What was put, told or not, ends first, and nobody hears of it. */
 void array_threads_free(ArrayThreads *threads);
 /* For the drive's thread, which looks when it is told. */
 void array_threads_put(ArrayThreads *threads, ArrayIo *io);

@@ -145,6 +145,17 @@ static void take(ArrayUring *u)
     }
 }
 
+/*
+ * Something on the ring may not be kept for later.  An older kernel puts ends
+ * on it without being called, and no flag says when the last of a drive's is
+ * there: nothing may be kept beside it.
+ */
+static bool is_urgent(const ArrayUring *u)
+{
+    return u->urgent || (!(u->ring.flags & IORING_SETUP_DEFER_TASKRUN) &&
+                         io_uring_sq_ready(&u->ring));
+}
+
 /* Ends that the kernel puts on the ring when it is called. */
 static bool ends_held_back(const ArrayUring *u)
 {
@@ -152,14 +163,23 @@ static bool ends_held_back(const ArrayUring *u)
            IORING_SQ_TASKRUN;
 }
 
+static void hand_over(ArrayUring *u)
+{
+    array_ring_check(io_uring_submit_and_get_events(&u->ring));
+    u->urgent &= io_uring_sq_ready(&u->ring) > 0;
+}
+
 void array_uring_run(ArrayUring *u)
 {
-    if (u->urgent || io_uring_sq_ready(&u->ring) >= BATCH ||
+    if (is_urgent(u) || io_uring_sq_ready(&u->ring) >= BATCH ||
         ends_held_back(u)) {
-        u->urgent = false;
-        io_uring_submit_and_get_events(&u->ring);
+        hand_over(u);
     }
     take(u);
+    /* What followed from it for a drive that had just run empty. */
+    if (is_urgent(u)) {
+        hand_over(u);
+    }
 }
 
 /* True: a thread that has done something will put an end on the ring. */
@@ -187,8 +207,8 @@ void array_uring_wait(ArrayUring *u)
     if (u->threads) {
         wait &= listen_to_threads(u);
     }
-    u->urgent = false;
-    io_uring_submit_and_wait(&u->ring, wait);
+    array_ring_check(io_uring_submit_and_wait(&u->ring, wait));
+    u->urgent &= io_uring_sq_ready(&u->ring) > 0;
     take(u);
 }
 
@@ -374,7 +394,7 @@ static void drain(ArrayUring *u)
         struct io_uring_cqe *cqe;
         unsigned head, seen = 0;
 
-        io_uring_submit_and_wait(&u->ring, 1);
+        array_ring_check(io_uring_submit_and_wait(&u->ring, 1));
         io_uring_for_each_cqe(&u->ring, head, cqe) {
             left -= cqe->user_data >= ARRAY_URING_COMMANDS;
             seen++;

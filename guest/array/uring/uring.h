@@ -66,7 +66,8 @@ void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
 void array_uring_run(ArrayUring *uring);
 /*
  * Hand everything over; returns when a drive has done something, or a command
- * of the caller's has ended.
+ * of the caller's has ended.  What follows from that is handed over by the next
+ * call, together with what the caller then has: a system call less.
  */
 void array_uring_wait(ArrayUring *uring);
 /*

@@ -1,12 +1,15 @@
 /*
  * The array on io_uring, on files as drives: labels, contents across restarts
  * and kills, refusals, I/O errors.  What does I/O is done both ways: all of it
- * on one ring, and by a thread for each drive.
+ * on one ring, and by a thread for each drive.  Some is also done on one ring
+ * as a kernel before 6.1 makes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#define _GNU_SOURCE /* RTLD_NEXT, cpu_set_t */
 #include "uring.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -14,6 +17,7 @@
 #include <liburing.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -23,6 +27,60 @@
 #define DRIVE_BYTES ((1 << 20) + 128 * 65536) /* 8 MiB of data */
 #define PAGE 4096u
 #define KEYS "cache_bytes=1572864" /* a sixteenth of the data */
+
+/* Besides ArrayUringThreads: all on one ring, of an older kernel. */
+#define ON_OLD_KERNEL 100u
+
+static bool old_kernel;
+
+/* In place of the library's: what an older kernel does not know, it refuses. */
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
+{
+    struct io_uring_params params = { .flags = flags };
+
+    if (old_kernel && (flags & IORING_SETUP_DEFER_TASKRUN)) {
+        return -EINVAL;
+    }
+    return io_uring_queue_init_params(entries, ring, &params);
+}
+
+/* 0, or the negative errno that two of three calls of the kernel fail with. */
+static int fails_with;
+
+static bool fails(void)
+{
+    static gint calls;
+
+    return g_atomic_int_get(&fails_with) &&
+           (g_atomic_int_add(&calls, 1) + 1) % 3;
+}
+
+int io_uring_submit(struct io_uring *ring)
+{
+    int (*real)(struct io_uring *) = dlsym(RTLD_NEXT, __func__);
+
+    return fails() ? g_atomic_int_get(&fails_with) : real(ring);
+}
+
+int io_uring_submit_and_get_events(struct io_uring *ring)
+{
+    int (*real)(struct io_uring *) = dlsym(RTLD_NEXT, __func__);
+
+    return fails() ? g_atomic_int_get(&fails_with) : real(ring);
+}
+
+int io_uring_submit_and_wait(struct io_uring *ring, unsigned n)
+{
+    int (*real)(struct io_uring *, unsigned) = dlsym(RTLD_NEXT, __func__);
+
+    return fails() ? g_atomic_int_get(&fails_with) : real(ring, n);
+}
+
+static ArrayUringThreads threads_of(gconstpointer way)
+{
+    old_kernel = GPOINTER_TO_UINT(way) == ON_OLD_KERNEL;
+    return old_kernel ? ARRAY_URING_ALONE : GPOINTER_TO_UINT(way);
+}
 
 typedef struct {
     char *folder;
@@ -216,7 +274,7 @@ static void test_contents(gconstpointer way)
     Files f;
 
     files_init(&f);
-    f.threads = GPOINTER_TO_UINT(way);
+    f.threads = threads_of(way);
     format(&f);
     u = start(&f);
     pages = array_uring_bytes(u) / PAGE;
@@ -261,7 +319,7 @@ static void test_kept(gconstpointer way)
     Files f;
 
     files_init(&f);
-    f.threads = GPOINTER_TO_UINT(way);
+    f.threads = threads_of(way);
     format(&f);
     /* Memory of files on a disk cannot be registered. */
     keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
@@ -310,7 +368,7 @@ static void test_killed(gconstpointer way)
         Files f;
 
         files_init(&f);
-        f.threads = GPOINTER_TO_UINT(way);
+        f.threads = threads_of(way);
         format(&f);
         g_assert_cmpint(pipe(pipes), ==, 0);
         child = fork();
@@ -450,7 +508,7 @@ static void test_drive_fails(gconstpointer way)
     Files f;
 
     files_init(&f);
-    f.threads = GPOINTER_TO_UINT(way);
+    f.threads = threads_of(way);
     format(&f);
     u = start(&f);
     g_assert_cmpint(truncate(f.paths[1], 1 << 20), ==, 0);
@@ -499,7 +557,7 @@ static void test_commands(gconstpointer way)
     g_autoptr(GRand) rand = g_rand_new_with_seed(2);
     Caller caller = { 0 };
     ArrayUringOptions how = {
-        .keys = KEYS, .threads = GPOINTER_TO_UINT(way), .commands = 1,
+        .keys = KEYS, .threads = threads_of(way), .commands = 1,
         .ended = caller_hears, .opaque = &caller,
     };
     uint64_t pages = N * 128 * 16, *versions = g_new0(uint64_t, pages);
@@ -543,7 +601,7 @@ static void test_never_waits(gconstpointer way)
     uint64_t words[PAGE / 8], pages = N * 128 * 16;
 
     files_init(&f);
-    f.threads = GPOINTER_TO_UINT(way);
+    f.threads = threads_of(way);
     format(&f);
     u = start(&f);
     for (uint64_t i = 0; i < 2 * pages; i++) {
@@ -577,26 +635,224 @@ static void test_never_waits(gconstpointer way)
     files_clear(&f);
 }
 
-/* What is on its way to the drives when the array goes, ends before that. */
-static void test_freed_under_way(gconstpointer way)
+static unsigned reaped(ArrayUring *u)
 {
-    uint64_t words[PAGE / 8], pages = N * 128 * 16;
+    unsigned n = 0;
+
+    while (array_uring_reap(u)) {
+        n++;
+    }
+    return n;
+}
+
+/* So that a read of a drive needs some time, which one of a hole does not. */
+static void fill_drives(const Files *f)
+{
+    g_autofree char *text = g_malloc0(DRIVE_BYTES);
+
+    for (int i = 0; i < N; i++) {
+        g_assert_true(g_file_set_contents(f->paths[i], text, DRIVE_BYTES,
+                                          NULL));
+    }
+}
+
+/*
+ * After array_uring_run() nothing is left on the ring for a drive that has
+ * nothing to do; on an older kernel, nothing at all.
+ */
+static void test_handed_over(gconstpointer way)
+{
+    ArrayUringOptions how = {
+        .threads = threads_of(way),
+        .keys = old_kernel ? KEYS : KEYS ",slots=1,reserved_slots=0",
+    };
+    uint64_t words[2][PAGE / 8], pages = N * 128 * 16;
+    ArrayUring *u;
     Files f;
 
     files_init(&f);
-    f.threads = GPOINTER_TO_UINT(way);
+    fill_drives(&f);
+    format(&f);
+    u = start_as(&f, &how);
+    for (uint64_t i = 0; i < pages; i += 2) {
+        ArrayRequest r[2];
+        unsigned ended = 0;
+
+        /* Two of one drive; the first is under way when the second comes. */
+        for (int k = 0; k < 2; k++) {
+            r[k] = (ArrayRequest) {
+                .op = ARRAY_OP_READ, .offset_bytes = (i + k) * PAGE,
+                .length_bytes = PAGE, .data = words[k],
+            };
+            array_uring_submit(u, &r[k]);
+            array_uring_run(u);
+            ended += reaped(u);
+        }
+        while (ended < 2) {
+            if (!fails_with) {
+                g_assert_cmpuint(io_uring_sq_ready(array_uring_ring(u)), ==, 0);
+            }
+            sched_yield();
+            array_uring_run(u);
+            ended += reaped(u);
+        }
+    }
+    array_uring_free(u);
+    files_clear(&f);
+}
+
+/* A kernel that is busy, and signals, two calls of three: nothing is lost. */
+static void test_busy_kernel(void)
+{
+    static const int codes[] = { -EINTR, -EAGAIN, -EBUSY };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
+        fails_with = codes[i];
+        test_handed_over(GUINT_TO_POINTER(ARRAY_URING_ALONE));
+    }
+    fails_with = 0;
+}
+
+/* A ring that has broken ends the process: there is no other way to say it. */
+static void test_broken_ring(gconstpointer way)
+{
+    uint64_t words[PAGE / 8];
+    ArrayUring *u;
+    Files f;
+
+    if (!g_test_subprocess()) {
+        g_test_trap_subprocess(NULL, 60 * G_TIME_SPAN_SECOND, 0);
+        g_assert_false(g_test_trap_reached_timeout());
+        g_test_trap_assert_failed();
+        g_test_trap_assert_stderr("*array: io_uring: Bad file descriptor*");
+        return;
+    }
+    files_init(&f);
+    f.threads = threads_of(way);
+    format(&f);
+    u = start(&f);
+    files_clear(&f);
+    g_atomic_int_set(&fails_with, -EBADF);
+    one(u, ARRAY_OP_READ, 0, PAGE, words);
+    array_uring_free(u);
+}
+
+/* Writes that the core has asked for: each drive has the version. */
+static unsigned assert_written(const Files *f, const char *record,
+                               uint64_t version)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    uint64_t words[PAGE / 8];
+    unsigned writes = 0;
+
+    g_assert_true(g_file_get_contents(record, &text, NULL, NULL));
+    lines = g_strsplit(text, "\n", 0);
+    for (char **line = lines; *line; line++) {
+        unsigned low, drive, slot;
+        unsigned long long offset;
+        int fd;
+
+        if (sscanf(*line, "i w %u %u %u %llu", &low, &drive, &slot,
+                   &offset) != 4) {
+            continue;
+        }
+        fd = g_open(f->paths[drive], O_RDONLY, 0);
+        g_assert_cmpint(pread(fd, words, PAGE, offset), ==, PAGE);
+        g_assert_cmpuint(words[1], ==, version);
+        close(fd);
+        writes++;
+    }
+    return writes;
+}
+
+/*
+ * What is on its way to the drives when the array goes, ends before that, also
+ * where nobody has run or waited since it was asked for.
+ */
+static void test_freed_under_way(gconstpointer way)
+{
+    uint64_t words[PAGE / 8], pages = N * 128 * 16;
+    g_autofree char *record = NULL;
+    char error[ARRAY_ERROR_BYTES];
+    Files f;
+
+    files_init(&f);
+    f.threads = threads_of(way);
+    record = g_build_filename(f.folder, "record", NULL);
     format(&f);
     for (unsigned round = 0; round < 20; round++) {
         ArrayUring *u = start(&f);
 
-        for (uint64_t i = 0; i < 340 + round; i++) {
-            fill(words, i * 7 % pages, 1);
-            g_assert_cmpint(one(u, ARRAY_OP_WRITE, i * 7 % pages * PAGE, PAGE,
-                                words), ==, 0);
+        g_assert_true(array_uring_record(u, record, error));
+        for (uint64_t i = 0; i < 150 + 10 * round; i++) {
+            uint64_t page = i * 7 % pages;
+
+            fill(words, page, round + 1);
+            g_assert_cmpint(one(u, ARRAY_OP_WRITE, page * PAGE, PAGE, words),
+                            ==, 0);
         }
         array_uring_free(u);
+        g_assert_cmpuint(assert_written(&f, record, round + 1), >, 0);
     }
+    g_unlink(record);
     files_clear(&f);
+}
+
+/* Tasks of this process, once they are as few as that or time is up. */
+static unsigned tasks(unsigned few)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < 200; i++) {
+        GDir *folder = g_dir_open("/proc/self/task", 0, NULL);
+
+        for (n = 0; g_dir_read_name(folder); n++) {
+        }
+        g_dir_close(folder);
+        if (n <= few) {
+            break;
+        }
+        g_usleep(10000);
+    }
+    return n;
+}
+
+/* The choice that is left to the array: by the processors it may use. */
+static void test_auto(void)
+{
+    unsigned before = tasks(0);
+    cpu_set_t all, one_of_them;
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    g_assert_cmpint(sched_getaffinity(0, sizeof(all), &all), ==, 0);
+    CPU_ZERO(&one_of_them);
+    for (int i = 0; !CPU_COUNT(&one_of_them); i++) {
+        if (CPU_ISSET(i, &all)) {
+            CPU_SET(i, &one_of_them);
+        }
+    }
+    g_assert_cmpint(sched_setaffinity(0, sizeof(all), &one_of_them), ==, 0);
+    u = start(&f);
+    g_assert_cmpuint(tasks(before), <=, before);
+    array_uring_free(u);
+    g_assert_cmpint(sched_setaffinity(0, sizeof(all), &all), ==, 0);
+    u = start(&f);
+    if (CPU_COUNT(&all) > 1) {
+        g_assert_cmpuint(tasks(0), >=, before + N);
+    }
+    array_uring_free(u);
+    files_clear(&f);
+}
+
+static void add_old(const char *name, GTestDataFunc test)
+{
+    g_autofree char *old = g_strdup_printf("/array/uring/old/%s", name);
+
+    g_test_add_data_func(old, GUINT_TO_POINTER(ON_OLD_KERNEL), test);
 }
 
 static void add(const char *name, GTestDataFunc test)
@@ -628,6 +884,16 @@ int main(int argc, char **argv)
     add("drive-fails", test_drive_fails);
     add("commands", test_commands);
     add("never-waits", test_never_waits);
+    g_test_add_func("/array/uring/auto", test_auto);
+    g_test_add_func("/array/uring/ring/busy-kernel", test_busy_kernel);
+    add("broken-ring", test_broken_ring);
     add("freed-under-way", test_freed_under_way);
+    add_old("contents", test_contents);
+    add_old("commands", test_commands);
+    add_old("never-waits", test_never_waits);
+    add_old("freed-under-way", test_freed_under_way);
+    add_old("handed-over", test_handed_over);
+    g_test_add_data_func("/array/uring/ring/handed-over",
+                         GUINT_TO_POINTER(ARRAY_URING_ALONE), test_handed_over);
     return g_test_run();
 }
