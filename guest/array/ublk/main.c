@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #define _GNU_SOURCE
+#include "ring.h"
 #include "ublk.h"
 #include "uring.h"
 
@@ -107,7 +108,7 @@ static void end(Server *s, ArrayRequest *r)
 
 static void listen_to_signals(Server *s)
 {
-    struct io_uring_sqe *sqe = io_uring_get_sqe(s->ring);
+    struct io_uring_sqe *sqe = array_ring_entry(s->ring);
 
     io_uring_prep_read(sqe, s->signals, &s->signal, sizeof(s->signal), 0);
     sqe->user_data = TAG_SIGNAL;
@@ -187,7 +188,7 @@ static bool open_device(Server *s, const Options *o)
         s->fetching++;
     }
     listen_to_signals(s);
-    io_uring_submit(s->ring);
+    array_ring_check(io_uring_submit(s->ring));
     code = pthread_create(&s->starter, NULL, starter, s);
     return code ? complain("a thread", code) : true;
 }

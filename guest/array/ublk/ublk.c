@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "ublk.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,13 +184,9 @@ void ublk_remove(Ublk *u)
 static void queue_command(const Ublk *u, struct io_uring *ring, unsigned op,
                           uint16_t tag, int result)
 {
-    struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+    struct io_uring_sqe *sqe = array_ring_entry(ring);
     struct ublksrv_io_cmd *cmd;
 
-    if (!sqe) {
-        io_uring_submit(ring);
-        sqe = io_uring_get_sqe(ring);
-    }
     io_uring_prep_rw(IORING_OP_URING_CMD, sqe, u->device, NULL, 0, 0);
     sqe->cmd_op = op;
     sqe->user_data = tag;
