@@ -287,6 +287,27 @@ static void test_backlog(void)
     rig_clear(&rig);
 }
 
+/* Every way in which blocks, vectors and single bytes may follow each other. */
+static void test_copy(void)
+{
+    unsigned char from[320], to[340];
+
+    for (size_t i = 0; i < sizeof(from); i++) {
+        from[i] = i % 255 + 1; /* no byte is what stands in `to` before */
+    }
+    for (size_t bytes = 0; bytes <= 300; bytes++) {
+        for (size_t at = 0; at < 16; at++) {
+            size_t source = (at * 7 + bytes) % 16;
+
+            memset(to, 0, sizeof(to));
+            array_copy(to + at, from + source, bytes);
+            g_assert_cmpmem(to + at, bytes, from + source, bytes);
+            assert_bytes(to, 0, at, 0);
+            assert_bytes(to, at + bytes, sizeof(to) - at - bytes, 0);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -304,5 +325,6 @@ int main(int argc, char **argv)
     g_test_add_func("/array/cache/part-of-a-request", test_part_of_a_request);
     g_test_add_func("/array/cache/outside", test_outside);
     g_test_add_func("/array/cache/backlog", test_backlog);
+    g_test_add_func("/array/cache/copy", test_copy);
     return g_test_run();
 }
