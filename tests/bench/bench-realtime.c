@@ -1,15 +1,16 @@
 /*
  * Scarp: the rings and the engine's thread, driven without QEMU and a guest
  *
- * bench-realtime DESCRIPTION OVERRIDES LOAD RATE SPIN_NS SECONDS [FILE]: LOAD is
- * reads (4 KiB, random, on an aged drive) or writes (the same, which collect
- * garbage).  With a RATE of 0 there are always DEPTH commands in flight; else
+ * bench-realtime DESCRIPTION OVERRIDES LOAD USED RATE SPIN_NS SECONDS [FILE]:
+ * LOAD is reads (4 KiB, random, on an aged drive) or writes (the same, which
+ * collect garbage).  USED permille of the capacity have data, and only these are
+ * read and written.  With a RATE of 0 there are always DEPTH commands in flight; else
  * so many are pushed in a second.  Prints one object of JSON.  FILE gets a line
  * for every 10 ms in which commands ended: when it began (CLOCK_MONOTONIC), how
  * many, their median and greatest lateness.  It needs a RATE.
  *
- * The client's thread is the main one: it takes the place of the main loop of
- * QEMU and of the guest.
+ * The client's thread is the main one: it takes the place of QEMU's threads and
+ * of the guest.  Unlike them it never runs the engine itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -216,7 +217,7 @@ static void write_samples(Client *client, FILE *file, int64_t begin_ns)
     }
 }
 
-static ScarpDrive *aged_drive(char **argv)
+static ScarpDrive *aged_drive(char **argv, uint32_t used_permille)
 {
     g_autoptr(GError) error = NULL;
     ScarpConfig config = {
@@ -226,7 +227,7 @@ static ScarpDrive *aged_drive(char **argv)
         .seed = 1,
     };
     ScarpAge age = {
-        .utilisation_permille = 1000,
+        .utilisation_permille = used_permille,
         .overwrite_permille = UINT32_MAX,
         .pattern = "random",
         .seed = 1,
@@ -266,38 +267,44 @@ int main(int argc, char **argv)
     FlashThreadConfig config = { .clock_ns = host_ns,
                                  .bound_ns = 20000, .cpu = -1 };
     FlashThreadUse use;
-    uint64_t rate, spin_ns, seconds;
+    uint64_t used_permille, rate, spin_ns, seconds;
     int64_t begin_host_ns, end_ns;
     FILE *file = NULL;
 
-    if (argc != 7 && argc != 8) {
+    if (argc != 8 && argc != 9) {
         fprintf(stderr, "usage: bench-realtime DESCRIPTION OVERRIDES "
-                "reads|writes RATE SPIN_NS SECONDS [FILE]\n");
+                "reads|writes USED RATE SPIN_NS SECONDS [FILE]\n");
         return 2;
     }
     if (strcmp(argv[3], "reads") && strcmp(argv[3], "writes")) {
         fprintf(stderr, "bench-realtime: '%s': reads or writes\n", argv[3]);
         return 2;
     }
-    rate = number(argv[4]);
-    spin_ns = number(argv[5]);
-    seconds = number(argv[6]);
-    if (argc == 8) {
+    used_permille = number(argv[4]);
+    if (used_permille < 1 || used_permille > 1000) {
+        fprintf(stderr, "bench-realtime: '%s': 1 to 1000 permille\n", argv[4]);
+        return 2;
+    }
+    rate = number(argv[5]);
+    spin_ns = number(argv[6]);
+    seconds = number(argv[7]);
+    if (argc == 9) {
         if (!rate) {
-            fprintf(stderr, "bench-realtime: '%s': needs a RATE\n", argv[7]);
+            fprintf(stderr, "bench-realtime: '%s': needs a RATE\n", argv[8]);
             return 2;
         }
-        file = fopen(argv[7], "w");
+        file = fopen(argv[8], "w");
         if (!file) {
-            fprintf(stderr, "bench-realtime: %s: %s\n", argv[7],
+            fprintf(stderr, "bench-realtime: %s: %s\n", argv[8],
                     strerror(errno));
             return 1;
         }
         reserve_samples(client, rate * seconds + FLASH_PORT_ENTRIES);
     }
-    client->drive = aged_drive(argv);
+    client->drive = aged_drive(argv, used_permille);
     client->op = strcmp(argv[3], "writes") ? SCARP_OP_READ : SCARP_OP_WRITE;
-    client->units = scarp_drive_logical_bytes(client->drive) / UNIT;
+    client->units = scarp_drive_logical_bytes(client->drive) / UNIT *
+                    used_permille / 1000;
     client->random = 1;
     client->late = g_new0(uint32_t, MAX_LATE_NS + 1);
     client->n_free = rate ? FLASH_PORT_ENTRIES : DEPTH;
@@ -334,7 +341,7 @@ int main(int argc, char **argv)
     if (file) {
         write_samples(client, file, begin_host_ns);
         if (fclose(file)) {
-            fprintf(stderr, "bench-realtime: %s: %s\n", argv[7],
+            fprintf(stderr, "bench-realtime: %s: %s\n", argv[8],
                     strerror(errno));
             return 1;
         }

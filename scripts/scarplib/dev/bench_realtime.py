@@ -46,6 +46,8 @@ class Load:
     name: str
     operation: str
     rate: int
+    # Of the capacity: what has data, and is read and written.
+    used_permille: int = 1000
     # Goals on two idle cores; 0: none.
     per_second: float = 0
     p50_ns: int = 0
@@ -54,7 +56,9 @@ class Load:
 
 LOADS = (
     Load("random reads, 128 in flight", "reads", 0, per_second=1e6),
-    Load("random writes that collect, 128 in flight", "writes", 0, per_second=0.5e6),
+    # As `make bench` has it.
+    Load("random writes in GC, 90 % of the drive, 128 in flight", "writes", 0, 900, 0.5e6),
+    Load("random writes in GC, the whole drive, 128 in flight", "writes", 0),
     Load("200,000 random reads per second", "reads", 200_000, p50_ns=3_000, p99_ns=20_000),
 )
 
@@ -104,8 +108,8 @@ def measure(
 
     over_time: a folder for lateness and the host's load in the course of it.
     """
-    command = [str(program), str(DRIVE), QUICK, load.operation, str(load.rate), str(SPIN_NS)]
-    command.append(str(seconds))
+    command = [str(program), str(DRIVE), QUICK, load.operation, str(load.used_permille)]
+    command += [str(load.rate), str(SPIN_NS), str(seconds)]
     host = None
     if over_time:
         command.append(str(over_time / LATENESS))
@@ -124,8 +128,11 @@ def line(result: dict[str, Any]) -> str:
     ).replace("p99_9", "p99.9")
     # On a busy host this is nearer to what an idle one does.
     of_cpu = result["per_second"] / max(result["thread_cpu_share"], 1e-4)
+    # What collections moved, beside what was written; reads cause none.
+    moved = result["gc_moved_units"] / max(result["completed"], 1)
+    gc = f", {moved:.1f} units moved for each" if moved else ""
     return (
-        f"{result['per_second']:11,.0f} /s ({of_cpu:,.0f} per second of the thread's processor "
+        f"{result['per_second']:11,.0f} /s{gc} ({of_cpu:,.0f} per second of the thread's processor "
         f"time)  late: {late};  thread "
         f"{100 * result['thread_cpu_share']:.0f} % of a core, behind "
         f"{100 * result['behind_share']:.1f} %, stolen {100 * result['stolen_share']:.1f} %"
@@ -159,5 +166,6 @@ def main(rounds: int, seconds: int) -> int:
         for _ in range(rounds):
             results.append(measure(program, each, seconds))
             print(f"  {line(results[-1])}", flush=True)
-        print(f"  median: {'; '.join(_goals(each, results))}")
+        if goals := _goals(each, results):
+            print(f"  median: {'; '.join(goals)}")
     return 0
