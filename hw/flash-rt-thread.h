@@ -1,10 +1,11 @@
 /*
  * Scarp: the thread that runs an engine against a clock
  *
- * It owns the engine's end of the port while it has its own lock; others take
- * that with flash_thread_lock() or flash_thread_run().  It sleeps until shortly before the
- * engine's next event, then polls, so that neither the host's timers nor its
- * scheduler decide how late the event is.  How long it polls is found out.
+ * It owns the engine's end of the port while it has its own lock.  Others take
+ * that with flash_thread_lock() or flash_thread_run().  The thread sleeps until
+ * shortly before the engine's next event, then polls.  So neither the host's
+ * timers nor its scheduler decide how late the event is.  How long it polls is
+ * found out.
  *
  * It knows neither NVMe nor guests.  Of QEMU it needs only what
  * tests/bench/shim has: tests/bench/bench-realtime.c drives it alone.
