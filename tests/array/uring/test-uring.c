@@ -807,7 +807,9 @@ static unsigned tasks(unsigned few)
     for (int i = 0; i < 200; i++) {
         GDir *folder = g_dir_open("/proc/self/task", 0, NULL);
 
-        for (n = 0; g_dir_read_name(folder); n++) {
+        n = 0;
+        while (g_dir_read_name(folder)) {
+            n++;
         }
         g_dir_close(folder);
         if (n <= few) {
