@@ -163,7 +163,7 @@ class Readers(unittest.TestCase):
 
 
 class DeviceMapperLinks(unittest.TestCase):
-    """As udev makes them: the guest's functions, here on folders like /dev/mapper and /sys/block."""
+    """As udev makes them: the guest's functions, on folders like /dev/mapper and /sys/block."""
 
     def setUp(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
@@ -193,7 +193,7 @@ class DeviceMapperLinks(unittest.TestCase):
         )
         self.assertEqual(done.stdout + done.stderr, "")
         found = sorted((self.folder / "dev" / "mapper").iterdir())
-        return {p.name: os.readlink(p) if p.is_symlink() else "a node" for p in found}
+        return {p.name: str(p.readlink()) if p.is_symlink() else "a node" for p in found}
 
     def test_a_node_becomes_a_link(self) -> None:
         self.assertEqual(self.links(), {"control": "a node"})
