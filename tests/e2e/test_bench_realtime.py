@@ -88,6 +88,27 @@ class GuestBesideStock(Folder):
         self.assertIn("export SCARP_SECONDS=7\n", text)
 
 
+def round_of(late_ns: int, moved: int) -> dict[str, Any]:
+    """What is said of ten commands."""
+    lateness_ns = {f"late_{name}_ns": late_ns for name in ("p50", "p99", "p99_9", "max")}
+    shares = {f"{name}_share": 0.5 for name in ("thread_cpu", "behind", "stolen")}
+    return {
+        "per_second": 1.0,
+        "completed": 10,
+        "gc_moved_units": moved,
+        **lateness_ns,
+        **shares,
+    }
+
+
+class Line(unittest.TestCase):
+    def test_what_collections_moved(self) -> None:
+        self.assertIn(
+            " 1 /s, 2.7 units moved for each (2 per", bench_realtime.line(round_of(5, 27))
+        )
+        self.assertNotIn("moved", bench_realtime.line(round_of(5, 0)))
+
+
 class SelfTest(Folder):
     """`scarp doctor`, whatever this host's lateness is."""
 
@@ -101,9 +122,7 @@ class SelfTest(Folder):
                 "7000000000,9,0,9000\n"
             )
             (folder / "load.csv").write_text(f"{host_load.HEAD}\n6000000000,900,10,400\n")
-            lateness_ns = {f"late_{name}_ns": p99_ns for name in ("p50", "p99", "p99_9", "max")}
-            shares = {f"{name}_share": 0.5 for name in ("thread_cpu", "behind", "stolen")}
-            return {"per_second": 1.0, **lateness_ns, **shares}
+            return round_of(p99_ns, moved=0)
 
         with (
             mock.patch.object(doctor, "CHECKS", {"cores": doctor.cores}),
