@@ -229,7 +229,11 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     if (thread->due_ns < now_ns - config->bound_ns) {
         count(&thread->behind_ns, now_ns - thread->due_ns);
     }
-    thread->due_ns = flash_port_run(config->port, now_ns + lead_ns, pushed);
+    thread->due_ns = flash_port_run(config->port, now_ns, pushed);
+    /* no further ahead than its events are: a command begins where it is */
+    while (thread->due_ns <= now_ns + lead_ns) {
+        thread->due_ns = flash_port_run(config->port, thread->due_ns, 0);
+    }
     if (config->ran) {
         config->ran(config->opaque, now_ns);
     }
