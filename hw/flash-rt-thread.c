@@ -17,7 +17,7 @@
 #define NS_PER_S 1000000000
 
 /* How far the engine may be ahead of the clock. */
-#define MAX_LEAD_NS 10000
+#define MAX_LEAD_NS 5000
 
 /*
  * How much the lead grows after a completion that was late, and shrinks after

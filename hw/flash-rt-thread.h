@@ -71,7 +71,7 @@ bool flash_thread_run(FlashThread *thread);
 /*
  * From completed(): a completion could be told so long before its time;
  * negative: after it.  The thread learns from it how much earlier than due it
- * lets an event happen, so that it can be told in time: 10 us at most, and at
+ * lets an event happen, so that it can be told in time: 5 us at most, and at
  * first 0.  Who tells of a completion waits for its time.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);
