@@ -4,10 +4,10 @@
  * bench-realtime DESCRIPTION OVERRIDES LOAD USED RATE SPIN_NS SECONDS [FILE]:
  * LOAD is reads (4 KiB, random, on an aged drive) or writes (the same, which
  * collect garbage).  USED permille of the capacity have data, and only these are
- * read and written.  With a RATE of 0 there are always DEPTH commands in flight; else
- * so many are pushed in a second.  Prints one object of JSON.  FILE gets a line
- * for every 10 ms in which commands ended: when it began (CLOCK_MONOTONIC), how
- * many, their median and greatest lateness.  It needs a RATE.
+ * read and written.  With a RATE of 0 there are always DEPTH commands in flight;
+ * else so many are pushed in a second.  Prints one object of JSON.  FILE gets a
+ * line for every 10 ms in which commands ended: when it began (CLOCK_MONOTONIC),
+ * how many, their median and greatest lateness.  It needs a RATE.
  *
  * The client's thread is the main one: it takes the place of QEMU's threads and
  * of the guest.  Unlike them it never runs the engine itself.

@@ -101,7 +101,7 @@ def read_rounds(folder: Path, results: Path, rounds: int) -> list[Round]:
 
 
 def table(rounds: Sequence[Round]) -> str:
-    """The last row has each column's median: rounds that met a busy host do not count."""
+    """The last row has each column's median, so that a few rounds on a busy host do not matter."""
     rows = [r[1:] for r in rounds]
     rows.append(tuple(map(statistics.median, zip(*rows, strict=True))))
     names = [*(f"{r.reads:,} reads" for r in rounds), "median"]
