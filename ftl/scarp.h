@@ -213,6 +213,14 @@ char *scarp_mappings_text(void);
  */
 void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes);
 
+/*
+ * Memory for one more unit that will be written.  Whoever has the time for it
+ * calls this ahead, so that no write waits until the host has found some.
+ * False, and nothing done: there is enough (16 MiB of units of 4 KiB), or the
+ * drive stores no data.
+ */
+bool scarp_stock_memory(ScarpDrive *drive);
+
 /* Accept cmd at now_ns, which is not before the last processed event. */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 

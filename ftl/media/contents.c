@@ -17,6 +17,21 @@ void *scarp_contents_new(ScarpDrive *drive)
     return g_malloc(drive->geo.unit_bytes);
 }
 
+bool scarp_stock_memory(ScarpDrive *drive)
+{
+    GPtrArray *spare = drive->media.spare;
+    void *data;
+
+    if (!drive->store_data || spare->len >= MAX_SPARE) {
+        return false;
+    }
+    data = g_malloc(drive->geo.unit_bytes);
+    /* a page that was never touched is not there yet */
+    memset(data, 0, drive->geo.unit_bytes);
+    g_ptr_array_add(spare, data);
+    return true;
+}
+
 void scarp_contents_release(ScarpDrive *drive, void *data)
 {
     if (data && drive->media.spare->len < MAX_SPARE) {

@@ -378,6 +378,50 @@ static void test_two_records(void)
     rig_free(rig);
 }
 
+static unsigned stock(ScarpDrive *drive)
+{
+    unsigned n = 0;
+
+    while (scarp_stock_memory(drive)) {
+        n++;
+    }
+    return n;
+}
+
+/* What is stocked is bounded, is what writes then take, and no data is lost. */
+static void test_stock(void)
+{
+    Rig *rig = rig_new("baseline", NULL, NULL);
+    g_autofree char *data = g_malloc(PAGE), *back = g_malloc(PAGE);
+    ScarpConfig config = {
+        .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
+        .scheme = "baseline",
+    };
+    ScarpDrive *replay = scarp_drive_new(&config, NULL);
+
+    g_assert_cmpuint(stock(replay), ==, 0);
+    scarp_drive_free(replay);
+
+    g_assert_cmpuint(stock(rig->drive), ==, 4096);
+    for (unsigned page = 0; page < 3; page++) {
+        ScarpCmd cmd = write_page(page);
+
+        memset(data, 'a' + page, PAGE);
+        cmd.data = data;
+        rig_do(rig, &cmd);
+    }
+    g_assert_cmpuint(stock(rig->drive), ==, 3);
+    for (unsigned page = 0; page < 3; page++) {
+        ScarpCmd cmd = read_page(page);
+
+        cmd.data = back;
+        rig_do(rig, &cmd);
+        memset(data, 'a' + page, PAGE);
+        g_assert_cmpmem(data, PAGE, back, PAGE);
+    }
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -400,5 +444,6 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/fast/last-free", test_fast_last_free);
     g_test_add_func("/edges/gc-coming", test_gc_coming);
     g_test_add_func("/edges/records/two", test_two_records);
+    g_test_add_func("/edges/stock", test_stock);
     return g_test_run();
 }
