@@ -62,6 +62,7 @@ struct NvmeFlash {
     uint64_t spin_ns;
     uint64_t lateness_bound_ns;
     int32_t cpu;            /* of the host, for the thread; -1: any */
+    uint32_t priority;      /* the thread's, in real time; 0: as others */
     uint64_t seed;
     uint64_t age_seed;
     uint32_t age;

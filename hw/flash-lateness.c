@@ -28,6 +28,7 @@ static const char *const realtime_fields[] = {
     "realtime_behind_ns",      /* an event was overdue by more than the bound */
     "realtime_sleeps",
     "realtime_over_bound",     /* completions later than the bound */
+    "realtime_priority",       /* the thread's (SCHED_FIFO); 0: none */
     "read_late_n", "read_late_mean_ns", "read_late_p50_ns",
     "read_late_p99_ns", "read_late_p99_9_ns", "read_late_max_ns",
     "write_late_n", "write_late_mean_ns", "write_late_p50_ns",
@@ -99,7 +100,7 @@ FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
 
     lateness->bound_ns = bound_ns;
     if (log_path) {
-        lateness->log = flash_rows_open(log_path, &layout, errp);
+        lateness->log = flash_rows_open(log_path, &layout, true, errp);
         if (!lateness->log) {
             g_free(lateness);
             return NULL;
@@ -187,6 +188,7 @@ static void words(const FlashLateness *lateness, const FlashThreadUse *use,
     word[at++] = use->behind_ns;
     word[at++] = use->sleeps;
     word[at++] = lateness->over_bound;
+    word[at++] = use->priority;
     for (int op = 0; op < OPS; op++) {
         const Histogram *histogram = &lateness->histogram[op];
 

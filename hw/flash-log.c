@@ -86,18 +86,19 @@ static uint64_t *map_progress(const char *path, Error **errp)
 }
 
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
-                         const char *progress_path, Error **errp)
+                         const char *progress_path, bool behind,
+                         Error **errp)
 {
     FlashLog *log = g_new0(FlashLog, 1);
 
     if (cmd_path) {
-        log->cmd = flash_rows_open(cmd_path, &cmd_layout, errp);
+        log->cmd = flash_rows_open(cmd_path, &cmd_layout, behind, errp);
         if (!log->cmd) {
             goto fail;
         }
     }
     if (gc_path) {
-        log->gc = flash_rows_open(gc_path, &gc_layout, errp);
+        log->gc = flash_rows_open(gc_path, &gc_layout, behind, errp);
         if (!log->gc) {
             goto fail;
         }

@@ -13,9 +13,10 @@
 
 typedef struct FlashLog FlashLog;
 
-/* Any path may be NULL. */
+/* Any path may be NULL.  Behind: as flash_rows_open() has it. */
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
-                         const char *progress_path, Error **errp);
+                         const char *progress_path, bool behind,
+                         Error **errp);
 
 /*
  * Also write a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from

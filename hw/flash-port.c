@@ -118,6 +118,11 @@ unsigned flash_port_pushed(FlashPort *port)
            atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
+bool flash_port_stock(FlashPort *port)
+{
+    return scarp_stock_memory(port->drive);
+}
+
 int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
 {
     ScarpCmd *cmd;

@@ -40,6 +40,9 @@ uint32_t flash_port_spare_percent(FlashPort *port);
 /* Anybody: is there something to pop?  It may have gone by then. */
 bool flash_port_has_completed(FlashPort *port);
 
+/* Owner, in time to spare: scarp_stock_memory(). */
+bool flash_port_stock(FlashPort *port);
+
 /* Owner: how many commands were pushed and not taken yet. */
 unsigned flash_port_pushed(FlashPort *port);
 

@@ -222,11 +222,25 @@ static void thread_ran(void *opaque, int64_t now_ns)
     flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
 }
 
+/* As bql_lock(), but does not sleep at once. */
+static void bql_lock_soon(FlashRealtime *rt)
+{
+    int64_t until_ns = flash_realtime_now_ns(rt) + FLASH_THREAD_LOCK_POLL_NS;
+
+    while (!bql_trylock()) {
+        if (flash_realtime_now_ns(rt) >= until_ns) {
+            bql_lock();
+            return;
+        }
+        cpu_relax();
+    }
+}
+
 static void thread_completed(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    bql_lock();
+    bql_lock_soon(flash->realtime);
     flash->realtime->in_thread = true;
     completed(flash);
     flash->realtime->in_thread = false;
@@ -252,6 +266,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
         .spin_ns = flash->spin_ns,
         .bound_ns = flash->lateness_bound_ns,
         .cpu = flash->cpu,
+        .priority = flash->priority,
         /* it reads and writes guest memory */
         .began = rcu_register_thread,
         .ended = rcu_unregister_thread,

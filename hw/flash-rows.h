@@ -16,9 +16,12 @@ typedef struct {
     uint32_t cause_count;
 } FlashRowsLayout;
 
-/* The layout has to outlive the file. */
+/*
+ * The layout has to outlive the file.  Behind: until the first flush a thread
+ * writes, so that who adds a row does not wait for the file.
+ */
 FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
-                           Error **errp);
+                           bool behind, Error **errp);
 /* An error is told by flash_rows_flush(). */
 void flash_rows_add(FlashRows *rows, const void *row);
 /* Write out what is buffered; false and *errp set if something was lost. */

@@ -16,8 +16,17 @@
 
 #define NS_PER_S 1000000000
 
+/*
+ * A thread with priority that hardly sleeps for a second is stopped by the
+ * kernel for 50 ms.  After so long a time with so little sleep (permille) it
+ * gives its priority up for a while.  Then others have had their turn.
+ */
+#define WINDOW_NS 80000000
+#define LEAST_SLEEP_PERMILLE 150
+#define ORDINARY_NS 20000000
+
 /* How far the engine may be ahead of the clock. */
-#define MAX_LEAD_NS 5000
+#define MAX_LEAD_NS 2500
 
 /*
  * How much the lead grows after a completion that was late, and shrinks after
@@ -25,6 +34,12 @@
  */
 #define LEAD_UP_NS 750
 #define LEAD_DOWN_NS 50
+
+/* The host may take so long to find memory for a unit. */
+#define STOCK_NS 20000
+
+/* So long it takes from completed() until a completion is told, mostly. */
+#define TELL_NS 1600
 
 /* What polling for commands begins with, once it has proved worth it. */
 #define FIRST_POLL_NS 2000
@@ -35,7 +50,9 @@ struct FlashThread {
     clockid_t cpu_clock; /* the thread's processor time */
     pthread_mutex_t lock; /* of the engine, and of: */
     int64_t due_ns;       /* the engine's next event, as of its last run */
+    int64_t ahead_ns;     /* the engine's time then */
     int kick; /* an event descriptor */
+    int priority; /* what the host let it have */
     bool running;
     atomic_bool stop;
     atomic_bool paused;
@@ -47,6 +64,9 @@ struct FlashThread {
     int64_t idle_ns;
     int64_t kicked_after_ns; /* the last sleep was so long; -1: not kicked */
     int64_t lead_ns;         /* so long before an event is due, it happens */
+    int64_t window_ns;       /* since then: */
+    int64_t slept_ns;
+    bool ordinary;           /* since window_ns it has no priority */
 
     /* Counted by the thread, or with the lock; others read them. */
     _Atomic int64_t polled_ns;
@@ -68,6 +88,20 @@ void flash_thread_lock(FlashThread *thread)
 void flash_thread_unlock(FlashThread *thread)
 {
     pthread_mutex_unlock(&thread->lock);
+}
+
+/* As flash_thread_lock(), but does not sleep at once. */
+static void lock_soon(FlashThread *thread)
+{
+    int64_t until_ns = flash_thread_now_ns(thread) + FLASH_THREAD_LOCK_POLL_NS;
+
+    while (pthread_mutex_trylock(&thread->lock)) {
+        if (flash_thread_now_ns(thread) >= until_ns) {
+            flash_thread_lock(thread);
+            return;
+        }
+        cpu_relax();
+    }
 }
 
 static void wake(FlashThread *thread)
@@ -186,6 +220,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     count(&thread->sleeps, 1);
     kicked = doze(thread, timeout_ns);
     slept_ns = flash_thread_now_ns(thread) - began_ns;
+    thread->slept_ns += slept_ns;
     if (kicked) {
         thread->kicked_after_ns = slept_ns;
     } else if (slept_ns >= timeout_ns) {
@@ -193,6 +228,19 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
         adapt_margin(thread, slept_ns - timeout_ns);
     }
     atomic_store(&thread->sleeping, false);
+}
+
+/* There is time until then. */
+static void stock(FlashThread *thread, int64_t until_ns)
+{
+    bool more = true;
+
+    while (more && !is_wanted(thread) &&
+           flash_thread_now_ns(thread) < until_ns - STOCK_NS) {
+        flash_thread_lock(thread);
+        more = flash_port_stock(thread->config.port);
+        flash_thread_unlock(thread);
+    }
 }
 
 static void wait_for(FlashThread *thread, int64_t due_ns)
@@ -209,11 +257,24 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
         poll_until(thread, MIN(due_ns, now_ns + thread->idle_ns))) {
         return;
     }
+    stock(thread, due_ns);
     sleep_until(thread, due_ns);
     if (due_ns != SCARP_TIME_NEVER &&
         due_ns - flash_thread_now_ns(thread) <= thread->margin_ns) {
         poll_until(thread, due_ns);
     }
+}
+
+static void hold_back(FlashThread *thread, int64_t until_ns)
+{
+    int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
+
+    while (now_ns < until_ns && !atomic_load(&thread->stop) &&
+           !atomic_load(&thread->paused)) {
+        cpu_relax();
+        now_ns = flash_thread_now_ns(thread);
+    }
+    count(&thread->polled_ns, now_ns - began_ns);
 }
 
 /* With the lock held.  Returns how many commands were found in the ring. */
@@ -230,8 +291,14 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
         count(&thread->behind_ns, now_ns - thread->due_ns);
     }
     thread->due_ns = flash_port_run(config->port, now_ns, pushed);
-    /* no further ahead than its events are: a command begins where it is */
-    while (thread->due_ns <= now_ns + lead_ns) {
+    /*
+     * No further ahead than its events are: a command begins where it is.  And
+     * no further than the next end, which has to be told first.
+     */
+    thread->ahead_ns = now_ns;
+    while (thread->due_ns <= now_ns + lead_ns &&
+           !flash_port_has_completed(config->port)) {
+        thread->ahead_ns = thread->due_ns;
         thread->due_ns = flash_port_run(config->port, thread->due_ns, 0);
     }
     if (config->ran) {
@@ -240,18 +307,19 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     return pushed;
 }
 
-/* Returns when the engine wants to run next. */
-static int64_t run(FlashThread *thread)
+/* Returns when the engine wants to run next, and how far it has come. */
+static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 {
     unsigned pushed = 0;
     int64_t due_ns;
 
-    flash_thread_lock(thread);
+    lock_soon(thread);
     /* who pauses has had the lock since, and relies on no further run */
     if (!atomic_load(&thread->paused)) {
         pushed = run_locked(thread, thread->lead_ns);
     }
     due_ns = thread->due_ns;
+    *ahead_ns = thread->ahead_ns;
     flash_thread_unlock(thread);
     /* a kick that brought no command says nothing of when others come */
     if (pushed && thread->kicked_after_ns >= 0) {
@@ -281,13 +349,48 @@ bool flash_thread_run(FlashThread *thread)
     return flash_port_has_completed(thread->config.port);
 }
 
+/* A host that no longer allows it is asked again later. */
+static void set_ordinary(FlashThread *thread, bool ordinary)
+{
+    struct sched_param param = {
+        .sched_priority = ordinary ? 0 : thread->config.priority,
+    };
+
+    if (!pthread_setschedparam(pthread_self(),
+                               ordinary ? SCHED_OTHER : SCHED_FIFO, &param)) {
+        thread->ordinary = ordinary;
+    }
+}
+
+static void adapt_priority(FlashThread *thread)
+{
+    int64_t now_ns, window_ns;
+
+    if (!thread->config.priority) {
+        return;
+    }
+    now_ns = flash_thread_now_ns(thread);
+    window_ns = now_ns - thread->window_ns;
+    if (window_ns < (thread->ordinary ? ORDINARY_NS : WINDOW_NS)) {
+        return;
+    }
+    if (thread->ordinary) {
+        set_ordinary(thread, false);
+    } else if (thread->slept_ns < window_ns / 1000 * LEAST_SLEEP_PERMILLE) {
+        set_ordinary(thread, true);
+    }
+    thread->window_ns = now_ns;
+    thread->slept_ns = 0;
+}
+
 static void *thread_main(void *opaque)
 {
     FlashThread *thread = opaque;
-    int64_t due_ns;
+    int64_t due_ns, ahead_ns;
 
     /* the host may else be 50 us late on purpose, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    thread->window_ns = flash_thread_now_ns(thread);
     if (thread->config.began) {
         thread->config.began();
     }
@@ -298,12 +401,15 @@ static void *thread_main(void *opaque)
         }
         /* what was pushed before the kick is seen by this run */
         atomic_exchange(&thread->again, false);
-        due_ns = run(thread);
+        due_ns = run(thread, &ahead_ns);
         if (thread->config.completed &&
             flash_port_has_completed(thread->config.port)) {
+            /* whoever is told needs a lock: others may have it until then */
+            hold_back(thread, ahead_ns - TELL_NS);
             thread->config.completed(thread->config.opaque);
         }
         wait_for(thread, due_ns);
+        adapt_priority(thread);
     }
     if (thread->config.ended) {
         thread->config.ended();
@@ -331,34 +437,52 @@ bool flash_thread_may_use(int cpu)
            CPU_ISSET(cpu, &allowed);
 }
 
-/* Signals are for the threads of whoever it is that we are in. */
-static bool start(FlashThread *thread)
+static bool create(FlashThread *thread, int priority)
 {
+    struct sched_param param = { .sched_priority = priority };
     pthread_attr_t attr;
-    sigset_t all, before;
     cpu_set_t cpus;
     int failed;
 
     pthread_attr_init(&attr);
+    if (priority) {
+        pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+        pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+        pthread_attr_setschedparam(&attr, &param);
+    }
     if (thread->config.cpu >= 0) {
         CPU_ZERO(&cpus);
         CPU_SET(thread->config.cpu, &cpus);
         pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
     }
+    failed = pthread_create(&thread->thread, &attr, thread_main, thread);
+    pthread_attr_destroy(&attr);
+    thread->priority = priority;
+    return !failed;
+}
+
+/* Signals are for the threads of whoever it is that we are in. */
+static bool start(FlashThread *thread)
+{
+    int priority = thread->config.priority;
+    sigset_t all, before;
+    bool runs;
 
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&thread->thread, &attr, thread_main, thread);
+    /* it is for the host to say who may have priority */
+    runs = create(thread, priority) || (priority && create(thread, 0));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    if (!failed) {
+    if (runs) {
+        int failed;
+
         pthread_setname_np(thread->thread, "nvme-flash");
         failed = pthread_getcpuclockid(thread->thread, &thread->cpu_clock);
         assert(!failed);
     }
-    return !failed;
+    return runs;
 }
 
 FlashThread *flash_thread_new(const FlashThreadConfig *config)
@@ -435,6 +559,7 @@ static void use_so_far(FlashThread *thread, FlashThreadUse *use)
         .polled_ns = atomic_load(&thread->polled_ns),
         .behind_ns = atomic_load(&thread->behind_ns),
         .sleeps = atomic_load(&thread->sleeps),
+        .priority = thread->priority,
     };
 }
 

@@ -26,6 +26,7 @@ typedef struct {
     int64_t spin_ns;           /* it polls for at most so long at a time */
     int64_t bound_ns;          /* an event that is later makes it "behind" */
     int cpu;                   /* of the host: it runs there; -1: anywhere */
+    int priority;              /* SCHED_FIFO's, if the host lets it; 0: none */
     /* the thread's first and last; may be NULL */
     void (*began)(void);
     void (*ended)(void);
@@ -42,7 +43,17 @@ typedef struct {
     int64_t polled_ns;   /* from begin to end of polling, with a core or not */
     int64_t behind_ns;   /* an event was overdue by more than the bound */
     uint64_t sleeps;
+    uint64_t priority;   /* what the host let it have */
 } FlashThreadUse;
+
+/* SCHED_FIFO's highest. */
+#define FLASH_THREAD_MAX_PRIORITY 99
+
+/*
+ * Whoever has a lock mostly has it for less time than it takes to be woken.  So
+ * long the thread polls for one before it sleeps.
+ */
+#define FLASH_THREAD_LOCK_POLL_NS 50000
 
 /* Whether a thread of this process may run on that core of the host. */
 bool flash_thread_may_use(int cpu);
@@ -71,7 +82,7 @@ bool flash_thread_run(FlashThread *thread);
 /*
  * From completed(): a completion could be told so long before its time;
  * negative: after it.  The thread learns from it how much earlier than due it
- * lets an event happen, so that it can be told in time: 5 us at most, and at
+ * lets an event happen, so that it can be told in time: 2.5 us at most, and at
  * first 0.  Who tells of a completion waits for its time.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);

@@ -302,8 +302,19 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "process may use; -1 is any of them", flash->cpu);
         return false;
     }
-    return realtime_ns(realtime, "spin-ns", &flash->spin_ns, 50 * SCALE_US,
-                       errp) &&
+    if (flash->priority && !realtime) {
+        error_setg(errp, "priority: needs clock=realtime; on the virtual "
+                   "clock the drive has no thread");
+        return false;
+    }
+    if (flash->priority > FLASH_THREAD_MAX_PRIORITY) {
+        error_setg(errp, "priority: %" PRIu32 " is out of range; allowed are "
+                   "0 to %d", flash->priority, FLASH_THREAD_MAX_PRIORITY);
+        return false;
+    }
+    /* with priority it has a core: it may as well poll between two events */
+    return realtime_ns(realtime, "spin-ns", &flash->spin_ns,
+                       (flash->priority ? 200 : 50) * SCALE_US, errp) &&
            realtime_ns(realtime, "lateness-bound-ns",
                        &flash->lateness_bound_ns, 20 * SCALE_US, errp);
 }
@@ -359,7 +370,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         goto fail;
     }
     flash->log = flash_log_open(flash->cmd_log, flash->gc_log,
-                                flash->progress, errp);
+                                flash->progress, realtime, errp);
     if (!flash->log) {
         goto fail;
     }
@@ -483,6 +494,7 @@ static const Property nvme_flash_props[] = {
                        NS_UNSET),
     DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, NS_UNSET),
     DEFINE_PROP_INT32("cpu", NvmeFlash, cpu, -1),
+    DEFINE_PROP_UINT32("priority", NvmeFlash, priority, 0),
     DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),
 };
 

@@ -251,14 +251,15 @@ static void print(const Client *client, const FlashThreadUse *use)
            ", \"late_p99_ns\": %" PRId64 ", \"late_p99_9_ns\": %" PRId64
            ", \"late_max_ns\": %" PRId64 ", \"thread_cpu_share\": %.4f, "
            "\"polled_share\": %.4f, \"behind_share\": %.4f, "
-           "\"sleeps\": %" PRIu64 "}\n",
+           "\"sleeps\": %" PRIu64 ", \"priority\": %" PRIu64 "}\n",
            client->completed, use->elapsed_ns / 1e9,
            client->completed * 1e9 / use->elapsed_ns, stats->gc_runs,
            stats->gc_moved_units, quantile(client, 500), quantile(client, 990),
            quantile(client, 999), client->max_late_ns,
            (double)use->cpu_ns / use->elapsed_ns,
            (double)use->polled_ns / use->elapsed_ns,
-           (double)use->behind_ns / use->elapsed_ns, use->sleeps);
+           (double)use->behind_ns / use->elapsed_ns, use->sleeps,
+           use->priority);
 }
 
 int main(int argc, char **argv)
@@ -315,6 +316,8 @@ int main(int argc, char **argv)
 
     config.port = client->port;
     config.spin_ns = spin_ns;
+    /* as scarp has it: the client keeps a core */
+    config.priority = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     config.zero_ns = host_ns() - scarp_now_ns(client->drive);
     client->thread = flash_thread_new(&config);
     if (!client->thread) {

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
-from fixture import KIB, DriveTest, pattern
+from fixture import KIB, DriveTest, controller, flash, namespace, pattern
 from logs import read_commands
 from machine import HANG_S, Machine
 from nvme import Admin, Completion, Controller, Namespace, Op, Queue
@@ -28,6 +31,12 @@ class HostQueue(Queue):
                 return completion
             time.sleep(0.0005)
         raise AssertionError(f"queue {self.qid}: command {cid} never completed")
+
+
+def may_have(priority: int) -> bool:
+    """Whether this host lets our programs have a real-time priority."""
+    tried = f"import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param({priority}))"
+    return not priority or not subprocess.run([sys.executable, "-c", tried], check=False).returncode
 
 
 class HostController(Controller):
@@ -53,6 +62,41 @@ class Realtime(DriveTest):
         self.assertEqual(allowed.pop("nvme-flash"), {core})
         for name, cores in allowed.items():
             self.assertEqual(cores, os.sched_getaffinity(0), name)
+        self.finish(machine)
+
+    def test_priority(self) -> None:
+        """The drive's thread has it if the host allows it, and nobody else; it says what it has."""
+        for wanted in (0, 3):
+            machine, _, ns = self.started(f",priority={wanted}")
+            self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+            had = machine.stats()["realtime"]["realtime_priority"]
+            self.assertEqual(had, wanted if may_have(wanted) else 0)
+            for thread in Path(f"/proc/{machine.process.pid}/task").iterdir():
+                own = (thread / "comm").read_text().strip() == "nvme-flash"
+                number = int(thread.name)
+                policy = os.SCHED_FIFO if own and had else os.SCHED_OTHER
+                self.assertEqual(os.sched_getscheduler(number), policy)
+                self.assertEqual(os.sched_getparam(number).sched_priority, had if own else 0)
+            self.finish(machine)
+
+    def test_without_permission(self) -> None:
+        """A host that allows no priority has a drive all the same."""
+        if os.geteuid():
+            self.skipTest("taking the permission away needs root")
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "qemu"
+            script.write_text(
+                "#!/bin/sh\n"
+                "exec setpriv --bounding-set -sys_nice --inh-caps -sys_nice "
+                f'prlimit --rtprio=0 {self.qemu} "$@"\n'
+            )
+            script.chmod(0o755)
+            drive = flash(more=",clock=realtime,priority=3")
+            machine = Machine(script, [*drive, *controller(), *namespace()])
+        self.addCleanup(machine.close)
+        ns = Namespace(HostController(machine).create_queue())
+        self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+        self.assertEqual(machine.stats()["realtime"]["realtime_priority"], 0)
         self.finish(machine)
 
     def test_data(self) -> None:

@@ -46,6 +46,10 @@ class Refused(DriveTest):
         self.refuse(self.flash(f"{real},cpu=4095"), "cpu: 4095", "not a core of the host")
         self.refuse(self.flash(f"{real},cpu=-2"), "cpu: -2", "-1 is any")
 
+    def test_priority(self) -> None:
+        self.refuse(self.flash(",priority=1"), "priority: ", "clock=realtime")
+        self.refuse(self.flash(",clock=realtime,priority=100"), "priority: 100", "0 to 99")
+
     def test_age(self) -> None:
         self.refuse(self.flash(",age=1001"), "age", "1000")
         self.refuse(self.flash(",age=900,age-pattern=spiral"), "spiral")

@@ -135,7 +135,8 @@ def line(result: dict[str, Any]) -> str:
         f"{result['per_second']:11,.0f} /s{gc} ({of_cpu:,.0f} per second of the thread's processor "
         f"time)  late: {late};  thread "
         f"{100 * result['thread_cpu_share']:.0f} % of a core, behind "
-        f"{100 * result['behind_share']:.1f} %, stolen {100 * result['stolen_share']:.1f} %"
+        f"{100 * result['behind_share']:.1f} %, {'with' if result['priority'] else 'without'} "
+        f"priority, stolen {100 * result['stolen_share']:.1f} %"
     )
 
 
