@@ -18,7 +18,7 @@ from scarplib.errors import (
 )
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
-from scarplib.guest.realtime import ACCELERATORS, BOUND_US
+from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
 from scarplib.paths import DEVICES, FIO_JOBS
 
 
@@ -88,9 +88,9 @@ def _add_compare_options(
     parser.add_argument(
         "--cpu-limit",
         type=integer("--cpu-limit", 10, 7 * 86400),
-        default=600,
         metavar="S",
-        help="give up on a guest after this many seconds of processor time (default: 600)",
+        help="give up on a guest after this many seconds of processor time (default: 600, and "
+        "3600 if its idle virtual CPUs poll)",
     )
 
 
@@ -234,6 +234,20 @@ def _add_clock_options(parser: argparse.ArgumentParser) -> None:
         metavar="N,N,…",
         help="with --clock realtime: cores of the host, one for each drive, to which the threads "
         "of the drives' engines are pinned (default: they run on any)",
+    )
+    parser.add_argument(
+        "--priority",
+        type=integer("--priority", 0, 99),
+        metavar="N",
+        help="with --clock realtime: the real-time priority of the threads of the drives' engines, "
+        "if the host lets them have one; 0: none (default: 1 if a core is left for the guest)",
+    )
+    parser.add_argument(
+        "--idle",
+        choices=IDLES,
+        help="with --clock realtime: what a virtual CPU does that has nothing to do; one that "
+        "halts must be woken for every interrupt (default: poll if the host has a core for each "
+        "virtual CPU and each drive)",
     )
 
 

@@ -118,25 +118,33 @@ def _job(options: argparse.Namespace, several: int | None) -> Path | None:
 
 def _clock(options: argparse.Namespace) -> Clock:
     """Which clock a run is on, and how fast its CPU then is."""
-    from scarplib.guest.realtime import BOUND_US, Clock, check_cores
+    from scarplib.guest import realtime
+    from scarplib.guest.realtime import Clock
 
     if options.clock == "virtual":
-        for name in ("accel", "lateness_bound", "cpus"):
-            if getattr(options, name):
+        for name in ("accel", "lateness_bound", "cpus", "priority", "idle"):
+            if getattr(options, name) not in (None, ()):
                 raise UserError(f"--{name.replace('_', '-')}: needs --clock realtime")
         return Clock(cpu_shift=-2 if options.cpu_shift is None else options.cpu_shift)
     if options.cpu_shift is not None:
         raise UserError("--cpu-shift: excludes --clock realtime: a CPU is as fast as it is")
     if getattr(options, "trace", None):
         raise UserError("--trace: excludes --clock realtime: guest and drive have no common clock")
-    check_cores(options.cpus, getattr(options, "drives", None) or 1)
-    if options.cpus and getattr(options, "jobs", 0) > 1:
+    drives, guests = getattr(options, "drives", None) or 1, getattr(options, "jobs", 0)
+    realtime.check_cores(options.cpus, drives)
+    if options.cpus and guests > 1:
         raise UserError("--jobs: excludes --cpus: guests at once would share those cores")
+    guests = max(guests, 1)
+    priority, idle = options.priority, options.idle
+    if priority is None:
+        priority = realtime.usual_priority(drives * guests)
     return Clock(
         cpu_shift=None,
         accel=options.accel or "auto",
-        bound_us=options.lateness_bound or BOUND_US,
+        bound_us=options.lateness_bound or realtime.BOUND_US,
         cpus=options.cpus,
+        priority=priority,
+        idle=idle or realtime.usual_idle(drives * guests, options.smp * guests),
     )
 
 
@@ -174,7 +182,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         overwrite=options.overwrite,
         parallel=options.jobs,
         out=options.out,
-        cpu_limit=options.cpu_limit,
+        cpu_limit=options.cpu_limit or (3600 if clock.idle == "poll" else 600),
         kind=options.command,
         user=user,
     )

@@ -7,7 +7,9 @@ import contextlib
 import csv
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import time
 import unittest
@@ -19,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
-from scarplib.dev import bench_realtime, bench_realtime_guest, doctor  # noqa: E402
+from scarplib.dev import bench_engine, bench_realtime, bench_realtime_guest, doctor  # noqa: E402
 from scarplib.device_logs import command_log  # noqa: E402
 from scarplib.device_logs.log_file import HEADER, LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
@@ -96,6 +98,7 @@ def round_of(late_ns: int, moved: int) -> dict[str, Any]:
         "per_second": 1.0,
         "completed": 10,
         "gc_moved_units": moved,
+        "priority": 1,
         **lateness_ns,
         **shares,
     }
@@ -107,6 +110,32 @@ class Line(unittest.TestCase):
             " 1 /s, 2.7 units moved for each (2 per", bench_realtime.line(round_of(5, 27))
         )
         self.assertNotIn("moved", bench_realtime.line(round_of(5, 0)))
+
+
+class Priority(unittest.TestCase):
+    def policies(self, rate: int, spin_ns: int, seconds: int = 3) -> set[int]:
+        """Of the drive's thread, in the course of a test with so many reads a second."""
+        program = bench_realtime.ensure_program()
+        words = [program, bench_engine.DRIVE, bench_realtime.QUICK, "reads", "1000"]
+        found = set()
+        with subprocess.Popen(
+            [*map(str, words), str(rate), str(spin_ns), str(seconds)], stdout=subprocess.DEVNULL
+        ) as process:
+            while process.poll() is None:
+                for thread in Path(f"/proc/{process.pid}/task").glob("*"):
+                    with contextlib.suppress(OSError):
+                        if (thread / "comm").read_text() == "nvme-flash\n":
+                            found.add(os.sched_getscheduler(int(thread.name)))
+                time.sleep(0.02)
+        self.assertEqual(process.returncode, 0)
+        return found
+
+    def test_not_for_a_thread_that_never_sleeps(self) -> None:
+        """The kernel would stop it for 50 ms of each second."""
+        if doctor.priority() != "allowed" or (os.cpu_count() or 1) < 2:
+            self.skipTest("this host gives no priority")
+        self.assertEqual(self.policies(0, bench_realtime.SPIN_NS), {os.SCHED_FIFO, os.SCHED_OTHER})
+        self.assertEqual(self.policies(10, 0), {os.SCHED_FIFO})
 
 
 class SelfTest(Folder):

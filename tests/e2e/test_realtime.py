@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
+from scarplib import cli  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, lateness_log, log_page  # noqa: E402
 from scarplib.device_logs.log_file import HEADER, LogError, rows  # noqa: E402
@@ -46,6 +47,7 @@ VALUES = {
     "realtime_thread_cpu_ns": 250_000,
     "realtime_polled_ns": 100_000,
     "realtime_behind_ns": 30_000,
+    "realtime_priority": 2,
     **{f"read_late_{p}_ns": n for p, n in (("p50", 3_000), ("p99", 12_000), ("max", 90_000))},
     "read_late_n": 50,
     "all_late_n": 50,
@@ -69,6 +71,11 @@ class Folder(unittest.TestCase):
                 stream.write(
                     layout.row.pack(arrived, posted, submit, complete, host, seq, op, 0, 0)
                 )
+
+
+def cli_settings(*words: str) -> Any:
+    """What `scarp compare` would do with these options."""
+    return cli.compared(words)
 
 
 class Options(Refused, Folder):
@@ -111,6 +118,45 @@ class Options(Refused, Folder):
         plain = vm.FlashDrive(description=DRIVE)
         self.assertIs(realtime.on_clock(None, plain), plain)
         self.assertNotIn("cpu=", plain.arguments(0)[1])
+
+    def test_a_core_for_each(self) -> None:
+        """Priority only if a core is left, polling only if there is a core for everybody."""
+        for name in ("--priority", "--idle"):
+            value = "poll" if name == "--idle" else "1"
+            said = self.error("compare", name, value)
+            self.assertIn(f"{name}: needs --clock realtime", said)
+        self.assertIn("--priority: needs --clock realtime", self.error("run", "--priority", "0"))
+        self.assertIn("from 0 to 99", self.error("run", "--clock", "realtime", "--priority", "100"))
+        self.assertIn("spin", self.error("run", "--clock", "realtime", "--idle", "spin"))
+        with mock.patch("os.sched_getaffinity", return_value={0, 1}):
+            self.assertEqual([realtime.usual_priority(n) for n in (1, 2, 3)], [1, 0, 0])
+            of = [realtime.usual_idle(*n) for n in ((1, 1), (2, 1), (1, 2))]
+            self.assertEqual(of, ["poll", "halt", "halt"])
+            said = cli_settings("--clock", "realtime")
+            self.assertEqual((said.clock.priority, said.clock.idle), (1, "poll"))
+            self.assertEqual(said.cpu_limit, 3600)
+            said = cli_settings("--clock", "realtime", "--smp", "2", "--cpu-limit", "99")
+            self.assertEqual((said.clock.priority, said.clock.idle), (1, "halt"))
+            self.assertEqual(said.cpu_limit, 99)
+            said = cli_settings("--clock", "realtime", "--jobs", "2")
+            self.assertEqual((said.clock.priority, said.clock.idle), (0, "halt"))
+            said = cli_settings("--clock", "realtime", "--priority", "0", "--idle", "halt")
+            self.assertEqual((said.clock.priority, said.clock.idle), (0, "halt"))
+        self.assertEqual((cli_settings().clock.idle, cli_settings().cpu_limit), ("halt", 600))
+        nothing: Any = None
+        real = realtime.Clock(None, "tcg", priority=7, idle="poll").real(nothing, nothing)
+        assert real
+        self.assertEqual((real.settings()["priority"], real.settings()["idle"]), (7, "poll"))
+        drive = realtime.on_clock(real, vm.FlashDrive(description=DRIVE))
+        self.assertIn(",priority=7", drive.arguments(0)[1])
+
+    def test_idle_guests(self) -> None:
+        nothing: Any = SimpleNamespace(binary="qemu", firmware_dir="f", kernel="k")
+        for polls in (False, True):
+            guest = vm.GuestRun(nothing, nothing, [], "", self.folder, idle_poll=polls)
+            words = vm.command_line(guest, self.folder, "null")
+            said = words[words.index("-append") + 1]
+            self.assertEqual(said.endswith(" idle=poll"), polls)
 
     def test_accelerator(self) -> None:
         """KVM where a guest boots on it; else TCG with the reason, or an error if it was asked."""
@@ -240,6 +286,7 @@ class Numbers(Folder):
                 "given": {f"p{p}_ns": 90_000 for p in ("50", "99", "99.9")},
                 "wanted": {f"p{p}_ns": 81_000 for p in ("50", "99", "99.9")},
                 "distance_ns": 9_100,
+                "each": {"p50_ns": 400, "p90_ns": 7_000},
                 "count": 50,
                 "idle_host": {
                     "count": 20,
@@ -253,9 +300,9 @@ class Numbers(Folder):
             r"lateness of reads\n.*p50 +3.00 µs\n +p99 +12.0 µs",
             r"of it before the engine: p50, p99 +4.00 µs, 4.00 µs",
             r"of it after the model: p50, p99 +6.00 µs, 6.00 µs",
-            r"behind +3.0 %\n +verdict +good",
+            r"behind +3.0 %\n +real-time priority +2\n +verdict +good",
             r"given, and wanted.*\n +p50 +90.0 µs, 81.0 µs",
-            r"distance of both +9.10 µs",
+            r"distance of both +9.10 µs\n +difference of each .*: p50, p90 +0.40 µs, 7.00 µs",
             r"p50 while the host was idle +83.0 µs, 80.0 µs \(40 % of them\)",
             r"  real +0\.",
         ):
@@ -378,6 +425,7 @@ class Truth(Folder):
             part = found[name]
             self.assertEqual(part["count"], sum(row[4] == op for row in self.rows))
             self.assertEqual(part["distance_ns"], LATE_NS)
+            self.assertEqual(set(part["each"].values()), {LATE_NS})
             for point, value in part["wanted"].items():
                 self.assertEqual(part["given"][point], value + LATE_NS)
             self.assertGreater(part["wanted"]["p50_ns"], 5_000)

@@ -20,7 +20,7 @@ from scarplib.device_logs.lateness_log import completions
 from scarplib.device_logs.log_file import LogError
 from scarplib.errors import UserError
 from scarplib.experiments import run
-from scarplib.guest import vm
+from scarplib.guest import realtime, vm
 from scarplib.guest.host_load import host_ticks
 from scarplib.guest.job import environment, get_stats
 from scarplib.paths import DEVICES, FIO_JOBS, OUT
@@ -114,8 +114,11 @@ def table(rounds: Sequence[Round]) -> str:
 def measure(folder: Path, rounds: int, seconds: int) -> list[Round]:
     """One guest with both drives."""
     qemu, image = run.prepare()
-    drive = vm.FlashDrive(DEVICES / "demo.ini", age=AGE, clock="realtime")
-    drive.cmd_log, drive.lateness_log = folder / "cmd.bin", folder / "late.bin"
+    real = realtime.RealTime(
+        "tcg", priority=realtime.usual_priority(1), idle=realtime.usual_idle(1, 1)
+    )
+    drive = realtime.on_clock(real, vm.FlashDrive(DEVICES / "demo.ini", age=AGE), folder=folder)
+    drive.cmd_log = folder / "cmd.bin"
     result = vm.run_guest(
         vm.GuestRun(
             qemu=qemu,
@@ -123,7 +126,8 @@ def measure(folder: Path, rounds: int, seconds: int) -> list[Round]:
             drives=[drive],
             task=task_text(rounds, seconds),
             files={"job.fio": FIO_JOBS / "read-latency.fio"},
-            accel="tcg",
+            accel=real.accel,
+            idle_poll=real.idle == "poll",
             # For booting, and then a core for each of its threads.
             cpu_limit=240 + 6 * (rounds + 1) * seconds,
             out=folder,

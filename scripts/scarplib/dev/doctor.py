@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +54,15 @@ def governor() -> str:
     return name if name in ("performance", "unknown") else f"{name} ('performance' is never late)"
 
 
+def priority() -> str:
+    """Whether a drive's thread may go before other programs."""
+    tried = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+    done = subprocess.run([sys.executable, "-c", tried], capture_output=True, check=False)
+    return (
+        "no (see 'ulimit -r'): other programs can be in the way" if done.returncode else "allowed"
+    )
+
+
 def _kvm() -> str:
     why = kvm_trouble(ensure_qemu(), ensure_image)
     return f"no: {why}; runs are on TCG" if why else "a guest boots on it"
@@ -63,6 +74,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "cores": cores,
     "huge pages": huge_pages,
     "governor": governor,
+    "priority": priority,
 }
 
 

@@ -230,6 +230,7 @@ def run_drives_job(
             files={"job.fio": fio_job, **files},
             smp=job.smp,
             accel=job.realtime.accel if job.realtime else None,
+            idle_poll=bool(job.realtime and job.realtime.idle == "poll"),
             load=job.out / "load.csv" if job.realtime else None,
             cpu_limit=job.cpu_limit,
             out=job.out,

@@ -219,6 +219,7 @@ def run_job(
             memory_mib=job.user.memory_mib if job.user else vm.GuestRun.memory_mib,
             smp=job.smp,
             accel=job.realtime.accel if job.realtime else None,
+            idle_poll=bool(job.realtime and job.realtime.idle == "poll"),
             load=job.out / "load.csv" if job.realtime else None,
             cpu_limit=job.cpu_limit,
             out=job.out,

@@ -20,6 +20,7 @@ from scarplib.guest.image import GuestImage
 from scarplib.paths import DEVICES
 
 ACCELERATORS = ("auto", "kvm", "tcg")
+IDLES = ("poll", "halt")
 # Lateness whose 99th percentile is above so many microseconds makes a run doubtful.
 BOUND_US = 20
 # A guest that boots at all on KVM has done so long before.
@@ -38,6 +39,10 @@ class RealTime:
     why: str = ""
     # Of the host, for each drive's thread; none: any.
     cpus: tuple[int, ...] = ()
+    # Of the drives' threads, where the host allows it; 0: none.
+    priority: int = 0
+    # What virtual CPUs do that have nothing to do: "poll" or "halt".
+    idle: str = "halt"
 
     def text(self) -> str:
         """For people."""
@@ -50,6 +55,8 @@ class RealTime:
             "accel": self.accel,
             "lateness_bound_us": self.bound_us,
             "cpus": list(self.cpus),
+            "priority": self.priority,
+            "idle": self.idle,
             "host": host(),
         }
 
@@ -63,17 +70,20 @@ class Clock:
     accel: str = "auto"
     bound_us: int = BOUND_US
     cpus: tuple[int, ...] = ()
+    priority: int = 0
+    idle: str = "halt"
 
     def real(self, qemu: QemuBuild, image: Callable[[], GuestImage]) -> RealTime | None:
         """None on virtual time; a UserError if there is no such accelerator."""
         if self.cpu_shift is not None:
             return None
         if self.accel == "tcg":
-            return RealTime("tcg", self.bound_us, cpus=self.cpus)
+            return RealTime("tcg", self.bound_us, "", self.cpus, self.priority, self.idle)
         why = kvm_trouble(qemu, image)
         if why and self.accel == "kvm":
             raise UserError(f"--accel kvm: {why}")
-        return RealTime("tcg" if why else "kvm", self.bound_us, why, self.cpus)
+        accel = "tcg" if why else "kvm"
+        return RealTime(accel, self.bound_us, why, self.cpus, self.priority, self.idle)
 
 
 VIRTUAL = Clock()
@@ -91,7 +101,18 @@ def on_clock(
         lateness_log=folder / "late.bin" if folder else None,
         lateness_bound_us=real.bound_us,
         cpu=real.cpus[number] if real.cpus else None,
+        priority=real.priority,
     )
+
+
+def usual_priority(drives: int) -> int:
+    """Of the threads of so many drives at once: a core is left for those without priority."""
+    return 1 if drives < len(os.sched_getaffinity(0)) else 0
+
+
+def usual_idle(drives: int, virtual_cpus: int) -> str:
+    """Polling takes a core for each: an idle CPU that halts has to be woken for every interrupt."""
+    return "poll" if drives + virtual_cpus <= len(os.sched_getaffinity(0)) else "halt"
 
 
 def check_cores(cores: tuple[int, ...], drives: int) -> None:

@@ -120,6 +120,7 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
                 task=task_text(task, clock.cpu_shift, of_user()),
                 files={**task.content(), START: start_text(bool(real)).encode()},
                 accel=real.accel if real else None,
+                idle_poll=bool(real and real.idle == "poll"),
                 memory_mib=task.memory_mib,
                 smp=arguments.smp,
                 out=Path(folder),

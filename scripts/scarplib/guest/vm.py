@@ -75,6 +75,8 @@ class FlashDrive:
     lateness_bound_us: int | None = None
     # The host's core for its thread.
     cpu: int | None = None
+    # Its thread's real-time priority, where the host allows one; 0: none.
+    priority: int = 0
 
     def arguments(self, number: int) -> list[str]:
         """The flash device, a controller with the serial number scarp<n>, its namespaces."""
@@ -94,6 +96,7 @@ class FlashDrive:
             "lateness-log": self.lateness_log,
             "lateness-bound-ns": self.lateness_bound_us and self.lateness_bound_us * 1000,
             "cpu": self.cpu,
+            "priority": self.priority or None,
             "x-virtual-queues": None if self.virtual_queues else "off",
         }
         text = "".join(
@@ -123,6 +126,8 @@ class GuestRun:
     icount: bool = True
     # "kvm", or "tcg" with a thread for each virtual CPU: on the host's time, too.
     accel: str | None = None
+    # With it: virtual CPUs that have nothing to do poll, and need not be woken.
+    idle_poll: bool = False
     # Where the host's load is written, if anywhere.
     load: Path | None = None
     # Seconds of QEMU's processor time: on a busy host a guest is late, but it does not hang.
@@ -176,7 +181,8 @@ def command_line(run: GuestRun, initrd: Path, console: str) -> list[str]:
     arguments += ["-m", str(run.memory_mib), "-machine", "q35,sata=off,smbus=off,hpet=off"]
     arguments += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     arguments += ["-kernel", str(run.image.kernel), "-initrd", str(initrd)]
-    arguments += ["-append", KERNEL_ARGUMENTS, "-serial", console]
+    kernel_arguments = f"{KERNEL_ARGUMENTS} idle=poll" if run.idle_poll else KERNEL_ARGUMENTS
+    arguments += ["-append", kernel_arguments, "-serial", console]
     for number, drive in enumerate(run.drives):
         arguments += drive.arguments(number)
     return arguments + run.extra_args

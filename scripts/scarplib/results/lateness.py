@@ -30,6 +30,7 @@ def of_page(values: Mapping[str, int]) -> dict[str, Any]:
     found["thread_cpu_share"] = round(values["realtime_thread_cpu_ns"] / elapsed, 6)
     found["polled_share"] = round(values["realtime_polled_ns"] / elapsed, 6)
     found["sleeps"] = values["realtime_sleeps"]
+    found["thread_priority"] = values["realtime_priority"]
     found["doubtful"] = found["all"]["p99_ns"] > found["bound_ns"]
     return found
 
@@ -94,6 +95,7 @@ def rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     found.append(("  processor time", [_share(x, "thread_cpu_share") for x in late]))
     found.append(("  of it polling", [_share(x, "polled_share") for x in late]))
     found.append(("  behind", [_share(x, "behind_share") for x in late]))
+    found.append(("  real-time priority", [_priority(x) for x in late]))
     found.append(("  verdict", [_verdict(x) for x in late]))
     return found + _truth_rows(schemes)
 
@@ -113,6 +115,10 @@ def _idle(truth: dict[str, Any] | None) -> str:
 
 def _share(late: dict[str, Any] | None, key: str) -> str:
     return f"{100 * late[key]:.1f} %" if late else "–"
+
+
+def _priority(late: dict[str, Any] | None) -> str:
+    return "–" if not late else str(late["thread_priority"] or "none")
 
 
 def _verdict(late: dict[str, Any] | None) -> str:
@@ -136,6 +142,11 @@ def _truth_rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]
             found.append((f"  {point}", cells))
         cells = [human_ns(t["distance_ns"]) if t else "–" for t in truths]
         found.append(("  distance of both", cells))
+        cells = [
+            ", ".join(human_ns(t["each"][f"p{p}_ns"]) for p in (50, 90)) if t else "–"
+            for t in truths
+        ]
+        found.append(("  difference of each command's: p50, p90", cells))
         if any(t and "idle_host" in t for t in truths):
             found.append(("  p50 while the host was idle", [_idle(t) for t in truths]))
     return found

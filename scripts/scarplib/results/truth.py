@@ -94,11 +94,13 @@ class _IdleHost:
 
 def _both(pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
     given, model = [a for a, _ in pairs], [b for _, b in pairs]
+    each = sorted(abs(a - b) for a, b in pairs)
     return {
         "count": len(pairs),
         "given": _figures(sorted(given)),
         "wanted": _figures(sorted(model)),
         "distance_ns": distance(given, model),
+        "each": {f"p{p}_ns": percentile(each, p) for p in ("50", "90", "99")},
     }
 
 
