@@ -5,6 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/queue.h"
+#include "qemu/thread.h"
 #include "qapi/error.h"
 #include "flash-rows.h"
 
@@ -18,18 +20,25 @@ typedef struct QEMU_PACKED {
     uint64_t reserved;
 } Header;
 
-typedef struct {
+typedef struct Chunk Chunk;
+
+struct Chunk {
+    QSIMPLEQ_ENTRY(Chunk) next;
     size_t used;
     char bytes[CHUNK_BYTES];
-} Chunk;
+};
 
 struct FlashRows {
     const FlashRowsLayout *layout;
     int fd;
-    gint failed;
-    Chunk *chunk;
-    GThreadPool *writer; /* NULL: whoever adds a row writes */
-    GAsyncQueue *spare;  /* chunks that have been written */
+    Chunk *chunk; /* that rows are added to */
+    bool failed;
+    bool behind; /* there is a thread, and: */
+    QemuThread writer;
+    QemuMutex lock; /* of: */
+    QemuCond changed;
+    QSIMPLEQ_HEAD(, Chunk) full, spare;
+    bool ending;
 };
 
 /* A page that was never touched is not there yet. */
@@ -41,21 +50,35 @@ static Chunk *chunk_new(void)
     return chunk;
 }
 
-static void write_chunk(FlashRows *rows, Chunk *chunk)
+static bool write_chunk(FlashRows *rows, Chunk *chunk)
 {
-    if (qemu_write_full(rows->fd, chunk->bytes, chunk->used) !=
-        (ssize_t)chunk->used) {
-        g_atomic_int_set(&rows->failed, true);
-    }
+    size_t used = chunk->used;
+
     chunk->used = 0;
+    return qemu_write_full(rows->fd, chunk->bytes, used) == (ssize_t)used;
 }
 
-static void write_behind(void *chunk, void *opaque)
+static void *write_behind(void *opaque)
 {
     FlashRows *rows = opaque;
+    Chunk *chunk;
+    bool written;
 
-    write_chunk(rows, chunk);
-    g_async_queue_push(rows->spare, chunk);
+    qemu_mutex_lock(&rows->lock);
+    while ((chunk = QSIMPLEQ_FIRST(&rows->full)) || !rows->ending) {
+        if (!chunk) {
+            qemu_cond_wait(&rows->changed, &rows->lock);
+            continue;
+        }
+        QSIMPLEQ_REMOVE_HEAD(&rows->full, next);
+        qemu_mutex_unlock(&rows->lock);
+        written = write_chunk(rows, chunk);
+        qemu_mutex_lock(&rows->lock);
+        rows->failed |= !written;
+        QSIMPLEQ_INSERT_HEAD(&rows->spare, chunk, next);
+    }
+    qemu_mutex_unlock(&rows->lock);
+    return NULL;
 }
 
 FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
@@ -79,10 +102,14 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
     rows->fd = fd;
     rows->chunk = chunk_new();
     if (behind) {
-        /* without a thread it is as before */
-        rows->writer = g_thread_pool_new(write_behind, rows, 1, true, NULL);
-        rows->spare = g_async_queue_new_full(g_free);
-        g_async_queue_push(rows->spare, chunk_new());
+        rows->behind = true;
+        QSIMPLEQ_INIT(&rows->full);
+        QSIMPLEQ_INIT(&rows->spare);
+        QSIMPLEQ_INSERT_HEAD(&rows->spare, chunk_new(), next);
+        qemu_mutex_init(&rows->lock);
+        qemu_cond_init(&rows->changed);
+        qemu_thread_create(&rows->writer, "nvme-flash-log", write_behind, rows,
+                           QEMU_THREAD_JOINABLE);
     }
     memcpy(header.magic, layout->magic, sizeof(header.magic));
     memcpy(rows->chunk->bytes, &header, sizeof(header));
@@ -92,12 +119,21 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
 
 static void pass_on(FlashRows *rows)
 {
-    if (!rows->writer) {
-        write_chunk(rows, rows->chunk);
+    Chunk *chunk;
+
+    if (!rows->behind) {
+        rows->failed |= !write_chunk(rows, rows->chunk);
         return;
     }
-    g_thread_pool_push(rows->writer, rows->chunk, NULL);
-    rows->chunk = g_async_queue_try_pop(rows->spare) ?: chunk_new();
+    qemu_mutex_lock(&rows->lock);
+    QSIMPLEQ_INSERT_TAIL(&rows->full, rows->chunk, next);
+    chunk = QSIMPLEQ_FIRST(&rows->spare);
+    if (chunk) {
+        QSIMPLEQ_REMOVE_HEAD(&rows->spare, next);
+    }
+    qemu_cond_signal(&rows->changed);
+    qemu_mutex_unlock(&rows->lock);
+    rows->chunk = chunk ?: chunk_new();
 }
 
 void flash_rows_add(FlashRows *rows, const void *row)
@@ -112,18 +148,30 @@ void flash_rows_add(FlashRows *rows, const void *row)
 
 static void end_writer(FlashRows *rows)
 {
-    if (rows->writer) {
-        g_thread_pool_free(rows->writer, false, true);
-        rows->writer = NULL;
+    Chunk *chunk;
+
+    if (!rows->behind) {
+        return;
+    }
+    qemu_mutex_lock(&rows->lock);
+    rows->ending = true;
+    qemu_cond_signal(&rows->changed);
+    qemu_mutex_unlock(&rows->lock);
+    qemu_thread_join(&rows->writer);
+    qemu_cond_destroy(&rows->changed);
+    qemu_mutex_destroy(&rows->lock);
+    rows->behind = false;
+    while ((chunk = QSIMPLEQ_FIRST(&rows->spare))) {
+        QSIMPLEQ_REMOVE_HEAD(&rows->spare, next);
+        g_free(chunk);
     }
 }
 
 bool flash_rows_flush(FlashRows *rows, Error **errp)
 {
     end_writer(rows);
-    write_chunk(rows, rows->chunk);
-    /* it remembers whatever went wrong before */
-    if (g_atomic_int_get(&rows->failed)) {
+    rows->failed |= !write_chunk(rows, rows->chunk);
+    if (rows->failed) {
         error_setg(errp, "%s: could not be written completely",
                    rows->layout->option);
         return false;
@@ -136,7 +184,6 @@ void flash_rows_close(FlashRows *rows)
     end_writer(rows);
     write_chunk(rows, rows->chunk);
     close(rows->fd);
-    g_clear_pointer(&rows->spare, g_async_queue_unref);
     g_free(rows->chunk);
     g_free(rows);
 }
