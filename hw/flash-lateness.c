@@ -28,7 +28,6 @@ static const char *const realtime_fields[] = {
     "realtime_behind_ns",      /* an event was overdue by more than the bound */
     "realtime_sleeps",
     "realtime_over_bound",     /* completions later than the bound */
-    "realtime_priority",       /* the thread's (SCHED_FIFO); 0: none */
     "read_late_n", "read_late_mean_ns", "read_late_p50_ns",
     "read_late_p99_ns", "read_late_p99_9_ns", "read_late_max_ns",
     "write_late_n", "write_late_mean_ns", "write_late_p50_ns",
@@ -37,6 +36,7 @@ static const char *const realtime_fields[] = {
     "other_late_p99_ns", "other_late_p99_9_ns", "other_late_max_ns",
     "all_late_n", "all_late_mean_ns", "all_late_p50_ns",
     "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
+    "realtime_priority",       /* the thread's (SCHED_FIFO); 0: none */
 };
 enum { WORDS = ARRAY_SIZE(realtime_fields) };
 
@@ -188,7 +188,6 @@ static void words(const FlashLateness *lateness, const FlashThreadUse *use,
     word[at++] = use->behind_ns;
     word[at++] = use->sleeps;
     word[at++] = lateness->over_bound;
-    word[at++] = use->priority;
     for (int op = 0; op < OPS; op++) {
         const Histogram *histogram = &lateness->histogram[op];
 
@@ -199,6 +198,7 @@ static void words(const FlashLateness *lateness, const FlashThreadUse *use,
         word[at++] = quantile(histogram, 999);
         word[at++] = histogram->max_ns;
     }
+    word[at++] = use->priority;
     assert(at == WORDS);
 }
 

@@ -223,12 +223,12 @@ static void thread_ran(void *opaque, int64_t now_ns)
 }
 
 /* As bql_lock(), but does not sleep at once. */
-static void bql_lock_soon(FlashRealtime *rt)
+static void bql_lock_soon(void)
 {
-    int64_t until_ns = flash_realtime_now_ns(rt) + FLASH_THREAD_LOCK_POLL_NS;
+    int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
 
     while (!bql_trylock()) {
-        if (flash_realtime_now_ns(rt) >= until_ns) {
+        if (flash_thread_host_ns() >= until_ns) {
             bql_lock();
             return;
         }
@@ -240,7 +240,7 @@ static void thread_completed(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    bql_lock_soon(flash->realtime);
+    bql_lock_soon();
     flash->realtime->in_thread = true;
     completed(flash);
     flash->realtime->in_thread = false;
@@ -263,7 +263,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
     FlashThreadConfig config = {
         .port = flash->port,
         .clock_ns = nvme_flash_clock_ns,
-        .spin_ns = flash->spin_ns,
+        .spin_ns = flash->spin_ns, /* not set: -1 */
         .bound_ns = flash->lateness_bound_ns,
         .cpu = flash->cpu,
         .priority = flash->priority,

@@ -17,13 +17,17 @@
 #define NS_PER_S 1000000000
 
 /*
- * A thread with priority that hardly sleeps for a second is stopped by the
- * kernel for 50 ms.  After so long a time with so little sleep (permille) it
- * gives its priority up for a while.  Then others have had their turn.
+ * The kernel stops a thread with priority that uses nearly all of a second, for
+ * 50 ms.  One that has used so much (permille) of so long a time gives its
+ * priority up for a while.  Then others have had their turn.
  */
 #define WINDOW_NS 80000000
-#define LEAST_SLEEP_PERMILLE 150
+#define MOST_USE_PERMILLE 850
 #define ORDINARY_NS 20000000
+
+/* What spin_ns is if nobody says. */
+#define USUAL_SPIN_NS 50000
+#define PRIORITY_SPIN_NS 200000
 
 /* How far the engine may be ahead of the clock. */
 #define MAX_LEAD_NS 2500
@@ -34,6 +38,10 @@
  */
 #define LEAD_UP_NS 750
 #define LEAD_DOWN_NS 50
+
+/* A clock that shows the same so often stands still: then we look so rarely. */
+#define STILL_ROUNDS 10000
+#define STILL_NS 100000
 
 /* The host may take so long to find memory for a unit. */
 #define STOCK_NS 20000
@@ -50,9 +58,9 @@ struct FlashThread {
     clockid_t cpu_clock; /* the thread's processor time */
     pthread_mutex_t lock; /* of the engine, and of: */
     int64_t due_ns;       /* the engine's next event, as of its last run */
-    int64_t ahead_ns;     /* the engine's time then */
+    int64_t ahead_ns;     /* so far that run went, or until then */
     int kick; /* an event descriptor */
-    int priority; /* what the host let it have */
+    int priority; /* what the host let it have at first */
     bool running;
     atomic_bool stop;
     atomic_bool paused;
@@ -60,13 +68,14 @@ struct FlashThread {
     atomic_bool again;    /* somebody asks for a run */
 
     /* The thread's own: how early it wakes, how long it waits for commands. */
+    int64_t spin_ns; /* it polls for at most so long at a time */
     int64_t margin_ns;
     int64_t idle_ns;
     int64_t kicked_after_ns; /* the last sleep was so long; -1: not kicked */
     int64_t lead_ns;         /* so long before an event is due, it happens */
-    int64_t window_ns;       /* since then: */
-    int64_t slept_ns;
-    bool ordinary;           /* since window_ns it has no priority */
+    int64_t window_ns;       /* the host's clock: since then it has used: */
+    int64_t window_cpu_ns;   /* its processor time at that moment */
+    bool ordinary;           /* since then it has no priority */
 
     /* Counted by the thread, or with the lock; others read them. */
     _Atomic int64_t polled_ns;
@@ -78,6 +87,22 @@ struct FlashThread {
 int64_t flash_thread_now_ns(FlashThread *thread)
 {
     return thread->config.clock_ns() - thread->config.zero_ns;
+}
+
+static int64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    /* of a thread that has ended there is none */
+    if (clock_gettime(clock, &now)) {
+        return 0;
+    }
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+int64_t flash_thread_host_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 void flash_thread_lock(FlashThread *thread)
@@ -93,10 +118,10 @@ void flash_thread_unlock(FlashThread *thread)
 /* As flash_thread_lock(), but does not sleep at once. */
 static void lock_soon(FlashThread *thread)
 {
-    int64_t until_ns = flash_thread_now_ns(thread) + FLASH_THREAD_LOCK_POLL_NS;
+    int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
 
     while (pthread_mutex_trylock(&thread->lock)) {
-        if (flash_thread_now_ns(thread) >= until_ns) {
+        if (flash_thread_host_ns() >= until_ns) {
             flash_thread_lock(thread);
             return;
         }
@@ -137,50 +162,6 @@ static bool is_wanted(FlashThread *thread)
            atomic_load(&thread->paused);
 }
 
-/* True if there is something to do before that time. */
-static bool poll_until(FlashThread *thread, int64_t time_ns)
-{
-    int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
-    bool wanted;
-
-    while (!(wanted = is_wanted(thread)) && now_ns < time_ns) {
-        cpu_relax();
-        now_ns = flash_thread_now_ns(thread);
-    }
-    count(&thread->polled_ns, now_ns - began_ns);
-    return wanted;
-}
-
-/*
- * It woke so much too late: next time it gets up so much earlier.  If it was
- * later than polling could have made up for, the host is busy.  More polling
- * would only make it busier.
- */
-static void adapt_margin(FlashThread *thread, int64_t late_ns)
-{
-    int64_t *margin = &thread->margin_ns;
-
-    if (late_ns > thread->config.spin_ns) {
-        *margin /= 2;
-    } else if (late_ns > *margin) {
-        *margin = late_ns + late_ns / 4;
-    } else {
-        *margin -= (*margin - late_ns) / 64;
-    }
-    *margin = MIN(*margin, thread->config.spin_ns);
-}
-
-/* A command came after so long a sleep: would polling have seen it? */
-static void adapt_idle(FlashThread *thread, int64_t slept_ns)
-{
-    if (slept_ns < thread->config.spin_ns) {
-        thread->idle_ns = MIN(MAX(2 * thread->idle_ns, FIRST_POLL_NS),
-                              thread->config.spin_ns);
-    } else {
-        thread->idle_ns /= 2;
-    }
-}
-
 /* True if it was woken within that time; -1: for ever. */
 static bool doze(FlashThread *thread, int64_t timeout_ns)
 {
@@ -196,6 +177,82 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
         return false;
     }
     return read(thread->kick, &kicks, sizeof(kicks)) > 0;
+}
+
+/*
+ * True if there is something to do before that time, or the clock stands still:
+ * the machine is being stopped, by somebody who may need this core.
+ */
+static bool poll_until(FlashThread *thread, int64_t time_ns)
+{
+    int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
+    unsigned still = 0;
+    bool wanted;
+
+    while (!(wanted = is_wanted(thread)) && now_ns < time_ns) {
+        int64_t before_ns = now_ns;
+
+        cpu_relax();
+        now_ns = flash_thread_now_ns(thread);
+        still = now_ns == before_ns ? still + 1 : 0;
+        if (still == STILL_ROUNDS) {
+            doze(thread, STILL_NS);
+            wanted = true;
+            break;
+        }
+    }
+    count(&thread->polled_ns, now_ns - began_ns);
+    return wanted;
+}
+
+/*
+ * It woke so much too late: next time it gets up so much earlier.  If it was
+ * later than polling could have made up for, the host is busy.  More polling
+ * would only make it busier.
+ */
+static void adapt_margin(FlashThread *thread, int64_t late_ns)
+{
+    int64_t *margin = &thread->margin_ns;
+
+    if (late_ns > thread->spin_ns) {
+        *margin /= 2;
+    } else if (late_ns > *margin) {
+        *margin = late_ns + late_ns / 4;
+    } else {
+        *margin -= (*margin - late_ns) / 64;
+    }
+    *margin = MIN(*margin, thread->spin_ns);
+}
+
+/* A command came after so long a sleep: would polling have seen it? */
+static void adapt_idle(FlashThread *thread, int64_t slept_ns)
+{
+    if (slept_ns < thread->spin_ns) {
+        thread->idle_ns = MIN(MAX(2 * thread->idle_ns, FIRST_POLL_NS),
+                              thread->spin_ns);
+    } else {
+        thread->idle_ns /= 2;
+    }
+}
+
+static void begin_window(FlashThread *thread, int64_t host_ns)
+{
+    thread->window_ns = host_ns;
+    thread->window_cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* A host that no longer allows it is asked again later. */
+static void set_ordinary(FlashThread *thread, bool ordinary)
+{
+    struct sched_param param = {
+        .sched_priority = ordinary ? 0 : thread->config.priority,
+    };
+
+    if (!pthread_setschedparam(pthread_self(),
+                               ordinary ? SCHED_OTHER : SCHED_FIFO, &param)) {
+        thread->ordinary = ordinary;
+    }
+    begin_window(thread, flash_thread_host_ns());
 }
 
 /* Until that time at the latest, less the margin. */
@@ -218,9 +275,12 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
         return;
     }
     count(&thread->sleeps, 1);
+    if (thread->ordinary && (timeout_ns < 0 || timeout_ns > ORDINARY_NS)) {
+        /* others have their turn, and it is to be woken with priority */
+        set_ordinary(thread, false);
+    }
     kicked = doze(thread, timeout_ns);
     slept_ns = flash_thread_now_ns(thread) - began_ns;
-    thread->slept_ns += slept_ns;
     if (kicked) {
         thread->kicked_after_ns = slept_ns;
     } else if (slept_ns >= timeout_ns) {
@@ -230,14 +290,14 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     atomic_store(&thread->sleeping, false);
 }
 
-/* There is time until then. */
+/* There is time until then.  Whoever has the lock has something to do. */
 static void stock(FlashThread *thread, int64_t until_ns)
 {
     bool more = true;
 
     while (more && !is_wanted(thread) &&
-           flash_thread_now_ns(thread) < until_ns - STOCK_NS) {
-        flash_thread_lock(thread);
+           flash_thread_now_ns(thread) < until_ns - STOCK_NS &&
+           !pthread_mutex_trylock(&thread->lock)) {
         more = flash_port_stock(thread->config.port);
         flash_thread_unlock(thread);
     }
@@ -269,8 +329,7 @@ static void hold_back(FlashThread *thread, int64_t until_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
 
-    while (now_ns < until_ns && !atomic_load(&thread->stop) &&
-           !atomic_load(&thread->paused)) {
+    for (unsigned i = 0; now_ns < until_ns && i < STILL_ROUNDS; i++) {
         cpu_relax();
         now_ns = flash_thread_now_ns(thread);
     }
@@ -349,38 +408,26 @@ bool flash_thread_run(FlashThread *thread)
     return flash_port_has_completed(thread->config.port);
 }
 
-/* A host that no longer allows it is asked again later. */
-static void set_ordinary(FlashThread *thread, bool ordinary)
-{
-    struct sched_param param = {
-        .sched_priority = ordinary ? 0 : thread->config.priority,
-    };
-
-    if (!pthread_setschedparam(pthread_self(),
-                               ordinary ? SCHED_OTHER : SCHED_FIFO, &param)) {
-        thread->ordinary = ordinary;
-    }
-}
-
 static void adapt_priority(FlashThread *thread)
 {
-    int64_t now_ns, window_ns;
+    int64_t host_ns, window_ns, used_ns;
 
-    if (!thread->config.priority) {
+    if (!thread->priority) {
         return;
     }
-    now_ns = flash_thread_now_ns(thread);
-    window_ns = now_ns - thread->window_ns;
+    host_ns = flash_thread_host_ns();
+    window_ns = host_ns - thread->window_ns;
     if (window_ns < (thread->ordinary ? ORDINARY_NS : WINDOW_NS)) {
         return;
     }
+    used_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - thread->window_cpu_ns;
     if (thread->ordinary) {
         set_ordinary(thread, false);
-    } else if (thread->slept_ns < window_ns / 1000 * LEAST_SLEEP_PERMILLE) {
+    } else if (used_ns > window_ns / 1000 * MOST_USE_PERMILLE) {
         set_ordinary(thread, true);
+    } else {
+        begin_window(thread, host_ns);
     }
-    thread->window_ns = now_ns;
-    thread->slept_ns = 0;
 }
 
 static void *thread_main(void *opaque)
@@ -390,7 +437,7 @@ static void *thread_main(void *opaque)
 
     /* the host may else be 50 us late on purpose, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-    thread->window_ns = flash_thread_now_ns(thread);
+    begin_window(thread, flash_thread_host_ns());
     if (thread->config.began) {
         thread->config.began();
     }
@@ -444,6 +491,11 @@ static bool create(FlashThread *thread, int priority)
     cpu_set_t cpus;
     int failed;
 
+    thread->priority = priority;
+    if (thread->config.spin_ns < 0) {
+        thread->spin_ns = priority ? PRIORITY_SPIN_NS : USUAL_SPIN_NS;
+    }
+    thread->margin_ns = thread->spin_ns;
     pthread_attr_init(&attr);
     if (priority) {
         pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
@@ -457,7 +509,6 @@ static bool create(FlashThread *thread, int priority)
     }
     failed = pthread_create(&thread->thread, &attr, thread_main, thread);
     pthread_attr_destroy(&attr);
-    thread->priority = priority;
     return !failed;
 }
 
@@ -491,7 +542,7 @@ FlashThread *flash_thread_new(const FlashThreadConfig *config)
 
     thread->config = *config;
     thread->due_ns = SCARP_TIME_NEVER;
-    thread->margin_ns = config->spin_ns;
+    thread->spin_ns = config->spin_ns;
     thread->kicked_after_ns = -1;
     thread->paused = true;
     thread->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -540,22 +591,11 @@ void flash_thread_free(FlashThread *thread)
 
 /* ---- What it costs ------------------------------------------------------ */
 
-static int64_t cpu_ns(FlashThread *thread)
-{
-    struct timespec used;
-
-    /* of a thread that has ended there is none */
-    if (clock_gettime(thread->cpu_clock, &used)) {
-        return 0;
-    }
-    return used.tv_sec * NS_PER_S + used.tv_nsec;
-}
-
 static void use_so_far(FlashThread *thread, FlashThreadUse *use)
 {
     *use = (FlashThreadUse) {
         .elapsed_ns = flash_thread_now_ns(thread),
-        .cpu_ns = cpu_ns(thread),
+        .cpu_ns = read_clock(thread->cpu_clock),
         .polled_ns = atomic_load(&thread->polled_ns),
         .behind_ns = atomic_load(&thread->behind_ns),
         .sleeps = atomic_load(&thread->sleeps),

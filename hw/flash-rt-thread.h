@@ -23,7 +23,7 @@ typedef struct {
     FlashPort *port;
     int64_t (*clock_ns)(void); /* of the host; it may stand still: pause */
     int64_t zero_ns;           /* the clock's time of the engine's zero */
-    int64_t spin_ns;           /* it polls for at most so long at a time */
+    int64_t spin_ns;           /* it polls so long at a time at most; -1: as usual */
     int64_t bound_ns;          /* an event that is later makes it "behind" */
     int cpu;                   /* of the host: it runs there; -1: anywhere */
     int priority;              /* SCHED_FIFO's, if the host lets it; 0: none */
@@ -53,7 +53,7 @@ typedef struct {
  * Whoever has a lock mostly has it for less time than it takes to be woken.  So
  * long the thread polls for one before it sleeps.
  */
-#define FLASH_THREAD_LOCK_POLL_NS 50000
+#define FLASH_THREAD_LOCK_POLL_NS 20000
 
 /* Whether a thread of this process may run on that core of the host. */
 bool flash_thread_may_use(int cpu);
@@ -89,6 +89,8 @@ void flash_thread_was_early(FlashThread *thread, int64_t early_ns);
 /* Around calls into the engine that go past the port. */
 void flash_thread_lock(FlashThread *thread);
 void flash_thread_unlock(FlashThread *thread);
+/* The host's clock: it goes on while the engine's stands still. */
+int64_t flash_thread_host_ns(void);
 /* The engine's clock. */
 int64_t flash_thread_now_ns(FlashThread *thread);
 

@@ -312,9 +312,9 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "0 to %d", flash->priority, FLASH_THREAD_MAX_PRIORITY);
         return false;
     }
-    /* with priority it has a core: it may as well poll between two events */
-    return realtime_ns(realtime, "spin-ns", &flash->spin_ns,
-                       (flash->priority ? 200 : 50) * SCALE_US, errp) &&
+    /* the thread knows what is usual */
+    return realtime_ns(realtime, "spin-ns", &flash->spin_ns, NS_UNSET,
+                       errp) &&
            realtime_ns(realtime, "lateness-bound-ns",
                        &flash->lateness_bound_ns, 20 * SCALE_US, errp);
 }

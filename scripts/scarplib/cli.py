@@ -138,6 +138,8 @@ def _clock(options: argparse.Namespace) -> Clock:
     priority, idle = options.priority, options.idle
     if priority is None:
         priority = realtime.usual_priority(drives * guests)
+    elif priority and not realtime.allows_priority(priority):
+        raise UserError(f"--priority: this host refuses {priority} (see 'ulimit -r'); 0 is none")
     return Clock(
         cpu_shift=None,
         accel=options.accel or "auto",

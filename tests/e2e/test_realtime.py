@@ -128,6 +128,10 @@ class Options(Refused, Folder):
         self.assertIn("--priority: needs --clock realtime", self.error("run", "--priority", "0"))
         self.assertIn("from 0 to 99", self.error("run", "--clock", "realtime", "--priority", "100"))
         self.assertIn("spin", self.error("run", "--clock", "realtime", "--idle", "spin"))
+        with mock.patch.object(realtime, "allows_priority", return_value=False):
+            with self.assertRaisesRegex(UserError, "--priority: this host refuses 5"):
+                cli_settings("--clock", "realtime", "--priority", "5")
+            cli_settings("--clock", "realtime")
         with mock.patch("os.sched_getaffinity", return_value={0, 1}):
             self.assertEqual([realtime.usual_priority(n) for n in (1, 2, 3)], [1, 0, 0])
             of = [realtime.usual_idle(*n) for n in ((1, 1), (2, 1), (1, 2))]

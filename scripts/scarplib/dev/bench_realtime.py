@@ -31,8 +31,8 @@ QUICK = (
     "timing.read_ns=0,timing.program_ns=0,timing.erase_ns=0,timing.command_ns=0,"
     "timing.channel_mts=100000,controller.firmware_ns=0,controller.link_mbs=1000000"
 )
-# As the device's property has it.
-SPIN_NS = 50_000
+# What the device polls for at most with priority.
+SPIN_NS = 200_000
 # Files of measure()'s folder.
 LATENESS, HOST = "lateness.csv", "load.csv"
 # Between two looks at the host: each takes a core for a moment, which the test wants for itself.

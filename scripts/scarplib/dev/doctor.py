@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from scarplib.build.qemu import ensure_qemu
 from scarplib.dev import bench_realtime
 from scarplib.experiments import run
 from scarplib.guest.image import ensure_image
-from scarplib.guest.realtime import BOUND_US, kvm_trouble
+from scarplib.guest.realtime import BOUND_US, allows_priority, kvm_trouble
 from scarplib.paths import OUT
 
 # The test's length; a run of some seconds meets most of what a host does now and then.
@@ -56,11 +54,8 @@ def governor() -> str:
 
 def priority() -> str:
     """Whether a drive's thread may go before other programs."""
-    tried = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
-    done = subprocess.run([sys.executable, "-c", tried], capture_output=True, check=False)
-    return (
-        "no (see 'ulimit -r'): other programs can be in the way" if done.returncode else "allowed"
-    )
+    refused = "refused (see 'ulimit -r'): other programs can be in the way"
+    return "allowed" if allows_priority(1) else refused
 
 
 def _kvm() -> str:

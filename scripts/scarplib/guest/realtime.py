@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
@@ -103,6 +104,12 @@ def on_clock(
         cpu=real.cpus[number] if real.cpus else None,
         priority=real.priority,
     )
+
+
+def allows_priority(priority: int) -> bool:
+    """Whether this host lets programs of ours have that real-time priority."""
+    command = ["chrt", "--fifo", str(priority), "true"]
+    return not subprocess.run(command, capture_output=True, check=False).returncode
 
 
 def usual_priority(drives: int) -> int:

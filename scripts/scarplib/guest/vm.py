@@ -363,6 +363,7 @@ def _result(
     elif cut == "spins":
         reason = "hang"
         tail += f"\nstopped after {run.cpu_limit:.0f} s of processor time"
+        tail += " (its idle CPUs polled: it may have waited)" if run.idle_poll else ""
     elif cut == "waits":
         reason = "hang"
         tail += f"\nstopped: it waits, for {_WAITS_WALL_S // 60} minutes now"
