@@ -325,6 +325,7 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
     }
 }
 
+/* Until that time, whatever else is wanted: it is a microsecond at most. */
 static void hold_back(FlashThread *thread, int64_t until_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;

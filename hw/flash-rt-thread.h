@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     int64_t elapsed_ns;  /* since the last reset */
     int64_t cpu_ns;      /* processor time of the thread */
-    int64_t polled_ns;   /* from begin to end of polling, with a core or not */
+    int64_t polled_ns;   /* for events and commands, not locks; with a core or not */
     int64_t behind_ns;   /* an event was overdue by more than the bound */
     uint64_t sleeps;
     uint64_t priority;   /* what the host let it have */
