@@ -52,6 +52,32 @@ class Tap(unittest.TestCase):
         self.check("    1..3\n    ok 1 a\nok 1 parent\n", 0, 1, 1)
         self.check("ok 1 a\nBail out! no disk\n", 0, 1, 1)
 
+    def test_skips(self) -> None:
+        """A suite that skips everything fails, and so does a skip that is on no list."""
+        self.check("ok 1 a # SKIP no tool\n1..1\n", 0, 0, 1)
+        allowed = [tap.MaySkip("suite", "b*", "no *", "")]
+        for text, failed in (
+            ("b1 # SKIP no tool", 0),
+            ("b1 # skip no tool", 0),
+            ("c # SKIP no tool", 1),
+            ("b1 # SKIP broken", 1),
+            ("b1 # SKIP", 1),
+        ):
+            count = self.check(f"ok 1 a\nok 2 - {text}\n1..2\n", 0, 1, 0)
+            tap.judge_skips(count, allowed)
+            self.assertEqual((count.failed, count.skipped), (failed, 1 - failed), text)
+            count = tap.count(f"ok 1 a\nok 2 - {text}\n1..2\n", 0, "other")
+            tap.judge_skips(count, allowed)
+            self.assertEqual(count.failed, 1)
+
+    def test_the_list_of_skips(self) -> None:
+        """Each entry says why, and is of a suite that there is."""
+        entries = tap.may_skip(ROOT / "tests" / "skips.toml")
+        text = (ROOT / "scripts" / "scarplib" / "dev" / "suites.py").read_text()
+        for entry in entries:
+            self.assertIn(f'Suite("{entry.suite}"', text)
+            self.assertGreater(len(entry.why), 20)
+
 
 class Arguments(Refused):
     def test_one_line_that_names_the_key_and_what_is_allowed(self) -> None:

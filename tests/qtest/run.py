@@ -23,14 +23,21 @@ class TapResult(unittest.TestResult):
         self.passed = 0
         self.failed = 0
         self._number = 0
+        self.skips = 0
         self._trouble: str | None = None
+        self._skipped: str | None = None
         self._began = 0.0
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self._number += 1
         self._trouble = None
+        self._skipped = None
         self._began = time.monotonic()
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        super().addSkip(test, reason)
+        self._skipped = reason
 
     def addFailure(self, test: unittest.TestCase, err: object) -> None:
         super().addFailure(test, err)  # type: ignore[arg-type]
@@ -49,7 +56,10 @@ class TapResult(unittest.TestResult):
         super().stopTest(test)
         name = test.id().removeprefix("test_")
         seconds = time.monotonic() - self._began
-        if self._trouble is None:
+        if self._trouble is None and self._skipped is not None:
+            self.skips += 1
+            print(f"ok {self._number} {name} # SKIP {self._skipped}", flush=True)
+        elif self._trouble is None:
             self.passed += 1
             print(f"ok {self._number} {name} # {seconds:.1f} s", flush=True)
         else:
@@ -78,7 +88,7 @@ def main() -> int:
     print(f"1..{len(tests)}", flush=True)
     result = TapResult()
     unittest.TestSuite(tests).run(result)
-    print(f"{result.passed} passed, {result.failed} failed")
+    print(f"{result.passed} passed, {result.failed} failed, {result.skips} skipped")
     return 1 if result.failed or not result.passed else 0
 
 

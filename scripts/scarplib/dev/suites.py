@@ -104,6 +104,7 @@ class _Runner:
         self.free = cores
         self.changed = threading.Condition()
         self.counts: dict[str, tap.Count] = {}
+        self.may_skip = tap.may_skip(ROOT / "tests" / "skips.toml")
 
     def _say(self, text: str) -> None:
         print(text, flush=True)
@@ -125,6 +126,7 @@ class _Runner:
         except OSError as error:
             status, reason = 1, f" ({error})"
         count = tap.count(log.read_text(errors="replace"), status, suite.name)
+        tap.judge_skips(count, self.may_skip)
         with self.changed:
             self.counts[suite.name] = count
             self._say(
@@ -174,6 +176,10 @@ def test() -> int:
     passed = sum(count.passed for count in runner.counts.values())
     failed = sum(count.failed for count in runner.counts.values())
     print(f"# {time.monotonic() - began:.0f} s in all; each suite's output is in {folder.name}/")
+    skips = [skip for count in runner.counts.values() for skip in count.skips]
+    for skip in skips:
+        print(f"# skipped: {skip}")
+    print(f"{len(skips)} skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _RESULT = re.compile(r"^(\s*)(not )?ok\b\s*(\d+)?\s*(.*)$")
+_DIRECTIVE = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
 _PLAN = re.compile(r"^(\s*)1\.\.(\d+)")
 
 
@@ -16,8 +21,14 @@ class Count:
 
     passed: int = 0
     failed: int = 0
-    skipped: int = 0
     failures: list[str] = field(default_factory=list)
+    # "suite: test # SKIP reason"
+    skips: list[str] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> int:
+        """Tests that did not run."""
+        return len(self.skips)
 
     def fail(self, what: str) -> None:
         """One more failure, and its name."""
@@ -79,12 +90,42 @@ def count(text: str, status: int, suite: str) -> Count:
         elif bad:
             out.fail(f"{suite}: {name}")
         elif directive:
-            out.skipped += 1
+            out.skips.append(f"{suite}: {name}")
         else:
             out.passed += 1
     _close(levels, -1, out, suite)
     if status and not out.failed:
         out.fail(f"{suite}: exit status {status} without a failed test")
-    if not (out.passed or out.failed or out.skipped):
-        out.fail(f"{suite}: no test results")
+    if not (out.passed or out.failed):
+        out.fail(f"{suite}: {'every test was skipped' if out.skips else 'no test results'}")
     return out
+
+
+@dataclass(frozen=True)
+class MaySkip:
+    """Tests that may be skipped: patterns as a shell has them, and on which hosts that is."""
+
+    suite: str
+    test: str
+    reason: str
+    why: str
+
+    def covers(self, skip: str) -> bool:
+        """Whether one of Count.skips is meant."""
+        suite, _, rest = skip.partition(": ")
+        test, _, reason = _DIRECTIVE.sub("\n", rest, count=1).partition("\n")
+        said = ((suite, self.suite), (test.strip(), self.test), (reason.strip(), self.reason))
+        return all(fnmatch.fnmatchcase(text, pattern) for text, pattern in said)
+
+
+def may_skip(path: Path) -> list[MaySkip]:
+    """The list of what may be skipped (TOML, see tests/skips.toml)."""
+    return [MaySkip(**entry) for entry in tomllib.loads(path.read_text())["skip"]]
+
+
+def judge_skips(count: Count, allowed: Sequence[MaySkip]) -> None:
+    """A skip that is on no list is a failure: a test that never runs says nothing."""
+    for skip in list(count.skips):
+        if not any(entry.covers(skip) for entry in allowed):
+            count.skips.remove(skip)
+            count.fail(f"{skip} (not on the list of what may be skipped)")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import log_page
 from scarplib.drive import image_file
 from scarplib.errors import UserError
-from scarplib.guest import block_trace, vm
+from scarplib.guest import block_trace, shipped, vm
 from scarplib.guest.image import GuestImage
 from scarplib.guest.realtime import RealTime, on_clock
 from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
@@ -235,8 +235,6 @@ def keep_results(result: vm.GuestResult, folder: Path) -> None:
     """Move the files that the guest left from its own folder into this one."""
     if result.reason != "ok" or not result.results:
         return
-    for path in sorted(result.results.iterdir()):
-        if not (folder / path.name).exists() or path.is_file():
-            shutil.move(path, folder / path.name)
-    if result.results != folder and not any(result.results.iterdir()):
-        result.results.rmdir()
+    if left := shipped.keep(result.results, folder):
+        where = result.results.relative_to(folder.resolve())
+        print(f"scarp: not a job's files, left in {where}/: {', '.join(left)}", file=sys.stderr)

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scarplib.build.cache import unpack_tar
 from scarplib.build.qemu import QemuBuild
 from scarplib.drive import controller
 from scarplib.errors import UserError
+from scarplib.guest import shipped
 from scarplib.guest.cpio import Cpio
 from scarplib.guest.host_load import HostLoad
 from scarplib.guest.image import GuestImage
@@ -46,6 +46,11 @@ _WAITS_CPU_S = 60
 _WAITS_WALL_S = 1200
 # Processor time for the rest of a kernel's report, after which it ends QEMU by itself (panic=-1).
 _REPORT_CPU_S = 5
+
+
+def option(value: object) -> str:
+    """A value as QEMU's option strings have it: two commas mean one."""
+    return str(value).replace(",", ",,")
 
 
 @dataclass
@@ -100,9 +105,7 @@ class FlashDrive:
             "x-virtual-queues": None if self.virtual_queues else "off",
         }
         text = "".join(
-            f",{key}={str(value).replace(',', ',,')}"
-            for key, value in options.items()
-            if value is not None
+            f",{key}={option(value)}" for key, value in options.items() if value is not None
         )
         flash = ["-device", f"nvme-flash{text}"]
         return flash + controller.arguments(number, self.namespaces, self.handles)
@@ -188,16 +191,34 @@ def command_line(run: GuestRun, initrd: Path, console: str) -> list[str]:
     return arguments + run.extra_args
 
 
-def _unpack(shared: Path, folder: Path) -> str | None:
+def unpack_results(shared: Path, folder: Path) -> str | None:
     """The guest's tar; says what is wrong with it, if anything."""
     with shared.open("rb") as stream:
         magic, length = _RESULT_HEADER.unpack(stream.read(_RESULT_HEADER.size))
         if magic != b"SCARPTAR":
             return "the guest shipped no results"
+        # The guest says how long it is, too.
+        if length > RESULT_BYTES - _RESULT_HEADER.size:
+            return f"the guest says that it shipped {length} bytes: at most {RESULT_BYTES} can be"
         data = stream.read(length)
-    folder.mkdir(exist_ok=True)
-    unpack_tar(data, folder)
-    return None
+    return shipped.unpack(data, folder)
+
+
+def results_arguments(shared: Path) -> list[str]:
+    """QEMU's, for the file that the guest ships its results into."""
+    backend = f"memory-backend-file,id=results,share=on,size={RESULT_BYTES}"
+    return [
+        *("-object", f"{backend},mem-path={option(shared)}"),
+        *("-device", "ivshmem-plain,memdev=results"),
+    ]
+
+
+def terminal_arguments(log: Path) -> list[str]:
+    """QEMU's, for a console on this terminal: as mon:stdio, with a copy in log."""
+    return [
+        *("-chardev", f"stdio,id=console,mux=on,signal=off,logfile={option(log)}"),
+        *("-mon", "chardev=console"),
+    ]
 
 
 class Console:
@@ -313,12 +334,7 @@ def run_guest(run: GuestRun) -> GuestResult:
     console = Console(out / "console.log")
     console.path.write_bytes(b"")
     command = command_line(run, initrd, f"file:{console.path}")
-    command += [
-        "-object",
-        f"memory-backend-file,id=results,share=on,mem-path={shared},size={RESULT_BYTES}",
-        "-device",
-        "ivshmem-plain,memdev=results",
-    ]
+    command += results_arguments(shared)
     try:
         initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, False))
         with shared.open("wb") as stream:
@@ -381,8 +397,8 @@ def _result(
         reason = "task failed"
         if end.startswith("status "):
             # What it had written says why.
-            _unpack(shared, run.out / "results")
-    elif problem := _unpack(shared, run.out / "results"):
+            unpack_results(shared, run.out / "results")
+    elif problem := unpack_results(shared, run.out / "results"):
         reason = "task failed"
         tail += f"\n{problem}"
     else:
@@ -397,13 +413,8 @@ def interactive(run: GuestRun) -> int:
     console.path.write_bytes(b"")
     initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, True))
     command = command_line(run, initrd, "chardev:console")
-    # As mon:stdio, with a copy from which the guest's end is known.
-    command += [
-        "-chardev",
-        f"stdio,id=console,mux=on,signal=off,logfile={console.path}",
-        "-mon",
-        "chardev=console",
-    ]
+    # From the copy the guest's end is known.
+    command += terminal_arguments(console.path)
     status = subprocess.run(_tied(command), check=False).returncode
     console.look()
     if status:
