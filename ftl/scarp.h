@@ -465,6 +465,22 @@ char *scarp_stats_json(const ScarpDrive *drive);
 size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
                             size_t size);
 
+/* ---- Marks ------------------------------------------------------------ */
+
+/*
+ * Rare states (ftl/marks.h), of which tests want to know that they met them.
+ * Checked builds count how often a drive was in each since it was made; other
+ * builds have no marks: 0.
+ */
+typedef struct {
+    const char *name;
+    const char *help;
+} ScarpMarkField;
+
+unsigned scarp_mark_count(void);
+const ScarpMarkField *scarp_mark_field(unsigned index);
+uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
+
 /* ---- Observers -------------------------------------------------------- */
 
 /* How a mapping that maps blocks reclaims one (docs/model.md). */

@@ -141,6 +141,7 @@ uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane)
     plane->free.head = drive->blocks.link[index].next;
     plane->n_free--;
     drive->blocks.n_free--;
+    scarp_mark_if(drive, last_free_block, !plane->n_free);
     return index;
 }
 
@@ -204,6 +205,7 @@ void scarp_block_take(ScarpDrive *drive, uint32_t index)
 
 void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
 {
+    scarp_mark(drive, victim_put_back);
     scarp_full_insert(drive, scarp_blocks_plane_of(drive, index), index);
 }
 
@@ -222,8 +224,13 @@ void scarp_block_erased(ScarpDrive *drive, uint32_t index)
     }
     scarp_media_erase(drive, index);
     if (scarp_block_is_worn_out(drive, index)) {
+        scarp_mark(drive, worn_out);
         scarp_block_set_bad(drive, index);
     } else {
+        scarp_mark_if(drive, worn_out_but_needed,
+                      drive->desc.endurance_erases &&
+                      scarp_media_erases(drive, index) >=
+                          drive->desc.endurance_erases);
         scarp_free_push(drive, scarp_blocks_plane_of(drive, index), index);
     }
 }

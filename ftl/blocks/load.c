@@ -111,6 +111,7 @@ void scarp_blocks_close_unused(ScarpDrive *drive)
                 : !scarp_write_point_used(drive, i);
 
             if (unused && plane->active[i] != SCARP_NONE) {
+                scarp_mark(drive, closed_on_load);
                 scarp_full_insert(drive, plane, plane->active[i]);
                 plane->active[i] = SCARP_NONE;
             }

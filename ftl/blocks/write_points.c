@@ -91,6 +91,7 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
     if (origin != SCARP_ORIGIN_HOST) {
         return room || n_free > 0;
     }
+    scarp_mark_if(drive, host_kept_from_last_block, n_free == 1 && !room);
     /* The last free block is GC's: without it no victim can be emptied. */
     if (room) {
         return drive->desc.separate_active_block || n_free >= 1;
@@ -123,9 +124,13 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
         if (is_translation(drive, stream)) {
             origin = SCARP_ORIGIN_MAP;
             plane->n_map++;
+            scarp_mark_if(drive, last_translation_block,
+                          plane->n_map == drive->geo.translation_blocks);
         }
         scarp_media_open(drive, *active, origin, stream);
     }
+    scarp_mark_if(drive, orphaned_aligned_block,
+                  point == WRITE_ALIGNED && !drive->scheme.merge->aligned);
     block = scarp_block_record(drive, *active);
     ppn = scarp_block_ppn(drive, *active) +
           block->written * drive->geo.units_per_page;

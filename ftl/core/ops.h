@@ -6,6 +6,7 @@
 #ifndef SCARP_CORE_OPS_H
 #define SCARP_CORE_OPS_H
 
+#include "core/mark.h"
 #include "core/memory.h"
 #include "random.h"
 #include "core/visit.h"

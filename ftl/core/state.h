@@ -5,7 +5,7 @@
  * (description.h, geometry.h) may be read by every room.
  *
  * Others ask it for the time, to be woken at a time, for the next number, for
- * memory and pools.  It asks nobody.
+ * memory and pools; checked builds tell it of rare states.  It asks nobody.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,6 +18,7 @@
 #include "core/geometry.h"
 #include "core/pool.h"
 #include "forward.h"
+#include "marks.h"
 
 typedef struct {
     ScarpEvents events;
@@ -28,6 +29,9 @@ typedef struct {
     uint64_t seed;
     uint32_t in_device; /* commands dispatched and not ended */
     bool broken;
+#ifdef SCARP_CHECKED
+    uint64_t marks[SCARP_MARK__COUNT]; /* how often each was met */
+#endif
 } ScarpCore;
 
 #endif /* SCARP_CORE_STATE_H */
