@@ -22,7 +22,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint
-NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long
+NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -139,6 +139,9 @@ mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --on
 
 fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer where clang has it
 	@sh tests/fuzz/run.sh $(or $(SECONDS),60)
+
+hunt: ## random drives, schemes and hosts, until a law breaks (ARGS='--scheme mine --seconds 60', ARGS='checked …': all laws)
+	@sh tests/hunt/run.sh $(ARGS)
 
 test-fuzz-long:
 	@sh tests/fuzz/run.sh 600

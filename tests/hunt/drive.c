@@ -1,0 +1,356 @@
+/*
+ * Which drive a scenario has: small and odd, and one that is accepted.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "draw.h"
+#include "scenario.h"
+#include "schemes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TRIES 3000
+
+typedef struct {
+    Draw *draw;
+    Scenario *s;
+    unsigned often; /* percent of the features that are in use */
+} Maker;
+
+static void set(Maker *m, const char *key, uint64_t value)
+{
+    g_ptr_array_add(m->s->keys, g_strdup_printf("%s=%" G_GUINT64_FORMAT, key,
+                                                value));
+}
+
+static void set_text(Maker *m, const char *key, const char *value)
+{
+    g_ptr_array_add(m->s->keys, g_strdup_printf("%s=%s", key, value));
+}
+
+static bool some(Maker *m)
+{
+    return draw_chance(m->draw, m->often);
+}
+
+typedef struct {
+    const char *mapping;
+    uint64_t channels, chips, dies, planes, blocks, pages, page_bytes, units;
+    bool demand, logs; /* kinds of mapping */
+} Shape;
+
+static uint64_t planes_of(const Shape *x)
+{
+    return x->channels * x->chips * x->dies * x->planes;
+}
+
+/* Small, so that 200 of them run in a second, and 10 with every law. */
+static void draw_shape(Maker *m, Shape *x)
+{
+    Draw *d = m->draw;
+    uint64_t most_units = DRAW_OF(d, 256, 1024, 1024, 4096, 4096, 16384);
+
+    do {
+        x->channels = DRAW_OF(d, 1, 1, 2, 2, 3, 4);
+        x->chips = DRAW_OF(d, 1, 1, 1, 2, 3);
+        x->dies = DRAW_OF(d, 1, 1, 1, 2, 3);
+        x->planes = DRAW_OF(d, 1, 1, 2, 2, 3, 4);
+        x->blocks = DRAW_OF(d, 4, 5, 6, 7, 8, 9, 12, 16, 24, 29, 31, 48, 64,
+                            150);
+        x->pages = DRAW_OF(d, 2, 2, 3, 4, 4, 5, 8, 8, 16, 31, 64);
+        x->page_bytes = DRAW_OF(d, 512, 1024, 2048, 4096, 4096, 16384, 32768);
+        x->units = 1;
+        if (!x->logs && some(m)) {
+            x->units = 1ull << draw_below(d, 7);
+        }
+        x->units = MIN(x->units, x->page_bytes / 512);
+    } while (planes_of(x) * x->blocks * x->pages * x->units > most_units ||
+             planes_of(x) * x->blocks * x->pages < 24 ||
+             planes_of(x) * x->blocks * x->pages * x->page_bytes > 16777216);
+    set(m, "geometry.channels", x->channels);
+    set(m, "geometry.chips_per_channel", x->chips);
+    set(m, "geometry.dies_per_chip", x->dies);
+    set(m, "geometry.planes_per_die", x->planes);
+    set(m, "geometry.blocks_per_plane", x->blocks);
+    set(m, "geometry.pages_per_block", x->pages);
+    set(m, "geometry.page_bytes", x->page_bytes);
+    if (x->units > 1) {
+        set(m, "ftl.unit_bytes", x->page_bytes / x->units);
+    }
+}
+
+/* One value, or one of each page type. */
+static void draw_list(Maker *m, const char *key, uint64_t cells, uint64_t most)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    uint64_t n = draw_chance(m->draw, 50) ? cells : 1;
+
+    for (uint64_t i = 0; i < n; i++) {
+        g_string_append_printf(text, "%s%" G_GUINT64_FORMAT, i ? ";" : "",
+                               draw_scale(m->draw, 1, most));
+    }
+    set_text(m, key, text->str);
+}
+
+static void draw_nand(Maker *m)
+{
+    Draw *d = m->draw;
+    static const char *const switches[] = {
+        "nand.multiplane", "nand.cache", "nand.copyback",
+        "nand.suspend_program", "nand.suspend_erase",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(switches); i++) {
+        if (some(m)) {
+            set(m, switches[i], 1);
+        }
+    }
+    if (some(m)) {
+        set(m, "nand.suspend_limit", DRAW_OF(d, 1, 2, 1000));
+        set(m, "nand.suspend_min_ns", DRAW_OF(d, 0, 1, 1000000000));
+        set(m, "nand.suspend_ns", DRAW_OF(d, 0, 1, 10000000));
+        set(m, "nand.resume_ns", DRAW_OF(d, 0, 1, 10000000));
+    }
+    if (some(m)) {
+        uint64_t cells = draw_from(d, 1, 4);
+
+        set(m, "nand.cell_bits", cells);
+        draw_list(m, "timing.read_ns", cells, 1000000);
+        draw_list(m, "timing.program_ns", cells, 10000000);
+    }
+    if (some(m)) {
+        set(m, "nand.layers", DRAW_OF(d, 1, 2, 5, 4096));
+        set(m, "nand.layer_fastest_permille", DRAW_OF(d, 1, 700, 10000));
+        set(m, "nand.layer_slowest_permille", DRAW_OF(d, 1, 1500, 10000));
+    }
+    if (some(m)) {
+        set(m, "timing.erase_ns", DRAW_OF(d, 0, 1, 100000, 10000000000));
+    }
+    if (some(m)) {
+        set(m, "timing.read_ns", DRAW_OF(d, 0, 1, 1000000000));
+        set(m, "timing.program_ns", DRAW_OF(d, 0, 1, 1000000000));
+    }
+    if (some(m)) {
+        set(m, "timing.command_ns", DRAW_OF(d, 0, 1, 1000000));
+        set(m, "timing.channel_mts", DRAW_OF(d, 1, 3, 100000));
+    }
+    if (some(m)) {
+        set(m, "nand.bad_blocks_permille", DRAW_OF(d, 1, 10, 49, 100, 300,
+                                                   500));
+    }
+    if (some(m) && some(m)) {
+        set(m, "nand.endurance_erases", DRAW_OF(d, 1, 3, 10, 100));
+    }
+}
+
+static void draw_controller(Maker *m, const Shape *x)
+{
+    Draw *d = m->draw;
+
+    if (some(m)) {
+        set(m, "controller.firmware_ns", DRAW_OF(d, 0, 1, 100000000));
+    }
+    if (some(m)) {
+        set(m, "controller.link_mbs", DRAW_OF(d, 1, 7, 1000000));
+    } else if (some(m)) {
+        set(m, "controller.link_mbs", 0);
+        set(m, "controller.pcie_generation", draw_from(d, 1, 5));
+        set(m, "controller.pcie_lanes", DRAW_OF(d, 1, 4, 32));
+    }
+    if (some(m)) {
+        set(m, "controller.deadline_idle_us", draw_scale(d, 1, 1000000000));
+        set(m, "controller.deadline_low_us", draw_scale(d, 1, 1000000000));
+    }
+    if (some(m)) {
+        set(m, "controller.slots", DRAW_OF(d, 1, 2, 3, 8, 32));
+    }
+    if (some(m)) {
+        set(m, "controller.queue", DRAW_OF(d, 1, 2, 3, 8, 64));
+    }
+    if (draw_chance(d, 45)) {
+        set(m, "controller.buffer_bytes",
+            x->page_bytes * DRAW_OF(d, 2, 2, 3, 4, 8, 64));
+    }
+    if (some(m)) {
+        set(m, "controller.reads_first", 0);
+    }
+    if (some(m)) {
+        set(m, "controller.gc_first_on_channel", 1);
+    }
+}
+
+static void draw_ftl(Maker *m, const Shape *x)
+{
+    Draw *d = m->draw;
+    uint64_t unit_bytes = x->page_bytes / x->units;
+    bool parity = false;
+
+    if (strcmp(x->mapping, "page")) {
+        set_text(m, "ftl.mapping", x->mapping);
+    }
+    if (!x->logs && some(m)) {
+        set(m, "ftl.streams", DRAW_OF(d, 2, 3, 7, 8));
+    }
+    if (!x->logs && !x->demand && x->units == 1 && some(m)) {
+        parity = true;
+        set(m, "ftl.parity_width", DRAW_OF(d, 2, 3, 4, 6));
+        if (draw_chance(d, 60)) {
+            set(m, "ftl.parity_stripes", DRAW_OF(d, 2, 3, 8, 16));
+        }
+    }
+    if (some(m)) {
+        set(m, "ftl.recovery", parity ? 1 : draw_from(d, 1, 2));
+    }
+    if (x->demand && draw_chance(d, 85)) {
+        set(m, "ftl.map_cache_bytes",
+            DRAW_OF(d, 8, 16, 32, 64, 128, 1024, 2048, 4096, unit_bytes,
+                    4 * unit_bytes, 16384, 1 << 20));
+    }
+    if (x->logs && draw_chance(d, 50)) {
+        set(m, "ftl.log_blocks", DRAW_OF(d, 1, 2, 3, 8));
+    }
+    if (!strcmp(x->mapping, "superblock") && draw_chance(d, 50)) {
+        set(m, "ftl.superblock_blocks", DRAW_OF(d, 1, 2, 3, 4, 16));
+    }
+    if (some(m)) {
+        set_text(m, "ftl.allocation",
+                 x->logs ? DRAW_TEXT(d, "cwpd", "pdwc", "wcdp", "dcwp")
+                         : DRAW_TEXT(d, "dynamic", "dynamic", "cwpd", "pdwc",
+                                     "wcdp", "dcwp"));
+    }
+}
+
+static void draw_gc(Maker *m, const Shape *x)
+{
+    Draw *d = m->draw;
+    uint64_t trigger = DRAW_OF(d, 1, 1, 1, 2, 3, 6);
+
+    set(m, "gc.trigger_free_blocks", trigger);
+    if (some(m)) {
+        set(m, "gc.separate_active_block", 0);
+    }
+    if (some(m)) {
+        set(m, "gc.victim_candidates", DRAW_OF(d, 1, 2, 64));
+    }
+    if (some(m)) {
+        set(m, "gc.background_free_blocks",
+            trigger + DRAW_OF(d, 1, 1, 2, 6, 100));
+    }
+    if (!x->logs && some(m)) {
+        set(m, "gc.wear_spread_erases", DRAW_OF(d, 1, 2, 10));
+    }
+    if (some(m)) {
+        set(m, "gc.after_reads", 1);
+    }
+    set(m, "ftl.over_provisioning_permille",
+        DRAW_OF(d, 1, 20, 44, 70, 100, 150, 200, 300, 400, 582, 700, 1000,
+                1500, 2000, 4000));
+}
+
+static void draw_age(Maker *m)
+{
+    Draw *d = m->draw;
+
+    m->s->age_permille = DRAW_OF(d, 0, 500, 900, 990, 1000, 1000, 1000, 1000);
+    m->s->random_age = draw_chance(d, 60);
+    m->s->overwrite_permille = DRAW_OF(d, 0, 100, 500, 2000, UINT32_MAX);
+    m->s->age_seed = draw_below(d, 1000);
+}
+
+static Scenario *draw_one(Draw *d, const ScenarioWish *wish)
+{
+    Maker m = { .draw = d, .s = scenario_new(),
+                .often = DRAW_OF(d, 4, 10, 10, 20, 20, 35, 60) };
+    Shape x = { .mapping = wish->mapping
+                    ? wish->mapping
+                    : DRAW_TEXT(d, "page", "page", "page", "demand", "demand",
+                                "demand", "block", "superblock", "superblock",
+                                "fast", "fast") };
+
+    x.demand = !strcmp(x.mapping, "demand");
+    x.logs = !x.demand && strcmp(x.mapping, "page");
+    draw_shape(&m, &x);
+    draw_nand(&m);
+    draw_controller(&m, &x);
+    draw_ftl(&m, &x);
+    draw_gc(&m, &x);
+    draw_age(&m);
+    m.s->seed = draw_below(d, 1000);
+    m.s->store = draw_chance(d, 92);
+    return m.s;
+}
+
+static void draw_scheme(Draw *d, const ScenarioWish *wish, Scenario *s)
+{
+    g_free(s->scheme);
+    g_free(s->params);
+    if (wish->scheme) {
+        s->scheme = g_strdup(wish->scheme);
+        s->params = draw_chance(d, 50) ? schemes_draw_params(d, s->scheme)
+                                       : NULL;
+    } else {
+        schemes_draw(d, &s->scheme, &s->params);
+    }
+}
+
+/* A refusal is one line, which names a key, a scheme or a parameter. */
+static void judge(const GError *error, ScenarioDraws *draws)
+{
+    const char *text = error->message;
+    static const char *const groups[] = { "geometry.", "timing.", "nand.",
+                                          "controller.", "ftl.", "gc." };
+    bool named = schemes_named(text);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(groups) && !named; i++) {
+        named = strstr(text, groups[i]);
+    }
+    draws->refused++;
+    if ((!named || strchr(text, '\n')) && !*draws->odd) {
+        g_strlcpy(draws->odd, text, sizeof(draws->odd));
+    }
+}
+
+/* A scheme is easily refused: a few are tried on each drive. */
+static ScarpDrive *accepted(Draw *d, const ScenarioWish *wish, Scenario *s,
+                            ScenarioDraws *draws)
+{
+    for (int i = 0; i < 4; i++) {
+        g_autoptr(GError) error = NULL;
+        ScarpDrive *drive;
+
+        draw_scheme(d, wish, s);
+        drive = scenario_build(s, NULL, s->scheme, s->params, s->seed, NULL,
+                               &error);
+        if (drive) {
+            draws->accepted++;
+            return drive;
+        }
+        judge(error, draws);
+        if (!schemes_named(error->message) ||
+            g_str_has_prefix(error->message, "ftl.over_provisioning")) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
+                        ScenarioDraws *draws)
+{
+    Draw d = { number * 0x2545f4914f6cdd1dull + 1 };
+
+    memset(draws, 0, sizeof(*draws));
+    for (int i = 0; i < MOST_TRIES; i++) {
+        Scenario *s = draw_one(&d, wish);
+        ScarpDrive *drive = accepted(&d, wish, s, draws);
+
+        if (drive) {
+            scenario_draw_steps(s, drive, &d, 0);
+            scarp_drive_free(drive);
+            return s;
+        }
+        scenario_free(s);
+    }
+    return NULL;
+}

@@ -1,0 +1,339 @@
+/*
+ * The hunt: scenarios by their numbers, each a drive, a scheme and what a host
+ * does to them, until one breaks a law.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "child.h"
+#include "draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RANGE 32
+#define MOST_FAILURES 4096
+#define MOST_JOBS 256
+
+static int64_t seed = 1, count = 1000, seconds, jobs, limit = 0;
+static char *scheme, *mapping;
+static char **replays;
+static gboolean write_text;
+
+static const GOptionEntry entries[] = {
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "the first scenario (1)", "N" },
+    { "count", 'n', 0, G_OPTION_ARG_INT64, &count,
+      "scenarios (1000; with --seconds no limit)", "N" },
+    { "seconds", 0, 0, G_OPTION_ARG_INT64, &seconds,
+      "hunt for so long", "N" },
+    { "scheme", 0, 0, G_OPTION_ARG_STRING, &scheme,
+      "only this scheme, choices joined by '+'", "NAME" },
+    { "mapping", 0, 0, G_OPTION_ARG_STRING, &mapping,
+      "only this ftl.mapping", "NAME" },
+    { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
+    { "limit", 0, 0, G_OPTION_ARG_INT64, &limit,
+      "processor time of a scenario in seconds (20; with sanitizers 120)",
+      "N" },
+    { "text", 0, 0, G_OPTION_ARG_NONE, &write_text,
+      "print scenario SEED as a file for --replay, and do nothing else", NULL },
+    { "replay", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &replays,
+      "run the scenario of a file; may be repeated", "FILE" },
+    { NULL }
+};
+
+typedef struct {
+    uint64_t next, failed;
+    Failure failure[MOST_FAILURES];
+    Report report[MOST_JOBS];
+} Shared;
+
+typedef struct {
+    uint64_t first, end;
+    int64_t until_us; /* 0: no limit */
+} Range;
+
+static bool time_is_up(int64_t until_us)
+{
+    return until_us && g_get_monotonic_time() >= until_us;
+}
+
+static void run_one(Report *report, const Scenario *s)
+{
+    g_autoptr(GError) error = NULL;
+    RunResult result;
+
+    g_strlcpy(report->mapping, scenario_mapping(s), sizeof(report->mapping));
+    g_strlcpy(report->scheme, s->scheme, sizeof(report->scheme));
+    if (!run_scenario(s, &result, &error)) {
+        child_fail(report, error->message);
+    }
+    report->done++;
+    report->commands += result.commands;
+    report->events += result.events;
+    report->collecting += result.collected > 0;
+    report->merging += result.merged > 0;
+    report->phased += result.phases > 1;
+    report->with_commands[MIN(result.commands / COMMAND_BUCKET,
+                              COMMAND_BUCKETS - 1)]++;
+}
+
+static void run_range(Report *report, void *opaque)
+{
+    const Range *range = opaque;
+    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping };
+
+    for (uint64_t n = range->first; n < range->end; n++) {
+        ScenarioDraws draws;
+        Scenario *s;
+
+        if (time_is_up(range->until_us)) {
+            return;
+        }
+        child_begin(report, n, limit);
+        s = scenario_draw(n, &wish, &draws);
+        report->accepted += draws.accepted;
+        report->refused += draws.refused;
+        if (!s) {
+            child_fail(report, "no drive that was drawn is accepted");
+        }
+        if (*draws.odd) {
+            g_autofree char *text = g_strdup_printf(
+                "a refusal names no key: %s", draws.odd);
+
+            child_fail(report, text);
+        }
+        run_one(report, s);
+        scenario_free(s);
+    }
+}
+
+static void keep(Shared *shared, const Failure *failure)
+{
+    uint64_t at = __atomic_fetch_add(&shared->failed, 1, __ATOMIC_SEQ_CST);
+
+    if (at < MOST_FAILURES) {
+        shared->failure[at] = *failure;
+    }
+}
+
+static void work(Shared *shared, Report *report, int64_t until_us)
+{
+    uint64_t end = (uint64_t)seed + count;
+
+    while (!time_is_up(until_us)) {
+        uint64_t at = __atomic_fetch_add(&shared->next, RANGE,
+                                         __ATOMIC_SEQ_CST);
+        Range range = { at, MIN(at + RANGE, end), until_us };
+        Failure failure;
+
+        while (range.first < range.end &&
+               !child_run(run_range, &range, report, &failure)) {
+            g_autofree char *what = child_signature(&failure);
+
+            keep(shared, &failure);
+            printf("# seed %" G_GUINT64_FORMAT " (%s): %s: %s\n",
+                   failure.number, failure.scheme, failure.mapping,
+                   failure.message);
+            fflush(stdout);
+            range.first = failure.number + 1;
+        }
+        if (at >= end) {
+            return;
+        }
+    }
+}
+
+/* ---- What came of it ------------------------------------------------------ */
+
+static gint by_signature(gconstpointer a, gconstpointer b)
+{
+    const Failure *x = *(Failure *const *)a, *y = *(Failure *const *)b;
+    g_autofree char *one = child_signature(x);
+    g_autofree char *two = child_signature(y);
+    int order = strcmp(one, two);
+
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static void print_failures(Shared *shared)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    uint64_t n = MIN(shared->failed, MOST_FAILURES);
+
+    for (uint64_t i = 0; i < n; i++) {
+        g_ptr_array_add(all, &shared->failure[i]);
+    }
+    g_ptr_array_sort(all, by_signature);
+    for (guint i = 0; i < all->len;) {
+        g_autofree char *what = child_signature(all->pdata[i]);
+        guint begin = i;
+
+        for (; i < all->len; i++) {
+            g_autofree char *other = child_signature(all->pdata[i]);
+
+            if (strcmp(what, other)) {
+                break;
+            }
+        }
+        printf("not ok: %u x %s; seeds", i - begin, what);
+        for (guint k = begin; k < i && k < begin + 6; k++) {
+            printf(" %" G_GUINT64_FORMAT,
+                   ((Failure *)all->pdata[k])->number);
+        }
+        printf("\n");
+    }
+}
+
+static void print_sums(const Shared *shared, double wall_s)
+{
+    Report sum = { 0 };
+    uint64_t half = 0, at = 0;
+
+    for (int64_t i = 0; i < jobs; i++) {
+        const Report *report = &shared->report[i];
+
+        sum.done += report->done;
+        sum.accepted += report->accepted;
+        sum.refused += report->refused;
+        sum.commands += report->commands;
+        sum.events += report->events;
+        sum.collecting += report->collecting;
+        sum.merging += report->merging;
+        sum.phased += report->phased;
+        for (int k = 0; k < COMMAND_BUCKETS; k++) {
+            sum.with_commands[k] += report->with_commands[k];
+        }
+    }
+    while (at < COMMAND_BUCKETS && 2 * half < sum.done) {
+        half += sum.with_commands[at++];
+    }
+    printf("# %" G_GUINT64_FORMAT " scenarios, drives drawn: %"
+           G_GUINT64_FORMAT " accepted, %" G_GUINT64_FORMAT " refused; median "
+           "of host commands %" G_GUINT64_FORMAT "; %.0f %% collect or merge "
+           "(%.0f %% merge), %.0f %% with a switch, a rest or an image\n",
+           sum.done, sum.accepted, sum.refused,
+           at ? (at - 1) * COMMAND_BUCKET : 0,
+           sum.collecting * 100.0 / MAX(sum.done, 1),
+           sum.merging * 100.0 / MAX(sum.done, 1),
+           sum.phased * 100.0 / MAX(sum.done, 1));
+    printf("# %.0f commands and %.0f moments a scenario; %.1f scenarios a "
+           "second, %.1f a second on a core\n",
+           sum.commands * 1.0 / MAX(sum.done, 1),
+           sum.events * 1.0 / MAX(sum.done, 1), sum.done / wall_s,
+           sum.done / wall_s / jobs);
+}
+
+static int hunt(void)
+{
+    Shared *shared = child_shared(sizeof(*shared));
+    int64_t began_us = g_get_monotonic_time();
+    int64_t until_us = seconds ? began_us + seconds * 1000000 : 0;
+    uint64_t done = 0;
+
+    shared->next = seed;
+    for (int64_t i = 0; i < jobs; i++) {
+        fflush(NULL);
+        if (!fork()) {
+            work(shared, &shared->report[i], until_us);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+        continue;
+    }
+    for (int64_t i = 0; i < jobs; i++) {
+        done += shared->report[i].done;
+    }
+    print_failures(shared);
+    print_sums(shared, (g_get_monotonic_time() - began_us) / 1e6);
+    printf("%" G_GUINT64_FORMAT " passed, %" G_GUINT64_FORMAT " failed\n",
+           done, shared->failed);
+    return shared->failed || !done;
+}
+
+/* ---- Scenarios of files --------------------------------------------------- */
+
+static void replay_file(Report *report, void *path)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    g_autoptr(Scenario) s = NULL;
+
+    child_begin(report, 0, limit);
+    if (!g_file_get_contents(path, &text, NULL, &error) ||
+        !(s = scenario_parse(text, &error))) {
+        child_fail(report, error->message);
+    }
+    run_one(report, s);
+}
+
+static int replay_all(void)
+{
+    Report *report = child_shared(sizeof(*report));
+    int number = 0, failed = 0;
+
+    for (char **path = replays; *path; path++) {
+        Failure failure;
+
+        number++;
+        if (child_run(replay_file, *path, report, &failure)) {
+            printf("ok %d %s\n", number, *path);
+        } else {
+            printf("not ok %d %s: %s: %s\n", number, *path, failure.mapping,
+                   failure.message);
+            failed++;
+        }
+    }
+    printf("1..%d\n%d passed, %d failed\n", number, number - failed, failed);
+    return failed > 0;
+}
+
+static int print_text(void)
+{
+    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping };
+    ScenarioDraws draws;
+    Scenario *s = scenario_draw(seed, &wish, &draws);
+    g_autofree char *text = s ? scenario_text(s) : NULL;
+
+    if (!s) {
+        fprintf(stderr, "hunt: no drive that was drawn is accepted\n");
+        return 1;
+    }
+    printf("%s", text);
+    scenario_free(s);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    g_autoptr(GOptionContext) context =
+        g_option_context_new("- random drives, schemes and hosts");
+    g_autoptr(GError) error = NULL;
+    bool given = false;
+
+    for (int i = 1; i < argc; i++) {
+        given |= g_str_has_prefix(argv[i], "--count") ||
+                 g_str_has_prefix(argv[i], "-n");
+    }
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &error)) {
+        fprintf(stderr, "hunt: %s\n", error->message);
+        return 2;
+    }
+    if (seconds && !given) {
+        count = INT64_MAX / 4;
+    }
+    if (jobs < 1 || jobs > MOST_JOBS) {
+        jobs = CLAMP(g_get_num_processors(), 1, MOST_JOBS);
+    }
+    if (limit < 1) {
+#ifdef SCARP_CHECKED
+        limit = 120;
+#else
+        limit = 20;
+#endif
+    }
+    return replays ? replay_all() : write_text ? print_text() : hunt();
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The engine and the hunt in one program, built again only where something changed:
+# make -f tests/hunt/hunt.mk release|checked [OUT=folder]
+TOP := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../..)
+OUT ?= $(TOP)/build/hunt
+LIBRARIES := glib-2.0 zlib libzstd
+HUNT_FLAGS := -std=gnu11 -g -Wall -Wextra -Werror -fno-pie -MMD -MP -I$(TOP)/ftl $(shell pkg-config --cflags $(LIBRARIES))
+SANITIZED := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
+SOURCES := $(shell cd $(TOP) && find ftl tests/hunt -name '*.c' ! -path 'ftl/replay/*')
+RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
+CHECKED := $(SOURCES:%.c=$(OUT)/checked/%.o)
+
+.PHONY: release checked
+release: $(OUT)/release/hunt
+checked: $(OUT)/checked/hunt
+
+$(OUT)/release/hunt: $(RELEASE)
+	$(CC) -no-pie -o $@ $^ $(shell pkg-config --libs $(LIBRARIES)) -lm
+$(OUT)/checked/hunt: $(CHECKED)
+	$(CC) -no-pie -fsanitize=address,undefined -o $@ $^ $(shell pkg-config --libs $(LIBRARIES)) -lm
+$(OUT)/release/%.o: $(TOP)/%.c
+	@mkdir -p $(@D)
+	$(CC) -O2 $(HUNT_FLAGS) -c -o $@ $<
+$(OUT)/checked/%.o: $(TOP)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZED) $(HUNT_FLAGS) -c -o $@ $<
+-include $(RELEASE:.o=.d) $(CHECKED:.o=.d)

@@ -1,0 +1,458 @@
+/*
+ * A scenario, step by step, under the laws that any drive keeps.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "run.h"
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    ScarpCmd cmd;
+    uint8_t *data;
+    uint64_t room; /* bytes at data */
+    int64_t submit_ns;
+    uint64_t number;
+} Slot;
+
+/* What the host knows of a drive's statistics since they began. */
+typedef struct {
+    uint64_t accepted, completed, by_op[SCARP_OP__COUNT];
+    uint64_t read_bytes, write_bytes;
+} Own;
+
+typedef struct {
+    const Scenario *s;
+    ScarpDrive *drive;
+    Model *model;
+    RunResult *result;
+    GPtrArray *idle, *all; /* Slot */
+    uint32_t in_flight, depth;
+    bool open;
+    int64_t submitted_ns, completed_ns;
+    uint64_t outstanding_units;
+    uint64_t steps_left; /* until something must have come of them */
+    Own own;
+} Run;
+
+static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool fail(GError **error, const char *format, ...)
+{
+    va_list arguments;
+    g_autofree char *text = NULL;
+
+    va_start(arguments, format);
+    text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error_literal(error, SCARP_ERROR, SCARP_ERROR_VALUE, text);
+    return false;
+}
+
+static uint64_t key(const Run *r, const char *name, uint64_t fallback)
+{
+    const char *text = scenario_key(r->s, name);
+
+    return text ? strtoull(text, NULL, 10) : fallback;
+}
+
+/* Far more than the whole drive, collected several times over, needs. */
+static void set_limit(Run *r)
+{
+    uint64_t raw = scarp_drive_logical_bytes(r->drive) /
+                   scarp_drive_unit_bytes(r->drive) + 1;
+    uint64_t page_units = key(r, "geometry.page_bytes", 512) /
+                          scarp_drive_unit_bytes(r->drive);
+    uint64_t block = key(r, "geometry.pages_per_block", 4) *
+                     MAX(page_units, 1);
+
+    r->steps_left = 200000 + 100 * raw +
+                    100 * MIN(r->outstanding_units, 10000) * block;
+}
+
+static bool check_done(Run *r, ScarpCmd *cmd, GError **error)
+{
+    const Slot *slot = cmd->opaque;
+    int64_t sum = 0;
+
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        if (cmd->cause_ns[i] < 0) {
+            return fail(error, "cause %s of a command is %" G_GINT64_FORMAT
+                        " ns", scarp_cause_name(i), cmd->cause_ns[i]);
+        }
+        sum += cmd->cause_ns[i];
+    }
+    if (cmd->submit_ns != slot->submit_ns) {
+        return fail(error, "a command's submission has moved");
+    }
+    if (sum != cmd->complete_ns - cmd->submit_ns) {
+        return fail(error, "causes sum to %" G_GINT64_FORMAT " ns of %"
+                    G_GINT64_FORMAT, sum, cmd->complete_ns - cmd->submit_ns);
+    }
+    if (cmd->complete_ns < r->completed_ns ||
+        cmd->complete_ns > scarp_now_ns(r->drive)) {
+        return fail(error, "completions are not in the order of time");
+    }
+    if (cmd->status != SCARP_STATUS_OK) {
+        return fail(error, "a command failed: status %d", cmd->status);
+    }
+    return !r->s->store || model_done(r->model, cmd, error);
+}
+
+static bool reap(Run *r, GError **error)
+{
+    ScarpCmd *cmd;
+
+    while ((cmd = scarp_reap(r->drive))) {
+        if (!check_done(r, cmd, error)) {
+            return false;
+        }
+        r->completed_ns = cmd->complete_ns;
+        r->own.completed++;
+        r->in_flight--;
+        r->outstanding_units -= cmd->length_bytes /
+                                scarp_drive_unit_bytes(r->drive) + 2;
+        g_ptr_array_add(r->idle, cmd->opaque);
+        set_limit(r);
+    }
+    return true;
+}
+
+/* The next moment at which something happens; false: there is none. */
+static bool step(Run *r, bool *happened, GError **error)
+{
+    int64_t next_ns = scarp_next_event_ns(r->drive);
+
+    *happened = next_ns != SCARP_TIME_NEVER;
+    if (!*happened) {
+        return true;
+    }
+    if (!r->steps_left--) {
+        return fail(error, "%s", r->in_flight
+                    ? "an endless run: nothing completes any more"
+                    : "an endless run: nothing is outstanding");
+    }
+    r->result->events++;
+    scarp_run(r->drive, next_ns);
+    return reap(r, error);
+}
+
+static bool run_until(Run *r, int64_t ns, GError **error)
+{
+    bool happened = true;
+
+    ns = MIN(ns, SCARP_TIME_LAST);
+    while (happened && scarp_next_event_ns(r->drive) <= ns) {
+        if (!step(r, &happened, error)) {
+            return false;
+        }
+    }
+    if (ns > scarp_now_ns(r->drive)) {
+        scarp_run(r->drive, ns);
+    }
+    return reap(r, error);
+}
+
+static bool stuck(Run *r, GError **error)
+{
+    g_autoptr(GError) why = NULL;
+
+    scarp_quiescent(r->drive, &why);
+    return fail(error, "stuck: no event is pending, %s",
+                why ? why->message : "yet the drive says that it is at rest");
+}
+
+static bool wait_for_room(Run *r, uint32_t depth, GError **error)
+{
+    bool happened;
+
+    while (r->in_flight >= depth) {
+        if (!step(r, &happened, error)) {
+            return false;
+        }
+        if (!happened && r->in_flight >= depth) {
+            return stuck(r, error);
+        }
+    }
+    return true;
+}
+
+static Slot *take_slot(Run *r, uint64_t bytes)
+{
+    Slot *slot;
+
+    if (r->idle->len) {
+        slot = g_ptr_array_steal_index_fast(r->idle, r->idle->len - 1);
+    } else {
+        slot = g_new0(Slot, 1);
+        g_ptr_array_add(r->all, slot);
+    }
+    if (slot->room < bytes && r->s->store) {
+        g_free(slot->data);
+        slot->data = g_malloc0(bytes);
+        slot->room = bytes;
+    }
+    memset(&slot->cmd, 0, sizeof(slot->cmd));
+    slot->cmd.opaque = slot;
+    slot->cmd.data = r->s->store ? slot->data : NULL;
+    return slot;
+}
+
+static bool submit(Run *r, const Step *step, GError **error)
+{
+    uint64_t sectors = scarp_drive_logical_bytes(r->drive) / SECTOR;
+    uint64_t first = step->sector % sectors;
+    uint64_t n = MIN(MIN(step->sectors, MOST_SECTORS), sectors - first);
+    int64_t now_ns = scarp_now_ns(r->drive);
+    ScarpCmd *cmd;
+    Slot *slot;
+
+    if (step->kind == (StepKind)SCARP_OP_FLUSH) {
+        first = n = 0;
+    }
+    slot = take_slot(r, n * SECTOR);
+    cmd = &slot->cmd;
+    cmd->op = (ScarpOp)step->kind;
+    cmd->fua = step->fua;
+    cmd->nsid = 1;
+    cmd->stream = step->stream % scarp_drive_streams(r->drive);
+    cmd->offset_bytes = first * SECTOR;
+    cmd->length_bytes = n * SECTOR;
+    cmd->deadline_ns = step->deadline_ns ? now_ns + step->deadline_ns
+                                         : SCARP_TIME_NEVER;
+    slot->submit_ns = now_ns;
+    slot->number = r->result->commands++;
+    r->own.accepted++;
+    r->own.by_op[cmd->op]++;
+    r->own.read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
+    r->own.write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
+    r->in_flight++;
+    r->outstanding_units += cmd->length_bytes /
+                            scarp_drive_unit_bytes(r->drive) + 2;
+    r->submitted_ns = now_ns;
+    set_limit(r);
+    if (r->s->store) {
+        model_submit(r->model, cmd);
+    }
+    scarp_submit(r->drive, cmd, now_ns);
+    return reap(r, error);
+}
+
+static bool host(Run *r, const Step *step, GError **error)
+{
+    int64_t due_ns;
+
+    if (!wait_for_room(r, MAX(r->depth, 1), error)) {
+        return false;
+    }
+    due_ns = (r->open ? r->submitted_ns : scarp_now_ns(r->drive)) +
+             step->gap_ns;
+    return run_until(r, due_ns, error) && submit(r, step, error);
+}
+
+/* Every event, and then no command may be left. */
+static bool come_to_rest(Run *r, GError **error)
+{
+    bool happened = true;
+
+    set_limit(r);
+    while (happened) {
+        if (!step(r, &happened, error)) {
+            return false;
+        }
+    }
+    if (r->in_flight || !scarp_quiescent(r->drive, NULL)) {
+        return stuck(r, error);
+    }
+    return true;
+}
+
+static bool check_statistics(Run *r, GError **error)
+{
+    const ScarpStats *stats = scarp_stats(r->drive);
+    const struct {
+        const char *name;
+        uint64_t is, should;
+    } sum[] = {
+        { "cmds_accepted", stats->cmds_accepted, r->own.accepted },
+        { "cmds_completed", stats->cmds_completed, r->own.completed },
+        { "reads", stats->reads, r->own.by_op[SCARP_OP_READ] },
+        { "writes", stats->writes, r->own.by_op[SCARP_OP_WRITE] },
+        { "write_zeroes", stats->write_zeroes,
+          r->own.by_op[SCARP_OP_WRITE_ZEROES] },
+        { "deallocates", stats->deallocates,
+          r->own.by_op[SCARP_OP_DEALLOCATE] },
+        { "flushes", stats->flushes, r->own.by_op[SCARP_OP_FLUSH] },
+        { "read_bytes", stats->read_bytes, r->own.read_bytes },
+        { "write_bytes", stats->write_bytes, r->own.write_bytes },
+        { "oob_mismatches", stats->oob_mismatches, 0 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(sum); i++) {
+        if (sum[i].is != sum[i].should) {
+            return fail(error, "statistics: %s is %" G_GUINT64_FORMAT
+                        ", should be %" G_GUINT64_FORMAT, sum[i].name,
+                        sum[i].is, sum[i].should);
+        }
+    }
+    return true;
+}
+
+static bool check_tables(Run *r, GError **error)
+{
+    return scarp_check(r->drive, error) && check_statistics(r, error);
+}
+
+static bool drain(Run *r, GError **error)
+{
+    r->result->phases++;
+    if (!come_to_rest(r, error)) {
+        return false;
+    }
+    return scarp_drain(r->drive, error) && reap(r, error) &&
+           check_tables(r, error);
+}
+
+static void count(Run *r)
+{
+    const ScarpStats *stats = scarp_stats(r->drive);
+
+    r->result->collected += stats->gc_runs;
+    r->result->merged += stats->switch_merges + stats->partial_merges +
+                         stats->full_merges;
+}
+
+/* "scheme params seed keys"; "-" for none */
+static char *word_of(const Run *r, const Step *step, guint i)
+{
+    g_auto(GStrv) words = g_strsplit(r->s->texts->pdata[step->text], " ", -1);
+
+    return i < g_strv_length(words) && strcmp(words[i], "-")
+               ? g_strdup(words[i]) : NULL;
+}
+
+static bool reload(Run *r, const Step *step, GError **error)
+{
+    g_autofree char *scheme = word_of(r, step, 0);
+    g_autofree char *params = word_of(r, step, 1);
+    g_autofree char *seed = word_of(r, step, 2);
+    g_autofree char *keys = word_of(r, step, 3);
+    g_autofree char *path = g_strdup_printf("/dev/shm/hunt-%d.img",
+                                            (int)getpid());
+    g_autoptr(GError) refused = NULL;
+    ScarpDrive *other;
+
+    if (!drain(r, error) || !scarp_save(r->drive, path, error)) {
+        return false;
+    }
+    other = scenario_build(r->s, path, scheme ? scheme : r->s->scheme, params,
+                           seed ? strtoull(seed, NULL, 10) : r->s->seed, keys,
+                           &refused);
+    unlink(path);
+    if (!other) {
+        return true; /* what the text asks for does not go with it */
+    }
+    count(r);
+    scarp_drive_free(r->drive);
+    r->drive = other;
+    r->own = (Own) { 0 };
+    r->submitted_ns = r->completed_ns = 0;
+    return check_tables(r, error);
+}
+
+static bool one_step(Run *r, const Step *step, GError **error)
+{
+    int64_t now_ns = scarp_now_ns(r->drive);
+    g_autofree char *scheme = NULL;
+    g_autofree char *params = NULL;
+
+    switch (step->kind) {
+    case STEP_PACE:
+        r->depth = MIN(step->sector, MOST_DEPTH);
+        r->open = step->open;
+        return true;
+    case STEP_SCHEME:
+        scheme = word_of(r, step, 0);
+        params = word_of(r, step, 1);
+        r->result->phases += scarp_drive_set_scheme(r->drive, scheme, params,
+                                                    NULL);
+        return reap(r, error);
+    case STEP_DRAIN:
+        return drain(r, error);
+    case STEP_RELOAD:
+        return reload(r, step, error);
+    case STEP_COLLECT:
+        scarp_collect_now(r->drive, step->sectors);
+        return reap(r, error);
+    case STEP_HOLD:
+        scarp_hold_collections(r->drive, now_ns + step->gap_ns);
+        return reap(r, error);
+    case STEP_RESET:
+        /* Only at rest are the host's own sums those of the drive. */
+        if (!come_to_rest(r, error)) {
+            return false;
+        }
+        count(r);
+        scarp_stats_reset(r->drive);
+        r->own = (Own) { 0 };
+        return true;
+    case STEP_IDLE:
+        return run_until(r, now_ns + step->gap_ns, error);
+    default:
+        return host(r, step, error);
+    }
+}
+
+/* Every sector, once more. */
+static bool read_all(Run *r, GError **error)
+{
+    uint64_t sectors = scarp_drive_logical_bytes(r->drive) / SECTOR;
+    uint32_t most = 64;
+
+    r->depth = 8;
+    r->open = false;
+    for (uint64_t at = 0; at < sectors; at += most) {
+        Step read = { .kind = (uint8_t)SCARP_OP_READ, .sector = at,
+                      .sectors = most };
+
+        if (!host(r, &read, error)) {
+            return false;
+        }
+        r->result->commands--;
+    }
+    return come_to_rest(r, error);
+}
+
+bool run_scenario(const Scenario *s, RunResult *result, GError **error)
+{
+    Run r = { .s = s, .result = result, .depth = 1,
+              .idle = g_ptr_array_new(), .all = g_ptr_array_new() };
+    bool ok;
+
+    memset(result, 0, sizeof(*result));
+    r.drive = scenario_drive(s, error);
+    if (!r.drive) {
+        return false;
+    }
+    r.model = model_new(scarp_drive_logical_bytes(r.drive) / SECTOR,
+                        scarp_drive_unit_bytes(r.drive) / SECTOR);
+    set_limit(&r);
+    ok = scarp_check(r.drive, error);
+    for (guint i = 0; ok && i < s->steps->len; i++) {
+        ok = one_step(&r, &g_array_index(s->steps, Step, i), error);
+    }
+    ok = ok && drain(&r, error) && (!s->store || read_all(&r, error)) &&
+         check_tables(&r, error);
+    count(&r);
+    for (guint i = 0; i < r.all->len; i++) {
+        g_free(((Slot *)r.all->pdata[i])->data);
+        g_free(r.all->pdata[i]);
+    }
+    g_ptr_array_free(r.all, true);
+    g_ptr_array_free(r.idle, true);
+    model_free(r.model);
+    scarp_drive_free(r.drive);
+    return ok;
+}

@@ -1,0 +1,92 @@
+/*
+ * A scenario: a drive, its age, and step by step what the host does to it.
+ * Plain data, so that it can be drawn, written, read, and made smaller.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HUNT_SCENARIO_H
+#define HUNT_SCENARIO_H
+
+#include "scarp.h"
+
+#define SECTOR SCARP_SECTOR_BYTES
+#define MOST_SECTORS 2048u /* of a command */
+#define MOST_DEPTH 512u    /* commands in flight */
+
+/* The first ones are ScarpOp's. */
+typedef enum {
+    STEP_PACE = SCARP_OP__COUNT, /* depth, and when the next command comes */
+    STEP_SCHEME,  /* switch to that of text */
+    STEP_DRAIN,
+    STEP_RELOAD,  /* drain, save, and load with what text says */
+    STEP_COLLECT, /* scarp_collect_now(sectors) */
+    STEP_HOLD,    /* scarp_hold_collections() until gap_ns from now */
+    STEP_RESET,   /* of statistics */
+    STEP_IDLE,    /* for gap_ns */
+    STEP__COUNT
+} StepKind;
+
+typedef struct {
+    uint8_t kind;
+    bool fua;
+    bool open;       /* STEP_PACE: gaps count from the command before */
+    uint16_t stream;
+    uint32_t sector; /* folded onto the drive when it runs; PACE: depth */
+    uint32_t sectors;
+    uint32_t text;   /* of SCHEME and RELOAD: which one */
+    int64_t gap_ns;  /* since there was room for it, or see open */
+    int64_t deadline_ns; /* from its arrival on; 0: none */
+} Step;
+
+typedef struct {
+    GPtrArray *keys; /* "group.key=value", beyond scenario_base */
+    char *scheme, *params; /* params: NULL, or "key=value,…" */
+    uint64_t seed;
+    bool store;
+    bool random_age;
+    uint32_t age_permille, overwrite_permille; /* UINT32_MAX: until steady */
+    uint64_t age_seed;
+    GPtrArray *texts; /* "scheme params seed keys", words; "-" for none */
+    GArray *steps;    /* Step */
+} Scenario;
+
+/* What is not drawn at random. */
+typedef struct {
+    const char *scheme;  /* NULL: any */
+    const char *mapping; /* ditto */
+} ScenarioWish;
+
+/* Of the draws of one scenario. */
+typedef struct {
+    uint64_t accepted, refused;
+    char odd[512]; /* a refusal that does not say which key it is about */
+} ScenarioDraws;
+
+extern const char scenario_base[]; /* a description */
+
+Scenario *scenario_new(void);
+void scenario_free(Scenario *s);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
+Scenario *scenario_copy(const Scenario *s);
+
+/* The drive of a scenario, aged; NULL and *error if it is refused. */
+ScarpDrive *scenario_drive(const Scenario *s, GError **error);
+/* The same before it is aged, perhaps from an image. */
+ScarpDrive *scenario_build(const Scenario *s, const char *image,
+                           const char *scheme, const char *params,
+                           uint64_t seed, const char *more_keys,
+                           GError **error);
+
+/* Scenario number; always one that is accepted.  NULL: the wish never is. */
+Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
+                        ScenarioDraws *draws);
+/* What the host does: needs the drive's size. */
+void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, void *draw,
+                         uint64_t budget);
+
+char *scenario_text(const Scenario *s);
+Scenario *scenario_parse(const char *text, GError **error);
+const char *scenario_key(const Scenario *s, const char *key); /* or NULL */
+const char *scenario_mapping(const Scenario *s);
+
+#endif /* HUNT_SCENARIO_H */

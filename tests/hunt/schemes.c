@@ -1,0 +1,170 @@
+/*
+ * The schemes that the engine has, as it tells of them itself: a new one is
+ * drawn without being named here.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "schemes.h"
+#include "scarp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    char *name;
+    uint64_t min, max;
+} Param;
+
+typedef struct {
+    char *name;
+    char *axis;    /* NULL: several choices under one name */
+    GArray *params; /* Param */
+} Choice;
+
+/*
+ * Lines "name: axis: what it is (source)", of one with several choices
+ * "name: what it is [axis=choice]…", then of its parameters "    name=default
+ * (min to max unit): what it is".
+ */
+static GPtrArray *choices(void)
+{
+    static GPtrArray *all;
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+
+    if (all) {
+        return all;
+    }
+    text = scarp_schemes_text();
+    lines = g_strsplit(text, "\n", -1);
+    all = g_ptr_array_new();
+    for (char **line = lines; *line; line++) {
+        const char *open = strchr(*line, '('), *equals = strchr(*line, '=');
+
+        if (**line && **line != ' ') {
+            Choice *choice = g_new0(Choice, 1);
+            const char *colon = strchr(*line, ':'), *next;
+
+            choice->name = g_strndup(*line, colon - *line);
+            next = strchr(colon + 1, ':');
+            choice->axis = next && open && next < open
+                               ? g_strndup(colon + 2, next - colon - 2)
+                               : NULL;
+            choice->params = g_array_new(false, false, sizeof(Param));
+            g_ptr_array_add(all, choice);
+        } else if (g_str_has_prefix(*line, "    ") && equals && open) {
+            Choice *choice = all->pdata[all->len - 1];
+            const char *to = strstr(open, " to ");
+            Param param = {
+                .name = g_strndup(*line + 4, equals - *line - 4),
+                .min = strtoull(open + 1, NULL, 10),
+                .max = strtoull(to + 4, NULL, 10),
+            };
+
+            g_array_append_val(choice->params, param);
+        }
+    }
+    return all;
+}
+
+static const Choice *choice_named(const char *name)
+{
+    GPtrArray *all = choices();
+
+    for (guint i = 0; i < all->len; i++) {
+        const Choice *choice = all->pdata[i];
+
+        if (!strcmp(choice->name, name)) {
+            return choice;
+        }
+    }
+    return NULL;
+}
+
+char *schemes_draw_params(Draw *draw, const char *scheme)
+{
+    g_auto(GStrv) names = g_strsplit(scheme, "+", -1);
+    GString *text = g_string_new(NULL);
+
+    for (char **name = names; *name; name++) {
+        const Choice *choice = choice_named(*name);
+
+        for (guint i = 0; choice && i < choice->params->len; i++) {
+            const Param *param = &g_array_index(choice->params, Param, i);
+            uint64_t value;
+
+            if (draw_chance(draw, 60)) {
+                continue;
+            }
+            switch (draw_below(draw, 6)) {
+            case 0:
+                value = param->min;
+                break;
+            case 1:
+                value = param->max;
+                break;
+            case 2:
+                value = MIN(param->min + 1, param->max);
+                break;
+            default:
+                value = draw_scale(draw, MAX(param->min, 1), param->max);
+                break;
+            }
+            g_string_append_printf(text, "%s%s=%" G_GUINT64_FORMAT,
+                                   text->len ? "," : "", param->name, value);
+        }
+    }
+    if (!text->len) {
+        g_string_free(text, true);
+        return NULL;
+    }
+    return g_string_free(text, false);
+}
+
+void schemes_draw(Draw *draw, char **scheme, char **params)
+{
+    GPtrArray *all = choices();
+    const Choice *taken[5];
+    unsigned n = 0, most = DRAW_OF(draw, 1, 1, 1, 2, 2, 3, 4, 5);
+    GString *text = g_string_new(NULL);
+
+    for (unsigned tries = 0; n < most && tries < 16; tries++) {
+        const Choice *choice = all->pdata[draw_below(draw, all->len)];
+        bool fits = n == 0 || choice->axis;
+
+        for (unsigned i = 0; i < n && fits; i++) {
+            fits = choice != taken[i] &&
+                   (!taken[i]->axis || strcmp(taken[i]->axis, choice->axis));
+        }
+        if (fits) {
+            taken[n++] = choice;
+            g_string_append_printf(text, "%s%s", text->len ? "+" : "",
+                                   choice->name);
+        }
+    }
+    *scheme = g_string_free(text, false);
+    *params = draw_chance(draw, 40) ? schemes_draw_params(draw, *scheme) : NULL;
+}
+
+bool schemes_named(const char *text)
+{
+    g_auto(GStrv) words = g_strsplit_set(text, " =:,;()+", -1);
+    GPtrArray *all = choices();
+
+    for (char **word = words; *word; word++) {
+        for (guint i = 0; i < all->len; i++) {
+            const Choice *choice = all->pdata[i];
+
+            if (!strcmp(choice->name, *word)) {
+                return true;
+            }
+            for (guint p = 0; p < choice->params->len; p++) {
+                if (!strcmp(g_array_index(choice->params, Param, p).name,
+                            *word)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}

@@ -1,0 +1,18 @@
+/*
+ * The schemes that the engine has, as it tells of them itself.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HUNT_SCHEMES_H
+#define HUNT_SCHEMES_H
+
+#include "draw.h"
+
+/* A scheme and its parameters (g_free() both; params may be NULL). */
+void schemes_draw(Draw *draw, char **scheme, char **params);
+/* Only parameters, of that scheme. */
+char *schemes_draw_params(Draw *draw, const char *scheme);
+/* Whether a word of text is the name of a choice, or of a parameter. */
+bool schemes_named(const char *text);
+
+#endif /* HUNT_SCHEMES_H */

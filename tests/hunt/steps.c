@@ -1,0 +1,260 @@
+/*
+ * What the host does in a scenario, command by command.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "draw.h"
+#include "scenario.h"
+#include "schemes.h"
+
+#include <string.h>
+
+/* What a stretch of commands is like: few features, and those much. */
+typedef struct {
+    unsigned share[SCARP_OP__COUNT];
+    uint32_t first, sectors;  /* where */
+    uint32_t align;           /* sectors; 1: anywhere */
+    uint32_t most;            /* sectors of a command */
+    bool in_order;
+    unsigned fua, late;       /* percent */
+    uint32_t streams;
+    unsigned hot;             /* percent to a tenth of it */
+    bool exact;               /* each as large as most */
+    int64_t gap_ns;
+    unsigned burst;           /* commands without a gap */
+    uint32_t at;              /* in_order: the next */
+} Stretch;
+
+typedef struct {
+    Draw *draw;
+    Scenario *s;
+    uint32_t sectors, unit, streams; /* of the drive */
+} Writer;
+
+static void draw_shares(Draw *d, Stretch *x)
+{
+    static const unsigned writes[] = { 100, 100, 90, 70, 50, 10 };
+    unsigned left = 100;
+
+    memset(x->share, 0, sizeof(x->share));
+    x->share[SCARP_OP_WRITE] = writes[draw_below(d, G_N_ELEMENTS(writes))];
+    left -= x->share[SCARP_OP_WRITE];
+    if (draw_chance(d, 30)) {
+        x->share[SCARP_OP_FLUSH] = DRAW_OF(d, 1, 10, 40);
+    }
+    if (draw_chance(d, 30)) {
+        x->share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 1, 10, 60);
+    }
+    if (draw_chance(d, 20)) {
+        x->share[SCARP_OP_WRITE_ZEROES] = DRAW_OF(d, 1, 10, 60);
+    }
+    x->share[SCARP_OP_READ] = left;
+}
+
+static void draw_stretch(Writer *w, Stretch *x)
+{
+    Draw *d = w->draw;
+    uint32_t unit = w->unit;
+
+    memset(x, 0, sizeof(*x));
+    draw_shares(d, x);
+    x->sectors = draw_chance(d, 60) ? w->sectors
+                                    : draw_scale(d, 1, w->sectors);
+    x->first = draw_below(d, w->sectors - x->sectors + 1);
+    x->align = draw_chance(d, 50) ? unit : DRAW_OF(d, 1, 1, 2, 4 * unit);
+    x->most = draw_chance(d, 50) ? unit
+                                 : DRAW_OF(d, 1, unit + 1, 2 * unit, 4 * unit,
+                                           16 * unit, 64 * unit);
+    x->most = MIN(x->most, MOST_SECTORS / 4);
+    x->in_order = draw_chance(d, 15);
+    x->fua = draw_chance(d, 20) ? DRAW_OF(d, 2, 30, 100) : 0;
+    x->late = draw_chance(d, 25) ? DRAW_OF(d, 5, 50, 100) : 0;
+    x->streams = draw_chance(d, 70) ? w->streams : 1;
+    x->hot = draw_chance(d, 25) ? DRAW_OF(d, 50, 80, 95) : 0;
+    x->exact = draw_chance(d, 40);
+    x->gap_ns = draw_chance(d, 40) ? draw_scale(d, 1, 100000000) : 0;
+    x->burst = draw_chance(d, 50) ? draw_scale(d, 1, 64) : 1;
+}
+
+static void put(Writer *w, Step step)
+{
+    g_array_append_val(w->s->steps, step);
+}
+
+static void draw_pace(Writer *w, const Stretch *x)
+{
+    Draw *d = w->draw;
+    Step pace = { .kind = STEP_PACE };
+
+    pace.sector = DRAW_OF(d, 1, 1, 2, 4, 8, 16, 64, 200);
+    if (x->gap_ns && draw_chance(d, 40)) {
+        pace.open = true;
+        pace.sector = MOST_DEPTH;
+    }
+    put(w, pace);
+}
+
+static ScarpOp draw_op(Draw *d, const Stretch *x)
+{
+    unsigned sum = 0, at;
+
+    for (int i = 0; i < SCARP_OP__COUNT; i++) {
+        sum += x->share[i];
+    }
+    at = draw_below(d, sum);
+    for (int i = 0; i < SCARP_OP__COUNT; i++) {
+        if (at < x->share[i]) {
+            return i;
+        }
+        at -= x->share[i];
+    }
+    g_assert_not_reached();
+}
+
+static void draw_command(Writer *w, Stretch *x, unsigned number)
+{
+    Draw *d = w->draw;
+    Step step = { .kind = (uint8_t)draw_op(d, x) };
+    uint32_t range = x->hot && draw_chance(d, x->hot)
+                         ? MAX(x->sectors / 10, 1) : x->sectors;
+
+    step.sectors = x->exact ? x->most : draw_from(d, 1, x->most);
+    if (x->align > 1) {
+        step.sectors = (step.sectors + x->align - 1) / x->align * x->align;
+    }
+    step.sector = x->in_order ? x->at : draw_below(d, range);
+    step.sector -= step.sector % x->align;
+    step.sector += x->first;
+    if (x->in_order) {
+        x->at = (x->at + step.sectors) % x->sectors;
+    }
+    step.sector %= w->sectors;
+    step.sectors = MIN(step.sectors, w->sectors - step.sector);
+    step.fua = draw_chance(d, x->fua);
+    step.stream = draw_below(d, x->streams);
+    step.gap_ns = x->gap_ns && number % x->burst == 0
+                      ? (int64_t)draw_below(d, 2 * x->gap_ns) + 1 : 0;
+    if (draw_chance(d, x->late)) {
+        step.deadline_ns = draw_scale(d, 1, 2000000000);
+    }
+    put(w, step);
+}
+
+static uint32_t add_text(Scenario *s, char *text)
+{
+    g_ptr_array_add(s->texts, text);
+    return s->texts->len - 1;
+}
+
+static char *other_scheme(Draw *d)
+{
+    g_autofree char *scheme = NULL;
+    g_autofree char *params = NULL;
+
+    schemes_draw(d, &scheme, &params);
+    return g_strdup_printf("%s %s", scheme, params ? params : "-");
+}
+
+/* What an image may be loaded with. */
+static char *other_keys(Draw *d)
+{
+    static const char *const keys[] = {
+        "nand.multiplane=1", "nand.cache=1", "nand.copyback=1",
+        "nand.suspend_program=1", "nand.suspend_erase=1",
+        "timing.erase_ns=1000", "timing.program_ns=20000", "timing.read_ns=0",
+        "controller.buffer_bytes=65536", "controller.buffer_bytes=0",
+        "controller.slots=2", "controller.queue=2", "controller.reads_first=0",
+        "gc.separate_active_block=0", "gc.separate_active_block=1",
+        "gc.trigger_free_blocks=1", "gc.trigger_free_blocks=2",
+        "gc.background_free_blocks=8", "gc.wear_spread_erases=1",
+        "gc.after_reads=1", "ftl.allocation=dynamic", "ftl.allocation=cwdp",
+        "ftl.allocation=pdwc", "ftl.map_cache_bytes=16",
+        "ftl.map_cache_bytes=65536", "ftl.log_blocks=1", "ftl.log_blocks=2",
+        "ftl.streams=2", "ftl.parity_stripes=2", "nand.endurance_erases=3",
+        "ftl.mapping=page", "ftl.mapping=demand",
+    };
+    GString *text = g_string_new(NULL);
+
+    for (unsigned n = draw_below(d, 4); n; n--) {
+        g_string_append_printf(text, "%s%s", text->len ? "," : "",
+                               keys[draw_below(d, G_N_ELEMENTS(keys))]);
+    }
+    if (!text->len) {
+        g_string_append_c(text, '-');
+    }
+    return g_string_free(text, false);
+}
+
+/* Between two stretches. */
+static void draw_other(Writer *w)
+{
+    Draw *d = w->draw;
+    Step step = { 0 };
+
+    switch (draw_below(d, 8)) {
+    case 0:
+    case 1:
+        step.kind = STEP_SCHEME;
+        step.text = add_text(w->s, other_scheme(d));
+        break;
+    case 2: {
+        g_autofree char *keys = other_keys(d);
+        g_autofree char *scheme = draw_chance(d, 50) ? g_strdup("- -")
+                                                     : other_scheme(d);
+
+        step.kind = STEP_RELOAD;
+        step.text = add_text(w->s, g_strdup_printf(
+            "%s %s %s", scheme, draw_chance(d, 50) ? "-" : "77", keys));
+        break;
+    }
+    case 3:
+        step.kind = STEP_DRAIN;
+        break;
+    case 4:
+        step.kind = STEP_COLLECT;
+        step.sectors = DRAW_OF(d, 1, 2, 3, 8, 1000000);
+        break;
+    case 5:
+        step.kind = STEP_HOLD;
+        step.gap_ns = draw_scale(d, 1, 10000000000);
+        break;
+    case 6:
+        step.kind = STEP_RESET;
+        break;
+    default:
+        step.kind = STEP_IDLE;
+        step.gap_ns = draw_scale(d, 1, 10000000000);
+        break;
+    }
+    put(w, step);
+}
+
+void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, void *draw,
+                         uint64_t budget)
+{
+    Draw *d = draw;
+    Writer w = { .draw = d, .s = s,
+                 .sectors = scarp_drive_logical_bytes(drive) / SECTOR,
+                 .unit = scarp_drive_unit_bytes(drive) / SECTOR,
+                 .streams = scarp_drive_streams(drive) };
+    unsigned stretches = DRAW_OF(d, 1, 1, 2, 3, 5, 8);
+    unsigned commands = DRAW_OF(d, 100, 300, 350, 400, 600, 1000);
+    bool others = draw_chance(d, 40);
+
+    (void)budget;
+    for (unsigned i = 0; i < stretches; i++) {
+        Stretch x;
+        unsigned n = MAX(commands / stretches, 8);
+
+        if (i && others) {
+            for (unsigned k = draw_from(d, 1, 2); k; k--) {
+                draw_other(&w);
+            }
+        }
+        draw_stretch(&w, &x);
+        draw_pace(&w, &x);
+        for (unsigned k = 0; k < n; k++) {
+            draw_command(&w, &x, k);
+        }
+    }
+}
