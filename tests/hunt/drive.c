@@ -248,6 +248,19 @@ static void draw_gc(Maker *m, const Shape *x)
                 1500, 2000, 4000));
 }
 
+static void remove_keys(Scenario *s, const char *without)
+{
+    g_auto(GStrv) keys = g_strsplit(without, ",", -1);
+
+    for (char **key = keys; *key; key++) {
+        for (guint i = s->keys->len; i; i--) {
+            if (g_str_has_prefix(s->keys->pdata[i - 1], *key)) {
+                g_ptr_array_remove_index(s->keys, i - 1);
+            }
+        }
+    }
+}
+
 static void draw_age(Maker *m)
 {
     Draw *d = m->draw;
@@ -275,6 +288,9 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish)
     draw_controller(&m, &x);
     draw_ftl(&m, &x);
     draw_gc(&m, &x);
+    if (wish->without) {
+        remove_keys(m.s, wish->without);
+    }
     draw_age(&m);
     m.s->seed = draw_below(d, 1000);
     m.s->store = draw_chance(d, 92);

@@ -6,6 +6,7 @@
  */
 #include "child.h"
 #include "draw.h"
+#include "shrink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +19,10 @@
 #define MOST_JOBS 256
 
 static int64_t seed = 1, count = 1000, seconds, jobs, limit = 0;
-static char *scheme, *mapping;
+static char *scheme, *mapping, *without;
 static char **replays;
-static gboolean write_text;
+static gboolean write_text, no_shrink;
+static char *keep_in;
 
 static const GOptionEntry entries[] = {
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "the first scenario (1)", "N" },
@@ -32,12 +34,18 @@ static const GOptionEntry entries[] = {
       "only this scheme, choices joined by '+'", "NAME" },
     { "mapping", 0, 0, G_OPTION_ARG_STRING, &mapping,
       "only this ftl.mapping", "NAME" },
+    { "without", 0, 0, G_OPTION_ARG_STRING, &without,
+      "no drive that sets one of these keys", "KEY,KEY" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
     { "limit", 0, 0, G_OPTION_ARG_INT64, &limit,
       "processor time of a scenario in seconds (20; with sanitizers 120)",
       "N" },
     { "text", 0, 0, G_OPTION_ARG_NONE, &write_text,
       "print scenario SEED as a file for --replay, and do nothing else", NULL },
+    { "no-shrink", 0, 0, G_OPTION_ARG_NONE, &no_shrink,
+      "leave failing scenarios as they are", NULL },
+    { "keep", 0, 0, G_OPTION_ARG_FILENAME, &keep_in,
+      "folder for the files of failing scenarios (out/hunt)", "DIR" },
     { "replay", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &replays,
       "run the scenario of a file; may be repeated", "FILE" },
     { NULL }
@@ -82,7 +90,8 @@ static void run_one(Report *report, const Scenario *s)
 static void run_range(Report *report, void *opaque)
 {
     const Range *range = opaque;
-    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping };
+    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
+                                .without = without };
 
     for (uint64_t n = range->first; n < range->end; n++) {
         ScenarioDraws draws;
@@ -157,8 +166,82 @@ static gint by_signature(gconstpointer a, gconstpointer b)
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
+/* In a child: whether a scenario that is there already fails. */
+static void try_scenario(Report *report, void *scenario)
+{
+    /* An endless run must not cost the time of all other tries. */
+    child_begin(report, 0, MIN(limit, 4));
+    run_one(report, scenario);
+}
+
+/* Into a file, made small before; its name. */
+static char *leave_file(const Failure *failure)
+{
+    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
+                                .without = without };
+    ScenarioDraws draws;
+    Scenario *s = scenario_draw(failure->number, &wish, &draws);
+    g_autofree char *signature = child_signature(failure);
+    g_autofree char *path = g_strdup_printf("%s/%" G_GUINT64_FORMAT ".hunt",
+                                            keep_in, failure->number);
+    g_autofree char *text = NULL;
+    g_autoptr(GString) file = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (!s) {
+        return NULL;
+    }
+    if (!no_shrink) {
+        Shrink how = { .work = try_scenario, .signature = signature,
+                       .report = child_shared(sizeof(Report)), .seconds = 40 };
+        Scenario *small = shrink(&how, s);
+
+        scenario_free(s);
+        s = small;
+    }
+    text = scenario_text(s);
+    g_string_append_printf(file, "# seed %" G_GUINT64_FORMAT ": %s: %s\n%s",
+                           failure->number, failure->mapping, failure->message,
+                           text);
+    scenario_free(s);
+    if (!g_file_set_contents(path, file->str, -1, &error)) {
+        fprintf(stderr, "hunt: %s\n", error->message);
+        return NULL;
+    }
+    return g_steal_pointer(&path);
+}
+
+/* One of each kind; as many processes as there are cores. */
+static void leave_files(GPtrArray *first)
+{
+    unsigned running = 0;
+
+    g_mkdir_with_parents(keep_in, 0755);
+    for (guint i = 0; i < first->len; i++) {
+        if (running == jobs) {
+            wait(NULL);
+            running--;
+        }
+        fflush(NULL);
+        running++;
+        if (!fork()) {
+            g_autofree char *path = leave_file(first->pdata[i]);
+            const Failure *failure = first->pdata[i];
+
+            printf("# seed %" G_GUINT64_FORMAT ": make hunt ARGS='--replay "
+                   "%s'\n", failure->number, path ? path : "(not written)");
+            fflush(stdout);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+        continue;
+    }
+}
+
 static void print_failures(Shared *shared)
 {
+    g_autoptr(GPtrArray) first = g_ptr_array_new();
     g_autoptr(GPtrArray) all = g_ptr_array_new();
     uint64_t n = MIN(shared->failed, MOST_FAILURES);
 
@@ -177,6 +260,7 @@ static void print_failures(Shared *shared)
                 break;
             }
         }
+        g_ptr_array_add(first, all->pdata[begin]);
         printf("not ok: %u x %s; seeds", i - begin, what);
         for (guint k = begin; k < i && k < begin + 6; k++) {
             printf(" %" G_GUINT64_FORMAT,
@@ -184,6 +268,7 @@ static void print_failures(Shared *shared)
         }
         printf("\n");
     }
+    leave_files(first);
 }
 
 static void print_sums(const Shared *shared, double wall_s)
@@ -292,7 +377,8 @@ static int replay_all(void)
 
 static int print_text(void)
 {
-    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping };
+    const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
+                                .without = without };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(seed, &wish, &draws);
     g_autofree char *text = s ? scenario_text(s) : NULL;
@@ -322,6 +408,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "hunt: %s\n", error->message);
         return 2;
     }
+    keep_in = keep_in ? keep_in : "out/hunt";
     if (seconds && !given) {
         count = INT64_MAX / 4;
     }

@@ -54,6 +54,7 @@ typedef struct {
 typedef struct {
     const char *scheme;  /* NULL: any */
     const char *mapping; /* ditto */
+    const char *without; /* keys, joined by ',', that no drive has; or NULL */
 } ScenarioWish;
 
 /* Of the draws of one scenario. */
