@@ -12,6 +12,33 @@
 #define SCARP_MARKS_H
 
 #define SCARP_MARKS(MARK) \
+    /* nand */ \
+    MARK(program_suspended, "a read suspended a program") \
+    MARK(erase_suspended, "a read suspended an erase") \
+    MARK(collection_suspended, \
+         "a read suspended a program or an erase of a collection") \
+    MARK(multiplane_suspended, "a read suspended a multi-plane command") \
+    MARK(suspended_again, "a program or erase was suspended more than once") \
+    MARK(suspended_before_array, \
+         "a command was suspended before its array had begun to work") \
+    MARK(suspend_limit_reached, \
+         "a read waited as a command had been suspended as often as it may " \
+         "be") \
+    MARK(suspend_too_late, \
+         "a read waited as too little was left of a program or erase") \
+    MARK(suspend_met_behind, \
+         "a program was not suspended, as another one was loaded behind it") \
+    MARK(behind_of_other_side, \
+         "a command of a collection ran behind one of the host's, or the " \
+         "other way round") \
+    MARK(behind_without_channel, \
+         "a command had not had the channel when its turn at the array " \
+         "came") \
+    MARK(behind_sensed_early, \
+         "a read behind another was sensed when its turn to be sent came") \
+    MARK(collection_first_on_channel, \
+         "a collection's transfer went before others that had waited " \
+         "longer") \
     /* blocks */ \
     MARK(last_free_block, "a plane gave out its last free block") \
     MARK(host_kept_from_last_block, \
@@ -31,7 +58,374 @@
          "a block that was prepared ahead became a candidate again") \
     MARK(closed_on_load, \
          "an image's open block that this drive would never fill was " \
-         "closed")
+         "closed") \
+    /* pack */ \
+    MARK(host_page_padded, "a page of the host's units was not full") \
+    /* map */ \
+    MARK(changed_entry_evicted, \
+         "a changed entry had to be written before its place was free") \
+    MARK(used_entry_evicted, \
+         "an entry that was used more than once made room, as all the " \
+         "others are in use") \
+    MARK(no_entry_to_evict, \
+         "whoever waited for an entry found none that could make room") \
+    MARK(leaving_entry_used, \
+         "an entry on its way out of the cache was used again") \
+    MARK(leaving_entry_held, \
+         "an entry on its way out of the cache was wanted for a write") \
+    MARK(entry_behind_others, \
+         "an entry that needs no read waited for others that came before") \
+    MARK(fetch_shared, \
+         "two who wait for entries share the read of a translation unit") \
+    MARK(trimmed_without_entry, \
+         "a unit was deallocated whose entry was not in the cache") \
+    MARK(moved_without_entry, \
+         "a collection moved a unit whose entry was not in the cache") \
+    MARK(collection_starved, \
+         "a collection waited until changed entries of others were on " \
+         "flash") \
+    MARK(starved_collection_freed, \
+         "changed entries were written for which a collection had waited") \
+    MARK(translation_writes_limited, \
+         "translation units waited for others that were on their way") \
+    MARK(changed_while_packing, \
+         "an entry changed while its translation unit waited for its page " \
+         "to be full") \
+    MARK(changed_while_programmed, \
+         "an entry changed while its translation unit was programmed") \
+    MARK(fetched_for_both, \
+         "a translation unit was read to be written, and for a read of the " \
+         "host") \
+    MARK(translation_page_padded, "a page of translation units was not full") \
+    MARK(translation_blocks_full, \
+         "translation units were to be programmed while all blocks for " \
+         "them were full") \
+    MARK(partial_merge, \
+         "a log block was completed, and became the data block") \
+    MARK(switch_merge, "a log block became the data block as it is") \
+    MARK(data_block_stays, \
+         "all of a log block was written in place later: it was erased") \
+    MARK(group_unmapped, \
+         "a logical block that was merged had no mapped page") \
+    MARK(merge_awaits_programs, \
+         "nothing could be merged before programs on their way had ended") \
+    MARK(sequential_merged_first, \
+         "a page in order needed the sequential log block that another one " \
+         "had") \
+    MARK(random_took_sequential, \
+         "a merge of a shared log block took the sequential one along") \
+    MARK(shared_log_empty, "a shared log block had no valid page left") \
+    MARK(sequential_for_room, \
+         "the sequential log block was merged though nothing waited for it") \
+    MARK(merged_into_current, \
+         "a superblock's merge copied into the block that is written") \
+    MARK(merge_opened_block, \
+         "a superblock's merge needed a block of its own") \
+    MARK(superblock_awaits_merge, \
+         "a page waited for the merge of its own superblock") \
+    MARK(no_plane_has_room, "dynamic allocation found room in no plane") \
+    MARK(allocated_at_collecting, \
+         "dynamic allocation found only dies that collect") \
+    /* gc */ \
+    MARK(stale_when_read, \
+         "a unit was written or deallocated while its collection read it") \
+    MARK(stale_when_moved, \
+         "a unit was written or deallocated while its collection " \
+         "programmed it") \
+    MARK(page_of_two_victims, "a page carried units of two victims") \
+    MARK(copyback_of_part, \
+         "a page with stale units moved through the controller, where " \
+         "copyback would bring them along") \
+    MARK(step_leaves_units, \
+         "a collection's step ended with units that wait for the next step " \
+         "to fill their page") \
+    MARK(victim_emptied_meanwhile, \
+         "all units of a victim were written or deallocated before one had " \
+         "moved") \
+    MARK(wear_victim, "a victim was taken to level wear") \
+    MARK(levelling_without_room, \
+         "wear was not looked at, as the plane is short of free blocks") \
+    MARK(translation_victim, "the victim was a block of translation units") \
+    MARK(evictions_met_translation_collection, \
+         "a collection of translation units began while changed entries " \
+         "wait to leave the cache") \
+    MARK(due_after_premigration, \
+         "a collection was due when a page had moved ahead of it") \
+    MARK(command_met_premigration, \
+         "a command was in the device when a page had moved ahead of its " \
+         "collection") \
+    MARK(scheme_changed_in_merge, "the scheme changed while a merge ran") \
+    MARK(scheme_changed_in_full_merge, \
+         "the scheme changed while a full merge ran") \
+    MARK(scheme_changed_in_collection, \
+         "the scheme changed while a collection ran") \
+    MARK(scheme_changed_in_erase, \
+         "the scheme changed while a victim was erased, or waited for that") \
+    MARK(scheme_changed_with_staged, \
+         "the scheme changed while units of a collection waited for " \
+         "company") \
+    MARK(staged_called_back, \
+         "a unit that waited for company in another plane came back to its " \
+         "victim's") \
+    MARK(collected_page_padded, "a collection's last page was not full") \
+    MARK(collection_held, \
+         "a plane short of free blocks did not collect, as the host had " \
+         "said so") \
+    MARK(collected_despite_hold, \
+         "a plane down to its last free block collected, whatever the host " \
+         "had said") \
+    MARK(requested_while_running, \
+         "the host asked for a collection in a plane that collects already") \
+    MARK(aligned_put_off, "an open aligned block put a collection off") \
+    MARK(merge_padded, "a merge programmed a page without data") \
+    MARK(merged_unit_stale, \
+         "a page was written or deallocated while its merge copied it") \
+    MARK(merge_awaits_erase, \
+         "all of a merge was copied, and its erases had not been granted") \
+    MARK(write_needs_merge, "a write had no room until a merge for it") \
+    MARK(round_forced, "a round ran to its end without being granted that") \
+    MARK(round_forced_by_program, \
+         "a round ran to its end, as a program in the device waited for it") \
+    MARK(round_follows_erase, "a round that had waited for an erase began") \
+    MARK(round_not_wanted_any_more, \
+         "a round that had waited for an erase was not needed when that " \
+         "had ended") \
+    MARK(erase_with_next_round, \
+         "a command carried an erase and pages of the round behind it") \
+    MARK(urgent_step, \
+         "a collection in steps went on to its end, as its plane was short " \
+         "of free blocks") \
+    MARK(yields_no_longer, "a collection no longer let the host go first") \
+    MARK(planes_collect_together, \
+         "planes of a die began to collect together") \
+    MARK(background_began, "an idle die began to collect") \
+    MARK(background_gave_up, \
+         "idle dies stopped collecting, as that freed no block") \
+    MARK(command_met_background, \
+         "a command ended while a collection ran that an idle die may have " \
+         "begun") \
+    MARK(premigration_exhausted, \
+         "an idle time had used up its steps ahead of collections") \
+    MARK(nothing_to_premigrate, \
+         "no die of the drive had anything to prepare") \
+    MARK(premigration_went_on, \
+         "a prepared block counted as free, and the next one was prepared") \
+    MARK(hotness_halved, "the counters of reads were halved") \
+    MARK(hot_unit_placed, "a hot unit was given to a channel") \
+    MARK(share_left_busy_channel, \
+         "a channel got less of a victim, as it is read more than others") \
+    MARK(placed_elsewhere, \
+         "a moved unit's plane had no room, and another one had") \
+    MARK(placed_at_home, "no plane had room for a moved unit but its own") \
+    MARK(choice_not_worth_it, \
+         "the victim that a policy chose would have yielded nothing") \
+    MARK(nothing_worth_it, \
+         "a plane was to collect, and no block would have yielded a page") \
+    MARK(victim_matched_reads, \
+         "of equal victims one was taken as waiting reads can join its " \
+         "collection") \
+    MARK(least_worn_victim, \
+         "of equal victims the least erased was not the first") \
+    /* redundancy */ \
+    MARK(stripe_changed_again, \
+         "a page was written whose older contents are in its stripe's sum") \
+    MARK(stripe_emptied, "a stripe had no page left, and its parity went") \
+    MARK(stripe_pushed_out, \
+         "a stripe's parity was made early, as too many stripes were open") \
+    MARK(page_written_while_read, \
+         "a page was written while it was read to make parity of") \
+    MARK(stripe_read_again, \
+         "parity needed one more round of reads, as pages had been written " \
+         "meanwhile") \
+    MARK(changed_while_parity_programmed, \
+         "a page was written while its stripe's parity was programmed") \
+    MARK(read_rebuilt, \
+         "a read behind a collection was made from the rest of its stripe") \
+    MARK(waiting_read_rebuilt, \
+         "a collection found a read waiting that the rest of its stripe " \
+         "can serve") \
+    MARK(rebuilt_without_reads, \
+         "a read was made from pages that are all in RAM") \
+    MARK(rebuild_spoiled, \
+         "a page of a stripe was written while another one was made from " \
+         "it") \
+    MARK(rebuild_met_open_stripe, \
+         "a read waited, as its stripe's parity is not on flash") \
+    MARK(rebuild_not_sooner, \
+         "a read waited, as the rest of its stripe can be had no sooner") \
+    MARK(rotation_waits, \
+         "a collection waited for its turn among the dies of its stripes") \
+    MARK(out_of_turn, "a plane at its floor collected out of turn") \
+    /* buffer */ \
+    MARK(overwritten_in_packer, \
+         "a unit was overwritten before its page was full") \
+    MARK(overwritten_in_flight, \
+         "a unit was written again while its program was on its way") \
+    MARK(deallocated_in_flight, \
+         "a unit was deallocated while its program was on its way") \
+    MARK(deallocated_in_packer, \
+         "a unit was deallocated before its page was full") \
+    MARK(overwritten_in_victim, \
+         "a unit was written whose older copy lay in a block that was " \
+         "being collected") \
+    MARK(deallocated_in_victim, \
+         "a unit was deallocated that lay in a block that was being " \
+         "collected") \
+    MARK(stale_unit_programmed, \
+         "a stale unit was programmed, as its command waited for that") \
+    MARK(stale_before_known, \
+         "a unit was stale when the rest of its bytes was known") \
+    MARK(part_behind_part, \
+         "a part of a unit was written while the rest of an earlier part " \
+         "was read") \
+    MARK(other_stream, \
+         "a unit was overwritten before its page was full, with another " \
+         "stream") \
+    MARK(part_ready_late, \
+         "a unit had the rest of its bytes when its command's other units " \
+         "had gone to their pages") \
+    MARK(buffer_full, "a write found the buffer full") \
+    MARK(fua_met_full_buffer, "a write with FUA set found the buffer full") \
+    MARK(fua_met_full_buffer_half_way, \
+         "a write with FUA set found the buffer full behind its first " \
+         "units") \
+    MARK(deallocation_met_full_buffer, \
+         "a deallocation that is recorded found the buffer full") \
+    MARK(zeroes_met_full_buffer, "a write of zeroes found the buffer full") \
+    MARK(buffer_half_emptied, \
+         "units went to pages that are not full, as the buffer was") \
+    MARK(zeroes_split_unit, "zeroes were written to a part of a unit") \
+    MARK(deallocation_of_part, \
+         "a deallocation named a part of a unit, which keeps its data") \
+    MARK(parities_full, "a write waited, as too many stripes were open") \
+    MARK(flush_waits, "a flush waited for units that were not on flash") \
+    MARK(flush_met_collection, "a flush waited while collections ran") \
+    MARK(flush_met_full_merge, "a flush waited while a full merge ran") \
+    MARK(flush_met_waiting_write, \
+         "a flush came while a write waited for room") \
+    MARK(record_on_its_way, \
+         "a deallocation of nothing waited, as the record that says so was " \
+         "on its way") \
+    /* hil */ \
+    MARK(writes_starved, \
+         "batches of reads had passed writes as often as they may") \
+    MARK(late_first, "a batch began with a command that is late") \
+    MARK(anticipated, "nothing was dispatched, as a near read may come") \
+    MARK(anticipation_right, \
+         "the near read came that nothing else was dispatched for") \
+    MARK(anticipation_wrong, \
+         "no near read came while nothing was dispatched for it") \
+    MARK(late_while_anticipating, \
+         "a command that is late went first, in address order's stead") \
+    MARK(bundle_ended_with_oldest, "the last of a bundle was its oldest") \
+    MARK(bundle_ran_out, \
+         "a bundle ended early, as no other write of it waits") \
+    MARK(read_passed_writes, "a read passed a write that waits") \
+    MARK(slack_accumulated, \
+         "a write waited until others with slack had come") \
+    MARK(accumulating_given_up, \
+         "a write that had waited for slack went without it") \
+    MARK(segments_in_slack, \
+         "a command carried pages of a collection in its slack") \
+    MARK(erase_in_slack, "a command carried an erase in its slack") \
+    MARK(erase_behind_pages, \
+         "a command carried the last pages of a round and the erase behind " \
+         "them") \
+    MARK(too_little_slack, \
+         "a command had too little slack for any piece of a round") \
+    MARK(passed_to_next_round, \
+         "a write was passed over that needs the next round") \
+    MARK(all_need_next_round, "all commands that wait need the next round") \
+    MARK(others_carry_first, \
+         "others went before a write that has no room, to carry what makes " \
+         "it") \
+    MARK(held_without_room, \
+         "a write stayed in the queue while what makes room for it was " \
+         "done") \
+    MARK(idle_die_first, "a command of idle dies went before older ones") \
+    MARK(all_dies_busy, "all commands that wait go to busy dies") \
+    MARK(joined_write, "a write joined the page of another one") \
+    MARK(joined_chain, "a write joined a page that two others share") \
+    MARK(joined_beyond_slots, \
+         "a write that joins another one was dispatched beyond the " \
+         "device's slots") \
+    MARK(beyond_records, \
+         "more commands were in the device than the policy has records for") \
+    MARK(not_its_dispatch, \
+         "a command ended that another policy had dispatched") \
+    MARK(late_left_out, \
+         "a command that is late already was left out of the slack") \
+    MARK(two_rounds_on_die, "two planes of a die had a round") \
+    MARK(sibling_has_round, "a plane's round waited for one of the same die") \
+    MARK(deadline_unmeetable, \
+         "a deadline was shorter than a segment and an erase") \
+    MARK(negative_slack, "a command was dispatched that will be late") \
+    /* image */ \
+    MARK(other_policy_loaded, \
+         "an image was loaded under another policy, or other parameters, " \
+         "than it was saved with") \
+    MARK(contents_left_out, \
+         "an image's data was left out, as the drive keeps none") \
+    MARK(cache_too_small_for_image, \
+         "an image had more entries in its cache than the drive that loads " \
+         "it") \
+    /* flow */ \
+    MARK(read_moved, \
+         "a read waited, and its unit had moved when its turn came") \
+    MARK(read_in_buffer, \
+         "a read waited, and its unit had been written when its turn came") \
+    MARK(read_deallocated, \
+         "a read waited, and its unit had been deallocated when its turn " \
+         "came") \
+    MARK(rest_moved, \
+         "the rest of a unit was to be read for a write of a part, and had " \
+         "moved") \
+    MARK(rest_deallocated, \
+         "the rest of a unit was to be read for a write of a part, and had " \
+         "been deallocated") \
+    MARK(translation_unit_moved, \
+         "a translation unit was to be read, and had moved") \
+    MARK(stripe_page_moved, \
+         "a page of a stripe was to be read, and had moved or vanished") \
+    MARK(read_split_again, \
+         "units of a read that were in one page no longer were") \
+    MARK(mapped_read_in_buffer, \
+         "a read waited for an entry of the mapping, and its unit was in " \
+         "the buffer when that came") \
+    MARK(mapped_reads_joined, \
+         "reads that had waited for entries of the mapping became one " \
+         "flash command") \
+    MARK(mate_had_moved, \
+         "a read that was to join a multi-plane command had moved") \
+    MARK(mate_behind_others, \
+         "a read joined a multi-plane command before others of its queue") \
+    MARK(host_joined_collection, \
+         "commands of the host and of a collection ran as one multi-plane " \
+         "command") \
+    MARK(collection_joined_host, \
+         "a command of a collection joined one of the host's") \
+    MARK(erases_together, "victims of several planes were erased together") \
+    MARK(merges_together, \
+         "programs of merges ran together in several planes") \
+    MARK(aligned_mates, \
+         "programs of host and collection went to aligned blocks together") \
+    MARK(yielded_to_read, "a collection stood back for a read") \
+    MARK(yielded_to_program, "a collection stood back for a program") \
+    MARK(collection_after_reads, \
+         "a collection that was due waited until the reads had been served") \
+    MARK(collected_after_reads_had_gone, \
+         "the reads that a collection waited for were served without their " \
+         "die") \
+    MARK(collection_without_page, \
+         "a collection's program had no page in its plane") \
+    MARK(program_without_page, \
+         "a program of the host waited, as its plane had no page for it") \
+    MARK(translation_program_first, \
+         "a program of translation units was older than the host's") \
+    MARK(program_before_read, "a program went before a younger read") \
+    MARK(all_reads_had_moved, \
+         "a die had reads waiting, and not one of them was still there") \
+    MARK(drained_again, "bringing a drive to rest took more than one round")
 
 #ifdef SCARP_CHECKED
 enum {

@@ -158,6 +158,7 @@ void scarp_dirty_drain_half(ScarpDrive *drive)
          dirty && drive->buffer.packing * 2 > drive->buffer.room_units;
          dirty = dirty->newer) {
         if (scarp_unit_is_packing(&dirty->unit)) {
+            scarp_mark(drive, buffer_half_emptied);
             scarp_dirty_emit(drive, dirty);
         }
     }

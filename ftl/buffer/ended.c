@@ -26,9 +26,15 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
     scarp_flash_set_ppn(program, ppn + 1);
     scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
     if (dirty->superseded) {
+        scarp_mark(drive, stale_unit_programmed);
         scarp_media_set_lpn(drive, ppn, scarp_unit_lpn(unit));
         scarp_contents_release(drive, scarp_unit_data(unit));
     } else {
+        scarp_mark_if(drive, overwritten_in_victim,
+                      scarp_map_is_mapped(drive, scarp_unit_lpn(unit)) &&
+                      scarp_block_state(drive, scarp_ppn_block(drive,
+                          scarp_map_lookup(drive, scarp_unit_lpn(unit)))) ==
+                          BLOCK_VICTIM);
         scarp_pack_unindex(drive, unit);
         scarp_map_commit(drive, scarp_unit_lpn(unit), ppn);
         scarp_contents_put(drive, ppn, scarp_unit_data(unit));

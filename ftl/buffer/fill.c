@@ -57,6 +57,7 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
 /* Stale before it was on its way, and nobody waits for it. */
 static void drop(ScarpDrive *drive, ScarpDirty *dirty)
 {
+    scarp_mark(drive, stale_before_known);
     drive->stats.buffer_coalesced_units++;
     scarp_contents_release(drive, scarp_unit_data(&dirty->unit));
     scarp_dirty_release(drive, dirty);
@@ -87,6 +88,7 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
     scarp_dirty_settle(drive, dirty);
     /* Its command closed its packers long ago. */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
+        scarp_mark(drive, part_ready_late);
         scarp_dirty_emit(drive, dirty);
     }
 }

@@ -12,6 +12,9 @@ static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
 {
     ScarpUnit *unit = &dirty->unit;
 
+    scarp_mark_if(drive, overwritten_in_flight,
+                  !scarp_unit_is_packing(unit) &&
+                  !scarp_unit_is_partial(unit));
     dirty->superseded = true;
     scarp_pack_unindex(drive, unit);
     if (scarp_unit_is_packing(unit) && !dirty->cmd) {
@@ -22,12 +25,29 @@ static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
 }
 
+#ifdef SCARP_CHECKED
+/* For a mark: its copy on flash lies in a block that is being collected. */
+static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+    return ppn != SCARP_NONE && scarp_block_state(
+        drive, scarp_ppn_block(drive, ppn)) == BLOCK_VICTIM;
+}
+#endif
+
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
 {
     ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
     bool mapped = scarp_map_is_mapped(drive, lpn) || dirty;
 
     drive->stats.deallocated_units += mapped;
+    scarp_mark_if(drive, deallocated_in_victim, in_victim(drive, lpn));
+    scarp_mark_if(drive, deallocated_in_packer,
+                  dirty && scarp_unit_is_packing(&dirty->unit));
+    scarp_mark_if(drive, deallocated_in_flight,
+                  dirty && !scarp_unit_is_packing(&dirty->unit) &&
+                  !scarp_unit_is_partial(&dirty->unit));
     if (dirty) {
         supersede(drive, dirty);
     }
@@ -104,6 +124,7 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
         }
     } else {
         if (partial) {
+            scarp_mark(drive, part_behind_part);
             older->dependent = dirty;
         } else if (scarp_unit_data(unit)) {
             scarp_dirty_merge(drive, dirty, scarp_unit_data(&older->unit));
@@ -143,10 +164,14 @@ static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
 
     if (older && scarp_unit_is_packing(&older->unit) && !older->cmd &&
         !through && scarp_unit_stream(&older->unit) == piece->stream) {
+        scarp_mark(drive, overwritten_in_packer);
         drive->stats.buffer_coalesced_units++;
         copy_in(&older->unit, piece->first_byte, piece->bytes, piece->from);
         return;
     }
+    scarp_mark_if(drive, other_stream,
+                  older && scarp_unit_is_packing(&older->unit) &&
+                  scarp_unit_stream(&older->unit) != piece->stream);
     dirty = scarp_dirty_new(drive, piece->lpn);
     unit = &dirty->unit;
     /* What is mapped will be superseded. */
@@ -222,6 +247,7 @@ static void deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
         if (!goes_through(drive, cmd) || !scarp_buffer_find(drive, piece.lpn)) {
             return; /* the flash says so already */
         }
+        scarp_mark(drive, record_on_its_way);
         /* It is about to say so: the command waits for a record of its own. */
         first = 0;
         end = n;
@@ -293,13 +319,26 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         uint32_t bytes = MIN(unit_bytes - first_byte,
                              cmd->length_bytes - cmd->next_byte);
 
+        scarp_mark_if(drive, zeroes_split_unit,
+                      cmd->op == SCARP_OP_WRITE_ZEROES && bytes < unit_bytes);
+        scarp_mark_if(drive, deallocation_of_part,
+                      cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes);
         if (empties && bytes == unit_bytes && !scarp_buffer_records(drive)) {
             scarp_buffer_deallocate(drive, lpn);
         } else if (cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes) {
             /* Only whole units: the rest keeps its data, as NVMe allows. */
         } else if (buffer->room_units && buffer->used >= buffer->room_units) {
+            scarp_mark(drive, buffer_full);
+            scarp_mark_if(drive, fua_met_full_buffer, cmd->fua);
+            scarp_mark_if(drive, fua_met_full_buffer_half_way,
+                          cmd->fua && cmd->next_byte);
+            scarp_mark_if(drive, deallocation_met_full_buffer,
+                          cmd->op == SCARP_OP_DEALLOCATE);
+            scarp_mark_if(drive, zeroes_met_full_buffer,
+                          cmd->op == SCARP_OP_WRITE_ZEROES);
             return false;
         } else if (scarp_has_parity(drive) && scarp_parity_full(drive, lpn)) {
+            scarp_mark(drive, parities_full);
             return false;
         } else if (empties && bytes == unit_bytes) {
             bytes = run_bytes(drive, cmd, lpn);
@@ -357,6 +396,14 @@ ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive)
 void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->order = scarp_next_seq(drive);
+    scarp_mark_if(drive, flush_waits, drive->buffer.oldest);
+    scarp_mark_if(drive, flush_met_collection,
+                  drive->buffer.oldest && !scarp_gc_at_rest(drive));
+    scarp_mark_if(drive, flush_met_full_merge,
+                  drive->buffer.oldest &&
+                  scarp_gc_merges(drive, SCARP_MERGE_FULL));
+    scarp_mark_if(drive, flush_met_waiting_write,
+                  scarp_cmd_first(&drive->buffer.waiting));
     scarp_cmd_push(&drive->buffer.flushes, cmd);
     scarp_dirty_drain(drive, cmd->order);
 }

@@ -4,7 +4,7 @@
  * holds.
  *
  * In builds without SCARP_CHECKED there is nothing of it: no counter, no
- * instruction, and the condition is not evaluated.  So a condition asks, and
+ * instruction, and the condition is not compiled.  So a condition asks, and
  * changes nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -25,7 +25,7 @@ static inline void scarp_mark_at(const ScarpDrive *drive, unsigned mark,
 #define scarp_mark_if(drive, name, is) \
     scarp_mark_at(drive, SCARP_MARK_##name, is)
 #else
-#define scarp_mark_if(drive, name, is) ((void)sizeof(!(drive) || (is)))
+#define scarp_mark_if(drive, name, is) ((void)(drive))
 #endif
 #define scarp_mark(drive, name) scarp_mark_if(drive, name, true)
 

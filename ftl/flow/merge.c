@@ -31,6 +31,7 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
             link = scarp_flash_next_link(cmd);
             continue;
         }
+        scarp_mark_if(drive, mate_behind_others, i > 0);
         scarp_nand_dequeue(drive, queue, link);
         if (scarp_flash_is_gc(cmd)) {
             scarp_gc_cmd_started(drive, cmd);
@@ -40,6 +41,7 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
         if (scarp_flow_read_start(drive, cmd)) {
             return cmd;
         }
+        scarp_mark(drive, mate_had_moved);
         /* It was put elsewhere, perhaps here. */
         link = scarp_nand_first_link(queue);
     }
@@ -141,6 +143,19 @@ void scarp_flow_merge(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
             break;
         }
         if (mate) {
+            scarp_mark_if(drive, host_joined_collection,
+                          scarp_flash_is_gc(lead) && !scarp_flash_is_gc(mate));
+            scarp_mark_if(drive, collection_joined_host,
+                          !scarp_flash_is_gc(lead) && scarp_flash_is_gc(mate));
+            scarp_mark_if(drive, erases_together,
+                          scarp_flash_kind(lead) == SCARP_FLASH_ERASE);
+            scarp_mark_if(drive, merges_together,
+                          scarp_flash_kind(lead) == SCARP_FLASH_PROGRAM &&
+                          !scarp_map_any_page(drive) &&
+                          scarp_flash_is_gc(lead) && scarp_flash_is_gc(mate));
+            scarp_mark_if(drive, aligned_mates,
+                          scarp_flash_aligned(lead) &&
+                          scarp_flash_is_gc(lead) != scarp_flash_is_gc(mate));
             scarp_flash_join(lead, mate);
         }
     }

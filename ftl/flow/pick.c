@@ -78,6 +78,8 @@ static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
 
+        scarp_mark_if(drive, program_without_page,
+                      head && !has_page(drive, p, head));
         if (is_older(head, best) && has_page(drive, p, head)) {
             best = head;
         }
@@ -117,6 +119,7 @@ static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
             return cmd;
         }
         if (!scarp_nand_is_suspended(drive, die) && !read_is_next(drive, die)) {
+            scarp_mark(drive, all_reads_had_moved);
             return NULL;
         }
     }
@@ -136,6 +139,7 @@ static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
     if (!map) {
         return NULL;
     }
+    scarp_mark_if(drive, translation_program_first, best && map != best);
     cmd = take_head(drive, scarp_flash_plane(map),
                     map == best ? QUEUE_PROGRAMS : QUEUE_MAP);
     scarp_flash_waited(drive, cmd);
@@ -167,6 +171,10 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
 
+        scarp_mark_if(drive, collection_without_page,
+                      head && needs_page(head) && scarp_map_any_page(drive) &&
+                      !scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
+                                           scarp_flash_stream(head)));
         if (is_older(head, best) &&
             (!needs_page(head) || !scarp_map_any_page(drive) ||
              scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
@@ -190,6 +198,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_read(drive, die);
     }
     waits = drive->desc.after_reads && read_is_next(drive, die);
+    scarp_mark_if(drive, collection_after_reads,
+                  waits && scarp_gc_due(drive, scarp_die_plane(drive, die)));
     if (pick == PICK_ANY && !waits) {
         scarp_gc_check(drive, die);
         scarp_flow_take_served(drive);
@@ -210,9 +220,12 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         }
         cmd = pick_read(drive, die);
         if (cmd) {
+            scarp_mark_if(drive, yielded_to_read,
+                          scarp_nand_queued(drive, die, QUEUE_GC));
             return cmd;
         }
         if (waits && pick == PICK_ANY) {
+            scarp_mark(drive, collected_after_reads_had_gone);
             return scarp_flow_pick(drive, die, pick); /* no read is next any more */
         }
     }
@@ -220,6 +233,10 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
          scarp_nand_queued(drive, die, QUEUE_MAP)) && pick != PICK_READ) {
         cmd = pick_program(drive, die);
         if (cmd) {
+            scarp_mark_if(drive, yielded_to_program,
+                          scarp_nand_queued(drive, die, QUEUE_GC));
+            scarp_mark_if(drive, program_before_read,
+                          scarp_nand_queued(drive, die, QUEUE_READS));
             return cmd;
         }
     }

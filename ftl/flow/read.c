@@ -199,6 +199,19 @@ static void again(ScarpDrive *drive, ScarpFlashCmd *read)
                                 ? scarp_pack_find(drive, lpn) : NULL;
     uint32_t ppn = scarp_map_lookup(drive, lpn);
 
+    scarp_mark_if(drive, read_in_buffer, unit && !scarp_unit_is_partial(unit));
+    scarp_mark_if(drive, read_moved, ppn != SCARP_NONE && !unit &&
+                  scarp_flash_owner(read) == OWNER_READ);
+    scarp_mark_if(drive, read_deallocated, ppn == SCARP_NONE && !unit &&
+                  scarp_flash_owner(read) == OWNER_READ);
+    scarp_mark_if(drive, rest_moved, ppn != SCARP_NONE &&
+                  scarp_flash_owner(read) == OWNER_RMW);
+    scarp_mark_if(drive, rest_deallocated, ppn == SCARP_NONE &&
+                  scarp_flash_owner(read) == OWNER_RMW);
+    scarp_mark_if(drive, translation_unit_moved,
+                  scarp_flash_owner(read) == OWNER_MAP);
+    scarp_mark_if(drive, stripe_page_moved,
+                  scarp_flash_owner(read) == OWNER_STRIPE);
     if (unit && !scarp_unit_is_partial(unit)) {
         drive->stats.buffer_read_units++;
         serve(drive, read, scarp_unit_data(unit));
@@ -223,11 +236,13 @@ void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
     scarp_account_own(scarp_flash_account(part), OWN_MAPPING,
                       scarp_time_ns(drive));
     if ((unit && !scarp_unit_is_partial(unit)) || ppn == SCARP_NONE) {
+        scarp_mark_if(drive, mapped_read_in_buffer, unit);
         again(drive, part);
         return;
     }
     if (*open && scarp_flash_subject(*open) == cmd &&
         extends(drive, *open, lpn, ppn)) {
+        scarp_mark(drive, mapped_reads_joined);
         scarp_flash_extend(*open, scarp_flash_bytes(part));
         scarp_flash_free(drive, part);
         cmd->units_left--;
@@ -256,6 +271,7 @@ static void split_again(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     uint32_t first = scarp_flash_lpn(read), n = scarp_flash_n_units(read);
 
+    scarp_mark_if(drive, read_split_again, n > 1);
     for (uint32_t i = 0; i + 1 < n; i++) {
         ScarpFlashCmd *part = scarp_flash_copy(drive, read);
         ScarpCmd *cmd = scarp_flash_subject(read);

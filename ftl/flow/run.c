@@ -161,6 +161,7 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
                               !scarp_gc_at_rest(drive) ||
                               !scarp_map_at_rest(drive) ||
                               !parity_rests(drive)); i++) {
+        scarp_mark_if(drive, drained_again, i > 0);
         scarp_buffer_drain(drive);
         scarp_map_drain(drive);
         if (scarp_has_parity(drive)) {

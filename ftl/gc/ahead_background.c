@@ -19,6 +19,8 @@ static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
 {
     Background *background = drive->scheme.state[AXIS_AHEAD];
 
+    scarp_mark_if(drive, command_met_background,
+                  background->most_free && !scarp_gc_at_rest(drive));
     background->most_free = background->fruitless = 0;
 }
 
@@ -35,12 +37,14 @@ static void collect(ScarpDrive *drive, uint32_t die)
         background->most_free = scarp_free_blocks(drive);
         background->fruitless = 0;
     } else if (background->fruitless++ > drive->geo.n_planes) {
+        scarp_mark(drive, background_gave_up);
         return;
     }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         if (scarp_plane_free_blocks(drive, p) <
                 drive->desc.background_free_blocks &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            scarp_mark(drive, background_began);
             /* Its pacing may want to be asked for the first step. */
             scarp_nand_kick(drive, die);
             return;

@@ -36,6 +36,9 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
 
+    scarp_mark_if(drive, premigration_exhausted,
+                  pregc->steps * 1000 >= t_block * drive->geo.n_blocks *
+                                             drive->desc.pages_per_block);
     return !scarp_in_device(drive) &&
            pregc->steps * 1000 <
                t_block * drive->geo.n_blocks * drive->desc.pages_per_block &&
@@ -64,6 +67,7 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
     uint32_t victim = next_victim(drive, p, ready);
 
+    scarp_mark_if(drive, premigration_went_on, *ready && victim != SCARP_NONE);
     *ready += scarp_plane_free_blocks(drive, p);
     if ((uint64_t)*ready * 1000 >= t_block * drive->desc.blocks_per_plane ||
         scarp_plane_free_blocks(drive, p) < 2 || scarp_gc_runs(drive, p)) {
@@ -111,6 +115,8 @@ static void idle(ScarpDrive *drive, uint32_t die)
             return;
         }
         pregc->tried++;
+        scarp_mark_if(drive, nothing_to_premigrate,
+                      pregc->tried == drive->geo.n_dies);
     }
     scarp_nand_kick(drive, pregc->next_die);
 }

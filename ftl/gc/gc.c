@@ -50,6 +50,13 @@ void scarp_gc_release_due(ScarpDrive *drive)
         ScarpGcJob *job = scarp_gc_job(drive, p);
 
         if (job->running && job->origin == SCARP_ORIGIN_GC) {
+            scarp_mark_if(drive, scheme_changed_in_merge, job->merge);
+            scarp_mark_if(drive, scheme_changed_in_full_merge,
+                          job->merge && job->kind == SCARP_MERGE_FULL);
+            scarp_mark_if(drive, scheme_changed_in_collection, !job->merge);
+            scarp_mark_if(drive, scheme_changed_in_erase, job->erasing);
+            scarp_mark_if(drive, scheme_changed_with_staged,
+                          job->units_out && !job->pages_out);
             scarp_gc_allow(drive, job, UINT32_MAX);
         }
     }
@@ -64,3 +71,17 @@ bool scarp_gc_at_rest(const ScarpDrive *drive)
     }
     return true;
 }
+
+#ifdef SCARP_CHECKED
+bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        const ScarpGcJob *job = scarp_gc_job(drive, p);
+
+        if (job->running && job->merge && job->kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+#endif

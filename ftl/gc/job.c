@@ -96,6 +96,8 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
     }
     /* The whole page register is programmed: stale units would come along. */
     copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
+    scarp_mark_if(drive, copyback_of_part,
+                  drive->scheme.place->copyback && !copyback);
     cmd = scarp_flash_new(drive,
                           copyback ? SCARP_FLASH_COPYBACK : SCARP_FLASH_READ,
                           OWNER_GC, job->origin);
@@ -127,6 +129,12 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
     ScarpGcDie *die = &drive->gc.die[index];
 
     job->running = false;
+    scarp_mark_if(drive, due_after_premigration,
+                  job->origin == SCARP_ORIGIN_PREMIGRATE &&
+                  scarp_gc_due(drive, job->plane));
+    scarp_mark_if(drive, command_met_premigration,
+                  job->origin == SCARP_ORIGIN_PREMIGRATE &&
+                  scarp_in_device(drive));
     scarp_map_collected(drive, job->plane);
     scarp_nand_set_collecting(drive, index, --die->jobs);
     if (job->begun) {
@@ -171,11 +179,15 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
         if (job->moves_left || job->origin == SCARP_ORIGIN_PREMIGRATE ||
             scarp_block_valid(drive, job->victim) <= job->units_out) {
             scarp_gc_close_packers(drive, job);
+        } else {
+            scarp_mark(drive, step_leaves_units);
         }
     } else if (job->origin == SCARP_ORIGIN_PREMIGRATE) {
         scarp_block_put_back(drive, job->victim);
         scarp_gc_finish(drive, job);
     } else if (job->moves_left && !job->erase_later) {
+        scarp_mark_if(drive, victim_emptied_meanwhile,
+                      !job->moved && job->next_page);
         scarp_gc_erase(drive, job);
     }
 }
@@ -191,6 +203,7 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
     drive->stats.wear_runs += job->levelling;
+    scarp_mark_if(drive, wear_victim, job->levelling);
     if (!job->merge) {
         scarp_map_collects(drive, job->plane,
                            job->origin == SCARP_ORIGIN_PREMIGRATE
@@ -214,6 +227,9 @@ static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
 {
     ScarpGcJob *job = scarp_gc_job(drive, p);
 
+    scarp_mark_if(drive, evictions_met_translation_collection,
+                  scarp_block_is_translation(drive, victim) &&
+                  scarp_map_evicts(drive));
     scarp_block_take(drive, victim);
     memset(job, 0, sizeof(*job));
     job->origin = origin;
@@ -292,6 +308,7 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
         if (scarp_unit_is_valid(drive, copy->source_ppn)) {
             scarp_gc_stage(drive, job, copy);
         } else {
+            scarp_mark(drive, stale_when_read);
             drop(drive, job, copy);
         }
         unit = next;
@@ -328,12 +345,15 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
             *(job->origin == SCARP_ORIGIN_GC ? &drive->stats.gc_moved_units
                                              : &drive->stats.premigrated_units)
                 += 1;
+        } else {
+            scarp_mark(drive, stale_when_moved);
         }
         if (!copyback) {
             job->pages_out--;
         }
         drop(drive, job, copy);
         if (last && last != job) {
+            scarp_mark(drive, page_of_two_victims);
             scarp_gc_advance(drive, last);
         }
         last = job;

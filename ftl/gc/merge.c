@@ -102,6 +102,7 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
     job->moves_left--;
     job->pages_out++;
     if (ppn == SCARP_PAD) {
+        scarp_mark(drive, merge_padded);
         program(drive, job, NULL);
     } else {
         read_page(drive, job, ppn);
@@ -121,6 +122,7 @@ static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
         return true;
     }
     if (!job->erases) {
+        scarp_mark(drive, merge_awaits_erase);
         return false;
     }
     job->erases--;
@@ -176,6 +178,8 @@ static void program_done(ScarpDrive *drive, ScarpGcJob *job,
                            scarp_copy_of(unit)->source_ppn, ppn)) {
         job->moved++;
         drive->stats.gc_moved_units++;
+    } else {
+        scarp_mark(drive, merged_unit_stale);
     }
     scarp_pool_give(&drive->gc.copies, scarp_copy_of(unit));
 }

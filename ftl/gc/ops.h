@@ -77,6 +77,11 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
            drive->scheme.pacing->turn(drive, die) == TURN_HELD;
 }
 
+#ifdef SCARP_CHECKED
+/* For marks: a merge of this kind runs in some plane. */
+bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
+#endif
+
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */
 
 /* False: the plane collects already, or there is no victim. */

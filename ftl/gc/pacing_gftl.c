@@ -37,6 +37,7 @@ static void grant(ScarpDrive *drive, uint32_t die)
         ScarpGcJob *gc = scarp_gc_job(drive, p);
 
         if (gc->running && !gc->pages_out && !gc->erasing && !gc->moves_left) {
+            scarp_mark_if(drive, urgent_step, urgent(drive, p));
             scarp_gc_allow(drive, gc, urgent(drive, p) ? UINT32_MAX
                                                        : step_pages(drive));
             return;

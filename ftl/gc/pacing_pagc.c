@@ -18,6 +18,8 @@ static void check(ScarpDrive *drive, uint32_t die)
         due |= scarp_gc_due(drive, p);
     }
     for (uint32_t p = first; due && p < first + n; p++) {
+        scarp_mark_if(drive, planes_collect_together,
+                      scarp_nand_collecting(drive, die));
         scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
     }
 }

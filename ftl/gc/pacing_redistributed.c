@@ -278,6 +278,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     Rounds *rounds = rounds_of(drive);
 
     if (scarp_gc_awaits_erase(drive, job)) { /* it comes first */
+        scarp_mark_if(drive, erase_with_next_round, erases && pages);
         rounds->pages[plane] = pages;
         pages = 0;
     }
@@ -359,7 +360,10 @@ static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
     /* One that was released was not erased for the sake of another. */
     if (follows && job->moves_left <= drive->desc.pages_per_block &&
         still_wants(drive, plane, rounds->lpn[plane])) {
+        scarp_mark(drive, round_follows_erase);
         start(drive, plane, rounds->lpn[plane]);
+    } else {
+        scarp_mark_if(drive, round_not_wanted_any_more, follows);
     }
     rounds->pages[plane] = 0;
 }
@@ -367,6 +371,7 @@ static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
 static void release(ScarpDrive *drive, ScarpGcJob *job)
 {
     if (is_paced(job)) {
+        scarp_mark(drive, round_forced);
         drive->stats.gc_forced_runs++;
         scarp_gc_allow(drive, job, UINT32_MAX);
     }
@@ -408,6 +413,7 @@ static void make_room(ScarpDrive *drive, uint32_t plane)
         return;
     }
     if (!has_grant(drive, job)) {
+        scarp_mark_if(drive, round_forced_by_program, is_paced(job));
         release(drive, job);
     }
 }

@@ -38,8 +38,10 @@ uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGcJob *gc,
         uint32_t other = (p + i) % n;
 
         if (scarp_place_room(drive, other)) {
+            scarp_mark(drive, placed_elsewhere);
             return other;
         }
     }
+    scarp_mark(drive, placed_at_home);
     return gc->plane;
 }

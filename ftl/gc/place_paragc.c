@@ -73,6 +73,7 @@ static void count_read(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
         *counter += *counter < UINT16_MAX;
     }
     if (++s->reads >= param[PARAM_DECAY]) {
+        scarp_mark(drive, hotness_halved);
         s->reads = 0;
         for (uint64_t i = 0; i < SKETCH_ROWS * param[PARAM_WIDTH]; i++) {
             s->sketch[i] /= 2;
@@ -167,6 +168,7 @@ static void arrange(const ScarpDrive *drive, const uint64_t *s, uint32_t own,
         if (from == n) {
             return;
         }
+        scarp_mark(drive, share_left_busy_channel);
         v[from]--;
         v[to]++;
     }
@@ -209,6 +211,7 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
                 at++;
             }
             v[order[at]] -= v[order[at]] > 0;
+            scarp_mark_if(drive, hot_unit_placed, group == 1);
             channel_of[i] = order[at];
         }
     }

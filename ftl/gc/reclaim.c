@@ -77,6 +77,7 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
                           &erases)) {
         return without;
     }
+    scarp_mark_if(drive, write_needs_merge, !room);
     return room ? RECLAIM_DUE : RECLAIM_NEEDED;
 }
 

@@ -13,6 +13,7 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
     ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
                                            SCARP_ORIGIN_GC);
 
+    scarp_mark_if(drive, collected_page_padded, n < drive->geo.units_per_page);
     scarp_flash_set_subject(cmd, scarp_copy_of(first)->job);
     scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
     for (ScarpUnit *unit = first; unit; unit = scarp_unit_next(unit)) {
@@ -57,6 +58,7 @@ static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
         ScarpUnit *next = scarp_unit_next(unit);
 
         if (scarp_copy_of(unit)->job == job) {
+            scarp_mark(drive, staged_called_back);
             scarp_packer_remove(packer, unit);
             drive->stats.gc_fallback_units++;
             add(drive, &drive->gc.plane[job->plane].packer,

@@ -24,9 +24,17 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
      * step; each stops counting at another point, or they would be due in step
      * too, and the die would collect twice in a row.
      */
+    scarp_mark_if(drive, collected_despite_hold,
+                  n_free <= 1 &&
+                  scarp_time_ns(drive) < drive->gc.hold_until_ns);
     if (n_free <= 1 || scarp_translation_due(drive, p)) {
         return true;
     }
+    scarp_mark_if(drive, collection_held,
+                  n_free + room <= drive->desc.trigger_free_blocks &&
+                  scarp_time_ns(drive) < drive->gc.hold_until_ns);
+    scarp_mark_if(drive, aligned_put_off,
+                  room && n_free == drive->desc.trigger_free_blocks);
     return n_free + room <= drive->desc.trigger_free_blocks &&
            scarp_time_ns(drive) >= drive->gc.hold_until_ns;
 }
@@ -89,6 +97,7 @@ uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
         if (scarp_plane_free_blocks(drive, p) >= free_blocks) {
             continue;
         }
+        scarp_mark_if(drive, requested_while_running, scarp_gc_runs(drive, p));
         began += drive->scheme.pacing->instant
                      ? scarp_gc_collect_now(drive, p)
                      : scarp_gc_start(drive, p, SCARP_ORIGIN_GC);

@@ -17,6 +17,9 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
     uint32_t least = scarp_plane_oldest_full(drive, p);
 
+    scarp_mark_if(drive, levelling_without_room,
+                  drive->desc.wear_spread_erases &&
+                  scarp_plane_free_blocks(drive, p) < 2);
     if (!drive->desc.wear_spread_erases ||
         scarp_plane_free_blocks(drive, p) < 2) {
         return SCARP_NONE;
@@ -38,6 +41,7 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 
     *levelling = false;
     if (scarp_translation_due(drive, p)) {
+        scarp_mark(drive, translation_victim);
         return scarp_translation_victim(drive, p);
     }
     victim = drive->scheme.victim->choose(drive, p);
@@ -70,6 +74,7 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
             uint32_t valid = w * 64 + __builtin_ctzll(filled);
 
             if (!worth(drive, valid)) {
+                scarp_mark(drive, nothing_worth_it);
                 return 0;
             }
             for (uint32_t b = scarp_bucket_first(drive, p, valid);
@@ -115,6 +120,7 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
         worth(drive, scarp_block_valid(drive, block))) {
         return block;
     }
+    scarp_mark_if(drive, choice_not_worth_it, block != SCARP_NONE);
     return scarp_victim_least(drive, p, &least, 1) ? least : SCARP_NONE;
 }
 

@@ -15,6 +15,7 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
     for (uint32_t i = 1; i < n; i++) {
         if (scarp_media_erases(drive, candidates[i]) <
             scarp_media_erases(drive, best)) {
+            scarp_mark(drive, least_worn_victim);
             best = candidates[i];
         }
     }

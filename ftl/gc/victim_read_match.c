@@ -70,6 +70,7 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
         if (count > most ||
             (count == most && scarp_media_erases(drive, b) <
                                   scarp_media_erases(drive, best))) {
+            scarp_mark_if(drive, victim_matched_reads, count > most);
             best = b;
             most = count;
         }

@@ -134,6 +134,8 @@ ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
 #ifdef SCARP_CHECKED
         scarp_hil_starves_picked(drive, cmd);
 #endif
+        scarp_mark_if(drive, joined_beyond_slots,
+                      scarp_in_device(drive) >= drive->desc.slots);
         joins = cmd->joined;
         scarp_cause_until_now(drive, cmd, SCARP_CAUSE_HOST_QUEUE);
         scarp_in_device_change(drive, 1);

@@ -95,6 +95,7 @@ static void look_at(ScarpDrive *drive, const Hios *hios,
         other = must_wait(drive, write->plane);
     }
     if (reclaim == RECLAIM_WAITS || other != SCARP_NONE) {
+        scarp_mark_if(drive, sibling_has_round, other != SCARP_NONE);
         found->successive = true;
         if (reclaim != RECLAIM_DUE) {
             found->stuck = true;

@@ -21,9 +21,11 @@ uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios)
         const HiosRecord *record = hios_waiting(hios, i);
 
         if (!(record->dies & hios->busy) || now_ns >= hios_latest_ns(record)) {
+            scarp_mark_if(drive, idle_die_first, i);
             return i;
         }
     }
+    scarp_mark(drive, all_dies_busy);
     return 0; /* popVictim() */
 }
 
@@ -79,6 +81,8 @@ void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined)
         if (j != i && is_part(drive, other) &&
             hios_stream(drive, other) == hios_stream(drive, cmd) &&
             is_adjacent(drive, hios->first_lpn, hios->last_lpn, other)) {
+            scarp_mark(drive, joined_write);
+            scarp_mark_if(drive, joined_chain, joined);
             hios->joins = hios->waiting[j];
             cmd->joined = true;
             drive->stats.aggregated_writes++;

@@ -147,6 +147,7 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
     memmove(&hios->waiting[i], &hios->waiting[i + 1],
             (hios->n_waiting - i) * sizeof(*hios->waiting));
     if (hios->n_flying == drive->desc.queue) {
+        scarp_mark(drive, beyond_records);
         /* More are in the device than it has records for. */
         hios->spare[hios->n_spare++] = number;
         record->cmd->record = UINT32_MAX;
@@ -197,6 +198,7 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd)
                 (int64_t)drive->scheme.param[AXIS_HIL][HIOS_DEADLINE_US] *
                     1000);
     }
+    scarp_mark_if(drive, not_its_dispatch, !record);
     if (!record) {
         return;
     }

@@ -96,6 +96,7 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
         uint32_t number = scarp_plane_die(rooms->drive, rooms->open[k].plane);
         HiosDie *die = &rooms->hios->die[number];
 
+        scarp_mark_if(rooms->drive, two_rounds_on_die, die->asked);
         if (!die->asked) {
             die->plane = rooms->open[k].plane;
         }
@@ -124,6 +125,7 @@ static void leave_for(const Rooms *rooms, HiosDie *die,
 {
     int64_t left_ns = record->deadline_ns - rooms->now_ns;
 
+    scarp_mark_if(rooms->drive, late_left_out, left_ns < 0);
     die->before_ns += record->flying ? 0 : own_ns;
     /* What is late already is served late, and holds up nothing more. */
     if (left_ns >= 0) {

@@ -139,10 +139,12 @@ static ScarpCmd *choose(const ScarpDrive *drive, Anticipatory *state,
     turn(drive, state, seen);
     s = &seen[state->kind];
     if (late(drive, s->oldest)) {
+        scarp_mark(drive, late_while_anticipating);
         return s->oldest;
     }
     if (near && scarp_time_ns(drive) < state->wait_until_ns &&
         distance(state, near) <= near_bytes && state->kind == READING) {
+        scarp_mark(drive, anticipation_right);
         return near; /* it came */
     }
     return s->next ? s->next : s->lowest;
@@ -163,6 +165,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     cmd = choose(drive, state, seen, near);
     if ((!near || distance(state, near) > near_bytes) &&
         waits(drive, state, seen, cmd)) {
+        scarp_mark(drive, anticipated);
         *state = before; /* no batch begins by waiting */
         scarp_timer_set(drive, AXIS_HIL, state->wait_until_ns);
         return NULL;
@@ -207,9 +210,13 @@ static void ended(ScarpDrive *drive, const ScarpCmd *cmd)
                                ? state->end_ns + wait_ns : INT64_MIN / 2;
 }
 
-static void timer(ScarpDrive *drive G_GNUC_UNUSED)
+static void timer(ScarpDrive *drive)
 {
     /* The wait is over: the drive asks again. */
+    scarp_mark_if(drive, anticipation_wrong,
+                  scarp_time_ns(drive) ==
+                      ((const Anticipatory *)drive->scheme.state[AXIS_HIL])
+                          ->wait_until_ns);
 }
 
 /* A time of this clock, as one of the drive's life. */

@@ -80,6 +80,7 @@ static int turn(const ScarpDrive *drive, Deadline *state, const Seen seen[2])
     if (state->starved++ < drive->scheme.param[AXIS_HIL][STARVED]) {
         return READING;
     }
+    scarp_mark(drive, writes_starved);
     state->starved = 0;
     return WRITING;
 }
@@ -102,6 +103,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
         state->kind = turn(drive, state, seen);
         state->in_batch = 0;
         s = &seen[state->kind];
+        scarp_mark_if(drive, late_first, s->late);
         cmd = s->late ? s->late : s->next ? s->next : s->oldest;
     }
     state->in_batch++;

@@ -113,12 +113,18 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     if (cmd) {
         return scarp_cmd_take(waiting, cmd);
     }
+    scarp_mark_if(drive, bundle_ended_with_oldest,
+                  state->left == 1 && seen.lowest &&
+                  seen.oldest != seen.lowest);
+    scarp_mark_if(drive, bundle_ran_out, state->left && !seen.lowest);
     if (state->left && seen.lowest) {
         cmd = --state->left ? seen.lowest : seen.oldest;
         return scarp_cmd_take(waiting, cmd);
     }
     state->left = 0;
     if (read_first(drive, state, &seen)) {
+        scarp_mark_if(drive, read_passed_writes, seen.write &&
+                      seen.write->seq < seen.read->seq);
         state->reads += seen.write != NULL;
         return scarp_cmd_take(waiting, seen.read);
     }

@@ -50,10 +50,14 @@ static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
         hios->accumulates_until_ns = MIN(hios->accumulates_until_ns,
                                          now_ns + slack_ns);
     }
+    scarp_mark_if(drive, accumulating_given_up,
+                  has_ns < lacks_ns + scarp_gc_erase_ns(drive) &&
+                  now_ns >= hios->accumulates_until_ns);
     if (has_ns >= lacks_ns + scarp_gc_erase_ns(drive) ||
         now_ns >= hios->accumulates_until_ns) {
         return false;
     }
+    scarp_mark(drive, slack_accumulated);
     scarp_timer_set(drive, AXIS_HIL, hios->accumulates_until_ns);
     return true;
 }
@@ -82,6 +86,7 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
     uint32_t erases, n;
 
     if (room_ns < MIN(scarp_gc_segment_ns(drive), erase_ns)) {
+        scarp_mark(drive, too_little_slack);
         scarp_gc_grant(drive, plane, 0, 0); /* what it had before goes on */
         return;
     }
@@ -96,10 +101,13 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
         uint32_t last = scarp_gc_round_erases(drive, plane);
 
         erases = room_ns >= ns + last * erase_ns ? last : 0;
+        scarp_mark_if(drive, erase_behind_pages, erases && n);
         ns += erases * erase_ns;
     }
     /* Another plane of the die may have a round, too. */
     hios->die[die].room_ns -= ns;
+    scarp_mark_if(drive, segments_in_slack, n);
+    scarp_mark_if(drive, erase_in_slack, erases);
     drive->stats.gc_segments += n;
     drive->stats.gc_redistributed_ns += n * scarp_gc_segment_ns(drive) +
                                         erases * erase_ns;
@@ -146,9 +154,11 @@ static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
             !hios_find(drive, hios, record, HIOS_LOOK).successive) {
             return i;
         }
+        scarp_mark(drive, passed_to_next_round);
         drive->stats.passed_to_next_round += !record->passed;
         record->passed = true;
     }
+    scarp_mark(drive, all_need_next_round);
     return 0;
 }
 
@@ -165,6 +175,10 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 {
     ScarpStats *stats = &drive->stats;
 
+    scarp_mark_if(drive, negative_slack, slack_ns < 0);
+    scarp_mark_if(drive, deadline_unmeetable,
+                  record->deadline_ns - record->cmd->submit_ns <
+                      scarp_gc_segment_ns(drive) + scarp_gc_erase_ns(drive));
     ++*(slack_ns < 0 ? &stats->negative_activities
                      : slack_ns < hios->neutral_ns
                            ? &stats->neutral_activities
@@ -202,6 +216,7 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
         before = i;
         if (found->stuck && may_pass(drive, record)) {
             i = first_of_this_round(drive, hios);
+            scarp_mark_if(drive, others_carry_first, i != before);
         }
     }
     return i;
@@ -224,6 +239,7 @@ static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i)
     if (!found.stuck || !found.look_ns) {
         return false;
     }
+    scarp_mark(drive, held_without_room);
     scarp_timer_set(drive, AXIS_HIL,
                     MIN(hios_latest_ns(record),
                         scarp_time_ns(drive) + found.look_ns));

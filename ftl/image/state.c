@@ -381,6 +381,7 @@ static void load_policy(ScarpDrive *drive, ScarpVisit *visit)
     visit->in += n;
     visit->left -= n;
     policy = same_policy(drive, name, param, n_params);
+    scarp_mark_if(drive, other_policy_loaded, !policy);
     if (!policy) {
         return; /* what another scheme remembered is of no use to this one */
     }

@@ -49,9 +49,12 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
         }
     }
     *next_plane = (*next_plane + 1) % n;
+    scarp_mark_if(drive, allocated_at_collecting,
+                  best != SCARP_NONE && least >= 1u << 20);
     if (best != SCARP_NONE) {
         return best;
     }
+    scarp_mark(drive, no_plane_has_room);
     /* None has room now: wait where the fewest units live. */
     best = 0;
     for (uint32_t p = 1; p < n; p++) {

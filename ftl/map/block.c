@@ -113,6 +113,9 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
             log = logs->block[log].newer;
         }
     }
+    scarp_mark_if(drive, merge_awaits_programs,
+                  logs->plane[p].oldest != SCARP_NONE &&
+                  (log == SCARP_NONE || !is_settled(drive, log)));
     if (log == SCARP_NONE || !is_settled(drive, log)) {
         return false;
     }

@@ -166,6 +166,8 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     /* With a smaller cache those that were used last stay. */
     visit_list(drive, &drive->map.demand->probation, 0, visit);
     visit_list(drive, &drive->map.demand->protected, ENTRY_PROTECTED, visit);
+    scarp_mark_if(drive, cache_too_small_for_image,
+                  visit->loading && drive->stats.map_evictions > evictions);
     drive->stats.map_evictions = evictions;
 }
 

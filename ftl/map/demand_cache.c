@@ -148,10 +148,14 @@ static void evict(ScarpDrive *drive)
                                               : &demand->protected;
         uint32_t i = list->tail;
 
+        scarp_mark_if(drive, no_entry_to_evict, i == SCARP_NONE);
         if (i == SCARP_NONE ||
             demand->n_leaving >= MAX(demand->for_entry.n, 1)) {
             return;
         }
+        scarp_mark_if(drive, used_entry_evicted, list == &demand->protected);
+        scarp_mark_if(drive, changed_entry_evicted,
+                      demand->entry[i].state & ENTRY_DIRTY);
         drive->stats.map_evictions++;
         list_remove(demand, list, i);
         if (demand->entry[i].state & ENTRY_DIRTY) {
@@ -163,6 +167,13 @@ static void evict(ScarpDrive *drive)
         }
     }
 }
+
+#ifdef SCARP_CHECKED
+bool scarp_map_evicts(const ScarpDrive *drive)
+{
+    return drive->map.demand && drive->map.demand->n_leaving;
+}
+#endif
 
 /* An entry that is in nobody's use, or SCARP_NONE. */
 static uint32_t take(ScarpDrive *drive)
@@ -228,6 +239,9 @@ static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
         return i;
     }
     drive->stats.map_misses++;
+    scarp_mark_if(drive, entry_behind_others,
+                  i == SCARP_NONE && demand->for_entry.n &&
+                  scarp_tu_known(drive, scarp_tu_of(drive, lpn)));
     if (i != SCARP_NONE || demand->for_entry.n ||
         !scarp_tu_known(drive, scarp_tu_of(drive, lpn))) {
         return SCARP_NONE;
@@ -248,6 +262,8 @@ bool scarp_demand_get(ScarpDrive *drive, uint32_t lpn)
         return false;
     }
     if (hit) {
+        scarp_mark_if(drive, leaving_entry_used,
+                      drive->map.demand->entry[i].state & ENTRY_LEAVING);
         touch(drive->map.demand, i);
     } else {
         enlist(drive->map.demand, i);
@@ -280,6 +296,8 @@ bool scarp_demand_hold(ScarpDrive *drive, ScarpUnit *unit)
         return false;
     }
     if (hit) {
+        scarp_mark_if(drive, leaving_entry_held,
+                      drive->map.demand->entry[i].state & ENTRY_LEAVING);
         hold(drive->map.demand, i);
         drive->map.demand->entry[i].state |= ENTRY_PROTECTED;
     } else {
@@ -357,6 +375,7 @@ static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
             return true;
         }
     }
+    scarp_mark_if(drive, fetch_shared, tu->work && tu->work->waits.n);
     scarp_wait_pop(&demand->for_entry);
     scarp_tu_await(drive, tu, wait);
     return true;
@@ -425,6 +444,7 @@ void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn)
         make_dirty(drive, i);
         return;
     }
+    scarp_mark(drive, trimmed_without_entry);
     /* The controller remembers ranges, until these are written. */
     demand->n_trimmed += !tu->trimmed;
     tu->trimmed = true;
@@ -453,6 +473,7 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
         make_dirty(drive, i);
         return;
     }
+    scarp_mark(drive, moved_without_entry);
     tu = scarp_tu_of(drive, lpn);
     tu->updates++;
     demand->n_updates++;

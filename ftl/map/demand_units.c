@@ -123,6 +123,10 @@ static void emit(ScarpDrive *drive, uint32_t p)
     ScarpFlashCmd *cmd = scarp_packer_emit(drive, &drive->map.demand->packer[p],
                                            OWNER_MAP, SCARP_ORIGIN_MAP);
 
+    scarp_mark_if(drive, translation_page_padded,
+                  scarp_flash_n_units(cmd) < drive->geo.units_per_page);
+    scarp_mark_if(drive, translation_blocks_full,
+                  scarp_translation_due(drive, p));
     scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
     scarp_nand_enqueue(drive, cmd);
 }
@@ -143,6 +147,7 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
     tu->trimmed = false;
     demand->n_updates -= tu->updates;
     if (demand->starved && tu->updates) {
+        scarp_mark(drive, starved_collection_freed);
         demand->starved = false;
         for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
             scarp_nand_kick(drive, die);
@@ -177,6 +182,7 @@ static void write_one(ScarpDrive *drive, Tu *tu)
 
     if (work && !work->reading) {
         if (scarp_unit_is_packing(&work->unit)) {
+            scarp_mark(drive, changed_while_packing);
             settle(drive, tu, work);
         }
         return; /* else it is written once more when its program has ended */
@@ -208,6 +214,8 @@ void scarp_tus_write(ScarpDrive *drive)
             write_one(drive, tu);
         }
     }
+    scarp_mark_if(drive, translation_writes_limited,
+                  demand->queue.head != SCARP_NONE);
 }
 
 void scarp_map_pump(ScarpDrive *drive)
@@ -228,6 +236,7 @@ void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
     scarp_flash_free(drive, cmd);
     work->reading = false;
+    scarp_mark_if(drive, fetched_for_both, work->writing && work->waits.n);
     scarp_entries_loaded(drive, &work->waits);
     drive->map.wants = true;
     if (work->writing) {
@@ -254,6 +263,7 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_map_move(drive, scarp_unit_lpn(unit), ppn);
         scarp_contents_put(drive, ppn, scarp_unit_data(unit));
         if (tu->wanted) {
+            scarp_mark(drive, changed_while_programmed);
             merge(drive, tu, work); /* what it says is still in RAM */
         } else {
             work_free(drive, work);
@@ -273,6 +283,7 @@ bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block)
                 scarp_block_valid(drive, block) <= demand->update_limit) {
         return true;
     }
+    scarp_mark(drive, collection_starved);
     demand->starved = true;
     return false;
 }

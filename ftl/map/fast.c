@@ -135,6 +135,7 @@ static bool plan_sequential(const ScarpDrive *drive, uint32_t p,
     uint32_t group = logs->block[log].group;
 
     if (!is_settled(drive, log) || !is_settled(drive, logs->data_of[group])) {
+        scarp_mark(drive, merge_awaits_programs);
         return false;
     }
     merge->victim = log;
@@ -171,6 +172,7 @@ static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
     }
     merge->victim = log;
     if (ppn == SCARP_NONE) {
+        scarp_mark(drive, shared_log_empty);
         merge->kind = SCARP_MERGE_ERASE;
         merge->group = SCARP_NONE;
         return true;
@@ -185,6 +187,7 @@ static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
         return false;
     }
     if (sequential != SCARP_NONE) {
+        scarp_mark(drive, random_took_sequential);
         /* Its pages are copied, too. */
         merge->dead[merge->n_dead++] = sequential;
     }
@@ -207,12 +210,15 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
     /* Without copies first: a switch. */
     if (plane->sequential != SCARP_NONE &&
         (sequential || is_full(drive, plane->sequential))) {
+        scarp_mark_if(drive, sequential_merged_first, sequential);
         return plan_sequential(drive, p, merge);
     }
     if (plane->oldest != SCARP_NONE &&
         (stuck || is_full(drive, plane->oldest))) {
         return plan_random(drive, p, plane->oldest, merge);
     }
+    scarp_mark_if(drive, sequential_for_room,
+                  stuck && plane->sequential != SCARP_NONE);
     return stuck && plane->sequential != SCARP_NONE &&
            plan_sequential(drive, p, merge);
 }

@@ -212,6 +212,7 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
         merge->dead[merge->n_dead++] = data;
     }
     if (!end) {
+        scarp_mark(drive, group_unmapped);
         merge->kind = SCARP_MERGE_ERASE;
     } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
         /* What it held was written in place later: the data block stays. */

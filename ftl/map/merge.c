@@ -61,6 +61,10 @@ bool scarp_merge_begin(ScarpDrive *drive, uint32_t p, uint32_t lpn)
     if (!plan(drive, p, lpn, &merge)) {
         return false;
     }
+    scarp_mark_if(drive, switch_merge, merge.kind == SCARP_MERGE_SWITCH);
+    scarp_mark_if(drive, partial_merge, merge.kind == SCARP_MERGE_PARTIAL);
+    scarp_mark_if(drive, data_block_stays, merge.kind == SCARP_MERGE_ERASE &&
+                  merge.target != SCARP_NONE);
     drive->map.ops->begin(drive, p, &merge);
     drive->map.merge[p] = merge;
     return true;

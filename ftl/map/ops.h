@@ -250,6 +250,11 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 /* map/alloc_static.c: the i-th plane in the order of ftl.allocation */
 uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
 
+#ifdef SCARP_CHECKED
+/* For a mark: changed entries are on their way out of the cache. */
+bool scarp_map_evicts(const ScarpDrive *drive);
+#endif
+
 /* map/laws.c: forward map, spare areas and marks agree. */
 bool scarp_map_check(const ScarpDrive *drive, GError **error);
 

@@ -136,6 +136,8 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     if (has_room(drive, super->current)) {
         return super->current;
     }
+    scarp_mark_if(drive, superblock_awaits_merge,
+                  merge->kind && !merge->switched && merge->group == s);
     /* What a merge of it opens will be written next. */
     if ((merge->kind && !merge->switched && merge->group == s) ||
         scarp_plane_free_blocks(drive, p) < 2) {
@@ -252,11 +254,14 @@ static bool plan(const ScarpDrive *drive, uint32_t p,
         }
     }
     if (s == SCARP_NONE) {
+        scarp_mark_if(drive, merge_awaits_programs,
+                      supers->plane[p].oldest != SCARP_NONE);
         return false;
     }
     merge->dead[merge->n_dead++] = merge->victim;
     current = supers->super[s].current;
     if (current != merge->victim && has_room(drive, current)) {
+        scarp_mark(drive, merged_into_current);
         merge->target = current;
         left = drive->geo.units_per_block - scarp_block_written(drive, current);
     }
@@ -306,6 +311,7 @@ static uint32_t source_page(const ScarpDrive *drive, ScarpMerge *merge)
 static uint32_t target(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
 {
     if (!has_room(drive, merge->target)) {
+        scarp_mark(drive, merge_opened_block);
         merge->target = scarp_block_open(drive, p, SCARP_ORIGIN_GC);
         scarp_super_add(drive, merge->group, merge->target);
     }

@@ -74,6 +74,9 @@ bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
     uint32_t waiter = queue->head;
     bool behind;
 
+    scarp_mark_if(drive, collection_first_on_channel,
+                  queue == &channel->wait[WAIT_GC] &&
+                  channel->wait[WAIT_ANY].head != SCARP_NONE);
     *die = waiter / 2;
     queue->head = drive->nand.die[*die].channel_next[waiter % 2];
     behind = scarp_channel_granted(drive, waiter);

@@ -194,6 +194,8 @@ void scarp_nand_run_behind(ScarpDrive *drive, uint32_t index,
 {
     ScarpDie *die = &drive->nand.die[index];
 
+    scarp_mark_if(drive, behind_of_other_side,
+                  scarp_flash_is_gc(group) != scarp_flash_is_gc(die->current));
     die->ahead = group;
     die->ahead_ready_ns = SCARP_TIME_NEVER;
     scarp_channel_request(drive, index * 2 + 1);
@@ -231,6 +233,7 @@ static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
     die->ahead = NULL;
     set_activity(drive, die, scarp_activity_of(group));
     if (ready_ns == SCARP_TIME_NEVER) {
+        scarp_mark(drive, behind_without_channel);
         die->phase = PHASE_COMMAND;
         return NAND_NOTHING;
     }
@@ -245,6 +248,7 @@ static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
             scarp_array_until(drive, index, ready_ns);
             return NAND_NOTHING;
         }
+        scarp_mark(drive, behind_sensed_early);
         die->array_end_ns = ready_ns;
         return sensed(drive, index);
     }

@@ -6,12 +6,32 @@
  */
 #include "nand/internal.h"
 
+#ifdef SCARP_CHECKED
+/* For marks: a read waits, and what runs is of a kind that can stand still. */
+static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
+{
+    ScarpFlashKind kind = die->current->kind;
+
+    return ((kind == SCARP_FLASH_PROGRAM && drive->desc.suspend_program) ||
+            (kind == SCARP_FLASH_ERASE && drive->desc.suspend_erase)) &&
+           die->phase == PHASE_ARRAY && die->queued[QUEUE_READS];
+}
+#endif
+
 bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {
     const ScarpDescription *d = &drive->desc;
     ScarpFlashKind kind = die->current->kind;
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
+    scarp_mark_if(drive, suspend_limit_reached,
+                  could_suspend(drive, die) &&
+                  die->suspends >= d->suspend_limit);
+    scarp_mark_if(drive, suspend_too_late,
+                  could_suspend(drive, die) &&
+                  die->array_end_ns - at_ns < (int64_t)d->suspend_min_ns);
+    scarp_mark_if(drive, suspend_met_behind,
+                  could_suspend(drive, die) && die->ahead);
     return ((kind == SCARP_FLASH_PROGRAM && d->suspend_program) ||
             (kind == SCARP_FLASH_ERASE && d->suspend_erase)) &&
            die->phase == PHASE_ARRAY && die->queued[QUEUE_READS] &&
@@ -26,6 +46,15 @@ void scarp_suspend(ScarpDrive *drive, uint32_t index)
     /* Not before the array has begun to work. */
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
+    scarp_mark_if(drive, program_suspended,
+                  die->current->kind == SCARP_FLASH_PROGRAM);
+    scarp_mark_if(drive, erase_suspended,
+                  die->current->kind == SCARP_FLASH_ERASE);
+    scarp_mark_if(drive, collection_suspended,
+                  scarp_flash_is_gc(die->current));
+    scarp_mark_if(drive, multiplane_suspended, die->current->mate);
+    scarp_mark_if(drive, suspended_again, die->suspends);
+    scarp_mark_if(drive, suspended_before_array, at_ns > scarp_time_ns(drive));
     scarp_see_array(drive, die, at_ns);
     die->suspended = die->current;
     die->suspended_left_ns = die->array_end_ns - at_ns;

@@ -76,6 +76,8 @@ ScarpFlashCmd *scarp_packer_emit(ScarpDrive *drive, ScarpPacker *packer,
     ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, owner,
                                          origin);
 
+    scarp_mark_if(drive, host_page_padded, owner == OWNER_BUFFER &&
+                  packer->n < drive->geo.units_per_page);
     scarp_flash_set_units(cmd, packer->head, packer->n);
     for (ScarpUnit *unit = packer->head; unit; unit = unit->next) {
         unit->packing = false;

@@ -26,8 +26,10 @@ static void check(ScarpDrive *drive, uint32_t die)
             continue;
         }
         wait = scarp_parity_sibling_collects(drive, die);
+        scarp_mark_if(drive, rotation_waits, wait);
         if ((!wait || scarp_plane_free_blocks(drive, p) <= floor) &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            scarp_mark_if(drive, out_of_turn, wait);
             drive->stats.gc_forced_runs += wait;
             return;
         }

@@ -134,6 +134,7 @@ static void program(ScarpDrive *drive, ScarpStripe *stripe)
 static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 {
     if (scarp_stripe_is_empty(drive, stripe->index)) {
+        scarp_mark(drive, stripe_emptied);
         scarp_map_unmap(drive, drive->geo.logical_units + stripe->index);
         close_stripe(drive, stripe);
         return true;
@@ -178,6 +179,7 @@ static void wait_for_more(ScarpDrive *drive, ScarpStripe *stripe)
 
     set_idle(parity, stripe, true);
     while (parity->n_idle > parity->limit / 2) {
+        scarp_mark(drive, stripe_pushed_out);
         read_rest(drive, parity->idle.head);
     }
 }
@@ -193,6 +195,7 @@ void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data)
         stripe = open_stripe(drive, index);
     }
     if (stripe->have & bit) {
+        scarp_mark(drive, stripe_changed_again);
         clear_sum(drive, stripe); /* older contents are in it */
     }
     scarp_stripe_add(drive, stripe, data);
@@ -211,6 +214,8 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
     scarp_stripe_of(drive, scarp_flash_lpn(cmd), &place);
     stripe->pending--;
+    scarp_mark_if(drive, page_written_while_read,
+                  !(stripe->wanted >> place & 1));
     if (stripe->wanted >> place & 1) {
         stripe->wanted &= ~(1u << place);
         stripe->have |= 1u << place;
@@ -219,6 +224,7 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_contents_release(drive, scarp_flash_data(cmd));
     scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
+        scarp_mark(drive, stripe_read_again);
         read_rest(drive, stripe); /* something was written meanwhile */
     }
 }
@@ -249,6 +255,7 @@ void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_pool_give(&drive->parity.units, unit);
     scarp_flash_free(drive, cmd);
     stripe->unit = NULL;
+    scarp_mark_if(drive, changed_while_parity_programmed, stripe->have);
     if (!stripe->have) {
         close_stripe(drive, stripe);
     } else if (!settle(drive, stripe)) {

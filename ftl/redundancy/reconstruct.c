@@ -34,6 +34,7 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     int64_t limit_ns;
 
     if (scarp_stripe_open(drive, index)) {
+        scarp_mark(drive, rebuild_met_open_stripe);
         return false; /* its parity is not on flash */
     }
     limit_ns = scarp_gc_remaining_ns(
@@ -48,6 +49,7 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
         die = scarp_plane_die(
             drive, scarp_ppn_plane(drive, scarp_map_lookup(drive, other)));
         if (scarp_gc_delays(drive, die) || read_ns(drive, die) >= limit_ns) {
+            scarp_mark(drive, rebuild_not_sooner);
             return false;
         }
     }
@@ -74,6 +76,7 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     ScarpFlashCmd *cmd = rebuild->parent;
 
     scarp_stripe_list_remove(&parity->rebuilds, rebuild);
+    scarp_mark_if(drive, rebuild_spoiled, rebuild->spoiled);
     if (rebuild->spoiled) {
         scarp_flash_set_direct(cmd);
         scarp_flash_push(&parity->spoiled, cmd);
@@ -88,6 +91,7 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
             scarp_law_broken(drive);
         }
     }
+    scarp_mark(drive, read_rebuilt);
     drive->stats.reconstructed_reads++;
     scarp_flash_set_data(cmd, g_steal_pointer(&rebuild->sum));
     scarp_flash_push(&parity->served, cmd);
@@ -117,6 +121,7 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
         }
     }
     if (!rebuild->pending) {
+        scarp_mark(drive, rebuilt_without_reads);
         finish(drive, rebuild);
     }
 }
@@ -200,6 +205,7 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
             ScarpFlashCmd *cmd = *link;
 
             if (decide(drive, cmd)) {
+                scarp_mark(drive, waiting_read_rebuilt);
                 scarp_nand_dequeue(drive, queue, link);
                 scarp_flash_waited(drive, cmd);
                 begin(drive, cmd);
