@@ -5,10 +5,9 @@
  */
 #include "buffer/internal.h"
 
-void scarp_buffer_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+void scarp_buffer_program_ended(ScarpDrive *drive)
 {
     drive->stats.host_page_programs++;
-    scarp_media_pages_programmed(drive, scarp_flash_ppn(program), 1);
 }
 
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
@@ -38,6 +37,10 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
         scarp_pack_unindex(drive, unit);
         scarp_map_commit(drive, scarp_unit_lpn(unit), ppn);
         scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+    }
+    if (!scarp_unit_next(unit)) {
+        /* Not before: who looks meanwhile must not take its block for whole. */
+        scarp_media_pages_programmed(drive, ppn, 1);
     }
     *cmd = dirty->cmd;
     if (*cmd && (*cmd)->units_left == 1) {

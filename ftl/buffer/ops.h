@@ -52,7 +52,7 @@ void scarp_buffer_drain(ScarpDrive *drive);
  * each call commits a unit, and *cmd is what ends with it, or NULL.  Then the
  * program is the caller's to free.
  */
-void scarp_buffer_program_ended(ScarpDrive *drive, ScarpFlashCmd *program);
+void scarp_buffer_program_ended(ScarpDrive *drive);
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                               ScarpCmd **cmd);
 /*

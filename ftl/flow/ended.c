@@ -23,7 +23,7 @@ static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpCmd *cmd;
 
-    scarp_buffer_program_ended(drive, program);
+    scarp_buffer_program_ended(drive);
     while (scarp_buffer_commit_next(drive, program, &cmd)) {
         if (cmd) {
             scarp_flow_put(drive, cmd);

@@ -214,7 +214,10 @@ int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* Lets a collection that was left alone move so many pages more. */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
-/* gc/victim.c: what the victim policy chooses, or one to level wear. */
+/*
+ * gc/victim.c: what the victim policy chooses, or one to level wear.
+ * SCARP_NONE: there is none, or a program of it is on its way.
+ */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);
 /* Up to max full blocks of the least valid units; none when all are valid. */

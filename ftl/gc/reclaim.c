@@ -28,14 +28,26 @@ bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane)
            (scarp_gc_round_left(drive, plane, &erases) || erases);
 }
 
+/*
+ * There is something to collect.  At once, if nothing is to be erased before:
+ * then no program of it may be on its way.
+ */
+static bool has_victim(const ScarpDrive *drive, uint32_t plane)
+{
+    uint32_t victim;
+
+    return scarp_victim_least(drive, plane, &victim, 1) &&
+           (scarp_gc_runs(drive, plane) || scarp_block_settled(drive, victim));
+}
+
 /* Units may lie in any page. */
 static ScarpReclaim of_plane(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
-    uint32_t plane = write->plane, victim;
+    uint32_t plane = write->plane;
 
     if (!is_under_way(drive, plane) && scarp_gc_due(drive, plane) &&
-        scarp_victim_least(drive, plane, &victim, 1)) {
+        has_victim(drive, plane)) {
         return RECLAIM_DUE;
     }
     return scarp_gc_has_round(drive, plane) &&

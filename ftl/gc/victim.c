@@ -35,7 +35,7 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
                    scarp_media_erases(drive, victim) ? least : SCARP_NONE;
 }
 
-uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
+static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
     uint32_t victim, worn;
 
@@ -54,6 +54,18 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
     }
     *levelling = true;
     return worn;
+}
+
+/*
+ * A block is full as soon as its last page is given out.  Until the program of
+ * that has ended, nobody knows what the block will hold.
+ */
+uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
+{
+    uint32_t victim = choose(drive, p, levelling);
+
+    return victim != SCARP_NONE && scarp_block_settled(drive, victim)
+               ? victim : SCARP_NONE;
 }
 
 /* Whether collecting it yields at least a page. */

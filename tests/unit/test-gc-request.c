@@ -53,6 +53,36 @@ static void collect_now(gconstpointer scheme)
     rig_free(rig);
 }
 
+/*
+ * The block that yields most is full, but its last page is being programmed:
+ * it is not collected before that has ended.
+ */
+static void last_page(gconstpointer scheme)
+{
+    Rig *rig = rig_new(scheme, NULL, "geometry.channels=1,"
+                       "geometry.dies_per_chip=1,geometry.blocks_per_plane=16,"
+                       "geometry.pages_per_block=8,"
+                       "ftl.over_provisioning_permille=1000");
+    ScarpCmd last = write_page(0);
+    uint32_t began;
+
+    rig_fill(rig, 0, 64);
+    for (unsigned i = 0; i < 7; i++) {
+        rig_write(rig, 0);
+    }
+    scarp_submit(rig->drive, &last, scarp_now_ns(rig->drive));
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + LINK + TPROG / 2);
+    began = scarp_collect_now(rig->drive, UINT32_MAX);
+    g_assert_cmpuint(began, ==, 0);
+    rig_drain(rig);
+    latency(&last);
+    began = scarp_collect_now(rig->drive, UINT32_MAX);
+    g_assert_cmpuint(began, ==, 1);
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->gc_moved_units, ==, 1);
+    rig_free(rig);
+}
+
 static void hold(gconstpointer scheme)
 {
     Rig *rig = rig_new(scheme, NULL, NULL);
@@ -107,8 +137,11 @@ int main(int argc, char **argv)
                                            NULL);
         g_autofree char *held = g_strconcat("/gc-request/hold/", schemes[i],
                                             NULL);
+        g_autofree char *last = g_strconcat("/gc-request/last-page/",
+                                            schemes[i], NULL);
 
         g_test_add_data_func(now, schemes[i], collect_now);
+        g_test_add_data_func(last, schemes[i], last_page);
         g_test_add_data_func(held, schemes[i], hold);
     }
     g_test_add_func("/gc-request/lifted", lifted);

@@ -1,0 +1,125 @@
+/*
+ * HIOS: rounds that meet what is on its way, and the commands in the device.
+ *
+ * The drive: one die of 16 blocks of 8 pages, and 64 logical pages.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "hios.h"
+#include "inside.h"
+
+#define BLOCKS "geometry.blocks_per_plane=16,geometry.pages_per_block=8," \
+               "ftl.over_provisioning_permille=1000"
+#define ONE_DIE BLOCKS ",geometry.channels=1,geometry.dies_per_chip=1"
+
+static void submit_now(Rig *rig, ScarpCmd *cmd)
+{
+    scarp_submit(rig->drive, cmd, scarp_now_ns(rig->drive));
+}
+
+/* Unit by unit, what was written last. */
+static void expect_data(Rig *rig, uint64_t offset, unsigned bytes, char value)
+{
+    ScarpCmd read = cmd_of(SCARP_OP_READ, offset, bytes);
+    char data[PAGE];
+
+    read.data = data;
+    rig_do(rig, &read);
+    g_assert_cmpint(data[0], ==, value);
+    g_assert_cmpint(data[bytes - 1], ==, value);
+}
+
+/*
+ * A collection is due, but held: 4 blocks are free.  The open one has one page
+ * left, and what it holds is stale but for a page; each other one holds five
+ * valid pages or more.
+ */
+static Rig *nearly_full(const char *scheme, const char *overrides)
+{
+    g_autofree char *all = g_strconcat(ONE_DIE ",gc.trigger_free_blocks=4",
+                                       overrides, NULL);
+    Rig *rig = rig_new(scheme, EXACT, all);
+
+    scarp_hold_collections(rig->drive, SCARP_TIME_LAST / 2);
+    for (unsigned i = 0; i < 64 + 24 + 7; i++) {
+        ScarpCmd cmd = write_page(i < 64 ? i : i < 88 ? (i * 8 + i / 8) % 64 : 0);
+
+        scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive) + 1);
+        g_assert_true(scarp_run_until_done(rig->drive, SCARP_TIME_LAST));
+        scarp_reap(rig->drive);
+    }
+    g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 4);
+    return rig;
+}
+
+/*
+ * The block that has the least valid pages is full, but its last page is being
+ * programmed: no round begins with it before that has ended.
+ */
+static void test_last_page(void)
+{
+    Rig *rig = nearly_full("hios-1", NULL);
+    char data[2][PAGE];
+    ScarpCmd last = write_page(0), next = write_page(1), third = write_page(2);
+
+    last.data = memset(data[0], 'a', PAGE);
+    next.data = memset(data[1], 'b', PAGE);
+    submit_now(rig, &last);
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + LINK + PROGRAM_NS / 2);
+    scarp_hold_collections(rig->drive, 0);
+    submit_now(rig, &next);
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + LINK);
+    g_assert_false(inside_collects(rig->drive, 0));
+    rig_drain(rig);
+    g_assert_cmpint(latency(&last), ==, FW + LINK + PROGRAM_NS);
+    latency(&next);
+    /* The third one finds it, and carries its only page. */
+    rig_do(rig, &third);
+    g_assert_true(inside_collects(rig->drive, 0));
+    g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->gc_moved_units, ==, 1);
+    expect_data(rig, 0, PAGE, 'a');
+    expect_data(rig, PAGE, PAGE, 'b');
+    rig_free(rig);
+}
+
+/*
+ * The last page of that block has two units, of two commands.  When the first
+ * one has ended, the next command is looked at: the second one's is on flash,
+ * too.
+ */
+static void test_last_units(void)
+{
+    Rig *rig = nearly_full("hios-2", ",controller.slots=2,ftl.unit_bytes=2048");
+    char data[2][PAGE / 2];
+    ScarpCmd busy[2] = { read_page(8), read_page(9) };
+    ScarpCmd part[2] = { cmd_of(SCARP_OP_WRITE, 0, PAGE / 2),
+                         cmd_of(SCARP_OP_WRITE, PAGE / 2, PAGE / 2) };
+    ScarpCmd next = write_page(1);
+
+    for (int i = 0; i < 2; i++) {
+        part[i].data = memset(data[i], 'a' + i, sizeof(data[i]));
+        submit_now(rig, &busy[i]);
+    }
+    submit_now(rig, &part[0]);
+    submit_now(rig, &part[1]);
+    submit_now(rig, &next);
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + 3 * READ_NS);
+    g_assert_cmpuint(rig_stats(rig)->aggregated_writes, ==, 1);
+    scarp_hold_collections(rig->drive, 0);
+    rig_drain(rig);
+    g_assert_cmpint(part[0].complete_ns, ==, part[1].complete_ns);
+    g_assert_cmpint(next.cause_ns[SCARP_CAUSE_HOST_QUEUE], ==,
+                    part[0].complete_ns - next.submit_ns - FW);
+    expect_data(rig, 0, PAGE / 2, 'a');
+    expect_data(rig, PAGE / 2, PAGE / 2, 'b');
+    rig_free(rig);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hios-rounds/last-page", test_last_page);
+    g_test_add_func("/hios-rounds/last-units", test_last_units);
+    return g_test_run();
+}
