@@ -271,6 +271,16 @@ bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
     return true;
 }
 
+/*
+ * Enough moves for what is left of any victim, and one, as an erase wants a
+ * move left.  What was counted need not be enough: of pages that are on their
+ * way some may be stale, and count for others that are not.
+ */
+static uint32_t to_the_end(const ScarpDrive *drive)
+{
+    return drive->desc.pages_per_block + 1;
+}
+
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages)
 {
@@ -286,7 +296,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
         job->erases += erases;
     } else if (erases) {
         job->erase_later = false;
-        job->moves_left++; /* an erase wants a move left */
+        pages = to_the_end(drive) - job->moves_left;
     }
     job->moves_left += pages;
     scarp_gc_advance(drive, job);
@@ -358,7 +368,7 @@ static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
 
     rounds->next[plane] = false;
     /* One that was released was not erased for the sake of another. */
-    if (follows && job->moves_left <= drive->desc.pages_per_block &&
+    if (follows && job->moves_left <= to_the_end(drive) &&
         still_wants(drive, plane, rounds->lpn[plane])) {
         scarp_mark(drive, round_follows_erase);
         start(drive, plane, rounds->lpn[plane]);

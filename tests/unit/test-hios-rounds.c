@@ -116,10 +116,52 @@ static void test_last_units(void)
     rig_free(rig);
 }
 
+/*
+ * erase_last: a page of the victim is on its way when it is deallocated.  The
+ * next command carries the other three, and the erase, to their end.
+ */
+static void test_stale_on_its_way(void)
+{
+    Rig *rig = rig_new("hios-1", EXACT ",erase_last=1", BLOCKS
+                       ",geometry.channels=2,geometry.dies_per_chip=1,"
+                       "gc.trigger_free_blocks=5");
+    ScarpCmd first = write_page(2 * 57), second = read_page(1);
+    ScarpCmd trim = cmd_of(SCARP_OP_DEALLOCATE, 2 * 4 * PAGE, PAGE);
+    ScarpCmd third = read_page(3);
+
+    rig_fill(rig, 0, 128);
+    /* Pages 4 to 7 of die 0 are what is left of its first block. */
+    for (unsigned i = 0; i < 17; i++) {
+        rig_write(rig, 2 * (i < 4 ? i : 8 + (i - 4) * 8 % 56 + (i - 4) / 7));
+    }
+    scarp_stats_reset(rig->drive);
+    /* Its deadline lets it find the round, but carry nothing. */
+    first.deadline_ns = scarp_now_ns(rig->drive) + 1 + FW + OWN;
+    rig_do(rig, &first);
+    g_assert_true(inside_collects(rig->drive, 0));
+    g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 0);
+    second.deadline_ns = scarp_now_ns(rig->drive) + FW + READ_NS + LINK +
+                         SEGMENT;
+    submit_now(rig, &second);
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + READ_NS + BUS);
+    g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_reads, ==, 1);
+    submit_now(rig, &trim);
+    submit_now(rig, &third);
+    rig_drain(rig);
+    latency(&third);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_reads, ==, 4);
+    g_assert_cmpuint(rig_stats(rig)->gc_moved_units, ==, 3);
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 1);
+    g_assert_false(inside_collects(rig->drive, 0));
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hios-rounds/last-page", test_last_page);
     g_test_add_func("/hios-rounds/last-units", test_last_units);
+    g_test_add_func("/hios-rounds/stale-on-its-way", test_stale_on_its_way);
     return g_test_run();
 }
