@@ -349,8 +349,8 @@
     MARK(joined_beyond_slots, \
          "a write that joins another one was dispatched beyond the " \
          "device's slots") \
-    MARK(beyond_records, \
-         "more commands were in the device than the policy has records for") \
+    MARK(beyond_queue, \
+         "more commands were in the device than the policy sees that wait") \
     MARK(not_its_dispatch, \
          "a command ended that another policy had dispatched") \
     MARK(late_left_out, \

@@ -146,12 +146,8 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
     hios->n_waiting--;
     memmove(&hios->waiting[i], &hios->waiting[i + 1],
             (hios->n_waiting - i) * sizeof(*hios->waiting));
-    if (hios->n_flying == drive->desc.queue) {
-        scarp_mark(drive, beyond_records);
-        /* More are in the device than it has records for. */
-        hios->spare[hios->n_spare++] = number;
-        record->cmd->record = UINT32_MAX;
-        return record->cmd;
+    if (hios->n_flying >= drive->desc.queue) {
+        scarp_mark(drive, beyond_queue);
     }
     record->flying = true;
     record->at = hios->n_flying;
@@ -163,7 +159,7 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
     return record->cmd;
 }
 
-/* NULL: it was dispatched by another policy, or there was no record left. */
+/* NULL: it was dispatched by another policy. */
 static HiosRecord *flying(const Hios *hios, const ScarpCmd *cmd)
 {
     HiosRecord *record;
@@ -217,6 +213,8 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
 {
     Hios *hios = scheme->state[AXIS_HIL];
     uint32_t queue = drive->desc.queue;
+    /* Those that go with the one that took the last slot have none. */
+    uint32_t flying = drive->desc.slots + drive->geo.units_per_page - 1;
 
     hios->neutral = scheme->hil == &scarp_hil_hios_2;
     hios->joins = SCARP_NONE;
@@ -231,10 +229,10 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
                         scarp_nand_page_transfer_ns(drive);
     hios->neutral_ns = (int64_t)drive->desc.pages_per_block *
                        hios->program_ns / queue;
-    hios->n_records = hios->n_spare = 2 * queue;
+    hios->n_records = hios->n_spare = queue + flying;
     hios->record = g_new0(HiosRecord, hios->n_records);
     hios->waiting = g_new(uint32_t, queue);
-    hios->flying = g_new(uint32_t, queue);
+    hios->flying = g_new(uint32_t, flying);
     hios->spare = g_new(uint32_t, hios->n_records);
     for (uint32_t i = 0; i < hios->n_records; i++) {
         hios->spare[i] = hios->n_records - 1 - i;

@@ -157,11 +157,43 @@ static void test_stale_on_its_way(void)
     rig_free(rig);
 }
 
+/*
+ * Three commands are in the device, of a queue of two.  Of those that wait the
+ * one whose die has nothing to do goes first, whichever of the three keeps the
+ * other one's busy.
+ */
+static void test_sight(void)
+{
+    static const unsigned page_of_die[] = { 0, 2, 1, 3 };
+
+    for (unsigned busy = 1; busy < 3; busy++) {
+        Rig *rig = rig_new("hios-2", NULL,
+                           "controller.slots=3,controller.queue=2");
+        ScarpCmd cmd[5] = { read_page(page_of_die[0]),
+                            write_page(page_of_die[1]),
+                            write_page(page_of_die[2]),
+                            read_page(4 + page_of_die[busy]),
+                            read_page(4 + page_of_die[3]) };
+
+        rig_fill(rig, 0, 8);
+        scarp_submit(rig->drive, &cmd[0], scarp_now_ns(rig->drive) + 1);
+        for (int c = 1; c < 5; c++) {
+            submit_now(rig, &cmd[c]);
+        }
+        rig_drain(rig);
+        g_assert_cmpint(cmd[4].complete_ns, <, cmd[3].complete_ns);
+        g_assert_cmpint(cmd[4].cause_ns[SCARP_CAUSE_HOST_QUEUE], ==,
+                        READ_NS + LINK);
+        rig_free(rig);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hios-rounds/last-page", test_last_page);
     g_test_add_func("/hios-rounds/last-units", test_last_units);
     g_test_add_func("/hios-rounds/stale-on-its-way", test_stale_on_its_way);
+    g_test_add_func("/hios-rounds/sight", test_sight);
     return g_test_run();
 }
