@@ -17,7 +17,13 @@ static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
                   !scarp_unit_is_partial(unit));
     dirty->superseded = true;
     scarp_pack_unindex(drive, unit);
-    if (scarp_unit_is_packing(unit) && !dirty->cmd) {
+    if (!scarp_unit_is_packing(unit)) {
+        return;
+    }
+    if (dirty->cmd) {
+        /* Its command waits, and no longer finds what it is to send off. */
+        scarp_dirty_emit(drive, dirty);
+    } else {
         scarp_dirty_unpack(drive, dirty);
         drive->stats.buffer_coalesced_units++;
         scarp_contents_release(drive, scarp_unit_data(unit));

@@ -113,6 +113,33 @@ static void test_fua(void)
     rig_free(rig);
 }
 
+/*
+ * Room for nine units, of which eight are being programmed.  A forced write has
+ * one in a page of its own, and waits for room for the other one, of another
+ * plane, when the first one is deallocated: it ends all the same.
+ */
+static void test_fua_deallocated(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "controller.buffer_bytes=9216,"
+                       "ftl.unit_bytes=1024");
+    ScarpCmd plain[2] = { write_page(4), write_page(5) };
+    ScarpCmd fua = cmd_of(SCARP_OP_WRITE, PAGE - 1024, 2048);
+    ScarpCmd trim = cmd_of(SCARP_OP_DEALLOCATE, PAGE - 1024, 1024);
+
+    fua.fua = true;
+    scarp_submit(rig->drive, &plain[0], 0);
+    scarp_submit(rig->drive, &plain[1], 0);
+    scarp_submit(rig->drive, &fua, 0);
+    scarp_submit(rig->drive, &trim, FW + 3 * LINK);
+    rig_drain(rig);
+    g_assert_cmpint(latency(&trim), ==, FW);
+    /* The second unit is programmed behind what keeps its die. */
+    g_assert_cmpint(latency(&fua), ==,
+                    plain[1].complete_ns + 2 * PROGRAM_DIE);
+    g_assert_cmpuint(rig_stats(rig)->deallocated_units, ==, 1);
+    rig_free(rig);
+}
+
 /* Written twice before its page is full, a unit is programmed once. */
 static void test_coalesced(void)
 {
@@ -222,6 +249,7 @@ int main(int argc, char **argv)
     g_test_add_func("/buffer/read-hit", test_read_hit);
     g_test_add_func("/buffer/flush", test_flush);
     g_test_add_func("/buffer/fua", test_fua);
+    g_test_add_func("/buffer/fua-deallocated", test_fua_deallocated);
     g_test_add_func("/buffer/coalesced", test_coalesced);
     g_test_add_func("/buffer/deallocated", test_deallocated);
     g_test_add_func("/buffer/rmw", test_rmw);
