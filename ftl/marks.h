@@ -219,6 +219,9 @@
     MARK(placed_at_home, "no plane had room for a moved unit but its own") \
     MARK(choice_not_worth_it, \
          "the victim that a policy chose would have yielded nothing") \
+    MARK(victim_unsettled, \
+         "a block was to be collected while its last page was being " \
+         "programmed") \
     MARK(nothing_worth_it, \
          "a plane was to collect, and no block would have yielded a page") \
     MARK(victim_matched_reads, \
@@ -259,6 +262,9 @@
     /* buffer */ \
     MARK(overwritten_in_packer, \
          "a unit was overwritten before its page was full") \
+    MARK(forced_in_packer, \
+         "a unit that a forced write waits for became stale before its page " \
+         "was full") \
     MARK(overwritten_in_flight, \
          "a unit was written again while its program was on its way") \
     MARK(deallocated_in_flight, \

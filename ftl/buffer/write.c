@@ -22,6 +22,7 @@ static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
     if (dirty->cmd) {
         /* Its command waits, and no longer finds what it is to send off. */
+        scarp_mark(drive, forced_in_packer);
         scarp_dirty_emit(drive, dirty);
     } else {
         scarp_dirty_unpack(drive, dirty);

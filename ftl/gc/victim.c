@@ -64,8 +64,11 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
     uint32_t victim = choose(drive, p, levelling);
 
-    return victim != SCARP_NONE && scarp_block_settled(drive, victim)
-               ? victim : SCARP_NONE;
+    if (victim != SCARP_NONE && !scarp_block_settled(drive, victim)) {
+        scarp_mark(drive, victim_unsettled);
+        return SCARP_NONE;
+    }
+    return victim;
 }
 
 /* Whether collecting it yields at least a page. */
