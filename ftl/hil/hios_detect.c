@@ -27,11 +27,14 @@ static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 
 /* ---- Pages that are on their way to a plane ------------------------------ */
 
-static void add(Hios *hios, uint32_t *n, uint32_t lpn)
+/* False: no more are looked at. */
+static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 {
-    if (*n < hios->n_ahead) {
-        hios->ahead[(*n)++] = lpn;
+    if (*n == hios->n_ahead) {
+        return false;
     }
+    hios->ahead[(*n)++] = lpn;
+    return true;
 }
 
 /* A unit is a page, and pages of a plane are n_planes apart. */
@@ -43,8 +46,8 @@ static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
     uint32_t last = hios_last_lpn(drive, record->cmd);
 
     first += (of % planes + planes - first % planes) % planes;
-    for (uint32_t lpn = first; lpn <= last; lpn += planes) {
-        add(hios, n, lpn);
+    while (first <= last && add(hios, n, first)) {
+        first += planes;
     }
 }
 
@@ -55,9 +58,11 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
     ScarpFlashQueue *queue = scarp_nand_queue(drive, plane, QUEUE_PROGRAMS);
     uint32_t n = 0;
 
-    for (ScarpFlashCmd **link = scarp_nand_first_link(queue); *link;
+    /* A queue may be far longer than what is looked at. */
+    for (ScarpFlashCmd **link = scarp_nand_first_link(queue);
+         *link && add(hios, &n, scarp_unit_lpn(scarp_flash_units(*link)));
          link = scarp_flash_next_link(*link)) {
-        add(hios, &n, scarp_unit_lpn(scarp_flash_units(*link)));
+        continue;
     }
     for (uint32_t i = 0; i < hios->n_flying; i++) {
         const HiosRecord *record = &hios->record[hios->flying[i]];
