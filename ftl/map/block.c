@@ -157,6 +157,7 @@ const ScarpMappingOps scarp_mapping_block = {
     .room = room,
     .open = open,
     .wrote = wrote,
+    .mapped = scarp_logs_mapped,
     .fits = fits,
     .plan = plan,
     .begin = begin,

@@ -269,6 +269,7 @@ const ScarpMappingOps scarp_mapping_fast = {
     .room = room,
     .open = open,
     .wrote = wrote,
+    .mapped = scarp_logs_mapped,
     .fits = fits,
     .plan = plan,
     .begin = begin,

@@ -29,6 +29,9 @@ void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     drive->map.ppn_of[lpn] = ppn;
     scarp_media_set_lpn(drive, ppn, lpn);
     scarp_block_set_valid(drive, ppn, 1);
+    if (!drive->map.any_page && drive->map.ops->mapped) {
+        drive->map.ops->mapped(drive, lpn, ppn);
+    }
 }
 
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
@@ -107,6 +110,9 @@ void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 {
     drive->map.ppn_of[lpn] = ppn;
     scarp_block_load_valid(drive, ppn);
+    if (!drive->map.any_page && drive->map.ops->mapped) {
+        drive->map.ops->mapped(drive, lpn, ppn);
+    }
 }
 
 uint32_t scarp_map_turn(const ScarpDrive *drive)

@@ -44,6 +44,8 @@ struct ScarpMappingOps {
     /* lpn is about to get the next page of block, which room() named. */
     void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                   uint32_t block);
+    /* lpn lies at ppn now, which is not what a merge copied; may be NULL. */
+    void (*mapped)(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
     /*
      * Whether n pages from lpn on, each n_planes further, have room before
      * anything is merged, if those of ahead[], of the same plane, get theirs

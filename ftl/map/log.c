@@ -24,6 +24,10 @@ bool scarp_logs_init(ScarpDrive *drive, GError **error)
     if (!logs->data_of || !logs->log_of) {
         return false;
     }
+    logs->seen = scarp_table_zeroed((uint64_t)groups * geo->n_planes *
+                                    sizeof(*logs->seen));
+    logs->end_of = scarp_table_zeroed((uint64_t)groups * geo->n_planes *
+                                      sizeof(*logs->end_of));
     logs->block = scarp_table_zeroed((uint64_t)geo->n_blocks *
                                      sizeof(ScarpLogBlock));
     logs->plane = scarp_table_zeroed(geo->n_planes * sizeof(ScarpLogPlane));
@@ -42,6 +46,8 @@ void scarp_logs_clear(ScarpDrive *drive)
         g_free(logs->turn_of);
         scarp_table_free(logs->data_of);
         scarp_table_free(logs->log_of);
+        scarp_table_free(logs->end_of);
+        scarp_table_free(logs->seen);
         scarp_table_free(logs->block);
         scarp_table_free(logs->plane);
         g_free(logs);
@@ -113,16 +119,14 @@ void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
 
 /* ---- Pages that are on their way ----------------------------------------- */
 
-/* A page of the same logical block is among the first n. */
-static bool has_group(const ScarpDrive *drive, uint32_t p, uint32_t group,
-                      const uint32_t *ahead, uint32_t n)
+/* A number that no logical block has been seen by. */
+static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        if (scarp_log_page(drive, p, ahead[i]).group == group) {
-            return true;
-        }
+    if (!++logs->look) {
+        memset(logs->seen, 0, n_groups * sizeof(*logs->seen));
+        logs->look = 1;
     }
-    return false;
+    return logs->look;
 }
 
 /* The first page of another logical block that is on its way. */
@@ -142,6 +146,8 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
                               uint32_t lpn, const uint32_t *ahead,
                               uint32_t n_ahead)
 {
+    ScarpLogs *logs = scarp_logs(drive);
+    uint32_t look = next_look(logs, logs->groups * drive->geo.n_planes);
     uint32_t group = scarp_log_page(drive, p, lpn).group;
     ScarpLogAhead all = { 0 };
 
@@ -149,7 +155,8 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
         ScarpLogPage page = scarp_log_page(drive, p, ahead[i]);
 
         if (page.group != group) {
-            if (!has_group(drive, p, page.group, ahead, i)) {
+            if (logs->seen[page.group] != look) {
+                logs->seen[page.group] = look;
                 count_other(drive, p, page, &all);
             }
         } else if (scarp_log_in_place_behind(drive, p, page, all.data)) {
@@ -172,26 +179,39 @@ static uint32_t place_of(const ScarpDrive *drive, uint32_t group,
     return lpn == SCARP_NONE ? SCARP_NONE : scarp_map_lookup(drive, lpn);
 }
 
-/* Offset behind the logical block's last page that is mapped. */
-static uint32_t mapped_end(const ScarpDrive *drive, uint32_t group)
+void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 {
-    uint32_t end = drive->geo.units_per_block;
+    ScarpLogPage page = scarp_log_page(drive, scarp_ppn_plane(drive, ppn), lpn);
+    uint32_t *end = &scarp_logs(drive)->end_of[page.group];
 
-    while (end && place_of(drive, group, end - 1) == SCARP_NONE) {
-        end--;
-    }
-    return end;
+    *end = MAX(*end, page.offset + 1);
 }
 
-/* None of the first n pages of a logical block is valid in its data block. */
+/*
+ * Offset behind the logical block's last page that is mapped.  Those that were
+ * deallocated since the last time are passed over once.
+ */
+static uint32_t mapped_end(const ScarpDrive *drive, uint32_t group)
+{
+    uint32_t *end = &scarp_logs(drive)->end_of[group];
+
+    while (*end && place_of(drive, group, *end - 1) == SCARP_NONE) {
+        --*end;
+    }
+    return *end;
+}
+
+/*
+ * None of the first n pages of a logical block is valid in its data block,
+ * where each lies at its own offset.
+ */
 static bool supersedes(const ScarpDrive *drive, uint32_t group, uint32_t n)
 {
     uint32_t data = scarp_logs(drive)->data_of[group];
 
-    for (uint32_t i = 0; data != SCARP_NONE && i < n; i++) {
-        uint32_t ppn = place_of(drive, group, i);
-
-        if (ppn != SCARP_NONE && scarp_ppn_block(drive, ppn) == data) {
+    for (uint32_t i = 0; data != SCARP_NONE && i < n; i += 64) {
+        if (scarp_valid_bits(drive, scarp_block_ppn(drive, data) + i,
+                             MIN(64, n - i))) {
             return false;
         }
     }

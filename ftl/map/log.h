@@ -32,6 +32,9 @@ typedef struct {
     uint32_t *turn_of;      /* [plane]: in the order of allocation */
     uint32_t *data_of;      /* [logical block], SCARP_NONE: it has none */
     uint32_t *log_of;       /* [logical block]: of its own, or SCARP_NONE */
+    uint32_t *end_of;       /* [logical block]: no page from it on is mapped */
+    uint32_t *seen;         /* [logical block]: the last look that met it */
+    uint32_t look;          /* of scarp_log_ahead(), by number */
     ScarpLogBlock *block;   /* [block] */
     ScarpLogPlane *plane;
 } ScarpLogs;
@@ -74,6 +77,9 @@ static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 {
     return scarp_plane_free_blocks(drive, plane) >= 2;
 }
+
+/* ScarpMappingOps: mapped. */
+void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
 /* The end of the plane's list, which block joins, or leaves. */
 void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);

@@ -144,6 +144,11 @@ static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
     }
     block = scarp_ppn_block(drive, ppn);
     page = scarp_log_page(drive, scarp_ppn_plane(drive, ppn), lpn);
+    if (page.offset >= scarp_logs(drive)->end_of[page.group]) {
+        return scarp_law_differs(error, "end of logical block", page.group,
+                                 scarp_logs(drive)->end_of[page.group],
+                                 page.offset + 1);
+    }
     own = role[block].group == page.group;
     right = ppn - scarp_block_ppn(drive, block) == page.offset;
     switch (role[block].kind) {

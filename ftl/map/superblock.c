@@ -179,25 +179,35 @@ static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
                                          scarp_block_written(drive, block);
 }
 
+/* A number that no superblock has been seen by. */
+static uint32_t next_look(ScarpSupers *supers, uint32_t n_supers)
+{
+    if (!++supers->look) {
+        for (uint32_t s = 0; s < n_supers; s++) {
+            supers->super[s].seen = 0;
+        }
+        supers->look = 1;
+    }
+    return supers->look;
+}
+
 static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
                  const uint32_t *ahead, uint32_t n_ahead)
 {
-    const ScarpSupers *supers = scarp_supers(drive);
+    ScarpSupers *supers = scarp_supers(drive);
     uint32_t s = scarp_super_of(drive, p, lpn), left = pages_left(drive, s);
+    uint32_t look = next_look(supers, supers->n * drive->geo.n_planes);
     uint32_t opened = 0, updates = 0; /* by others */
     const ScarpMerge *merge = &drive->map.merge[p];
 
     for (uint32_t i = 0; i < n_ahead; i++) {
-        uint32_t other = scarp_super_of(drive, p, ahead[i]), before = 0;
+        uint32_t other = scarp_super_of(drive, p, ahead[i]);
+        bool seen = supers->super[other].seen == look;
 
+        supers->super[other].seen = look;
         if (other == s) {
             n++;
-            continue;
-        }
-        while (scarp_super_of(drive, p, ahead[before]) != other) {
-            before++;
-        }
-        if (before == i && !pages_left(drive, other)) {
+        } else if (!seen && !pages_left(drive, other)) {
             opened++;
             updates += supers->super[other].n >=
                        scarp_super_width(supers, other);

@@ -13,6 +13,7 @@ typedef struct {
     uint32_t n;            /* of them */
     uint32_t current;      /* the one that is written, or SCARP_NONE */
     uint32_t older, newer; /* in its plane's list, while it has update blocks */
+    uint32_t seen;         /* the last look that met it */
 } ScarpSuper;
 
 /* Of a block. */
@@ -34,6 +35,7 @@ typedef struct {
     ScarpSuper *super;  /* of the drive, those of a plane together */
     ScarpSuperBlock *block;
     ScarpSuperPlane *plane;
+    uint32_t look; /* at pages that are on their way, by number */
 } ScarpSupers;
 
 static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
