@@ -347,6 +347,16 @@ static inline const char *inside_break_demand(ScarpDrive *drive, unsigned law)
     case 11: /* more than there is room for */
         demand->n_reserved += 2 * demand->update_limit + 1;
         return "entries that collections changed";
+    case 12:
+        entry->state |= ENTRY_LEAVING;
+        return "entry that waits for nothing 0";
+    case 13:
+        demand->probation.n++;
+        demand->protected.n--;
+        return "cached entries of segment 0";
+    case 14:
+        demand->n_trimmed++;
+        return "changed translation units";
     default:
         return NULL;
     }

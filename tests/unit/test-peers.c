@@ -10,6 +10,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE 4096u
 #define DEPTH 16
@@ -235,15 +236,18 @@ static void test_steps_in_time(void)
 
 static void test_nothing_served(void)
 {
-    g_autofree char *path = g_build_filename(g_get_tmp_dir(),
-                                             "scarp-nothing", NULL);
+    g_autofree char *path = NULL;
     ScarpDrive *drive = new_drive("baseline", NULL, 1, false);
     ScarpCmd cmd = { .op = SCARP_OP_WRITE, .length_bytes = PAGE };
     ReplayOptions o = { .speed_permille = 1000, .depth = 1 };
     g_autoptr(GError) error = NULL;
     ReplayResult result;
     Workload *workload;
+    /* A name of its own: others may run the same test at the same time. */
+    int fd = g_file_open_tmp("scarp-nothing-XXXXXX", &path, &error);
 
+    g_assert_no_error(error);
+    close(fd);
     g_assert_true(g_file_set_contents(path, "fio version 2 iolog\n", -1, NULL));
     workload = trace_open(path, "fio2", &error);
     g_assert_no_error(error);

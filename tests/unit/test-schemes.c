@@ -129,8 +129,28 @@ static void test_host_queue(gconstpointer data)
             &seen);
         g_assert_cmpuint(seen.gc_runs, >, 0);
         g_assert_true((seen.gc_segments > 0) == !!strstr(scheme, "hios"));
-        g_assert_true(!seen.aggregated_writes ||
-                      (strstr(scheme, "hios-2") && !buffered && !striped));
+        /* No two of these commands are of one page at a time. */
+        g_assert_cmpuint(seen.aggregated_writes, ==, 0);
+    }
+}
+
+/* Pages of eight units, which writes of one or two wait for: hios-2 alone. */
+static void test_aggregated(void)
+{
+    static const char *const schemes[] = { "hios-2", "hios-1", "noop" };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        ScarpStats seen = { 0 };
+
+        random_workload(&(Workload) {
+            .scheme = schemes[i], .overrides = SMALL
+            ",geometry.page_bytes=32768,ftl.unit_bytes=4096,"
+            "controller.slots=1",
+            .seed = 3, .commands = 1500, .age_permille = 600, .ops = "RWWWWW",
+            .whole = true }, &seen);
+        g_assert_cmpuint(seen.gc_runs, >, 0);
+        g_test_message("%s: %d writes", schemes[i], (int)seen.aggregated_writes);
+        g_assert_true((seen.aggregated_writes > 10) == !i);
     }
 }
 
@@ -431,6 +451,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, mappings[m], test_hios_on_mapping);
     }
     g_test_add_func("/schemes/host-queue/on-demand", test_hios_on_demand);
+    g_test_add_func("/schemes/host-queue/aggregated", test_aggregated);
     g_test_add_func("/schemes/pgc-floor", test_pgc_floor);
     g_test_add_func("/schemes/gftl-packs", test_gftl_packs);
     g_test_add_func("/schemes/copyback", test_copyback);

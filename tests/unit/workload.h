@@ -46,6 +46,7 @@ typedef struct {
     uint32_t age_permille; /* written before */
     const char *ops; /* drawn from: Read Write write-Zeroes Deallocate Flush */
     bool namespaces; /* two, half of the drive each */
+    bool whole;      /* of PAGE bytes: one or two of them, begun at one */
 } Workload;
 
 typedef struct {
@@ -87,6 +88,10 @@ static inline bool random_command(const Workload *w, GRand *rand, Slot *slot,
     default:
         cmd->op = SCARP_OP_FLUSH;
         break;
+    }
+    if (w->whole) {
+        at -= at % PAGE;
+        length = MAX(length / PAGE, 1) * PAGE;
     }
     at += base;
     for (uint64_t p = at / PAGE; p * PAGE < at + length; p++) {
