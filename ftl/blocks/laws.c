@@ -55,6 +55,7 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
     uint32_t map_full = 0;
+    bool collected = false;
 
     for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {
         uint32_t b = p * drive->desc.blocks_per_plane + i;
@@ -85,6 +86,8 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         map_full += block->state == BLOCK_TRANSLATION;
         map += block->state != BLOCK_FREE && block->state != BLOCK_BAD &&
                scarp_block_is_translation(drive, b);
+        collected |= block->state == BLOCK_VICTIM &&
+                     scarp_block_is_translation(drive, b);
         valid += found;
     }
     for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {
@@ -133,6 +136,12 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         free + map < drive->geo.translation_blocks) {
         return scarp_law_differs(error, "blocks for translation units of plane",
                                  p, free + map, drive->geo.translation_blocks);
+    }
+    /* The last of them is for what a collection of another one moves. */
+    if (map && map == drive->geo.translation_blocks && !collected) {
+        return scarp_law_differs(error, "last block for translation units of "
+                                 "plane", p, map,
+                                 drive->geo.translation_blocks - 1);
     }
     return valid == plane->valid ||
            scarp_law_differs(error, "valid units of plane", p, plane->valid,

@@ -116,6 +116,15 @@ static inline bool scarp_translation_due(const ScarpDrive *drive,
                SCARP_NONE;
 }
 
+/* The same, or it is being collected: other programs of them must wait. */
+static inline bool scarp_translation_short(const ScarpDrive *drive,
+                                           uint32_t plane)
+{
+    return scarp_translation_due(drive, plane) ||
+           (drive->geo.translation_blocks &&
+            drive->blocks.plane[plane].n_map == drive->geo.translation_blocks);
+}
+
 /* The full one with the least valid units, or SCARP_NONE. */
 uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
 

@@ -60,16 +60,20 @@ static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 /*
  * A block for translation units.  They have theirs, and take no other: so the
  * host's writes are all that makes a collection of data due.  The last one is
- * their collection's.
+ * their collection's, every page of it, until the victim is erased: whoever
+ * else took one, while a pacing policy lets the collection wait, could leave it
+ * without.  Then nothing would ever be erased.
  */
 static bool translation_possible(const ScarpDrive *drive, uint32_t p,
                                  ScarpOrigin origin)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
-    uint32_t last = origin == SCARP_ORIGIN_HOST;
+    bool room = plane->active[WRITE_HOST + SCARP_MAP_STREAM] != SCARP_NONE;
 
-    return plane->n_free &&
-           plane->n_map + last < drive->geo.translation_blocks;
+    if (origin == SCARP_ORIGIN_HOST) {
+        return !scarp_translation_short(drive, p);
+    }
+    return room || plane->n_map < drive->geo.translation_blocks;
 }
 
 static bool is_translation(const ScarpDrive *drive, uint16_t stream)
@@ -86,7 +90,7 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
                 SCARP_NONE;
 
     if (is_translation(drive, stream)) {
-        return room || translation_possible(drive, p, origin);
+        return translation_possible(drive, p, origin);
     }
     if (origin != SCARP_ORIGIN_HOST) {
         return room || n_free > 0;

@@ -18,12 +18,14 @@ void scarp_gc_clear(ScarpDrive *drive);
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
  * A plane at or below floor must not be kept waiting, nor one where a program
- * of the host waits until something is merged.
+ * of the host waits until something is merged, or one of translation units
+ * until theirs are collected.
  */
 static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
                                       uint64_t floor)
 {
     return scarp_plane_free_blocks(drive, plane) <= floor ||
+           scarp_translation_short(drive, plane) ||
            (!scarp_map_any_page(drive) && scarp_map_is_stuck(drive, plane));
 }
 /* The die is about to choose what to do: starts what is due. */

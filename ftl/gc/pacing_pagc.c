@@ -6,21 +6,27 @@
  */
 #include "gc/internal.h"
 
+/*
+ * One of translation units takes nobody along: data that moves changes their
+ * entries, and so makes the next one due, without end.
+ */
 static void check(ScarpDrive *drive, uint32_t die)
 {
     uint32_t n = drive->desc.planes_per_die, first = die * n;
-    bool due = false;
+    bool together = false;
 
     if (scarp_nand_collecting(drive, die)) {
         return;
     }
     for (uint32_t p = first; p < first + n; p++) {
-        due |= scarp_gc_due(drive, p);
+        together |= scarp_gc_due(drive, p) && !scarp_translation_due(drive, p);
     }
-    for (uint32_t p = first; due && p < first + n; p++) {
+    for (uint32_t p = first; p < first + n; p++) {
         scarp_mark_if(drive, planes_collect_together,
-                      scarp_nand_collecting(drive, die));
-        scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
+                      together && scarp_nand_collecting(drive, die));
+        if (together || scarp_gc_due(drive, p)) {
+            scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
+        }
     }
 }
 

@@ -100,6 +100,21 @@ static inline uint32_t inside_translation_victim(const ScarpDrive *drive,
     return scarp_translation_victim(drive, plane);
 }
 
+/* A block of data is being collected there. */
+static inline bool inside_collects_data(const ScarpDrive *drive, uint32_t plane)
+{
+    const ScarpGcJob *job = scarp_gc_job(drive, plane);
+
+    return job->running && !scarp_block_is_translation(drive, job->victim);
+}
+
+/* Free blocks that are not kept for translation units. */
+static inline uint32_t inside_free_for_data(const ScarpDrive *drive,
+                                            uint32_t plane)
+{
+    return scarp_plane_free_blocks(drive, plane);
+}
+
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {
