@@ -49,6 +49,16 @@ static void on_signal(int number)
     _exit(EXIT_FAILED);
 }
 
+/* What an assertion of the engine's laws says. */
+static void on_log(const gchar *domain, GLogLevelFlags level,
+                   const gchar *message, gpointer report)
+{
+    (void)domain;
+    if (level & G_LOG_LEVEL_ERROR) {
+        child_fail(report, message);
+    }
+}
+
 static void catch_signals(void)
 {
     static const int signals[] = {
@@ -93,12 +103,17 @@ static GPtrArray *functions_at(char **address)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-    g_autofree char *list = g_strjoinv(" ", address);
-    g_autofree char *command = g_strdup_printf("addr2line -f -i -e '%s' %s "
-                                               "2>/dev/null", self, list);
-    FILE *pipe = popen(command, "r");
+    g_autoptr(GString) command = g_string_new("addr2line -f -i -e '");
+    FILE *pipe;
     char line[512];
 
+    g_string_append_printf(command, "%s'", self);
+    for (; *address; address++) {
+        if (g_str_has_prefix(*address, "0x")) {
+            g_string_append_printf(command, " %s", *address);
+        }
+    }
+    pipe = popen(command->str, "r");
     while (pipe && fgets(line, sizeof(line), pipe)) {
         g_strchomp(line);
         if (*line != '?' && !strchr(line, ':') && !strchr(line, '/')) {
@@ -250,6 +265,7 @@ bool child_run(ChildWork work, void *opaque, Report *report, Failure *failure)
 #endif
         setrlimit(RLIMIT_CORE, &(struct rlimit) { 0, 0 });
         catch_signals();
+        g_log_set_default_handler(on_log, report);
         work(report, opaque);
         _exit(0);
     }

@@ -17,11 +17,12 @@
 #define RANGE 32
 #define MOST_FAILURES 4096
 #define MOST_JOBS 256
+#define CAMPAIGN 50000 /* so many checked scenarios meet every mark */
 
 static int64_t seed = 1, count = 1000, seconds, jobs, limit = 0;
 static char *scheme, *mapping, *without;
 static char **replays;
-static gboolean write_text, no_shrink;
+static gboolean write_text, no_shrink, all_marks;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -44,6 +45,8 @@ static const GOptionEntry entries[] = {
       "print scenario SEED as a file for --replay, and do nothing else", NULL },
     { "no-shrink", 0, 0, G_OPTION_ARG_NONE, &no_shrink,
       "leave failing scenarios as they are", NULL },
+    { "marks", 0, 0, G_OPTION_ARG_NONE, &all_marks,
+      "print how often each mark was met (checked builds)", NULL },
     { "keep", 0, 0, G_OPTION_ARG_FILENAME, &keep_in,
       "folder for the files of failing scenarios (out/hunt)", "DIR" },
     { "replay", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &replays,
@@ -70,7 +73,7 @@ static bool time_is_up(int64_t until_us)
 static void run_one(Report *report, const Scenario *s)
 {
     g_autoptr(GError) error = NULL;
-    RunResult result;
+    RunResult result = { 0 };
 
     g_strlcpy(report->mapping, scenario_mapping(s), sizeof(report->mapping));
     g_strlcpy(report->scheme, s->scheme, sizeof(report->scheme));
@@ -83,6 +86,9 @@ static void run_one(Report *report, const Scenario *s)
     report->collecting += result.collected > 0;
     report->merging += result.merged > 0;
     report->phased += result.phases > 1;
+    for (unsigned i = 0; i < MOST_MARKS; i++) {
+        report->marks[i] += result.marks[i];
+    }
     report->with_commands[MIN(result.commands / COMMAND_BUCKET,
                               COMMAND_BUCKETS - 1)]++;
 }
@@ -193,7 +199,7 @@ static char *leave_file(const Failure *failure)
     }
     if (!no_shrink) {
         Shrink how = { .work = try_scenario, .signature = signature,
-                       .report = child_shared(sizeof(Report)), .seconds = 40 };
+                       .report = child_shared(sizeof(Report)), .seconds = 20 };
         Scenario *small = shrink(&how, s);
 
         scenario_free(s);
@@ -271,7 +277,28 @@ static void print_failures(Shared *shared)
     leave_files(first);
 }
 
-static void print_sums(const Shared *shared, double wall_s)
+/* Of a checked build: false if a long hunt never met one of them. */
+static bool print_marks(const Report *sum)
+{
+    unsigned n = MIN(scarp_mark_count(), MOST_MARKS), met = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const ScarpMarkField *mark = scarp_mark_field(i);
+
+        met += sum->marks[i] > 0;
+        if (!sum->marks[i] || all_marks) {
+            printf("# mark %s (%s): %" G_GUINT64_FORMAT "\n", mark->name,
+                   mark->help, sum->marks[i]);
+        }
+    }
+    if (n) {
+        printf("# %u of %u marks were met\n", met, n);
+    }
+    return met == n || sum->done < CAMPAIGN;
+}
+
+/* False: it is not enough. */
+static bool print_sums(const Shared *shared, double wall_s)
 {
     Report sum = { 0 };
     uint64_t half = 0, at = 0;
@@ -287,6 +314,9 @@ static void print_sums(const Shared *shared, double wall_s)
         sum.collecting += report->collecting;
         sum.merging += report->merging;
         sum.phased += report->phased;
+        for (unsigned k = 0; k < MOST_MARKS; k++) {
+            sum.marks[k] += report->marks[k];
+        }
         for (int k = 0; k < COMMAND_BUCKETS; k++) {
             sum.with_commands[k] += report->with_commands[k];
         }
@@ -308,6 +338,7 @@ static void print_sums(const Shared *shared, double wall_s)
            sum.commands * 1.0 / MAX(sum.done, 1),
            sum.events * 1.0 / MAX(sum.done, 1), sum.done / wall_s,
            sum.done / wall_s / jobs);
+    return print_marks(&sum);
 }
 
 static int hunt(void)
@@ -332,7 +363,10 @@ static int hunt(void)
         done += shared->report[i].done;
     }
     print_failures(shared);
-    print_sums(shared, (g_get_monotonic_time() - began_us) / 1e6);
+    if (!print_sums(shared, (g_get_monotonic_time() - began_us) / 1e6)) {
+        printf("not ok: a state that a campaign should meet was not met\n");
+        shared->failed++;
+    }
     printf("%" G_GUINT64_FORMAT " passed, %" G_GUINT64_FORMAT " failed\n",
            done, shared->failed);
     return shared->failed || !done;

@@ -51,6 +51,18 @@ Model *model_new(uint64_t sectors, uint32_t unit_sectors)
     return model;
 }
 
+Model *model_copy(const Model *model)
+{
+    Model *copy = g_memdup2(model, sizeof(*model));
+
+    g_assert(!model->flying->len);
+    copy->head = g_memdup2(model->head, model->sectors * sizeof(uint32_t));
+    copy->versions = g_array_copy(model->versions);
+    copy->begins = g_hash_table_new(NULL, NULL);
+    copy->flying = g_array_new(false, false, sizeof(uint32_t));
+    return copy;
+}
+
 void model_free(Model *model)
 {
     g_free(model->head);

@@ -16,6 +16,8 @@
 typedef struct Model Model;
 
 Model *model_new(uint64_t sectors, uint32_t unit_sectors);
+/* Only while nothing is in flight. */
+Model *model_copy(const Model *model);
 void model_free(Model *model);
 
 /* Before scarp_submit(): gives the command its number, and a write its data. */

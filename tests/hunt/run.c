@@ -33,10 +33,17 @@ typedef struct {
     uint32_t in_flight, depth;
     bool open;
     int64_t submitted_ns, completed_ns;
+    int64_t held_ns; /* until then no collection begins by itself */
     uint64_t outstanding_units;
     uint64_t steps_left; /* until something must have come of them */
+    uint32_t drives;     /* loaded from images */
+    bool switched;       /* it is not as the scenario says any more */
+    bool is_twin;        /* only there to be compared with another one */
+    bool ended;          /* every step has been made */
     Own own;
 } Run;
+
+static bool run_steps(Run *r, guint from, GError **error);
 
 static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static bool fail(GError **error, const char *format, ...)
@@ -70,6 +77,22 @@ static void set_limit(Run *r)
 
     r->steps_left = 200000 + 100 * raw +
                     100 * MIN(r->outstanding_units, 10000) * block;
+}
+
+static void keep_row(Run *r, const ScarpCmd *cmd)
+{
+    const Slot *slot = cmd->opaque;
+    GArray *rows = r->result->rows;
+    Row *row;
+
+    if (rows->len <= slot->number) {
+        g_array_set_size(rows, slot->number + 1);
+    }
+    row = &g_array_index(rows, Row, slot->number);
+    row->drive = r->drives;
+    row->submit_ns = cmd->submit_ns;
+    row->latency_ns = cmd->complete_ns - cmd->submit_ns;
+    memcpy(row->cause_ns, cmd->cause_ns, sizeof(row->cause_ns));
 }
 
 static bool check_done(Run *r, ScarpCmd *cmd, GError **error)
@@ -108,6 +131,9 @@ static bool reap(Run *r, GError **error)
     while ((cmd = scarp_reap(r->drive))) {
         if (!check_done(r, cmd, error)) {
             return false;
+        }
+        if (r->result->rows && !r->ended) {
+            keep_row(r, cmd);
         }
         r->completed_ns = cmd->complete_ns;
         r->own.completed++;
@@ -324,6 +350,13 @@ static void count(Run *r)
                          stats->full_merges;
 }
 
+static void count_marks(Run *r)
+{
+    for (unsigned i = 0; i < MIN(scarp_mark_count(), MOST_MARKS); i++) {
+        r->result->marks[i] += scarp_mark_times(r->drive, i);
+    }
+}
+
 /* "scheme params seed keys"; "-" for none */
 static char *word_of(const Run *r, const Step *step, guint i)
 {
@@ -333,7 +366,59 @@ static char *word_of(const Run *r, const Step *step, guint i)
                ? g_strdup(words[i]) : NULL;
 }
 
-static bool reload(Run *r, const Step *step, GError **error)
+/*
+ * The rest of the steps on the drive that was saved, and on the one that was
+ * loaded: commands must meet the same.
+ */
+static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
+{
+    Run saved = *r;
+    RunResult result = { .commands = r->result->commands };
+    g_autoptr(GArray) rows = g_array_new(false, true, sizeof(Row));
+    g_autoptr(GArray) own_rows = g_array_new(false, true, sizeof(Row));
+    GArray *outer_rows = r->result->rows;
+    uint32_t first = r->result->commands;
+    int64_t origin_ns = scarp_now_ns(r->drive);
+    bool ok;
+
+    result.rows = rows;
+    saved.result = &result;
+    saved.idle = g_ptr_array_new();
+    saved.model = model_copy(r->model);
+    saved.is_twin = true;
+    /* The saved drive's clock goes on, the other's begins. */
+    scarp_stats_reset(saved.drive);
+    saved.own = (Own) { 0 };
+    saved.submitted_ns = saved.completed_ns = origin_ns;
+    ok = run_steps(&saved, next, error);
+    for (guint i = first; i < rows->len; i++) {
+        Row *row = &g_array_index(rows, Row, i);
+
+        row->submit_ns -= row->drive == r->drives ? origin_ns : 0;
+    }
+    model_free(saved.model);
+    g_ptr_array_free(saved.idle, true);
+    count(&saved);
+    count_marks(&saved);
+    scarp_drive_free(saved.drive);
+    r->drive = other;
+    if (!ok) {
+        g_prefix_error(error, "the drive that was saved: ");
+        return false;
+    }
+    r->result->rows = own_rows;
+    ok = run_steps(r, next, error);
+    r->result->rows = outer_rows;
+    for (guint i = first; outer_rows && i < own_rows->len; i++) {
+        g_array_set_size(outer_rows, i);
+        g_array_append_val(outer_rows, g_array_index(own_rows, Row, i));
+    }
+    r->ended = true;
+    return ok && run_same_rows(own_rows, rows, first, 1, UINT32_MAX,
+                               "a drive from an image", error);
+}
+
+static bool reload(Run *r, const Step *step, guint next, GError **error)
 {
     g_autofree char *scheme = word_of(r, step, 0);
     g_autofree char *params = word_of(r, step, 1);
@@ -342,28 +427,41 @@ static bool reload(Run *r, const Step *step, GError **error)
     g_autofree char *path = g_strdup_printf("/dev/shm/hunt-%d.img",
                                             (int)getpid());
     g_autoptr(GError) refused = NULL;
+    bool same = !scheme && !seed && !keys && !r->switched && !r->is_twin;
     ScarpDrive *other;
 
     if (!drain(r, error) || !scarp_save(r->drive, path, error)) {
         return false;
     }
-    other = scenario_build(r->s, path, scheme ? scheme : r->s->scheme, params,
+    same = same && r->held_ns <= scarp_now_ns(r->drive);
+    other = scenario_build(r->s, path, scheme ? scheme : r->s->scheme,
+                           scheme ? params : r->s->params,
                            seed ? strtoull(seed, NULL, 10) : r->s->seed, keys,
                            &refused);
     unlink(path);
+    if (!other && same) {
+        return fail(error, "its own image is refused: %s", refused->message);
+    }
     if (!other) {
         return true; /* what the text asks for does not go with it */
     }
+    r->switched |= !same;
+    r->own = (Own) { 0 };
+    r->submitted_ns = r->completed_ns = r->held_ns = 0;
+    r->drives++;
+    if (same) {
+        return same_future(r, other, next, error);
+    }
     count(r);
+    count_marks(r);
     scarp_drive_free(r->drive);
     r->drive = other;
-    r->own = (Own) { 0 };
-    r->submitted_ns = r->completed_ns = 0;
     return check_tables(r, error);
 }
 
-static bool one_step(Run *r, const Step *step, GError **error)
+static bool one_step(Run *r, guint at, GError **error)
 {
+    const Step *step = &g_array_index(r->s->steps, Step, at);
     int64_t now_ns = scarp_now_ns(r->drive);
     g_autofree char *scheme = NULL;
     g_autofree char *params = NULL;
@@ -376,18 +474,21 @@ static bool one_step(Run *r, const Step *step, GError **error)
     case STEP_SCHEME:
         scheme = word_of(r, step, 0);
         params = word_of(r, step, 1);
-        r->result->phases += scarp_drive_set_scheme(r->drive, scheme, params,
-                                                    NULL);
+        if (scarp_drive_set_scheme(r->drive, scheme, params, NULL)) {
+            r->result->phases++;
+            r->switched = true;
+        }
         return reap(r, error);
     case STEP_DRAIN:
         return drain(r, error);
     case STEP_RELOAD:
-        return reload(r, step, error);
+        return reload(r, step, at + 1, error);
     case STEP_COLLECT:
         scarp_collect_now(r->drive, step->sectors);
         return reap(r, error);
     case STEP_HOLD:
-        scarp_hold_collections(r->drive, now_ns + step->gap_ns);
+        r->held_ns = now_ns + step->gap_ns;
+        scarp_hold_collections(r->drive, r->held_ns);
         return reap(r, error);
     case STEP_RESET:
         /* Only at rest are the host's own sums those of the drive. */
@@ -411,6 +512,7 @@ static bool read_all(Run *r, GError **error)
     uint64_t sectors = scarp_drive_logical_bytes(r->drive) / SECTOR;
     uint32_t most = 64;
 
+    r->ended = true;
     r->depth = 8;
     r->open = false;
     for (uint64_t at = 0; at < sectors; at += most) {
@@ -425,13 +527,26 @@ static bool read_all(Run *r, GError **error)
     return come_to_rest(r, error);
 }
 
+static bool run_steps(Run *r, guint from, GError **error)
+{
+    for (guint i = from; i < r->s->steps->len && !r->ended; i++) {
+        if (!one_step(r, i, error)) {
+            return false;
+        }
+    }
+    return r->ended ||
+           (drain(r, error) && (!r->s->store || read_all(r, error)) &&
+            check_tables(r, error));
+}
+
 bool run_scenario(const Scenario *s, RunResult *result, GError **error)
 {
+    GArray *rows = result->rows;
     Run r = { .s = s, .result = result, .depth = 1,
               .idle = g_ptr_array_new(), .all = g_ptr_array_new() };
     bool ok;
 
-    memset(result, 0, sizeof(*result));
+    *result = (RunResult) { .rows = rows };
     r.drive = scenario_drive(s, error);
     if (!r.drive) {
         return false;
@@ -439,13 +554,9 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     r.model = model_new(scarp_drive_logical_bytes(r.drive) / SECTOR,
                         scarp_drive_unit_bytes(r.drive) / SECTOR);
     set_limit(&r);
-    ok = scarp_check(r.drive, error);
-    for (guint i = 0; ok && i < s->steps->len; i++) {
-        ok = one_step(&r, &g_array_index(s->steps, Step, i), error);
-    }
-    ok = ok && drain(&r, error) && (!s->store || read_all(&r, error)) &&
-         check_tables(&r, error);
+    ok = scarp_check(r.drive, error) && run_steps(&r, 0, error);
     count(&r);
+    count_marks(&r);
     for (guint i = 0; i < r.all->len; i++) {
         g_free(((Slot *)r.all->pdata[i])->data);
         g_free(r.all->pdata[i]);
@@ -455,4 +566,42 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     model_free(r.model);
     scarp_drive_free(r.drive);
     return ok;
+}
+
+bool run_same_rows(const GArray *is, const GArray *should, uint32_t first,
+                   int64_t k, uint32_t missing, const char *what,
+                   GError **error)
+{
+    const Row *last = missing < should->len
+                          ? &g_array_index(should, Row, missing) : NULL;
+
+    for (guint i = first; i < MIN(is->len, missing); i++) {
+        const Row *a = &g_array_index(is, Row, i);
+        const Row *b = i < should->len ? &g_array_index(should, Row, i) : NULL;
+
+        if (last && (b->drive > last->drive ||
+                     (b->drive == last->drive &&
+                      b->submit_ns + b->latency_ns >= last->submit_ns))) {
+            continue;
+        }
+        if (!b || a->submit_ns != b->submit_ns * k ||
+            a->latency_ns != b->latency_ns * k) {
+            return fail(error, "%s: command %u comes at %" G_GINT64_FORMAT
+                        " ns and takes %" G_GINT64_FORMAT " ns, should be %"
+                        G_GINT64_FORMAT " and %" G_GINT64_FORMAT, what, i,
+                        a->submit_ns, a->latency_ns, b ? b->submit_ns * k : -1,
+                        b ? b->latency_ns * k : -1);
+        }
+        for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
+            if (a->cause_ns[c] != b->cause_ns[c] * k) {
+                return fail(error, "%s: command %u has %" G_GINT64_FORMAT
+                            " ns of %s, should be %" G_GINT64_FORMAT, what, i,
+                            a->cause_ns[c], scarp_cause_name(c),
+                            b->cause_ns[c] * k);
+            }
+        }
+    }
+    return missing < UINT32_MAX || is->len == should->len ||
+           fail(error, "%s: %u commands, should be %u", what, is->len,
+                should->len);
 }

@@ -203,6 +203,10 @@ static void draw_other(Writer *w)
                                                      : other_scheme(d);
 
         step.kind = STEP_RELOAD;
+        if (draw_chance(d, 50)) { /* as it is: the same future */
+            step.text = add_text(w->s, g_strdup("- - - -"));
+            break;
+        }
         step.text = add_text(w->s, g_strdup_printf(
             "%s %s %s", scheme, draw_chance(d, 50) ? "-" : "77", keys));
         break;
