@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "draw.h"
+#include "meta.h"
 #include "scenario.h"
 #include "schemes.h"
 
@@ -362,7 +363,8 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         ScarpDrive *drive = accepted(&d, wish, s, draws);
 
         if (drive) {
-            scenario_draw_steps(s, drive, &d, 0);
+            scenario_draw_steps(s, drive, &d);
+            s->meta = meta_draw(&d, s);
             scarp_drive_free(drive);
             return s;
         }

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "child.h"
-#include "draw.h"
+#include "meta.h"
 #include "shrink.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static void run_one(Report *report, const Scenario *s)
 
     g_strlcpy(report->mapping, scenario_mapping(s), sizeof(report->mapping));
     g_strlcpy(report->scheme, s->scheme, sizeof(report->scheme));
-    if (!run_scenario(s, &result, &error)) {
+    if (!meta_run(s, &result, &error)) {
         child_fail(report, error->message);
     }
     report->done++;

@@ -50,6 +50,7 @@ void scenario_free(Scenario *s)
     g_array_free(s->steps, true);
     g_free(s->scheme);
     g_free(s->params);
+    g_free(s->meta);
     g_free(s);
 }
 
@@ -68,6 +69,7 @@ Scenario *scenario_copy(const Scenario *s)
     copy->steps = g_array_copy(s->steps);
     copy->scheme = g_strdup(s->scheme);
     copy->params = g_strdup(s->params);
+    copy->meta = g_strdup(s->meta);
     return copy;
 }
 
@@ -210,6 +212,9 @@ char *scenario_text(const Scenario *s)
                            s->age_permille, s->overwrite_permille,
                            s->random_age ? "random" : "sequential",
                            s->age_seed);
+    if (s->meta) {
+        g_string_append_printf(text, "meta %s\n", s->meta);
+    }
     for (guint i = 0; i < s->steps->len; i++) {
         step_text(text, s, &g_array_index(s->steps, Step, i));
     }
@@ -287,6 +292,9 @@ static bool parse_line(Scenario *s, char **word, guint n)
         s->overwrite_permille = number_of(word[2]);
         s->random_age = !strcmp(word[3], "random");
         s->age_seed = number_of(word[4]);
+    } else if (!strcmp(word[0], "meta")) {
+        g_free(s->meta);
+        s->meta = g_strjoinv(" ", word + 1);
     } else {
         return parse_step(s, word, n);
     }

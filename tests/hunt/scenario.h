@@ -7,6 +7,7 @@
 #ifndef HUNT_SCENARIO_H
 #define HUNT_SCENARIO_H
 
+#include "draw.h"
 #include "scarp.h"
 
 #define SECTOR SCARP_SECTOR_BYTES
@@ -48,6 +49,7 @@ typedef struct {
     uint64_t age_seed;
     GPtrArray *texts; /* "scheme params seed keys", words; "-" for none */
     GArray *steps;    /* Step */
+    char *meta;       /* what it is compared with (meta.h), or NULL */
 } Scenario;
 
 /* What is not drawn at random. */
@@ -82,8 +84,7 @@ ScarpDrive *scenario_build(const Scenario *s, const char *image,
 Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
                         ScenarioDraws *draws);
 /* What the host does: needs the drive's size. */
-void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, void *draw,
-                         uint64_t budget);
+void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d);
 
 char *scenario_text(const Scenario *s);
 Scenario *scenario_parse(const char *text, GError **error);

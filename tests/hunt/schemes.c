@@ -12,13 +12,15 @@
 
 typedef struct {
     char *name;
-    uint64_t min, max;
+    uint64_t min, max, fallback;
+    bool time;
 } Param;
 
 typedef struct {
     char *name;
     char *axis;    /* NULL: several choices under one name */
     GArray *params; /* Param */
+    GPtrArray *made_of; /* names of the choices that it stands for */
 } Choice;
 
 /*
@@ -51,6 +53,12 @@ static GPtrArray *choices(void)
                                ? g_strndup(colon + 2, next - colon - 2)
                                : NULL;
             choice->params = g_array_new(false, false, sizeof(Param));
+            choice->made_of = g_ptr_array_new();
+            for (next = strchr(*line, '['); next; next = strchr(next, '[')) {
+                next = strchr(next, '=') + 1;
+                g_ptr_array_add(choice->made_of,
+                                g_strndup(next, strcspn(next, "]")));
+            }
             g_ptr_array_add(all, choice);
         } else if (g_str_has_prefix(*line, "    ") && equals && open) {
             Choice *choice = all->pdata[all->len - 1];
@@ -59,6 +67,8 @@ static GPtrArray *choices(void)
                 .name = g_strndup(*line + 4, equals - *line - 4),
                 .min = strtoull(open + 1, NULL, 10),
                 .max = strtoull(to + 4, NULL, 10),
+                .fallback = strtoull(equals + 1, NULL, 10),
+                .time = strstr(open, " us)"),
             };
 
             g_array_append_val(choice->params, param);
@@ -81,38 +91,85 @@ static const Choice *choice_named(const char *name)
     return NULL;
 }
 
-char *schemes_draw_params(Draw *draw, const char *scheme)
+/* Those of all choices of a scheme. */
+static GPtrArray *params_of(const char *scheme)
 {
     g_auto(GStrv) names = g_strsplit(scheme, "+", -1);
-    GString *text = g_string_new(NULL);
+    GPtrArray *params = g_ptr_array_new();
 
     for (char **name = names; *name; name++) {
         const Choice *choice = choice_named(*name);
 
-        for (guint i = 0; choice && i < choice->params->len; i++) {
-            const Param *param = &g_array_index(choice->params, Param, i);
-            uint64_t value;
+        for (guint m = 0; choice && m <= choice->made_of->len; m++) {
+            const Choice *part = m ? choice_named(choice->made_of->pdata[m - 1])
+                                   : choice;
 
-            if (draw_chance(draw, 60)) {
-                continue;
+            for (guint i = 0; part && i < part->params->len; i++) {
+                g_ptr_array_add(params,
+                                &g_array_index(part->params, Param, i));
             }
-            switch (draw_below(draw, 6)) {
-            case 0:
-                value = param->min;
-                break;
-            case 1:
-                value = param->max;
-                break;
-            case 2:
-                value = MIN(param->min + 1, param->max);
-                break;
-            default:
-                value = draw_scale(draw, MAX(param->min, 1), param->max);
-                break;
-            }
-            g_string_append_printf(text, "%s%s=%" G_GUINT64_FORMAT,
-                                   text->len ? "," : "", param->name, value);
         }
+    }
+    return params;
+}
+
+char *schemes_times(const char *scheme, const char *params, uint64_t k)
+{
+    g_autoptr(GPtrArray) all = params_of(scheme);
+    g_auto(GStrv) given = g_strsplit(params ? params : "", ",", -1);
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < all->len; i++) {
+        const Param *param = all->pdata[i];
+        uint64_t value = param->fallback;
+        bool is_given = false;
+
+        for (char **item = given; *item; item++) {
+            size_t length = strlen(param->name);
+
+            if (!strncmp(*item, param->name, length) &&
+                (*item)[length] == '=') {
+                value = strtoull(*item + length + 1, NULL, 10);
+                is_given = true;
+            }
+        }
+        if (param->time || is_given) {
+            g_string_append_printf(text, "%s%s=%" G_GUINT64_FORMAT,
+                                   text->len ? "," : "", param->name,
+                                   value * (param->time ? k : 1));
+        }
+    }
+    return g_string_free(text, false);
+}
+
+char *schemes_draw_params(Draw *draw, const char *scheme)
+{
+    g_autoptr(GPtrArray) all = params_of(scheme);
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < all->len; i++) {
+        const Param *param = all->pdata[i];
+        uint64_t value;
+
+        if (draw_chance(draw, 60)) {
+            continue;
+        }
+        switch (draw_below(draw, 6)) {
+        case 0:
+            value = param->min;
+            break;
+        case 1:
+            value = param->max;
+            break;
+        case 2:
+            value = MIN(param->min + 1, param->max);
+            break;
+        default:
+            value = draw_scale(draw, MAX(param->min, 1), param->max);
+            break;
+        }
+        g_string_append_printf(text, "%s%s=%" G_GUINT64_FORMAT,
+                               text->len ? "," : "", param->name, value);
     }
     if (!text->len) {
         g_string_free(text, true);

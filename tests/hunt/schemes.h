@@ -12,6 +12,11 @@
 void schemes_draw(Draw *draw, char **scheme, char **params);
 /* Only parameters, of that scheme. */
 char *schemes_draw_params(Draw *draw, const char *scheme);
+/*
+ * All parameters that are times, of those choices, times k, and the others as
+ * they are.  NULL: one of them is not to be seen from outside.
+ */
+char *schemes_times(const char *scheme, const char *params, uint64_t k);
 /* Whether a word of text is the name of a choice, or of a parameter. */
 bool schemes_named(const char *text);
 

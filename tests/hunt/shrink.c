@@ -203,6 +203,13 @@ static bool simplify_head(Scenario *s, int which)
     case 7:
         s->overwrite_permille = MIN(s->overwrite_permille, 2000) / 2;
         break;
+    case 8:
+        if (!s->meta) {
+            return false;
+        }
+        g_free(s->meta);
+        s->meta = NULL;
+        break;
     default:
         return false;
     }
@@ -249,7 +256,7 @@ static bool simplify_step(Step *step, int which)
 }
 
 #define STEP_CHANGES 9
-#define HEAD_CHANGES 8
+#define HEAD_CHANGES 9
 
 static void simplify(State *state, guint at, guint n)
 {

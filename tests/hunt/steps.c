@@ -233,10 +233,8 @@ static void draw_other(Writer *w)
     put(w, step);
 }
 
-void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, void *draw,
-                         uint64_t budget)
+void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d)
 {
-    Draw *d = draw;
     Writer w = { .draw = d, .s = s,
                  .sectors = scarp_drive_logical_bytes(drive) / SECTOR,
                  .unit = scarp_drive_unit_bytes(drive) / SECTOR,
@@ -245,7 +243,6 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, void *draw,
     unsigned commands = DRAW_OF(d, 100, 300, 350, 400, 600, 1000);
     bool others = draw_chance(d, 40);
 
-    (void)budget;
     for (unsigned i = 0; i < stretches; i++) {
         Stretch x;
         unsigned n = MAX(commands / stretches, 8);
