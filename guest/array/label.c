@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const char magic[8] = "SCARPAR1";
+static const char run_magic[8] = "SCARPRUN";
 
 #define CHECKSUM_AT (ARRAY_LABEL_BYTES - 4)
 
@@ -43,6 +44,18 @@ static uint64_t get(const unsigned char **at, int bytes)
     return value;
 }
 
+static void seal(unsigned char *bytes)
+{
+    put(bytes + CHECKSUM_AT, crc32c(bytes, CHECKSUM_AT), 4);
+}
+
+static bool sealed(const unsigned char *bytes)
+{
+    const unsigned char *at = bytes + CHECKSUM_AT;
+
+    return get(&at, 4) == crc32c(bytes, CHECKSUM_AT);
+}
+
 void array_label_encode(const ArrayLabel *label,
                         unsigned char bytes[ARRAY_LABEL_BYTES])
 {
@@ -59,19 +72,19 @@ void array_label_encode(const ArrayLabel *label,
     at = put(at, label->data_offset_bytes, 8);
     at = put(at, label->page_bytes, 8);
     put(at, label->stripe_bytes, 8);
-    put(bytes + CHECKSUM_AT, crc32c(bytes, CHECKSUM_AT), 4);
+    seal(bytes);
 }
 
 ArrayLabelState array_label_decode(const unsigned char *bytes,
                                    ArrayLabel *label, char *error)
 {
-    const unsigned char *at = bytes + CHECKSUM_AT;
+    const unsigned char *at;
 
     if (memcmp(bytes, magic, sizeof(magic))) {
         snprintf(error, ARRAY_ERROR_BYTES, "has no label of an array");
         return ARRAY_LABEL_NONE;
     }
-    if (get(&at, 4) != crc32c(bytes, CHECKSUM_AT)) {
+    if (!sealed(bytes)) {
         snprintf(error, ARRAY_ERROR_BYTES, "its label's checksum is wrong");
         return ARRAY_LABEL_DAMAGED;
     }
@@ -86,10 +99,13 @@ ArrayLabelState array_label_decode(const unsigned char *bytes,
     label->stripe_bytes = get(&at, 8);
     if (!label->n_drives || label->n_drives > ARRAY_MAX_DRIVES ||
         label->index >= label->n_drives ||
-        label->data_offset_bytes < ARRAY_LABEL_BYTES) {
+        label->data_offset_bytes < array_run_offset(ARRAY_RUN_BLOCKS) ||
+        !label->page_bytes || !label->stripe_bytes) {
         snprintf(error, ARRAY_ERROR_BYTES, "its label says drive %" PRIu32
-                 " of %" PRIu32 ", data from byte %" PRIu64, label->index,
-                 label->n_drives, label->data_offset_bytes);
+                 " of %" PRIu32 ", data from byte %" PRIu64 ", pages of %"
+                 PRIu64 " and stripes of %" PRIu64 " bytes", label->index,
+                 label->n_drives, label->data_offset_bytes, label->page_bytes,
+                 label->stripe_bytes);
         return ARRAY_LABEL_DAMAGED;
     }
     return ARRAY_LABEL_GOOD;
@@ -141,5 +157,63 @@ bool array_label_set(const ArrayLabel *labels, const uint64_t *drive_bytes,
         seen[label->index] = true;
         order[label->index] = i;
     }
+    return true;
+}
+
+void array_run_encode(const ArrayRun *run,
+                      unsigned char bytes[ARRAY_LABEL_BYTES])
+{
+    unsigned char *at = bytes;
+
+    memset(bytes, 0, ARRAY_LABEL_BYTES);
+    memcpy(at, run_magic, sizeof(run_magic));
+    at += sizeof(run_magic);
+    memcpy(at, run->array, sizeof(run->array));
+    at += sizeof(run->array);
+    put(at, run->state, 8);
+    seal(bytes);
+}
+
+ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run)
+{
+    const unsigned char *at = bytes;
+
+    if (memcmp(at, run_magic, sizeof(run_magic))) {
+        return ARRAY_LABEL_NONE;
+    }
+    if (!sealed(bytes)) {
+        return ARRAY_LABEL_DAMAGED;
+    }
+    at += sizeof(run_magic);
+    memcpy(run->array, at, sizeof(run->array));
+    at += sizeof(run->array);
+    run->state = get(&at, 8);
+    return ARRAY_LABEL_GOOD;
+}
+
+bool array_run_set(const uint64_t *states, uint32_t n, uint64_t *number,
+                   char *error)
+{
+    uint64_t last = 0, least;
+
+    for (uint32_t i = 0; i < n; i++) {
+        last = states[i] > last ? states[i] : last;
+    }
+    /*
+     * While it says that it serves, all have heard that it starts; before,
+     * all have heard of the run before it, which may have ended while it
+     * started.
+     */
+    least = last % 2 ? last - 1 : last >= 2 ? last - 2 : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (states[i] < least) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
+                     "given was there in run %" PRIu64 " of the array, but not "
+                     "in run %" PRIu64 ", as another: it holds old contents", i,
+                     states[i] / 2, last / 2);
+            return false;
+        }
+    }
+    *number = last / 2;
     return true;
 }

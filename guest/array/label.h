@@ -1,7 +1,8 @@
 /*
  * The label that says which array a drive belongs to, and how the array is
- * laid out.  The adapters write and read it at the drive's first byte; this is
- * its format and what makes a set of them one array.
+ * laid out, and which run of the array the drive has seen last.  The adapters
+ * write and read them at the drive's first bytes; this is their format and what
+ * makes a set of drives one array.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,6 +30,35 @@ typedef enum {
     ARRAY_LABEL_NONE,    /* nothing of ours was here */
     ARRAY_LABEL_DAMAGED, /* was ours; error says what is wrong */
 } ArrayLabelState;
+
+/*
+ * Which run of the array a drive has seen last, in two blocks behind the label,
+ * written in turn: a torn one leaves the other.  A run first says on all drives
+ * that it starts, then on all that it serves, and only then serves.  So a drive
+ * that has not seen what another one says was not there, or holds old contents.
+ */
+typedef struct {
+    uint8_t array[16]; /* as the label's */
+    uint64_t state;    /* twice the run's number; and 1: it served */
+} ArrayRun;
+
+#define ARRAY_RUN_BLOCKS 2u
+/* Of the block that a state is written to, from the drive's first byte. */
+static inline uint64_t array_run_offset(uint64_t state)
+{
+    return ARRAY_LABEL_BYTES * (1 + state % ARRAY_RUN_BLOCKS);
+}
+
+void array_run_encode(const ArrayRun *run,
+                      unsigned char bytes[ARRAY_LABEL_BYTES]);
+/* NONE: no run has been written there. */
+ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run);
+/*
+ * Whether n drives have seen the same runs; *number is that of the last.
+ * False: error names the drive, by its place.
+ */
+bool array_run_set(const uint64_t *states, uint32_t n, uint64_t *number,
+                   char *error);
 
 void array_label_encode(const ArrayLabel *label,
                         unsigned char bytes[ARRAY_LABEL_BYTES]);

@@ -142,19 +142,32 @@ static bool may_format(const ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
+/* One block, which is on the drive then.  False, and errno is set. */
+static bool write_block(int fd, const unsigned char *buffer, uint64_t offset)
+{
+    ssize_t n = pwrite(fd, buffer, ARRAY_LABEL_BYTES, offset);
+
+    if (n >= 0 && n != ARRAY_LABEL_BYTES) {
+        errno = EIO;
+    }
+    return n == ARRAY_LABEL_BYTES && !fsync(fd);
+}
+
+/* The runs of an array that was there before are forgotten first. */
 static bool write_labels(const ArrayDrives *drives, const char *const *paths,
                          unsigned char *buffer, ArrayLabel *label, char *error)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
-        ssize_t n;
+        int fd = drives->fd[i];
+        bool good = true;
 
+        memset(buffer, 0, ARRAY_LABEL_BYTES);
+        for (uint64_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
+            good = good && write_block(fd, buffer, array_run_offset(k));
+        }
         label->index = i;
         array_label_encode(label, buffer);
-        n = pwrite(drives->fd[i], buffer, ARRAY_LABEL_BYTES, 0);
-        if (n >= 0 && n != ARRAY_LABEL_BYTES) {
-            errno = EIO;
-        }
-        if (n != ARRAY_LABEL_BYTES || fsync(drives->fd[i])) {
+        if (!good || !write_block(fd, buffer, 0)) {
             return failed(error, paths[i], "its label cannot be written");
         }
     }
@@ -225,6 +238,75 @@ static bool order_drives(ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
+/* The newer one of its two blocks; 0: it has seen none. */
+static bool read_state(const ArrayDrives *drives, uint32_t i,
+                       unsigned char *buffer, uint64_t *state, char *error)
+{
+    unsigned good = 0, damaged = 0;
+
+    *state = 0;
+    for (uint64_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
+        ArrayLabelState is;
+        ArrayRun run;
+
+        if (pread(drives->fd[i], buffer, ARRAY_LABEL_BYTES,
+                  array_run_offset(k)) != ARRAY_LABEL_BYTES) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of the array "
+                     "cannot be read", i);
+            return false;
+        }
+        is = array_run_decode(buffer, &run);
+        if (is == ARRAY_LABEL_GOOD &&
+            !memcmp(run.array, drives->label.array, sizeof(run.array))) {
+            *state = run.state > *state ? run.state : *state;
+            good++;
+        }
+        damaged += is == ARRAY_LABEL_DAMAGED;
+    }
+    if (!good && damaged == ARRAY_RUN_BLOCKS) {
+        snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of the array: "
+                 "what it says of the array's runs is damaged", i);
+        return false;
+    }
+    return true;
+}
+
+static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
+{
+    uint64_t states[ARRAY_MAX_DRIVES];
+
+    for (uint32_t i = 0; i < drives->n; i++) {
+        if (!read_state(drives, i, buffer, &states[i], error)) {
+            return false;
+        }
+    }
+    return array_run_set(states, drives->n, &drives->run, error);
+}
+
+bool array_drives_begin_run(ArrayDrives *drives, char *error)
+{
+    unsigned char *buffer = aligned_alloc(ARRAY_LABEL_BYTES,
+                                          ARRAY_LABEL_BYTES);
+    ArrayRun run = { .state = 2 * (drives->run + 1) };
+    bool good = buffer;
+
+    memcpy(run.array, drives->label.array, sizeof(run.array));
+    for (int served = 0; good && served < 2; served++, run.state++) {
+        array_run_encode(&run, buffer);
+        for (uint32_t i = 0; good && i < drives->n; i++) {
+            good = write_block(drives->fd[i], buffer,
+                               array_run_offset(run.state));
+        }
+    }
+    if (!good) {
+        snprintf(error, ARRAY_ERROR_BYTES, "the run's number cannot be "
+                 "written: %s", strerror(errno));
+    }
+    drives->run += good;
+    free(buffer);
+    return good;
+}
+
 bool array_drives_open(ArrayDrives *drives, const char *const *paths,
                        uint32_t n, char *error)
 {
@@ -238,7 +320,8 @@ bool array_drives_open(ArrayDrives *drives, const char *const *paths,
     buffer = aligned_alloc(ARRAY_LABEL_BYTES, ARRAY_LABEL_BYTES);
     labels = calloc(n, sizeof(*labels));
     if (buffer && labels) {
-        good = order_drives(drives, paths, labels, buffer, error);
+        good = order_drives(drives, paths, labels, buffer, error) &&
+               read_runs(drives, buffer, error);
     } else {
         snprintf(error, ARRAY_ERROR_BYTES, "no memory");
     }

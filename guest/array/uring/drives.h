@@ -13,6 +13,7 @@ typedef struct {
     int fd[ARRAY_MAX_DRIVES]; /* in the order of striping */
     uint64_t bytes[ARRAY_MAX_DRIVES];
     ArrayLabel label; /* of the first; what they have in common */
+    uint64_t run;     /* the last one of this array; 0: it never served */
 } ArrayDrives;
 
 /*
@@ -30,6 +31,11 @@ bool array_drives_format(const char *const *paths, uint32_t n,
 bool array_drives_open(ArrayDrives *drives, const char *const *paths,
                        uint32_t n, char *error);
 void array_drives_close(ArrayDrives *drives);
+/*
+ * A new run begins, of the next number: all drives know of it when this
+ * returns, and before anything is written to one.  False: error is one line.
+ */
+bool array_drives_begin_run(ArrayDrives *drives, char *error);
 /* The configuration of the array on them: what the label says, and keys. */
 bool array_drives_config(const ArrayDrives *drives, const char *keys,
                          ArrayConfig *config, char *error);

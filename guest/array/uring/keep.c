@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,8 +20,10 @@
 typedef struct {
     char magic[8];
     unsigned char array[sizeof(((ArrayLabel *)0)->array)];
-    uint64_t buffers, page_bytes;
+    uint64_t buffers, page_bytes, run;
 } Head;
+
+static const char magic[8] = "SCARPCC2";
 
 static bool failed(char *error, const char *path, const char *what)
 {
@@ -32,11 +36,16 @@ static size_t marks_bytes(uint64_t buffers)
     return (buffers * sizeof(uint64_t) + 4095) / 4096 * 4096;
 }
 
+static size_t file_bytes(uint64_t buffers, uint64_t page_bytes)
+{
+    return HEAD_BYTES + marks_bytes(buffers) + buffers * page_bytes;
+}
+
 static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
 {
     k->buffers = buffers;
     k->page_bytes = page_bytes;
-    k->bytes = HEAD_BYTES + marks_bytes(buffers) + buffers * page_bytes;
+    k->bytes = file_bytes(buffers, page_bytes);
     k->base = mmap(NULL, k->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (k->base == MAP_FAILED) {
         k->base = NULL;
@@ -48,16 +57,17 @@ static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
 }
 
 bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
-               uint64_t buffers, char *error)
+               uint64_t run, uint64_t buffers, char *error)
 {
     Head head = {
-        .magic = "SCARPCCH", .buffers = buffers,
-        .page_bytes = array->page_bytes,
+        .buffers = buffers, .page_bytes = array->page_bytes, .run = run,
     };
     char name[4096];
     bool good;
     int fd;
 
+    k->taken_over = false;
+    memcpy(head.magic, magic, sizeof(head.magic));
     memcpy(head.array, array->array, sizeof(head.array));
     snprintf(name, sizeof(name), "%s.new", path);
     fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -65,21 +75,59 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
         return failed(error, name, strerror(errno));
     }
     /* All of it now: later the lack of room would be a signal. */
-    errno = posix_fallocate(fd, 0, HEAD_BYTES + marks_bytes(buffers) +
-                                   buffers * array->page_bytes);
+    errno = posix_fallocate(fd, 0, file_bytes(buffers, array->page_bytes));
     good = !errno && map(k, fd, buffers, array->page_bytes);
     if (good) {
         memcpy(k->base, &head, sizeof(head));
     } else {
         failed(error, name, strerror(errno));
+        unlink(name);
     }
     close(fd);
     return good;
 }
 
-bool keep_open(Keep *k, const char *path, const ArrayLabel *array, char *error)
+/* What a process can have left: a page of the array in each, and none twice. */
+static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
+{
+    unsigned char *seen = calloc(n_pages / 8 + 1, 1);
+    bool good = seen;
+
+    *marked = 0;
+    for (uint64_t i = 0; good && i < k->buffers; i++) {
+        uint64_t page = k->marks[i] - 1;
+
+        if (!k->marks[i]) {
+            continue;
+        }
+        good = page < n_pages && !(seen[page / 8] >> page % 8 & 1);
+        if (good) {
+            seen[page / 8] |= 1 << page % 8;
+        }
+        ++*marked;
+    }
+    free(seen);
+    return good;
+}
+
+/* Of the array's last run; or it has nothing, and can overwrite nothing. */
+static bool check_run(const Head *head, uint64_t run, uint64_t marked,
+                      const char *path, char *error)
+{
+    if (!marked || head->run == run) {
+        return true;
+    }
+    snprintf(error, ARRAY_ERROR_BYTES, "%.100s: has what run %" PRIu64 " of "
+             "the array left, but the last was %" PRIu64 ": the drives are "
+             "newer, remove it", path, head->run, run);
+    return false;
+}
+
+bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
+               uint64_t run, uint64_t n_pages, char *error)
 {
     Head head = { 0 };
+    uint64_t marked;
     struct stat st;
     bool good;
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -90,33 +138,50 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array, char *error)
     }
     good = !fstat(fd, &st) &&
            pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
-           !memcmp(head.magic, "SCARPCCH", sizeof(head.magic)) &&
-           head.page_bytes == array->page_bytes &&
-           head.buffers < (uint64_t)st.st_size / head.page_bytes;
+           !memcmp(head.magic, magic, sizeof(head.magic));
     if (!good) {
         failed(error, path, "not the cache of an array");
-    } else if (memcmp(head.array, array->array, sizeof(head.array))) {
+    } else if (memcmp(head.array, array->array, sizeof(head.array)) ||
+               head.page_bytes != array->page_bytes) {
         good = failed(error, path, "the cache of another array");
-    } else if (!map(k, fd, head.buffers, head.page_bytes) ||
-               (uint64_t)st.st_size < k->bytes) {
+    } else if (head.buffers > (uint64_t)st.st_size / head.page_bytes ||
+               (uint64_t)st.st_size < file_bytes(head.buffers,
+                                                 head.page_bytes)) {
+        good = failed(error, path, "is shorter than it says");
+    } else if (!map(k, fd, head.buffers, head.page_bytes)) {
         good = failed(error, path, "cannot be mapped");
+    } else if (!check_marks(k, n_pages, &marked)) {
+        good = failed(error, path, "names pages that the array does not have");
+    } else {
+        good = check_run(&head, run, marked, path, error);
+    }
+    if (!good) {
         keep_close(k);
     }
     close(fd);
     return good;
 }
 
-bool keep_take_over(const char *path, char *error)
+bool keep_take_over(Keep *k, const char *path, char *error)
 {
     char name[4096];
 
     snprintf(name, sizeof(name), "%s.new", path);
-    return !rename(name, path) ? true : failed(error, path, strerror(errno));
+    k->taken_over = !rename(name, path);
+    return k->taken_over ? true : failed(error, path, strerror(errno));
 }
 
-void keep_remove(const char *path)
+void keep_end(Keep *k, const char *path, bool all_on_drives)
 {
-    unlink(path);
+    char name[4096];
+
+    if (!k->taken_over) {
+        snprintf(name, sizeof(name), "%s.new", path);
+        unlink(name);
+    } else if (all_on_drives) {
+        unlink(path);
+    }
+    keep_close(k);
 }
 
 void keep_close(Keep *k)

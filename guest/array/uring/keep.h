@@ -10,24 +10,36 @@
 
 #include "../label.h"
 
+/*
+ * A cache that another run of the array left may be older than the drives: it
+ * knows the run it is of, and is taken only if that was the last one.
+ */
 typedef struct {
     void *base; /* NULL: there is none */
     size_t bytes;
     uint64_t *marks; /* [buffers] */
     void *memory;    /* [buffers] of page_bytes */
     uint64_t buffers, page_bytes;
+    bool taken_over; /* it is PATH, and no longer PATH.new */
 } Keep;
 
-/* As PATH.new, empty.  False: error is one line. */
+/* As PATH.new, empty, of this run.  False: error is one line. */
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
-               uint64_t buffers, char *error);
-/* What another process left; base is NULL where it left nothing. */
+               uint64_t run, uint64_t buffers, char *error);
+/*
+ * What the last run of an array of n_pages left; base is NULL where it left
+ * nothing.  False: it is not for this array as it is now, and error is one
+ * line; the file is untouched.
+ */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
-               char *error);
+               uint64_t run, uint64_t n_pages, char *error);
 /* PATH.new is PATH now, in one step. */
-bool keep_take_over(const char *path, char *error);
-/* All is on the drives. */
-void keep_remove(const char *path);
+bool keep_take_over(Keep *keep, const char *path, char *error);
+/*
+ * The file goes when all is on the drives.  One that was not taken over has
+ * nothing: PATH is what another process left, and stays.
+ */
+void keep_end(Keep *keep, const char *path, bool all_on_drives);
 void keep_close(Keep *keep);
 
 #endif /* ARRAY_KEEP_H */

@@ -231,7 +231,7 @@ static bool make_memory(ArrayUring *u, char *error)
 
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
-        if (!keep_make(&u->keep, keep, &u->drives.label,
+        if (!keep_make(&u->keep, keep, &u->drives.label, u->drives.run + 1,
                        array_buffers(&u->config), error)) {
             return false;
         }
@@ -276,6 +276,7 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 static bool restore(ArrayUring *u, char *error)
 {
     const char *path = u->options.keep;
+    uint64_t pages = array_bytes(u->array) / u->config.page_bytes;
     Keep left;
     int code;
     bool good;
@@ -283,7 +284,8 @@ static bool restore(ArrayUring *u, char *error)
     if (!path) {
         return true;
     }
-    if (!keep_open(&left, path, &u->drives.label, error)) {
+    if (!keep_open(&left, path, &u->drives.label, u->drives.run, pages,
+                   error)) {
         return false;
     }
     if (left.base) {
@@ -294,7 +296,7 @@ static bool restore(ArrayUring *u, char *error)
             return good ? failed(error, path, code) : false;
         }
     }
-    return keep_take_over(path, error);
+    return keep_take_over(&u->keep, path, error);
 }
 
 int array_uring_flush(ArrayUring *u)
@@ -347,7 +349,12 @@ static bool make(ArrayUring *u, char *error)
     u->config.memory = u->place.memory;
     u->config.marks = u->keep.marks;
     u->array = array_new(&u->config, &ops, u, error);
-    return u->array && make_rings(u, error) && restore(u, error);
+    /*
+     * The new cache knows the run before the drives do: a process that ends
+     * between the two has served nothing, and its cache is empty.
+     */
+    return u->array && make_rings(u, error) && restore(u, error) &&
+           array_drives_begin_run(&u->drives, error);
 }
 
 ArrayUring *array_uring_new(ArrayDrives *drives,
@@ -420,11 +427,9 @@ static void free_memory(ArrayUring *u)
     char why[ARRAY_ERROR_BYTES];
 
     if (u->keep.base) {
-        if (u->array && array_quiet(u->array, why) &&
-            !array_dirty_pages(u->array)) {
-            keep_remove(u->options.keep);
-        }
-        keep_close(&u->keep);
+        keep_end(&u->keep, u->options.keep,
+                 u->array && array_quiet(u->array, why) &&
+                     !array_dirty_pages(u->array));
     } else if (u->place.memory != MAP_FAILED) {
         munmap(u->place.memory, u->place.memory_bytes);
     }

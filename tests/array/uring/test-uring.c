@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -520,6 +521,253 @@ static void test_drive_fails(gconstpointer way)
     files_clear(&f);
 }
 
+/* A child that is killed with n pages acknowledged and in its cache. */
+static void leave_behind(const Files *f, const char *keep, uint64_t n)
+{
+    uint64_t *acknowledged = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = fork();
+
+    if (!child) {
+        write_in_turn(f, keep, N * 128 * 16, acknowledged);
+    }
+    while (__atomic_load_n(acknowledged, __ATOMIC_ACQUIRE) < n) {
+        g_assert_cmpint(waitpid(child, NULL, WNOHANG), ==, 0);
+        g_usleep(100);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    munmap(acknowledged, 4096);
+    g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
+}
+
+/* NULL when it starts; else what it says. */
+static char *start_error(const Files *f, const char *keep)
+{
+    ArrayUringOptions how = {
+        .keys = KEYS, .keep = keep, .threads = f->threads,
+    };
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    ArrayUring *u = NULL;
+
+    for (int i = 0; !array_drives_open(&drives, paths(f), N, error); i++) {
+        if (i == 100 || !strstr(error, "is in use")) {
+            return g_strdup(error);
+        }
+    }
+    u = array_uring_new(&drives, &how, error);
+    if (!u) {
+        return g_strdup(error);
+    }
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    return NULL;
+}
+
+static void assert_first_pages(ArrayUring *u, uint64_t n, uint64_t version)
+{
+    uint64_t words[PAGE / 8];
+
+    for (uint64_t i = 0; i < n; i++) {
+        g_assert_cmpint(one(u, ARRAY_OP_READ, i * PAGE, PAGE, words), ==, 0);
+        assert_page(words, i, version);
+    }
+}
+
+/* A restart that goes wrong leaves what was kept for the next one. */
+static void test_failed_restart(void)
+{
+    g_autofree char *keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
+    g_autofree char *fresh = g_strdup_printf("%s.new", keep);
+    g_autofree char *said = NULL;
+    ArrayUring *u;
+    int status;
+    pid_t child;
+    Files f, g;
+
+    files_init(&f);
+    files_init(&g);
+    format(&f);
+    format(&g);
+    leave_behind(&f, keep, 5000);
+    /* Another array's server is given the file. */
+    said = start_error(&g, keep);
+    assert_contains(said, "the cache of another array");
+    g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
+    g_assert_false(g_file_test(fresh, G_FILE_TEST_EXISTS));
+    /* The drives take the first 4 MiB alone. */
+    child = fork();
+    if (!child) {
+        struct rlimit limit = { 4 << 20, 4 << 20 };
+        char *why;
+
+        signal(SIGXFSZ, SIG_IGN);
+        _exit(setrlimit(RLIMIT_FSIZE, &limit) ? 2 :
+              !(why = start_error(&f, keep)) ? 1 :
+              strstr(why, strerror(EIO)) ? 0 : 3);
+    }
+    waitpid(child, &status, 0);
+    g_assert_cmpint(status, ==, 0);
+    g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
+    u = start_with(&f, keep);
+    assert_first_pages(u, 5000, 1);
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    g_assert_false(g_file_test(keep, G_FILE_TEST_EXISTS));
+    files_clear(&f);
+    files_clear(&g);
+}
+
+/* What a server kept is older than what another one wrote since. */
+static void test_stale_keep(void)
+{
+    g_autofree char *keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
+    g_autofree char *said = NULL;
+    uint64_t words[PAGE / 8];
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    leave_behind(&f, keep, 5000);
+    u = start(&f);
+    for (uint64_t i = 0; i < 5000; i++) {
+        fill(words, i, 2);
+        g_assert_cmpint(one(u, ARRAY_OP_WRITE, i * PAGE, PAGE, words), ==, 0);
+    }
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    said = start_error(&f, keep);
+    assert_contains(said, "has what run 1 of the array left, but the last was "
+                    "2");
+    g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
+    u = start(&f);
+    assert_first_pages(u, 5000, 2);
+    array_uring_free(u);
+    g_assert_cmpint(g_unlink(keep), ==, 0);
+    g_assert_null(start_error(&f, keep));
+    files_clear(&f);
+}
+
+static void poke(const char *path, off_t at, uint64_t value)
+{
+    int fd = open(path, O_RDWR);
+
+    g_assert_cmpint(pwrite(fd, &value, sizeof(value), at), ==, sizeof(value));
+    close(fd);
+}
+
+/* A kept cache that is cut, or says what cannot be, writes nothing. */
+static void test_torn_keep(void)
+{
+    g_autofree char *keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
+    g_autofree char *whole = NULL;
+    g_autoptr(GRand) rand = g_rand_new_with_seed(3);
+    uint64_t pages = N * 128 * 16;
+    ArrayUring *u;
+    gsize length;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    leave_behind(&f, keep, 5000);
+    g_assert_true(g_file_get_contents(keep, &whole, &length, NULL));
+    for (unsigned i = 0; i < 200; i++) {
+        gsize cut = i < 80 ? i : (gsize)g_rand_int_range(rand, 0, length);
+        g_autofree char *said = NULL;
+
+        g_assert_true(g_file_set_contents(keep, whole, cut, NULL));
+        said = start_error(&f, keep);
+        if (!said || strstr(said, "drive")) {
+            g_error("cut at %zu: %s", cut, said);
+        }
+        g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        g_autofree char *said = NULL;
+
+        /* Marks begin at the second page: one beyond the array, one twice. */
+        g_assert_true(g_file_set_contents(keep, whole, length, NULL));
+        poke(keep, 4096, i == 0 ? pages + 1 : i == 1 ? UINT64_MAX : 7);
+        poke(keep, 4104, i == 2 ? 7 : 0);
+        said = start_error(&f, keep);
+        assert_contains(said, "names pages that the array does not have");
+    }
+    g_assert_true(g_file_set_contents(keep, whole, length, NULL));
+    u = start_with(&f, keep);
+    assert_first_pages(u, 5000, 1);
+    array_uring_free(u);
+    files_clear(&f);
+}
+
+/* A drive comes back as it was before the array ran again. */
+static void test_old_contents(void)
+{
+    g_autofree char *old = NULL;
+    g_autofree char *said = NULL;
+    ArrayUring *u;
+    gsize length;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    array_uring_free(start(&f));
+    g_assert_true(g_file_get_contents(f.paths[1], &old, &length, NULL));
+    array_uring_free(start(&f));
+    g_assert_true(g_file_set_contents(f.paths[1], old, length, NULL));
+    said = start_error(&f, NULL);
+    assert_contains(said, "drive 1 of those given was there in run 1 of the "
+                    "array, but not in run 2, as another");
+    /* A drive that was never there at all. */
+    memset(old + ARRAY_LABEL_BYTES, 0, 2 * ARRAY_LABEL_BYTES);
+    g_assert_true(g_file_set_contents(f.paths[1], old, length, NULL));
+    g_clear_pointer(&said, g_free);
+    said = start_error(&f, NULL);
+    assert_contains(said, "was there in run 0 of the array");
+    /* Made anew, they have no runs behind them. */
+    {
+        char error[ARRAY_ERROR_BYTES] = "";
+
+        g_assert_true(array_drives_format(paths(&f), N, NULL, true, error));
+    }
+    u = start(&f);
+    array_uring_free(u);
+    files_clear(&f);
+}
+
+/* Numbers in a label whose checksum is right. */
+static void test_forged_label(void)
+{
+    static const size_t at[] = { 48, 56 }; /* page_bytes, stripe_bytes */
+
+    for (size_t i = 0; i < G_N_ELEMENTS(at); i++) {
+        unsigned char bytes[ARRAY_LABEL_BYTES];
+        char error[ARRAY_ERROR_BYTES] = "";
+        ArrayLabel label;
+        Files f;
+
+        files_init(&f);
+        format(&f);
+        for (int k = 0; k < N; k++) {
+            int fd = open(f.paths[k], O_RDWR);
+
+            g_assert_cmpint(pread(fd, bytes, sizeof(bytes), 0), ==,
+                            sizeof(bytes));
+            g_assert_cmpint(array_label_decode(bytes, &label, error), ==,
+                            ARRAY_LABEL_GOOD);
+            *(i ? &label.stripe_bytes : &label.page_bytes) = 0;
+            array_label_encode(&label, bytes);
+            g_assert_cmpint(bytes[at[i]], ==, 0);
+            g_assert_cmpint(pwrite(fd, bytes, sizeof(bytes), 0), ==,
+                            sizeof(bytes));
+            close(fd);
+        }
+        assert_contains(open_error(paths(&f), N), "its label says");
+        files_clear(&f);
+    }
+}
+
 /* ---- Commands of the caller's own -------------------------------------- */
 
 typedef struct {
@@ -882,6 +1130,11 @@ int main(int argc, char **argv)
     add("killed", test_killed);
     add("kept", test_kept);
     g_test_add_func("/array/uring/refused", test_refused);
+    g_test_add_func("/array/uring/failed-restart", test_failed_restart);
+    g_test_add_func("/array/uring/stale-keep", test_stale_keep);
+    g_test_add_func("/array/uring/torn-keep", test_torn_keep);
+    g_test_add_func("/array/uring/old-contents", test_old_contents);
+    g_test_add_func("/array/uring/forged-label", test_forged_label);
     g_test_add_func("/array/uring/refused-untouched", test_refused_untouched);
     add("drive-fails", test_drive_fails);
     add("commands", test_commands);
