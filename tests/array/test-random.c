@@ -24,6 +24,7 @@ typedef struct {
     uint64_t first, n;    /* grains */
     uint64_t time;        /* of its submission */
     uint64_t *kept;       /* flush: what must be on the drives after it */
+    uint64_t failures;    /* World.failures when it was submitted */
 } Op;
 
 /* Which writes may be there: more than one after a write that failed. */
@@ -46,6 +47,9 @@ typedef struct {
     bool *stalled;    /* [n_drives] */
     Grain **caches;   /* the drives' own: [n_drives], volatile contents */
     bool **in_cache;  /* [n_drives][sectors] */
+    uint64_t failures; /* I/O that the dice made fail */
+    bool **unwritten; /* [n_drives][pages], whose last write failed */
+    uint64_t n_unwritten;
 } World;
 
 /* ---- Drives with a cache that a power cut empties ---------------------- */
@@ -74,6 +78,20 @@ static void drive_flush(World *w, uint32_t drive)
             sector_settle(w, drive, i);
             w->in_cache[drive][i] = false;
         }
+    }
+}
+
+/* What fails to be written stays in the array, and in its way, till it is. */
+static void note_write(World *w, const ArrayIo *io, bool fails)
+{
+    uint64_t first = io->offset_bytes / PAGE;
+    uint64_t end = (io->offset_bytes + io->length_bytes + PAGE - 1) / PAGE;
+
+    for (uint64_t i = first; i < end; i++) {
+        bool *unwritten = &w->unwritten[io->drive][i];
+
+        w->n_unwritten += (uint64_t)fails - *unwritten;
+        *unwritten = fails;
     }
 }
 
@@ -119,6 +137,10 @@ static void end_one(World *w, ArrayIo *io, bool may_fail)
     case ARRAY_IO_DISCARD:
         drive_discard(w, io);
         break;
+    }
+    w->failures += fails;
+    if (io->op == ARRAY_IO_WRITE || io->op == ARRAY_IO_DISCARD) {
+        note_write(w, io, fails && io->op == ARRAY_IO_WRITE);
     }
     array_io_done(w->rig.array, io, fails ? EIO : 0);
     rig_check(&w->rig);
@@ -169,6 +191,11 @@ static void op_free(Op *op)
 static void op_ended(World *w, Op *op)
 {
     const ArrayRequest *r = &op->request;
+
+    /* No error that no drive had: now, or when a page was to be written. */
+    if (r->error && w->failures == op->failures && !w->n_unwritten) {
+        g_error("an error %d that no drive had", r->error);
+    }
 
     for (uint64_t i = 0; i < op->n; i++) {
         uint64_t at = op->first + i;
@@ -248,6 +275,7 @@ static void submit(World *w, ArrayOp kind, uint64_t first, uint64_t n,
     }
     op->first = first;
     op->n = n;
+    op->failures = w->failures;
     op->grains = g_new0(Grain, MAX(n, 1));
     if (kind == ARRAY_OP_WRITE) {
         w->writes++;
@@ -456,9 +484,11 @@ static void world_init(World *w, const Setting *s, guint32 seed)
     w->stalled = g_new0(bool, s->drives);
     w->caches = g_new(Grain *, s->drives);
     w->in_cache = g_new(bool *, s->drives);
+    w->unwritten = g_new(bool *, s->drives);
     for (uint32_t i = 0; i < s->drives; i++) {
         w->caches[i] = g_malloc0(w->rig.drive_bytes);
         w->in_cache[i] = g_new0(bool, w->rig.drive_bytes / SECTOR);
+        w->unwritten[i] = g_new0(bool, w->rig.drive_bytes / PAGE + 1);
     }
 }
 
@@ -467,6 +497,7 @@ static void world_clear(World *w)
     for (uint32_t i = 0; i < w->rig.config.n_drives; i++) {
         g_free(w->caches[i]);
         g_free(w->in_cache[i]);
+        g_free(w->unwritten[i]);
     }
     /* After a power cut some are outstanding for ever. */
     while (w->ops->len) {
@@ -475,6 +506,7 @@ static void world_clear(World *w)
     }
     g_free(w->caches);
     g_free(w->in_cache);
+    g_free(w->unwritten);
     g_free(w->stalled);
     g_free(w->states);
     g_free(w->kept);

@@ -140,6 +140,60 @@ recorded() {
         refused "--record: excludes --keep" /scarp/array-ublk --record=/tmp/r --keep=/dev/k $small
 }
 
+# Another array's server may not go on with a mounted device.
+recovered_by_another() {
+    format "" $large && start $small || return 1
+    number=${device#/dev/ublkb}
+    verify --do_verify=0 --randseed=11 --size=4m --end_fsync=1 && killed &&
+        refused "the ublk device is not this array's" /scarp/array-ublk --recover=$number $large &&
+        start --recover=$number $small && verify --verify_only=1 --randseed=11 --size=4m && stop
+}
+
+# A device whose server was killed can go, too; and one with a server stays.
+removed() {
+    start $small || return 1
+    number=${device#/dev/ublkb}
+    refused "has a server" /scarp/array-ublk --remove=$number && [ -b "$device" ] && killed &&
+        /scarp/array-ublk --remove=$number && ! ls /dev/ublkb$number /dev/ublkc$number 2>/dev/null
+}
+
+# Wherever a start fails (here for want of file descriptors), it leaves no device behind.
+failed_starts() {
+    failed=0
+    for n in 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+        rm -f /tmp/ready
+        (ulimit -n $n && exec /scarp/array-ublk $small) >/tmp/ready 2>/tmp/errors &
+        server=$!
+        while [ ! -s /tmp/ready ] && kill -0 $server 2>/dev/null; do
+            usleep 10000
+        done
+        if [ -s /tmp/ready ]; then
+            read -r device </tmp/ready
+            stop && [ $failed -ge 4 ]
+            return
+        fi
+        failed=$((failed + 1))
+        wait $server && return 1
+        for i in 1 2 3 4 5 6 7 8 9 10; do
+            ls /dev/ublkc* >/dev/null 2>&1 && usleep 100000
+        done
+        if ls /dev/ublkc* || [ ! -s /tmp/errors ]; then
+            echo "with $n descriptors: a device, or no error"
+            return 1
+        fi
+    done
+    return 1
+}
+
+# Memory pressure makes the kernel write through the server: it may wait for no memory itself.
+never_waits_for_memory() {
+    start $small || return 1
+    locked=$(sed -n 's/^VmLck:[^0-9]*\([0-9]*\) kB$/\1/p' /proc/$server/status)
+    flags=$(cut -d' ' -f9 /proc/$server/stat)
+    # PF_MEMALLOC_NOIO, and all of the cache is locked.
+    stop && [ "$locked" -gt 4000 ] && [ $((flags / 524288 % 2)) = 1 ]
+}
+
 # What was written is on the drives, so the device goes as it does after any other server.
 not_recorded() {
     start --record=/dev/full $small && dd if=/dev/urandom of=/tmp/random bs=64k count=4 &&
@@ -200,6 +254,10 @@ check "the same, a thread for each drive" a_thread_for_each_drive
 check "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
 check "killed after a flush, recovered: all is there" killed_after_a_flush
 check "killed five times under load, the cache in a file" killed_under_load
+check "a device that another array's server may not recover" recovered_by_another
+check "a device without a server is removed, one with a server is not" removed
+check "a start that fails leaves no device" failed_starts
+check "a server that never waits for memory" never_waits_for_memory
 check "a server that records what its core decides" recorded
 check "a record that could not be written: the data are there" not_recorded
 check "read-only" read_only

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -26,7 +28,7 @@ enum { TAG_SIGNAL = UBLK_DEPTH }; /* user data besides tags */
 typedef struct {
     const char *keys, *keep, *record;
     ArrayUringThreads threads;
-    int id, recover; /* below 0: none */
+    int id, recover, remove; /* below 0: none */
     bool read_only;
 } Options;
 
@@ -39,13 +41,39 @@ typedef struct {
     int signals;
     struct signalfd_siginfo signal;
     bool recovered, stopping;
+    int start_code; /* why the device did not start; its thread's, till joined */
     pthread_t starter, stopper;
 } Server;
 
 static bool complain(const char *what, int code)
 {
-    fprintf(stderr, "array-ublk: %s: %s\n", what, strerror(code));
+    if (code == UBLK_REFUSED) {
+        fprintf(stderr, "array-ublk: %s\n", what);
+    } else {
+        fprintf(stderr, "array-ublk: %s: %s\n", what, strerror(code));
+    }
     return false;
+}
+
+/*
+ * The kernel writes dirty pages through this process to find free memory: if
+ * that made it wait for free memory itself, neither would ever go on.
+ */
+static void never_wait_for_memory(void)
+{
+    if (prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0) && errno != EINVAL) {
+        complain("PR_SET_IO_FLUSHER, without which it may stand still when "
+                 "memory is short", errno);
+    }
+}
+
+/* All that it will ever use is there by now. */
+static void stay_in_memory(void)
+{
+    if (mlockall(MCL_CURRENT)) {
+        complain("mlockall, without which it may stand still when memory is "
+                 "short", errno);
+    }
 }
 
 /* ---- Starting and stopping --------------------------------------------- */
@@ -53,11 +81,15 @@ static bool complain(const char *what, int code)
 static void *starter(void *opaque)
 {
     Server *s = opaque;
-    int code = ublk_start(&s->ublk, s->recovered);
-
-    if (code) {
-        complain("the ublk device does not start", code);
-        exit(1);
+    s->start_code = ublk_start(&s->ublk, s->recovered);
+    if (s->start_code) {
+        complain("the ublk device does not start", s->start_code);
+        /* One that is to be recovered waits for the next try. */
+        if (s->recovered) {
+            exit(1);
+        }
+        ublk_stop(&s->ublk);
+        return NULL;
     }
     printf("/dev/ublkb%u\n", s->ublk.id);
     fflush(stdout);
@@ -171,13 +203,13 @@ static bool open_device(Server *s, const Options *o)
 {
     UblkSize size = {
         .bytes = array_uring_bytes(s->array), .page_bytes = 4096,
-        .read_only = o->read_only,
+        .read_only = o->read_only, .array = array_uring_identity(s->array),
     };
     const char *what;
     int code;
 
     s->recovered = o->recover >= 0;
-    code = s->recovered ? ublk_recover(&s->ublk, o->recover, &what) :
+    code = s->recovered ? ublk_recover(&s->ublk, o->recover, &size, &what) :
                           ublk_add(&s->ublk, o->id, &size, &what);
     if (code) {
         return complain(what, code);
@@ -188,8 +220,13 @@ static bool open_device(Server *s, const Options *o)
         s->fetching++;
     }
     listen_to_signals(s);
+    stay_in_memory();
     array_ring_check(io_uring_submit(s->ring));
     code = pthread_create(&s->starter, NULL, starter, s);
+    if (code && !s->recovered) {
+        ublk_stop(&s->ublk);
+        ublk_remove(&s->ublk);
+    }
     return code ? complain("a thread", code) : true;
 }
 
@@ -212,8 +249,18 @@ static int usage(const char *argument)
 {
     fprintf(stderr, "array-ublk: %s: allowed: --keys=KEY=VALUE,..., "
             "--keep=FILE, --record=FILE, --id=N, --read-only, --recover=N, "
-            "--drive-threads=0|1|auto, then the drives\n", argument);
+            "--drive-threads=0|1|auto, then the drives; or --remove=N\n",
+            argument);
     return 1;
+}
+
+static int abandon(int id)
+{
+    const char *what;
+    Ublk ublk;
+    int code = ublk_abandon(&ublk, id, &what);
+
+    return code ? !complain(what, code) : 0;
 }
 
 static bool drive_threads(const char *text, ArrayUringThreads *value)
@@ -234,7 +281,7 @@ static bool number(const char *text, int *value)
 
 int main(int argc, char **argv)
 {
-    Options o = { .id = -1, .recover = -1 };
+    Options o = { .id = -1, .recover = -1, .remove = -1 };
     Server *s = calloc(1, sizeof(*s));
     sigset_t signals;
     bool recorded;
@@ -253,16 +300,23 @@ int main(int argc, char **argv)
                      number(argv[i] + 5, &o.id)) &&
                    !(!strncmp(argv[i], "--drive-threads=", 16) &&
                      drive_threads(argv[i] + 16, &o.threads)) &&
+                   !(!strncmp(argv[i], "--remove=", 9) &&
+                     number(argv[i] + 9, &o.remove)) &&
                    !(!strncmp(argv[i], "--recover=", 10) &&
                      number(argv[i] + 10, &o.recover))) {
             return usage(argv[i]);
         }
+    }
+    if (o.remove >= 0) {
+        return argc == 2 ? abandon(o.remove) : usage(argv[2]);
     }
     if (o.record && o.keep) {
         /* What a killed server left is written before anything is recorded. */
         fprintf(stderr, "array-ublk: --record: excludes --keep\n");
         return 1;
     }
+    /* Before there is any thread, so that all of them have it. */
+    never_wait_for_memory();
     /* Blocked before there is any thread, so that only the ring sees them. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -279,5 +333,5 @@ int main(int argc, char **argv)
         return 1;
     }
     ublk_remove(&s->ublk);
-    return recorded ? 0 : 1;
+    return recorded && !s->start_code ? 0 : 1;
 }

@@ -12,34 +12,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int control(int fd, unsigned op, struct ublksrv_ctrl_cmd *cmd)
+/* One at a time, whichever thread it is from. */
+static int control(Ublk *u, unsigned op, struct ublksrv_ctrl_cmd *cmd)
 {
-    struct io_uring_sqe *sqe;
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&u->commands);
     struct io_uring_cqe *cqe;
-    struct io_uring ring;
     int code;
 
-    code = io_uring_queue_init(2, &ring, IORING_SETUP_SQE128);
-    if (code) {
-        return -code;
-    }
-    sqe = io_uring_get_sqe(&ring);
-    io_uring_prep_rw(IORING_OP_URING_CMD, sqe, fd, NULL, 0, 0);
+    io_uring_prep_rw(IORING_OP_URING_CMD, sqe, u->control, NULL, 0, 0);
     sqe->cmd_op = op;
     memcpy(sqe->cmd, cmd, sizeof(*cmd));
     do {
-        code = io_uring_submit_and_wait(&ring, 1);
+        code = io_uring_submit_and_wait(&u->commands, 1);
     } while (code == -EINTR);
-    code = io_uring_wait_cqe(&ring, &cqe);
+    code = io_uring_wait_cqe(&u->commands, &cqe);
     if (!code) {
         code = cqe->res;
+        io_uring_cqe_seen(&u->commands, cqe);
     }
-    io_uring_queue_exit(&ring);
     return code < 0 ? -code : 0;
 }
 
 /* A command about the device as a whole, with what it reads or writes. */
-static int command(const Ublk *u, unsigned op, void *data, size_t length,
+static int command(Ublk *u, unsigned op, void *data, size_t length,
                    uint64_t value)
 {
     struct ublksrv_ctrl_cmd cmd = {
@@ -47,7 +42,7 @@ static int command(const Ublk *u, unsigned op, void *data, size_t length,
         .addr = (uintptr_t)data, .data = { value },
     };
 
-    return control(u->control, op, &cmd);
+    return control(u, op, &cmd);
 }
 
 /* The device of the driver appears a moment after the command. */
@@ -87,12 +82,19 @@ static int attach(Ublk *u, const char **what)
 
 static int open_control(Ublk *u, const char **what)
 {
+    int code;
+
     *what = "/dev/ublk-control (modprobe ublk_drv)";
     u->control = open("/dev/ublk-control", O_RDWR | O_CLOEXEC);
-    return u->control < 0 ? errno : 0;
+    if (u->control < 0) {
+        return errno;
+    }
+    *what = "a ring for the ublk device's commands";
+    code = io_uring_queue_init(2, &u->commands, IORING_SETUP_SQE128);
+    return code ? -code : 0;
 }
 
-static int set_params(const Ublk *u, const UblkSize *size)
+static int set_params(Ublk *u, const UblkSize *size)
 {
     unsigned page_shift = __builtin_ctz(size->page_bytes);
     struct ublk_params params = {
@@ -117,32 +119,78 @@ static int set_params(const Ublk *u, const UblkSize *size)
     return command(u, UBLK_U_CMD_SET_PARAMS, &params, sizeof(params), 0);
 }
 
-int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what)
+static int add(Ublk *u, int id, const UblkSize *size, const char **what)
 {
     struct ublksrv_ctrl_dev_info info = {
         .nr_hw_queues = 1, .queue_depth = UBLK_DEPTH,
         .max_io_buf_bytes = UBLK_BUFFER_BYTES, .dev_id = id,
-        .ublksrv_pid = getpid(),
+        .ublksrv_pid = getpid(), .ublksrv_flags = size->array,
         .flags = UBLK_F_CMD_IOCTL_ENCODE | UBLK_F_USER_RECOVERY |
                  UBLK_F_USER_RECOVERY_REISSUE,
     };
-    int code = open_control(u, what);
+    int code;
 
-    if (code) {
-        return code;
-    }
     *what = "a ublk device";
     u->id = id;
     code = command(u, UBLK_U_CMD_ADD_DEV, &info, sizeof(info), 0);
+    u->id = info.dev_id;
+    return code;
+}
+
+int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what)
+{
+    int code = open_control(u, what);
+
+    u->device = -1;
+    code = code ? code : add(u, id, size, what);
     if (code) {
         return code;
     }
-    u->id = info.dev_id;
     code = set_params(u, size);
-    return code ? code : attach(u, what);
+    code = code ? code : attach(u, what);
+    if (code) {
+        ublk_remove(u);
+    }
+    return code;
 }
 
-int ublk_recover(Ublk *u, uint32_t id, const char **what)
+static int refused(const char **what, const char *why)
+{
+    *what = why;
+    return UBLK_REFUSED;
+}
+
+/* Another array's data under a mounted file system would be its end. */
+static int check_device(Ublk *u, const UblkSize *size, const char **what)
+{
+    struct ublk_params params = { .len = sizeof(params) };
+    struct ublksrv_ctrl_dev_info info = { 0 };
+    int code;
+
+    *what = "the ublk device";
+    code = command(u, UBLK_U_CMD_GET_DEV_INFO, &info, sizeof(info), 0);
+    code = code ? code :
+                  command(u, UBLK_U_CMD_GET_PARAMS, &params, sizeof(params), 0);
+    if (code) {
+        return code;
+    }
+    if (info.ublksrv_flags != size->array) {
+        return refused(what, "--recover: the ublk device is not this array's");
+    }
+    if (params.basic.dev_sectors != size->bytes >> 9) {
+        return refused(what, "--recover: the ublk device has another size than "
+                       "the array");
+    }
+    if (info.nr_hw_queues != 1 || info.queue_depth != UBLK_DEPTH ||
+        info.max_io_buf_bytes != UBLK_BUFFER_BYTES) {
+        return refused(what, "--recover: the ublk device has other queues than "
+                       "this program serves");
+    }
+    return 0;
+}
+
+int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
+                 const char **what)
 {
     int code = open_control(u, what);
 
@@ -150,6 +198,11 @@ int ublk_recover(Ublk *u, uint32_t id, const char **what)
         return code;
     }
     u->id = id;
+    u->device = -1;
+    code = check_device(u, size, what);
+    if (code) {
+        return code;
+    }
     *what = "recovery of the ublk device";
     /* The driver first has to see that the old server is gone. */
     for (int i = 0; i < 500; i++) {
@@ -160,6 +213,33 @@ int ublk_recover(Ublk *u, uint32_t id, const char **what)
         usleep(10000);
     }
     return code ? code : attach(u, what);
+}
+
+int ublk_abandon(Ublk *u, uint32_t id, const char **what)
+{
+    struct ublksrv_ctrl_dev_info info = { 0 };
+    int code = open_control(u, what);
+
+    u->id = id;
+    u->device = -1;
+    for (int i = 0; !code && i < 500; i++) {
+        *what = "the ublk device";
+        code = command(u, UBLK_U_CMD_GET_DEV_INFO, &info, sizeof(info), 0);
+        if (code || info.state == UBLK_S_DEV_QUIESCED) {
+            break;
+        }
+        usleep(10000);
+    }
+    if (code) {
+        return code;
+    }
+    if (info.state != UBLK_S_DEV_QUIESCED) {
+        return refused(what, "--remove: the ublk device has a server: end that "
+                       "by a signal (TERM)");
+    }
+    ublk_stop(u);
+    ublk_remove(u);
+    return 0;
 }
 
 int ublk_start(Ublk *u, bool recovered)
@@ -176,8 +256,11 @@ int ublk_stop(Ublk *u)
 void ublk_remove(Ublk *u)
 {
     /* It goes when nobody has it open: the ring that was closed a moment ago. */
-    close(u->device);
+    if (u->device >= 0) {
+        close(u->device);
+    }
     command(u, UBLK_U_CMD_DEL_DEV_ASYNC, NULL, 0, 0);
+    io_uring_queue_exit(&u->commands);
     close(u->control);
 }
 

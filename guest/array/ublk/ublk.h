@@ -21,22 +21,31 @@ typedef struct {
     uint64_t bytes; /* of the device */
     uint32_t page_bytes; /* what it likes to write */
     bool read_only;
+    uint64_t array; /* whose it is: the driver keeps it with the device */
 } UblkSize;
 
 typedef struct {
     int control; /* /dev/ublk-control */
+    struct io_uring commands; /* to it: there from the first to the last one */
     int device;  /* /dev/ublkcN */
     uint32_t id;
     struct ublksrv_io_desc *requests; /* [UBLK_DEPTH], the driver's */
     char *buffers; /* [UBLK_DEPTH] of UBLK_BUFFER_BYTES */
 } Ublk;
 
-/* All: 0, or an errno, and *what says what could not be done. */
+/*
+ * All: 0, or an errno, and *what says what could not be done; UBLK_REFUSED:
+ * *what says why nothing was tried.
+ */
+#define UBLK_REFUSED (-1)
 
-/* id: below 0, the kernel chooses. */
+/* id: below 0, the kernel chooses.  On errors no device is left. */
 int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what);
-/* Of a device whose server is gone. */
-int ublk_recover(Ublk *u, uint32_t id, const char **what);
+/* Of a device whose server is gone, if it is this array's, and as large. */
+int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
+                 const char **what);
+/* A device whose server is gone goes, too: what waits for it fails. */
+int ublk_abandon(Ublk *u, uint32_t id, const char **what);
 /*
  * The device appears, or goes on.  Both end when requests are served: another
  * thread calls them, after ublk_fetch() of every tag was submitted.

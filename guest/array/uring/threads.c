@@ -18,6 +18,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* A server keeps all of it in memory (mlockall()): not the usual 8 MiB. */
+#define STACK_BYTES (1u << 20)
+
 /* Of as many entries as a drive has slots, so that it is never full. */
 typedef struct {
     _Alignas(64) atomic_uint head; /* the reader's */
@@ -253,6 +256,7 @@ static bool lane_init(ArrayThreads *t, uint32_t drive, char *error)
 {
     Lane *lane = &t->lanes[drive];
     uint64_t slots = t->place.slots;
+    pthread_attr_t small;
     int code;
 
     lane->threads = t;
@@ -266,7 +270,10 @@ static bool lane_init(ArrayThreads *t, uint32_t drive, char *error)
         !mailbox_init(&lane->done, slots)) {
         return failed(error, "a drive's mailbox", ENOMEM);
     }
-    code = pthread_create(&lane->thread, NULL, lane_run, lane);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, STACK_BYTES);
+    code = pthread_create(&lane->thread, &small, lane_run, lane);
+    pthread_attr_destroy(&small);
     lane->has_thread = !code;
     if (code) {
         return failed(error, "a drive's thread", code);

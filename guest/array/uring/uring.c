@@ -450,6 +450,14 @@ uint64_t array_uring_bytes(const ArrayUring *u)
     return array_bytes(u->array);
 }
 
+uint64_t array_uring_identity(const ArrayUring *u)
+{
+    uint64_t number;
+
+    memcpy(&number, u->drives.label.array, sizeof(number));
+    return number;
+}
+
 const ArrayStats *array_uring_stats(const ArrayUring *u)
 {
     return array_stats(u->array);

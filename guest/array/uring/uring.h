@@ -54,6 +54,8 @@ int array_uring_flush(ArrayUring *uring);
 /* Nothing may be outstanding; flush before, or what is dirty is lost. */
 void array_uring_free(ArrayUring *uring);
 uint64_t array_uring_bytes(const ArrayUring *uring);
+/* A number that hardly another array has. */
+uint64_t array_uring_identity(const ArrayUring *uring);
 const ArrayStats *array_uring_stats(const ArrayUring *uring);
 
 /* As array_submit(). */
