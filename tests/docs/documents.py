@@ -5,7 +5,7 @@ An indented block, or a fenced one of `sh` or of no language, holds commands, on
 comment that a reader of the page does not see stands before it:
 
     <!-- run: fast -->             all of its commands run in `make test`
-    <!-- run: long -->             ... in `make test-long`: an hour, or the network
+    <!-- run: long -->             ... in `make test-long` (but not that itself): an hour, or the network
     <!-- run: fast, long -->       one for each command
     <!-- run: fast; FILE=a.csv --> the reader's own FILE is a.csv here
     <!-- typed: fast -->           these lines are typed at the prompt of the command before
@@ -28,6 +28,8 @@ LANGUAGES = (None, "", "sh", "bash", "shell", "console")
 COMMENT = re.compile(r"<!--\s*(run|typed|given|output)\b:?\s*(.*?)\s*-->")
 # What makes a code span in running text a command.
 COMMAND_WORDS = ("make", "scarp", "scripts/scarp", "sh", "python3", "snakemake", "git", "apt-get")
+# They run every long command of every page, so none of these runs them.
+ALL_LONG = ("make test-long", "make test-docs-long")
 PLACEHOLDER = re.compile(r"(?<![\w$-])[A-Z]{3,}(?![\w=-])|…")
 
 
@@ -47,6 +49,11 @@ class Command:
     given: bool = False
     typed: list[Command] = field(default_factory=list)
     sample: list[str] = field(default_factory=list)
+
+    @property
+    def runs_all(self) -> bool:
+        """Whether it would run what it is run by."""
+        return self.written.startswith(ALL_LONG)
 
     @property
     def where(self) -> str:

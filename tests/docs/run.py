@@ -231,7 +231,7 @@ def run_command(shell: Shell, command: Command, tap: Tap) -> None:
 
 
 def run_document(document: Document, long: bool, tap: Tap, clone: Path) -> None:
-    chosen = [command for command in document.commands if long or not command.long]
+    chosen = [c for c in document.commands if (long or not c.long) and not c.runs_all]
     if all(command.given for command in chosen):
         return
     clean(clone)

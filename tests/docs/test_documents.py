@@ -47,6 +47,10 @@ class Documents(unittest.TestCase):
         self.assertEqual([c.text for c in page.commands], ["make shell"])
         self.assertEqual([c.text for c in page.commands[0].typed], ["ls"])
 
+    def test_what_runs_all_of_them_is_run_by_none(self) -> None:
+        page = parse("p.md", "<!-- run: long -->\n\n    make test\n    make test-long ARGS=x\n")
+        self.assertEqual([c.runs_all for c in page.commands], [False, True])
+
     def refuse(self, text: str, words: str) -> None:
         with self.assertRaisesRegex(DocumentError, words):
             parse("p.md", text)
