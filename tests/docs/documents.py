@@ -5,7 +5,7 @@ An indented block, or a fenced one of `sh` or of no language, holds commands, on
 comment that a reader of the page does not see stands before it:
 
     <!-- run: fast -->             all of its commands run in `make test`
-    <!-- run: long -->             ... in `make test-long` (but not that itself): an hour, or the network
+    <!-- run: long -->             ... in `make test-long`: an hour, or the network
     <!-- run: fast, long -->       one for each command
     <!-- run: fast; FILE=a.csv --> the reader's own FILE is a.csv here
     <!-- typed: fast -->           these lines are typed at the prompt of the command before
