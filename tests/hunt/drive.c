@@ -50,7 +50,8 @@ static uint64_t planes_of(const Shape *x)
 static void draw_shape(Maker *m, Shape *x)
 {
     Draw *d = m->draw;
-    uint64_t most_units = DRAW_OF(d, 256, 1024, 1024, 4096, 4096, 16384);
+    uint64_t most_units = DRAW_OF(d, 128, 256, 256, 512, 512, 1024, 1024, 1024,
+                                  2048, 2048, 4096, 16384);
 
     do {
         x->channels = DRAW_OF(d, 1, 1, 2, 2, 3, 4);
@@ -60,7 +61,8 @@ static void draw_shape(Maker *m, Shape *x)
         x->blocks = DRAW_OF(d, 4, 5, 6, 7, 8, 9, 12, 16, 24, 29, 31, 48, 64,
                             150);
         x->pages = DRAW_OF(d, 2, 2, 3, 4, 4, 5, 8, 8, 16, 31, 64);
-        x->page_bytes = DRAW_OF(d, 512, 1024, 2048, 4096, 4096, 16384, 32768);
+        x->page_bytes = DRAW_OF(d, 512, 512, 1024, 1024, 2048, 4096, 16384,
+                                32768);
         x->units = 1;
         if (!x->logs && some(m)) {
             x->units = 1ull << draw_below(d, 7);
@@ -68,7 +70,7 @@ static void draw_shape(Maker *m, Shape *x)
         x->units = MIN(x->units, x->page_bytes / 512);
     } while (planes_of(x) * x->blocks * x->pages * x->units > most_units ||
              planes_of(x) * x->blocks * x->pages < 24 ||
-             planes_of(x) * x->blocks * x->pages * x->page_bytes > 16777216);
+             planes_of(x) * x->blocks * x->pages * x->page_bytes > 4194304);
     set(m, "geometry.channels", x->channels);
     set(m, "geometry.chips_per_channel", x->chips);
     set(m, "geometry.dies_per_chip", x->dies);

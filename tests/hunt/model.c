@@ -25,7 +25,7 @@ struct Model {
     GArray *versions;
     uint32_t spare;   /* Version */
     GHashTable *begins; /* ScarpCmd: its submission */
-    GArray *flying;   /* moments of submission, ascending */
+    GArray *reads;    /* in flight: moments of submission, ascending */
     uint32_t now;
 };
 
@@ -42,7 +42,7 @@ Model *model_new(uint64_t sectors, uint32_t unit_sectors)
     model->versions = g_array_sized_new(false, false, sizeof(Version),
                                         sectors + 256);
     model->begins = g_hash_table_new(NULL, NULL);
-    model->flying = g_array_new(false, false, sizeof(uint32_t));
+    model->reads = g_array_new(false, false, sizeof(uint32_t));
     model->spare = NONE;
     for (uint32_t i = 0; i < sectors; i++) {
         model->head[i] = i;
@@ -55,11 +55,11 @@ Model *model_copy(const Model *model)
 {
     Model *copy = g_memdup2(model, sizeof(*model));
 
-    g_assert(!model->flying->len);
+    g_assert(!model->reads->len);
     copy->head = g_memdup2(model->head, model->sectors * sizeof(uint32_t));
     copy->versions = g_array_copy(model->versions);
     copy->begins = g_hash_table_new(NULL, NULL);
-    copy->flying = g_array_new(false, false, sizeof(uint32_t));
+    copy->reads = g_array_new(false, false, sizeof(uint32_t));
     return copy;
 }
 
@@ -67,7 +67,7 @@ void model_free(Model *model)
 {
     g_free(model->head);
     g_array_free(model->versions, true);
-    g_array_free(model->flying, true);
+    g_array_free(model->reads, true);
     g_hash_table_destroy(model->begins);
     g_free(model);
 }
@@ -88,35 +88,12 @@ static void range(const Model *model, const ScarpCmd *cmd, uint64_t *first,
     }
 }
 
-/* What no command in flight, and none to come, can return. */
-static void forget(Model *model, uint64_t sector)
-{
-    uint32_t oldest = model->flying->len
-                          ? g_array_index(model->flying, uint32_t, 0)
-                          : NEVER - 1;
-    uint32_t *at = &model->head[sector];
-
-    while (*at != NONE) {
-        uint32_t i = *at;
-        Version *v = &VERSION(model, i);
-
-        if (v->dead <= oldest) {
-            *at = v->next;
-            v->next = model->spare;
-            model->spare = i;
-        } else {
-            at = &v->next;
-        }
-    }
-}
-
 static void add(Model *model, uint64_t sector, uint32_t value)
 {
     Version version = { .value = value, .begins = model->now, .ends = NEVER,
                         .dead = NEVER };
     uint32_t i = model->spare;
 
-    forget(model, sector);
     version.next = model->head[sector];
     if (i == NONE) {
         i = model->versions->len;
@@ -149,8 +126,8 @@ void model_submit(Model *model, ScarpCmd *cmd)
 
     model->now++;
     g_hash_table_insert(model->begins, cmd, GUINT_TO_POINTER(model->now));
-    g_array_append_val(model->flying, model->now);
     if (cmd->op == SCARP_OP_READ) {
+        g_array_append_val(model->reads, model->now);
         return;
     }
     range(model, cmd, &first, &end);
@@ -162,19 +139,30 @@ void model_submit(Model *model, ScarpCmd *cmd)
     }
 }
 
+/* Nothing that was over when it began can be read any more. */
 static void written(Model *model, uint64_t sector, uint32_t begins)
 {
-    for (uint32_t i = model->head[sector]; i != NONE;
-         i = VERSION(model, i).next) {
+    uint32_t oldest = model->reads->len
+                          ? g_array_index(model->reads, uint32_t, 0) : NEVER;
+    uint32_t *at = &model->head[sector];
+
+    while (*at != NONE) {
+        uint32_t i = *at;
         Version *v = &VERSION(model, i);
 
         if (v->begins == begins) {
             v->ends = model->now;
         } else if (v->ends < begins && v->dead == NEVER) {
-            v->dead = model->now; /* it was over when this one began */
+            v->dead = model->now;
+        }
+        if (v->dead <= oldest && v->dead != NEVER) {
+            *at = v->next; /* nor by what is in flight */
+            v->next = model->spare;
+            model->spare = i;
+        } else {
+            at = &v->next;
         }
     }
-    forget(model, sector);
 }
 
 static char *permitted(const Model *model, uint64_t sector, uint32_t begins)
@@ -240,9 +228,9 @@ bool model_done(Model *model, ScarpCmd *cmd, GError **error)
 
     model->now++;
     g_hash_table_remove(model->begins, cmd);
-    for (guint i = 0; i < model->flying->len; i++) {
-        if (g_array_index(model->flying, uint32_t, i) == begins) {
-            g_array_remove_index(model->flying, i);
+    for (guint i = 0; cmd->op == SCARP_OP_READ; i++) {
+        if (g_array_index(model->reads, uint32_t, i) == begins) {
+            g_array_remove_index(model->reads, i);
             break;
         }
     }

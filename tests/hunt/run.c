@@ -34,7 +34,7 @@ typedef struct {
     bool open;
     int64_t submitted_ns, completed_ns;
     int64_t held_ns; /* until then no collection begins by itself */
-    uint64_t outstanding_units;
+    uint64_t outstanding_units, units, block_units;
     uint64_t steps_left; /* until something must have come of them */
     uint32_t drives;     /* loaded from images */
     bool switched;       /* it is not as the scenario says any more */
@@ -58,25 +58,24 @@ static bool fail(GError **error, const char *format, ...)
     return false;
 }
 
-static uint64_t key(const Run *r, const char *name, uint64_t fallback)
-{
-    const char *text = scenario_key(r->s, name);
-
-    return text ? strtoull(text, NULL, 10) : fallback;
-}
-
 /* Far more than the whole drive, collected several times over, needs. */
 static void set_limit(Run *r)
 {
-    uint64_t raw = scarp_drive_logical_bytes(r->drive) /
-                   scarp_drive_unit_bytes(r->drive) + 1;
-    uint64_t page_units = key(r, "geometry.page_bytes", 512) /
-                          scarp_drive_unit_bytes(r->drive);
-    uint64_t block = key(r, "geometry.pages_per_block", 4) *
-                     MAX(page_units, 1);
+    r->steps_left = 200000 + 100 * r->units +
+                    100 * MIN(r->outstanding_units, 10000) * r->block_units;
+}
 
-    r->steps_left = 200000 + 100 * raw +
-                    100 * MIN(r->outstanding_units, 10000) * block;
+static void know_size(Run *r)
+{
+    const char *pages = scenario_key(r->s, "geometry.pages_per_block");
+    const char *bytes = scenario_key(r->s, "geometry.page_bytes");
+
+    r->units = scarp_drive_logical_bytes(r->drive) /
+               scarp_drive_unit_bytes(r->drive);
+    r->block_units = (pages ? strtoull(pages, NULL, 10) : 4) *
+                     (bytes ? strtoull(bytes, NULL, 10) : SECTOR) /
+                     scarp_drive_unit_bytes(r->drive);
+    set_limit(r);
 }
 
 static void keep_row(Run *r, const ScarpCmd *cmd)
@@ -553,7 +552,7 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     }
     r.model = model_new(scarp_drive_logical_bytes(r.drive) / SECTOR,
                         scarp_drive_unit_bytes(r.drive) / SECTOR);
-    set_limit(&r);
+    know_size(&r);
     ok = scarp_check(r.drive, error) && run_steps(&r, 0, error);
     count(&r);
     count_marks(&r);
