@@ -181,13 +181,49 @@ static void try_scenario(Report *report, void *scenario)
     run_one(report, scenario);
 }
 
-/* Into a file, made small before; its name. */
-static char *leave_file(const Failure *failure)
+typedef struct {
+    const Scenario *s;
+    Log *log;
+} Logged;
+
+static void run_logged(Report *report, void *opaque)
+{
+    const Logged *logged = opaque;
+    RunResult result = { .log = logged->log };
+    g_autoptr(GError) error = NULL;
+
+    child_begin(report, 0, MIN(limit, 4));
+    run_scenario(logged->s, &result, &error);
+}
+
+/* For the replayer; says how to open it there. */
+static void leave_replay(const Scenario *s, const char *path, Report *report)
+{
+    Logged logged = { s, child_shared(sizeof(Log)) };
+    g_autofree char *base = g_strndup(path, strlen(path) - strlen(".hunt"));
+    g_autofree char *arguments = NULL;
+    g_autoptr(GError) error = NULL;
+    Failure failure;
+
+    logged.log->all = true;
+    child_run(run_logged, &logged, report, &failure);
+    if (!logged.log->n) {
+        return; /* it does not come so far */
+    }
+    arguments = export_files(s, logged.log, base, &error);
+    if (arguments) {
+        printf("#   scripts/scarp replay %s\n", arguments);
+    }
+}
+
+/* Into files, made small before. */
+static void leave_file(const Failure *failure)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(failure->number, &wish, &draws);
+    Report *report = child_shared(sizeof(Report));
     g_autofree char *signature = child_signature(failure);
     g_autofree char *path = g_strdup_printf("%s/%" G_GUINT64_FORMAT ".hunt",
                                             keep_in, failure->number);
@@ -196,16 +232,19 @@ static char *leave_file(const Failure *failure)
     g_autoptr(GError) error = NULL;
 
     if (!s) {
-        return NULL;
+        return;
     }
     if (!no_shrink) {
         Shrink how = { .work = try_scenario, .signature = signature,
-                       .report = child_shared(sizeof(Report)), .seconds = 20 };
+                       .report = report, .seconds = 20 };
         Scenario *small = shrink(&how, s);
 
         scenario_free(s);
         s = small;
     }
+    printf("# seed %" G_GUINT64_FORMAT ": make hunt ARGS='--replay %s'\n",
+           failure->number, path);
+    leave_replay(s, path, report);
     text = scenario_text(s);
     g_string_append_printf(file, "# seed %" G_GUINT64_FORMAT ": %s: %s\n%s",
                            failure->number, failure->mapping, failure->message,
@@ -213,9 +252,7 @@ static char *leave_file(const Failure *failure)
     scenario_free(s);
     if (!g_file_set_contents(path, file->str, -1, &error)) {
         fprintf(stderr, "hunt: %s\n", error->message);
-        return NULL;
     }
-    return g_steal_pointer(&path);
 }
 
 /* One of each kind; as many processes as there are cores. */
@@ -232,11 +269,7 @@ static void leave_files(GPtrArray *first)
         fflush(NULL);
         running++;
         if (!fork()) {
-            g_autofree char *path = leave_file(first->pdata[i]);
-            const Failure *failure = first->pdata[i];
-
-            printf("# seed %" G_GUINT64_FORMAT ": make hunt ARGS='--replay "
-                   "%s'\n", failure->number, path ? path : "(not written)");
+            leave_file(first->pdata[i]);
             fflush(stdout);
             _exit(0);
         }
@@ -389,12 +422,20 @@ static void replay_file(Report *report, void *path)
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
     g_autoptr(Scenario) s = NULL;
+    ScarpDrive *drive;
 
     child_begin(report, 0, limit);
     if (!g_file_get_contents(path, &text, NULL, &error) ||
         !(s = scenario_parse(text, &error))) {
         child_fail(report, error->message);
     }
+    drive = scenario_build(s, NULL, s->scheme, s->params, s->seed, NULL,
+                           &error);
+    if (!drive) {
+        g_strlcpy(report->message, error->message, sizeof(report->message));
+        return;
+    }
+    scarp_drive_free(drive);
     run_one(report, s);
 }
 
@@ -408,7 +449,9 @@ static int replay_all(void)
 
         number++;
         if (child_run(replay_file, *path, report, &failure)) {
-            printf("ok %d %s\n", number, *path);
+            /* What cannot work may be refused since. */
+            printf("ok %d %s%s%s\n", number, *path,
+                   *report->message ? ": refused: " : "", report->message);
         } else {
             printf("not ok %d %s: %s: %s\n", number, *path, failure.mapping,
                    failure.message);

@@ -262,6 +262,9 @@ static bool submit(Run *r, const Step *step, GError **error)
         model_submit(r->model, cmd);
     }
     scarp_submit(r->drive, cmd, now_ns);
+    if (r->result->log && r->result->log->all) {
+        export_row(r->result->log, cmd);
+    }
     return reap(r, error);
 }
 
@@ -465,6 +468,9 @@ static bool one_step(Run *r, guint at, GError **error)
     g_autofree char *scheme = NULL;
     g_autofree char *params = NULL;
 
+    if (step->kind > STEP_PACE && step->kind != STEP_IDLE && r->result->log) {
+        r->result->log->all = false;
+    }
     switch (step->kind) {
     case STEP_PACE:
         r->depth = MIN(step->sector, MOST_DEPTH);
@@ -512,6 +518,7 @@ static bool read_all(Run *r, GError **error)
     uint32_t most = 64;
 
     r->ended = true;
+    r->result->log = NULL;
     r->depth = 8;
     r->open = false;
     for (uint64_t at = 0; at < sectors; at += most) {
@@ -545,7 +552,7 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
               .idle = g_ptr_array_new(), .all = g_ptr_array_new() };
     bool ok;
 
-    *result = (RunResult) { .rows = rows };
+    *result = (RunResult) { .rows = rows, .log = result->log };
     r.drive = scenario_drive(s, error);
     if (!r.drive) {
         return false;

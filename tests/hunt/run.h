@@ -6,6 +6,7 @@
 #ifndef HUNT_RUN_H
 #define HUNT_RUN_H
 
+#include "export.h"
 #include "scenario.h"
 
 #define MOST_MARKS 512
@@ -25,9 +26,10 @@ typedef struct {
     uint32_t phases;    /* switches, reloads, drains */
     uint64_t marks[MOST_MARKS]; /* of ftl/marks.h, in checked builds */
     GArray *rows;       /* Row of each command, or NULL: the caller's */
+    Log *log;           /* for the replayer, or NULL: ditto */
 } RunResult;
 
-/* False and *error: a law is broken.  Only result->rows is looked at before. */
+/* False and *error: a law is broken.  Only rows and log are looked at before. */
 bool run_scenario(const Scenario *s, RunResult *result, GError **error);
 
 /*
