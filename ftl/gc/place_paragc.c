@@ -89,13 +89,20 @@ static int64_t slot_now(const ScarpDrive *drive)
            (int64_t)(drive->scheme.param[AXIS_PLACEMENT][PARAM_SLOT_US] * 1000);
 }
 
+/* Of the host's data: where that lies is what a collection decides. */
+static bool is_host_read(const ScarpFlashCmd *cmd)
+{
+    return scarp_flash_kind(cmd) == SCARP_FLASH_READ &&
+           !scarp_flash_is_gc(cmd) && scarp_flash_owner(cmd) != OWNER_MAP;
+}
+
 static void flash_done(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     ParaGc *s = drive->scheme.state[AXIS_PLACEMENT];
     Ring *ring = &s->ring[channel_of_plane(drive, scarp_flash_plane(cmd))];
     int64_t now = slot_now(drive);
 
-    if (scarp_flash_is_gc(cmd) || scarp_flash_kind(cmd) != SCARP_FLASH_READ) {
+    if (!is_host_read(cmd)) {
         return;
     }
     if (ring->slot[now % RING_SLOTS] != now) {

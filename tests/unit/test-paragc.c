@@ -51,8 +51,8 @@ static void spread_of(const Rig *rig, Spread *spread)
     for (unsigned i = 0; i < rig->n_ops; i++) {
         const ScarpFlashOp *op = &rig->op[i].f;
 
-        if (op->phase == SCARP_PHASE_ARRAY && op->n_cmds == 0 &&
-            op->kind == SCARP_FLASH_PROGRAM) {
+        if (op->phase == SCARP_PHASE_ARRAY &&
+            op->origin == SCARP_ORIGIN_GC && op->kind == SCARP_FLASH_PROGRAM) {
             uint32_t c = op->channel;
 
             if (!spread->pages[c] || spread->plane[c] != op->plane) {
@@ -138,6 +138,41 @@ static void test_busy_channel(void)
         g_assert_cmpuint(spread.pages[2], ==, share - MIN(share, limit));
         rig_free(rig);
     }
+}
+
+/*
+ * Reads of translation units are not the host's: what is read through the one
+ * of channel 1 is on no flash.
+ */
+static void test_translation_reads(void)
+{
+    Rig *rig = rig_new("paragc", "iterations=64",
+                       OVERRIDES ",ftl.mapping=demand");
+    ScarpCmd trim = cmd_of(SCARP_OP_DEALLOCATE, 1024 * PAGE, 1024 * PAGE);
+    Spread spread;
+
+    rig_age(rig, 900);
+    rig_do(rig, &trim);
+    for (unsigned i = 0; i < 4000; i++) {
+        for (unsigned n = 0; n < 4; n++) {
+            ScarpCmd cmd = read_page(1024 + (i * 4 + n) % 1024);
+
+            rig_do(rig, &cmd);
+        }
+        rig->n_ops = rig->n_runs = 0;
+        rig_write(rig, page_of(0, i * 5 % 100));
+        spread_of(rig, &spread);
+        if (rig->n_runs && spread.total >= 2 * CHANNELS) {
+            break;
+        }
+    }
+    g_assert_cmpuint(spread.total, >=, 2 * CHANNELS);
+    g_assert_cmpuint(rig_stats(rig)->map_page_reads, >, 0);
+    g_assert_cmpuint(rig_stats(rig)->host_page_reads, ==, 0);
+    for (uint32_t c = 1; c < CHANNELS; c++) {
+        g_assert_cmpuint(spread.pages[c], >=, spread.total / CHANNELS);
+    }
+    rig_free(rig);
 }
 
 /* With the least reads on the victim's channel, all of D's optimum stays. */
@@ -247,6 +282,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/paragc/even", test_even);
     g_test_add_func("/paragc/busy-channel", test_busy_channel);
+    g_test_add_func("/paragc/translation-reads", test_translation_reads);
     g_test_add_func("/paragc/own-channel-reads-least",
                     test_own_channel_reads_least);
     g_test_add_func("/paragc/hot-pages", test_hot_pages);
