@@ -79,11 +79,16 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
 /* Until what was granted on a plane that it is stuck on is done. */
 static int64_t look_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
 {
-    int64_t ns = scarp_gc_granted_ns(drive, scarp_plane_die(drive, plane));
+    uint32_t die = scarp_plane_die(drive, plane);
+    int64_t ns = scarp_gc_granted_ns(drive, die);
 
+    if (ns) {
+        /* It may be far less than what runs there before. */
+        return MAX(ns, scarp_nand_busy_ns(drive, die, hios->program_ns));
+    }
     /* There is nothing to merge before programs on their way have ended. */
-    return ns || scarp_gc_runs(drive, plane) || !hios->n_flying
-               ? ns : scarp_gc_segment_ns(drive);
+    return scarp_gc_runs(drive, plane) || !hios->n_flying
+               ? 0 : scarp_gc_segment_ns(drive);
 }
 
 static void look_at(ScarpDrive *drive, const Hios *hios,

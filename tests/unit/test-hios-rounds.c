@@ -188,6 +188,47 @@ static void test_sight(void)
     }
 }
 
+/*
+ * An erase was granted that takes a nanosecond, on a die that is sent a page
+ * for 11 ms: a write that waits for the room is not looked at each nanosecond.
+ */
+static void test_looks(void)
+{
+    Rig *rig = rig_new("hios-1+gc-par", NULL,
+                       "geometry.channels=1,geometry.dies_per_chip=1,"
+                       "geometry.planes_per_die=4,geometry.blocks_per_plane=9,"
+                       "geometry.pages_per_block=2,geometry.page_bytes=32768,"
+                       "nand.cache=1,timing.erase_ns=1,timing.command_ns=0,"
+                       "timing.channel_mts=3,controller.buffer_bytes=131072,"
+                       "ftl.over_provisioning_permille=2000,"
+                       "gc.trigger_free_blocks=1");
+    static const uint16_t sectors[][2] = {
+        { 128, 1 }, { 0, 256 }, { 1152, 1 }, { 626, 16 }, { 626, 16 },
+        { 626, 16 }, { 626, 16 }, { 626, 16 }, { 626, 16 }, { 626, 32 },
+        { 626, 32 }, { 0, 0 }, { 626, 32 }, { 626, 32 }, { 626, 1 },
+        { 626, 32 },
+    };
+    ScarpCmd cmd[G_N_ELEMENTS(sectors)];
+    ScarpAge age = { .utilisation_permille = 900, .pattern = "sequential",
+                     .seed = 1 };
+    g_autoptr(GError) error = NULL;
+    unsigned looks = 0;
+
+    g_assert_true(scarp_age(rig->drive, &age, &error));
+    for (unsigned i = 0; i < G_N_ELEMENTS(cmd); i++) {
+        cmd[i] = cmd_of(sectors[i][1] ? SCARP_OP_WRITE : SCARP_OP_FLUSH,
+                        sectors[i][0] * 512, sectors[i][1] * 512);
+        submit_now(rig, &cmd[i]);
+        while (!scarp_reap(rig->drive)) {
+            scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+            g_assert_cmpuint(looks++, <, 1000);
+        }
+        latency(&cmd[i]);
+    }
+    rig_drain(rig);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -195,5 +236,6 @@ int main(int argc, char **argv)
     g_test_add_func("/hios-rounds/last-units", test_last_units);
     g_test_add_func("/hios-rounds/stale-on-its-way", test_stale_on_its_way);
     g_test_add_func("/hios-rounds/sight", test_sight);
+    g_test_add_func("/hios-rounds/looks", test_looks);
     return g_test_run();
 }
