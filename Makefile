@@ -22,7 +22,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint
-NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt
+NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -142,6 +142,9 @@ fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer whe
 
 hunt: ## random drives, schemes and hosts, until a law breaks (ARGS='--scheme mine --seconds 60', ARGS='checked …': all laws)
 	@sh tests/hunt/run.sh $(ARGS)
+
+test-hunt: ## the scenarios that once failed, then 60 s of those that follow from the commit (SECONDS)
+	@sh tests/hunt/run.sh test $(or $(SECONDS),60)
 
 test-fuzz-long:
 	@sh tests/fuzz/run.sh 600

@@ -278,11 +278,8 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish)
 {
     Maker m = { .draw = d, .s = scenario_new(),
                 .often = DRAW_OF(d, 4, 10, 10, 20, 20, 35, 60) };
-    Shape x = { .mapping = wish->mapping
-                    ? wish->mapping
-                    : DRAW_TEXT(d, "page", "page", "page", "demand", "demand",
-                                "demand", "block", "superblock", "superblock",
-                                "fast", "fast") };
+    Shape x = { .mapping = wish->mapping ? wish->mapping
+                                         : schemes_draw_mapping(d) };
 
     x.demand = !strcmp(x.mapping, "demand");
     x.logs = !x.demand && strcmp(x.mapping, "page");

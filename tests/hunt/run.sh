@@ -1,12 +1,49 @@
 #!/bin/sh
-# The hunt: random drives, schemes and hosts, by the number of a scenario (docs/laws.md).
-# run.sh [release|checked] [options of the hunt; --help names them]: checked has sanitizers and every law after every event.
+# The hunt: random drives, schemes and hosts, by the number of a scenario (docs/hunt.md).
+# run.sh [release|checked] [options; --help names them]: checked has sanitizers, and every law after every event.
+# run.sh test [SECONDS]: the corpus, then for so long scenarios whose numbers follow from the commit, as TAP.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
-build=release
+build() { make -s -C "$top" -f tests/hunt/hunt.mk -j"$(nproc)" "$@" >&2; }
+
+what=release
 case ${1:-} in
-    release | checked) build=$1; shift ;;
+    release | checked | test) what=$1; shift ;;
 esac
-make -s -C "$top" -f tests/hunt/hunt.mk -j"$(nproc)" "$build" >&2
-exec "$top/build/hunt/$build/hunt" "$@"
+if [ "$what" != test ]; then
+    build "$what"
+    exec "$top/build/hunt/$what/hunt" "$@"
+fi
+
+seconds=${1:-60}
+build release checked
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# The same scenarios for the same commit, others for the next one.
+commit=$(git -C "$top" rev-parse --short=8 HEAD 2>/dev/null || echo 1)
+seed=$((0x$commit % 1000000000 * 1000000))
+number=0
+failed=0
+say() { # $1: 0 if it is so; $2: what
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $number $2"; else failed=$((failed + 1)); echo "not ok $number $2"; fi
+}
+for binary in release checked; do
+    for file in "$top"/tests/hunt/corpus/*.hunt; do
+        status=0
+        "$top/build/hunt/$binary/hunt" --replay "$file" >"$work/log" || status=$?
+        sed 's/^/# /' "$work/log"
+        say "$status" "corpus/$(basename "$file"), $binary"
+    done
+done
+for binary in release checked; do
+    [ "$seconds" -gt 0 ] || continue
+    status=0
+    "$top/build/hunt/$binary/hunt" --seed "$seed" --seconds $((seconds / 2)) --keep "$top/out/hunt" >"$work/log" || status=$?
+    sed 's/^/# /' "$work/log"
+    say "$status" "commit $commit: make hunt ARGS='$binary --seed $seed --seconds $((seconds / 2))'"
+done
+echo "1..$number"
+echo "$((number - failed)) passed, $failed failed"
+[ "$number" -gt 0 ] && [ "$failed" -eq 0 ]

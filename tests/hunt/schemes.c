@@ -203,6 +203,28 @@ void schemes_draw(Draw *draw, char **scheme, char **params)
     *params = draw_chance(draw, 40) ? schemes_draw_params(draw, *scheme) : NULL;
 }
 
+/* Lines "ftl.mapping=name: what it is (source)". */
+const char *schemes_draw_mapping(Draw *draw)
+{
+    static const char key[] = "ftl.mapping=";
+    static GPtrArray *names;
+
+    if (!names) {
+        g_autofree char *text = scarp_mappings_text();
+        g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+        names = g_ptr_array_new();
+        for (char **line = lines; *line; line++) {
+            const char *name = *line + strlen(key);
+
+            if (g_str_has_prefix(*line, key)) {
+                g_ptr_array_add(names, g_strndup(name, strcspn(name, ":")));
+            }
+        }
+    }
+    return names->pdata[draw_below(draw, names->len)];
+}
+
 bool schemes_named(const char *text)
 {
     g_auto(GStrv) words = g_strsplit_set(text, " =:,;()+", -1);

@@ -12,6 +12,8 @@
 void schemes_draw(Draw *draw, char **scheme, char **params);
 /* Only parameters, of that scheme. */
 char *schemes_draw_params(Draw *draw, const char *scheme);
+/* A mapping: what ftl.mapping may say. */
+const char *schemes_draw_mapping(Draw *draw);
 /*
  * All parameters that are times, of those choices, times k, and the others as
  * they are.  NULL: one of them is not to be seen from outside.
