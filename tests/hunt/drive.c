@@ -322,6 +322,7 @@ static void judge(const GError *error, ScenarioDraws *draws)
         named = strstr(text, groups[i]);
     }
     draws->refused++;
+    g_strlcpy(draws->last, text, sizeof(draws->last));
     if ((!named || strchr(text, '\n')) && !*draws->odd) {
         g_strlcpy(draws->odd, text, sizeof(draws->odd));
     }

@@ -462,7 +462,8 @@ static int replay_all(void)
     return failed > 0;
 }
 
-static int print_text(void)
+/* Whether there is a scenario at all; its text, if that is asked for. */
+static int one_scenario(void)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without };
@@ -471,10 +472,12 @@ static int print_text(void)
     g_autofree char *text = s ? scenario_text(s) : NULL;
 
     if (!s) {
-        fprintf(stderr, "hunt: no drive that was drawn is accepted\n");
-        return 1;
+        fprintf(stderr, "hunt: no drive is accepted: %s\n", draws.last);
+        return 2;
     }
-    printf("%s", text);
+    if (write_text) {
+        printf("%s", text);
+    }
     scenario_free(s);
     return 0;
 }
@@ -485,6 +488,7 @@ int main(int argc, char **argv)
         g_option_context_new("- random drives, schemes and hosts");
     g_autoptr(GError) error = NULL;
     bool given = false;
+    int status;
 
     for (int i = 1; i < argc; i++) {
         given |= g_str_has_prefix(argv[i], "--count") ||
@@ -509,5 +513,9 @@ int main(int argc, char **argv)
         limit = 20;
 #endif
     }
-    return replays ? replay_all() : write_text ? print_text() : hunt();
+    if (replays) {
+        return replay_all();
+    }
+    status = one_scenario();
+    return status || write_text ? status : hunt();
 }

@@ -62,6 +62,7 @@ typedef struct {
 /* Of the draws of one scenario. */
 typedef struct {
     uint64_t accepted, refused;
+    char last[512]; /* the last refusal */
     char odd[512]; /* a refusal that does not say which key it is about */
 } ScenarioDraws;
 
