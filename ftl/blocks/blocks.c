@@ -209,7 +209,7 @@ void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
     scarp_full_insert(drive, scarp_blocks_plane_of(drive, index), index);
 }
 
-void scarp_block_erased(ScarpDrive *drive, uint32_t index)
+static void erased(ScarpDrive *drive, uint32_t index, bool needed)
 {
     ScarpBlock *block = scarp_block_record(drive, index);
 
@@ -223,7 +223,7 @@ void scarp_block_erased(ScarpDrive *drive, uint32_t index)
         scarp_blocks_plane_of(drive, index)->n_map--;
     }
     scarp_media_erase(drive, index);
-    if (scarp_block_is_worn_out(drive, index)) {
+    if (!needed && scarp_block_is_worn_out(drive, index)) {
         scarp_mark(drive, worn_out);
         scarp_block_set_bad(drive, index);
     } else {
@@ -233,4 +233,14 @@ void scarp_block_erased(ScarpDrive *drive, uint32_t index)
                           drive->desc.endurance_erases);
         scarp_free_push(drive, scarp_blocks_plane_of(drive, index), index);
     }
+}
+
+void scarp_block_erased(ScarpDrive *drive, uint32_t index)
+{
+    erased(drive, index, false);
+}
+
+void scarp_block_erased_needed(ScarpDrive *drive, uint32_t index)
+{
+    erased(drive, index, true);
 }

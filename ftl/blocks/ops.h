@@ -217,6 +217,8 @@ void scarp_block_take(ScarpDrive *drive, uint32_t block);
 void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
 /* Its erase has ended: it is free, or worn out. */
 void scarp_block_erased(ScarpDrive *drive, uint32_t block);
+/* The same of one that its plane needs now: it is free, worn out or not. */
+void scarp_block_erased_needed(ScarpDrive *drive, uint32_t block);
 
 /* ---- Pages: blocks/write_points.c --------------------------------------- */
 

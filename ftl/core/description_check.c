@@ -96,6 +96,10 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     uint64_t logical = plane_pages * 1000 /
                        (1000 + d->over_provisioning_permille);
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
+    uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
+    /* Beside the data, and what a full merge copies to. */
+    uint64_t room = d->blocks_per_plane - MIN(d->blocks_per_plane,
+                                              bad + groups + 1);
     /* FAST: one for what comes in order, and another one. */
     uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
     const struct {
@@ -128,15 +132,14 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
                     scarp_mapping_names[d->mapping]);
         return false;
     }
-    if (d->log_blocks &&
-        (d->log_blocks < least ||
-         groups + d->log_blocks + 1 > d->blocks_per_plane)) {
+    /* Without room for the least there is none for a free block, either. */
+    if (d->log_blocks && room >= least &&
+        (d->log_blocks < least || d->log_blocks > room)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                     "ftl.log_blocks=%" G_GUINT64_FORMAT ": must be 0, or from "
                     "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
                     ", the spare blocks of a plane but for one",
-                    d->log_blocks, least,
-                    MAX(d->blocks_per_plane, groups + 1) - groups - 1);
+                    d->log_blocks, least, room);
         return false;
     }
     return true;

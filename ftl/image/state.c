@@ -124,6 +124,9 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = !written && state != BLOCK_VICTIM;
         break;
     }
+    /* A mapping that says where pages go owns all that is in use. */
+    ok &= scarp_map_any_page(drive) || state == BLOCK_FREE ||
+          state == BLOCK_BAD || state == BLOCK_OWNED;
     if (!ok) {
         scarp_visit_fail(visit, "block %u is in state %u with %u pages written",
                          index, state, written);

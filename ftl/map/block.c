@@ -164,5 +164,6 @@ const ScarpMappingOps scarp_mapping_block = {
     .source_page = scarp_log_source,
     .target = scarp_log_target,
     .finish = finish,
+    .needs_all = scarp_logs_need_all,
     .persist = scarp_logs_persist,
 };

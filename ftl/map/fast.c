@@ -276,5 +276,6 @@ const ScarpMappingOps scarp_mapping_fast = {
     .source_page = scarp_log_source,
     .target = scarp_log_target,
     .finish = finish,
+    .needs_all = scarp_logs_need_all,
     .persist = scarp_logs_persist,
 };

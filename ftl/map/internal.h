@@ -72,6 +72,8 @@ struct ScarpMappingOps {
     uint32_t (*target)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /* All copies are there: the mapping changes, and dead[] is known. */
     void (*finish)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
+    /* The plane has no block that could go bad now; NULL: it may have. */
+    bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
     /* What an image keeps of it, and the laws of what it brings back. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
 };

@@ -66,15 +66,28 @@ uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
     return lpn < drive->geo.mapped_units ? lpn : SCARP_NONE;
 }
 
+uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t p)
+{
+    return drive->desc.blocks_per_plane - scarp_plane_bad_blocks(drive, p) -
+           scarp_logs(drive)->groups - 1;
+}
+
+uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t p)
+{
+    return scarp_logs(drive)->plane[p].n_logs +
+           (drive->desc.mapping == MAPPING_FAST);
+}
+
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t p)
 {
-    uint32_t spare = drive->desc.blocks_per_plane -
-                     scarp_plane_bad_blocks(drive, p) -
-                     scarp_logs(drive)->groups;
+    uint32_t room = scarp_logs_room(drive, p);
 
-    /* One is left for what a full merge copies to. */
-    return drive->desc.log_blocks ? MIN(drive->desc.log_blocks, spare - 1)
-                                  : spare - 1;
+    return drive->desc.log_blocks ? MIN(drive->desc.log_blocks, room) : room;
+}
+
+bool scarp_logs_need_all(const ScarpDrive *drive, uint32_t p)
+{
+    return scarp_logs_count(drive, p) >= scarp_logs_room(drive, p);
 }
 
 uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes)

@@ -65,8 +65,20 @@ uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
 
 bool scarp_logs_init(ScarpDrive *drive, GError **error);
 void scarp_logs_clear(ScarpDrive *drive);
-/* Log blocks that a plane may have. */
+/*
+ * Log blocks that a plane has room for: beside a data block for each logical
+ * block, and the free one that a full merge copies to.  With one more, merges
+ * of logical blocks that have no data block yet could find none free.
+ */
+uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t plane);
+/*
+ * Log blocks that a plane has, FAST's for what comes in order among them even
+ * while it has none; and may have.
+ */
+uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
+/* ScarpMappingOps: needs_all. */
+bool scarp_logs_need_all(const ScarpDrive *drive, uint32_t plane);
 /*
  * RAM of the maps: 4 bytes a logical block; for each log block that there may
  * be 4 bytes, and page_bytes for each page of it; a bit a page: it is valid.

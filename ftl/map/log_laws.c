@@ -66,6 +66,44 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
                              in_order);
 }
 
+/* FAST alone has one; what breaks its order goes elsewhere. */
+static bool check_sequential(const ScarpDrive *drive, uint32_t p,
+                             GError **error)
+{
+    const ScarpLogs *logs = scarp_logs(drive);
+    uint32_t log = logs->plane[p].sequential;
+
+    if (drive->desc.mapping != MAPPING_FAST) {
+        return scarp_law_differs(error, "sequential log block of plane", p, log,
+                                 SCARP_NONE);
+    }
+    return logs->block[log].in_order ||
+           scarp_law_differs(error, "order of sequential log block", log, false,
+                             true);
+}
+
+/*
+ * FAST's are opened one after the other: those before the newest are full, in
+ * the order of their ages.
+ */
+static bool check_turn(const ScarpDrive *drive, uint32_t block, GError **error)
+{
+    uint32_t newer = scarp_logs(drive)->block[block].newer;
+
+    if (drive->desc.mapping != MAPPING_FAST || newer == SCARP_NONE) {
+        return true;
+    }
+    if (scarp_block_written(drive, block) != drive->geo.units_per_block) {
+        return scarp_law_differs(error, "pages of full log block", block,
+                                 scarp_block_written(drive, block),
+                                 drive->geo.units_per_block);
+    }
+    return scarp_media_seq(drive, block) < scarp_media_seq(drive, newer) ||
+           scarp_law_differs(error, "age of log block", block,
+                             scarp_media_seq(drive, block),
+                             scarp_media_seq(drive, newer));
+}
+
 static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
                       GError **error)
 {
@@ -78,7 +116,7 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
         uint32_t group = logs->block[b].group;
 
         if (!name(drive, role, b, ROLE_LOG, group, error) ||
-            !check_order(drive, b, error)) {
+            !check_order(drive, b, error) || !check_turn(drive, b, error)) {
             return false;
         }
         if (group != SCARP_NONE && logs->log_of[group] != b) {
@@ -96,10 +134,16 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
         return scarp_law_differs(error, "log blocks of plane", p, plane->n_logs,
                                  n);
     }
+    if (scarp_logs_count(drive, p) > scarp_logs_room(drive, p)) {
+        return scarp_law_differs(error, "room for log blocks of plane", p,
+                                 scarp_logs_count(drive, p),
+                                 scarp_logs_room(drive, p));
+    }
     return plane->sequential == SCARP_NONE ||
            (name(drive, role, plane->sequential, ROLE_ORDER,
                  logs->block[plane->sequential].group, error) &&
-            check_order(drive, plane->sequential, error));
+            check_order(drive, plane->sequential, error) &&
+            check_sequential(drive, p, error));
 }
 
 /* What is merged is in no list, or will be in none. */

@@ -142,6 +142,10 @@ void scarp_merge_erased(ScarpDrive *drive, uint32_t p)
 {
     ScarpMerge *merge = &drive->map.merge[p];
 
-    scarp_block_erased(drive, merge->erasing);
+    if (drive->map.ops->needs_all && drive->map.ops->needs_all(drive, p)) {
+        scarp_block_erased_needed(drive, merge->erasing);
+    } else {
+        scarp_block_erased(drive, merge->erasing);
+    }
     merge->erasing = SCARP_NONE;
 }

@@ -5,13 +5,22 @@
  */
 #include "map/superblock.h"
 
+/* A merge reads it, or copies to it. */
+static bool is_merged(const ScarpDrive *drive, uint32_t block)
+{
+    const ScarpMerge *merge =
+        &drive->map.merge[scarp_block_plane(drive, block)];
+
+    return merge->kind && (merge->victim == block || merge->target == block);
+}
+
 /* Each block of it is named once, and the one that is written is of it. */
 static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                         GError **error)
 {
     const ScarpSupers *supers = scarp_supers(drive);
     const ScarpSuper *super = &supers->super[s];
-    uint32_t n = 0, last = SCARP_NONE;
+    uint32_t n = 0, last = SCARP_NONE, left = SCARP_NONE;
     bool current = super->current == SCARP_NONE;
 
     for (uint32_t b = super->first; b != SCARP_NONE;
@@ -23,6 +32,10 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                                      supers->block[b].super, s);
         }
         named[b] = true;
+        if (b != super->current && !is_merged(drive, b) &&
+            scarp_block_written(drive, b) != drive->geo.units_per_block) {
+            left = b;
+        }
         current |= b == super->current;
         last = b;
         n++;
@@ -31,8 +44,14 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
         return scarp_law_differs(error, "current block of superblock", s,
                                  super->current, super->first);
     }
-    return n == super->n ||
-           scarp_law_differs(error, "blocks of superblock", s, super->n, n);
+    if (n != super->n) {
+        return scarp_law_differs(error, "blocks of superblock", s, super->n, n);
+    }
+    /* One is written until it is full, or merged. */
+    return left == SCARP_NONE ||
+           scarp_law_differs(error, "pages of full block", left,
+                             scarp_block_written(drive, left),
+                             drive->geo.units_per_block);
 }
 
 /* Those with update blocks are in the list, and no others. */

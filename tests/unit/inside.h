@@ -683,6 +683,114 @@ static inline bool inside_forges_mapping(const ScarpDrive *drive, unsigned law)
     return drive->desc.mapping == MAPPING_SUPERBLOCK ? law < 2 : law < 4;
 }
 
+/* A free block of which so many pages are written, with nothing valid. */
+static inline uint32_t inside_open_stale(ScarpDrive *drive, uint32_t pages)
+{
+    uint32_t block = scarp_block_open(drive, 0, SCARP_ORIGIN_HOST);
+
+    for (uint32_t i = 0; i < pages; i++) {
+        scarp_media_pages_programmed(drive, scarp_block_next_page(drive, block),
+                                     1);
+    }
+    return block;
+}
+
+/*
+ * A drive of one plane that was aged, with a mapping that has log blocks, gets
+ * a state that it cannot have.  Returns what is to be said when its image is
+ * loaded; NULL: there are no more.
+ */
+static inline const char *inside_forge_logs(ScarpDrive *drive, unsigned n)
+{
+    ScarpLogs *logs = scarp_logs(drive);
+    ScarpLogPlane *plane = &logs->plane[0];
+    bool fast = drive->desc.mapping == MAPPING_FAST;
+    uint32_t pages = drive->desc.pages_per_block, group = 0, block;
+    uint32_t first = plane->oldest;
+
+    switch (n) {
+    case 0: /* a block that no collection ever looks at */
+        block = inside_open_stale(drive, pages);
+        scarp_blocks_add_full(drive, block);
+        scarp_blocks_add_candidate(drive, block);
+        return "is in state 2 with";
+    case 1: /* so many that none is left to merge into */
+        while (scarp_plane_free_blocks(drive, 0) > 1) {
+            block = inside_open_stale(drive, pages);
+            while (!fast && logs->log_of[group] != SCARP_NONE) {
+                group++;
+            }
+            logs->block[block].group = fast ? SCARP_NONE : group++;
+            scarp_log_append(drive, 0, block);
+        }
+        return "room for log blocks of plane 0";
+    case 2: /* with one that is not in order, or for a mapping without any */
+        if (fast) {
+            uint32_t ppn = scarp_block_ppn(drive, plane->sequential);
+
+            if (scarp_unit_is_valid(drive, ppn)) {
+                scarp_map_unmap(drive, scarp_media_lpn(drive, ppn));
+            }
+            scarp_media_set_lpn(drive, ppn, SCARP_NONE);
+        } else {
+            plane->sequential = logs->data_of[0];
+            logs->data_of[0] = SCARP_NONE;
+            logs->block[plane->sequential].group = 0;
+        }
+        return fast ? "order of sequential log block"
+                    : "sequential log block of plane 0";
+    case 3: /* the second oldest is the oldest */
+        if (!fast) {
+            return NULL;
+        }
+        g_assert_cmpuint(plane->n_logs, >, 2);
+        scarp_log_remove(drive, 0, first);
+        scarp_log_append(drive, 0, first);
+        return "age of log block";
+    case 4: /* one that is written goes before another */
+        block = inside_open_stale(drive, 1);
+        logs->block[block].newer = first;
+        logs->block[block].older = SCARP_NONE;
+        logs->block[first].older = block;
+        plane->oldest = block;
+        plane->n_logs++;
+        return "pages of full log block";
+    default:
+        return NULL;
+    }
+}
+
+/* The same of superblocks. */
+static inline const char *inside_forge_supers(ScarpDrive *drive, unsigned n)
+{
+    ScarpSupers *supers = scarp_supers(drive);
+    uint32_t s = 0, block;
+
+    switch (n) {
+    case 0:
+        block = inside_open_stale(drive, drive->desc.pages_per_block);
+        scarp_blocks_add_full(drive, block);
+        scarp_blocks_add_candidate(drive, block);
+        return "is in state 2 with";
+    case 1: /* nobody writes the rest of it */
+        while (supers->super[s].current == SCARP_NONE ||
+               scarp_block_written(drive, supers->super[s].current) ==
+                   drive->geo.units_per_block) {
+            s++;
+        }
+        supers->super[s].current = SCARP_NONE;
+        return "pages of full block";
+    default:
+        return NULL;
+    }
+}
+
+static inline const char *inside_forge_mapping(ScarpDrive *drive, unsigned n)
+{
+    return drive->desc.mapping == MAPPING_SUPERBLOCK
+               ? inside_forge_supers(drive, n) : inside_forge_logs(drive, n);
+}
+
 /* In all planes, as the drive counts them. */
 static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
 {

@@ -298,6 +298,9 @@ static void test_refusals(void)
         { "baseline", "ftl.allocation=dynamic", "ftl.allocation=dynamic: with" },
         { "baseline", "gc.wear_spread_erases=1", "gc.wear_spread_erases=1" },
         { "baseline", "ftl.log_blocks=8", "must be 0, or from 1 to 7" },
+        /* Two of 16 are bad. */
+        { "baseline", "ftl.log_blocks=6,nand.bad_blocks_permille=130",
+          "must be 0, or from 1 to 5" },
         { "baseline", "ftl.superblock_blocks=4", "it must be 0" },
         { "fifo", "", "'fifo' needs a mapping" },
         { "random", "", "'random' needs a mapping" },
@@ -309,6 +312,7 @@ static void test_refusals(void)
     };
     static const char *const allowed[] = {
         "ftl.unit_bytes=4096", "ftl.log_blocks=7", "nand.copyback=1",
+        "ftl.log_blocks=5,nand.bad_blocks_permille=130",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(refused) + G_N_ELEMENTS(allowed); i++) {

@@ -156,6 +156,50 @@ static void test_small_jobs(void)
     rig_free(rig);
 }
 
+/*
+ * A block that wears out must not be one that the log blocks stand on: logical
+ * blocks without a data block, which get theirs one after the other, would
+ * leave none to merge into.
+ */
+static void test_worn_out(void)
+{
+    Rig *rig = rig_new("baseline", NULL,
+                       "geometry.channels=1,geometry.dies_per_chip=1,"
+                       "geometry.blocks_per_plane=13,"
+                       "geometry.pages_per_block=4,"
+                       "ftl.over_provisioning_permille=625,"
+                       "gc.trigger_free_blocks=1,nand.endurance_erases=1,"
+                       "ftl.mapping=fast");
+    g_autoptr(GError) error = NULL;
+
+    for (unsigned b = 0; b < 6; b++) {
+        write_offsets(rig, b, "0");
+    }
+    /* 0 and 1 have data blocks, 6 and 7 do not. */
+    write_offsets(rig, 0, "2");
+    write_offsets(rig, 6, "1");
+    write_offsets(rig, 7, "1");
+    write_offsets(rig, 1, "2");
+    write_offsets(rig, 2, "2323");
+    write_offsets(rig, 3, "2323");
+    write_offsets(rig, 4, "0");
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 0);
+    /* The first random log block is reclaimed: all four are merged. */
+    write_offsets(rig, 5, "2");
+    g_assert_cmpuint(rig_stats(rig)->full_merges, >=, 4);
+    g_assert_true(scarp_check(rig->drive, &error));
+    for (unsigned round = 0; round < 30; round++) {
+        for (unsigned b = 0; b < LOGICAL_BLOCKS; b++) {
+            write_offsets(rig, b, round % 3 ? "31" : "0230");
+            g_assert_cmpuint(inside_free_blocks(rig->drive, 0), >=, 1);
+        }
+        g_assert_true(scarp_check(rig->drive, &error));
+    }
+    /* All that can go bad are. */
+    g_assert_cmpuint(rig_stats(rig)->bad_blocks, ==, 1);
+    rig_free(rig);
+}
+
 static void test_refusal(void)
 {
     ScarpConfig config = {
@@ -176,6 +220,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mapping-fast/deallocated", test_deallocated);
     g_test_add_func("/mapping-fast/oldest-first", test_oldest_first);
     g_test_add_func("/mapping-fast/small-jobs", test_small_jobs);
+    g_test_add_func("/mapping-fast/worn-out", test_worn_out);
     g_test_add_func("/mapping-fast/refusal", test_refusal);
     return g_test_run();
 }

@@ -163,11 +163,41 @@ static void test_laws(void)
     }
 }
 
+/* States that no drive of the mapping can have: its image is refused. */
+static void test_forged(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(mappings); i++) {
+        for (unsigned n = 0;; n++) {
+            g_autofree char *path = new_path();
+            ScarpDrive *drive = aged(mappings[i]);
+            g_autoptr(GError) error = NULL;
+            const char *says = inside_forge_mapping(drive, n);
+
+            if (!says) {
+                g_assert_cmpuint(n, >=, 2);
+                scarp_drive_free(drive);
+                break;
+            }
+            g_assert_true(scarp_save(drive, path, &error));
+            scarp_drive_free(drive);
+            drive = from_image(mappings[i], path, &error);
+            g_unlink(path);
+            g_test_message("%s, %u: %s", mappings[i], n,
+                           error ? error->message : "accepted");
+            g_assert_null(drive);
+            g_assert_nonnull(strstr(error->message, says));
+            g_assert_nonnull(strstr(error->message, "damaged"));
+            g_assert_null(strchr(error->message, '\n'));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mapping-image/same-future", test_same_future);
     g_test_add_func("/mapping-image/other-mapping", test_other_mapping);
     g_test_add_func("/mapping-image/laws", test_laws);
+    g_test_add_func("/mapping-image/forged", test_forged);
     return g_test_run();
 }
