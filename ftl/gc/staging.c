@@ -17,8 +17,11 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
     scarp_flash_set_subject(cmd, scarp_copy_of(first)->job);
     scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
     for (ScarpUnit *unit = first; unit; unit = scarp_unit_next(unit)) {
+        ScarpGcJob *job = scarp_copy_of(unit)->job;
+
         /* A page may carry units of several victims: each counts it. */
-        scarp_copy_of(unit)->job->pages_out++;
+        job->pages_out++;
+        job->away -= job->plane != p;
     }
     scarp_pack_gc_units(drive, p, (int)n);
     scarp_nand_enqueue(drive, cmd);
@@ -28,6 +31,7 @@ static void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,
                 uint32_t p)
 {
     scarp_unit_set_plane(&copy->unit, p);
+    copy->job->away += copy->job->plane != p;
     if (scarp_packer_add(drive, packer, &copy->unit)) {
         emit(drive, packer, p);
     }
@@ -60,6 +64,7 @@ static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
         if (scarp_copy_of(unit)->job == job) {
             scarp_mark(drive, staged_called_back);
             scarp_packer_remove(packer, unit);
+            job->away--;
             drive->stats.gc_fallback_units++;
             add(drive, &drive->gc.plane[job->plane].packer,
                 scarp_copy_of(unit), job->plane);
@@ -81,8 +86,8 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
         emit(drive, map, job->plane); /* the plane's only job's */
         return;
     }
-    for (uint32_t p = 0; drive->scheme.place->plane && p < drive->geo.n_planes;
-         p++) {
+    /* Whatever placement there is by now. */
+    for (uint32_t p = 0; job->away && p < drive->geo.n_planes; p++) {
         if (p != job->plane) {
             call_back(drive, job, p);
         }

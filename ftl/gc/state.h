@@ -43,6 +43,7 @@ struct ScarpGcJob {
     uint32_t next_page; /* of the victim, to look at */
     uint32_t pages_out; /* reads and programs on their way */
     uint32_t units_out; /* read, not yet committed or dropped */
+    uint32_t away;      /* of them, in packers of other planes */
     uint32_t moves_left;
     uint32_t moved;     /* units */
     int64_t begin_ns;

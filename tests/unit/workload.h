@@ -47,6 +47,7 @@ typedef struct {
     const char *ops; /* drawn from: Read Write write-Zeroes Deallocate Flush */
     bool namespaces; /* two, half of the drive each */
     bool whole;      /* of PAGE bytes: one or two of them, begun at one */
+    const char *const *switches; /* one after the other, to a NULL; or NULL */
 } Workload;
 
 typedef struct {
@@ -159,6 +160,19 @@ static inline void check_rebuilt(const ScarpDrive *drive)
     }
 }
 
+/* Before any event, a command's arrival, or in the middle of a collection. */
+static inline void maybe_switch(const Workload *w, GRand *rand,
+                                ScarpDrive *drive, unsigned *at)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!w->switches || !w->switches[*at] || g_rand_int_range(rand, 0, 20)) {
+        return;
+    }
+    scarp_drive_set_scheme(drive, w->switches[(*at)++], NULL, &error);
+    g_assert_no_error(error);
+}
+
 /*
  * Random commands against a model of the contents: sectors that one command at
  * a time touches, so that what a read must return is known.  The drive's
@@ -177,7 +191,7 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
                      .overwrite_permille = UINT32_MAX, .pattern = "random",
                      .seed = w->seed };
     int64_t now = 0;
-    unsigned sent = 0, reads = 0;
+    unsigned sent = 0, reads = 0, switched = 0;
 
     g_assert_true(!w->params || scarp_drive_set_scheme(drive, w->scheme,
                                                        w->params, &error));
@@ -187,6 +201,7 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
         ScarpCmd *done;
         Slot *slot = NULL;
 
+        maybe_switch(w, rand, drive, &switched);
         for (int i = 0; i < 16 && sent < w->commands; i++) {
             slot = slots[i].busy ? slot : &slots[i];
         }
@@ -224,6 +239,7 @@ static inline void random_workload(const Workload *w, ScarpStats *seen)
         }
     }
     g_assert_cmpuint(reads, >, w->commands / 12);
+    g_assert_true(!w->switches || !w->switches[switched]);
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         ((uint64_t *)seen)[i] += ((const uint64_t *)scarp_stats(drive))[i];
     }
