@@ -102,11 +102,27 @@ static bool init_rooms(ScarpDrive *drive, const ScarpConfig *config,
     return true;
 }
 
+/* Each part of the file may be, and all of them together must. */
+static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
+                 GError **error)
+{
+    g_autoptr(GError) law = NULL;
+
+    if (!scarp_image_load(image, drive, error)) {
+        return false;
+    }
+    if (!scarp_check(drive, &law)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "image=%s: damaged: %s", path, law->message);
+    }
+    return !law;
+}
+
 /* The tables of a new drive, or the image's; then the scheme. */
 static bool fill(ScarpDrive *drive, const ScarpConfig *config,
                  ScarpImage *image, GError **error)
 {
-    return (image ? scarp_image_load(image, drive, error)
+    return (image ? load(drive, image, config->image_path, error)
                   : scarp_blocks_set_bad(drive, error)) &&
            scarp_scheme_init(&drive->scheme, drive, config->scheme,
                              config->params, error) &&

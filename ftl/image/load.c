@@ -255,11 +255,56 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
     return image_read_end(image, error);
 }
 
+/* ---- Versions ------------------------------------------------------------- */
+
+/*
+ * None is of the time to come, and the flash alone says what the marks do, but
+ * for units whose deallocation was not written to it.
+ */
+static bool check_versions(ScarpImage *image, ScarpDrive *drive,
+                           GError **error)
+{
+    uint32_t units = scarp_geometry_units(&drive->geo);
+    g_autofree uint32_t *ppn_of = NULL;
+
+    if (!scarp_media_has_versions(drive)) {
+        return true;
+    }
+    for (uint32_t ppn = 0; ppn < units; ppn++) {
+        if (scarp_media_lpn(drive, ppn) != SCARP_NONE &&
+            scarp_media_version(drive, ppn) >= scarp_seq_count(drive)) {
+            return image_fail(image, error, "damaged: unit %u has version %"
+                              G_GUINT64_FORMAT ", and the next one is %"
+                              G_GUINT64_FORMAT, ppn,
+                              scarp_media_version(drive, ppn),
+                              scarp_seq_count(drive));
+        }
+    }
+    ppn_of = g_new(uint32_t, drive->geo.mapped_units);
+    scarp_map_rebuild(drive, ppn_of);
+    for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
+        uint32_t is = scarp_map_lookup(drive, lpn);
+
+        if (ppn_of[lpn] == is ||
+            (is == SCARP_NONE && drive->desc.recovery != RECOVERY_ALL) ||
+            (is != SCARP_NONE && ppn_of[lpn] != SCARP_NONE &&
+             scarp_media_version(drive, is) ==
+                 scarp_media_version(drive, ppn_of[lpn]))) {
+            continue;
+        }
+        return image_fail(image, error, "damaged: by its versions the logical "
+                          "unit %u is in %d, by its marks in %d", lpn,
+                          (int)ppn_of[lpn], (int)is);
+    }
+    return true;
+}
+
 /* ---- All of it ----------------------------------------------------------- */
 
 /* In this order: each builds on what was read before. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
     read_lpns, read_versions, read_marks, read_state, check_written, read_data,
+    check_versions,
 };
 
 /* On failure the drive is of no use: scarp_drive_free() is the undo. */

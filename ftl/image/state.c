@@ -52,6 +52,15 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "ftl.superblock_blocks=%"
                                G_GUINT64_FORMAT "\n", d->superblock_blocks);
     }
+    /*
+     * The planes of translation units, logical blocks and stripes.  With
+     * mapping by page alone a unit may lie in any.  No line: cwdp.
+     */
+    if ((d->mapping != MAPPING_PAGE || d->parity_width) &&
+        strcmp(scarp_alloc_letters(d), "cwdp")) {
+        g_string_append_printf(text, "ftl.allocation=%s\n",
+                               scarp_alloc_letters(d));
+    }
     return g_string_free(text, false);
 }
 
@@ -279,6 +288,13 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         if (scarp_block_state(drive, b) == BLOCK_BAD) {
             scarp_blocks_add_bad(drive, b);
         }
+    }
+    if (scarp_plane_translation_blocks(drive, p) >
+        drive->geo.translation_blocks) { /* the open one, too */
+        scarp_visit_fail(visit, "plane %u has %u blocks of translation units; "
+                         "at most %u are allowed", p,
+                         scarp_plane_translation_blocks(drive, p),
+                         drive->geo.translation_blocks);
     }
     if (scarp_plane_erased_blocks(drive, p) +
             scarp_plane_translation_blocks(drive, p) <=

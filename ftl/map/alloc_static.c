@@ -41,10 +41,14 @@ static uint32_t in_order(const ScarpDescription *d, const char *order,
                (uint32_t)d->planes_per_die + plane;
 }
 
+const char *scarp_alloc_letters(const ScarpDescription *d)
+{
+    return strcmp(d->allocation, "dynamic") ? d->allocation : "cwdp";
+}
+
 uint32_t scarp_alloc_order(const ScarpDescription *d, uint32_t i)
 {
-    return in_order(d, strcmp(d->allocation, "dynamic") ? d->allocation
-                                                        : "cwdp", i);
+    return in_order(d, scarp_alloc_letters(d), i);
 }
 
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,

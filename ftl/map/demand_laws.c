@@ -108,7 +108,7 @@ static bool check_contents(const ScarpDrive *drive, uint32_t index,
 
     for (uint32_t k = 0; k < n; k++) {
         uint32_t ppn = drive->map.ppn_of[first + k];
-        uint32_t said = says ? says[k] : SCARP_NONE, i;
+        uint32_t said = says ? GUINT32_FROM_LE(says[k]) : SCARP_NONE, i;
 
         if (said == ppn) {
             continue;
@@ -176,7 +176,41 @@ static bool check_units(const ScarpDrive *drive, GError **error)
     return true;
 }
 
+/* Translation units lie in blocks of their plane that hold nothing else. */
+static bool check_places(const ScarpDrive *drive, GError **error)
+{
+    const ScarpDemand *demand = drive->map.demand;
+    uint32_t mapped = 0, valid = 0;
+
+    for (uint32_t t = 0; t < demand->n_tus; t++) {
+        uint32_t lpn = drive->geo.first_translation_unit + t;
+        uint32_t own = demand->plane_of[t % drive->geo.n_planes];
+        uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+        if (ppn == SCARP_NONE) {
+            continue;
+        }
+        mapped++;
+        if (scarp_ppn_plane(drive, ppn) != own) {
+            return scarp_law_differs(error, "plane of translation unit", t,
+                                     scarp_ppn_plane(drive, ppn), own);
+        }
+        if (!scarp_block_is_translation(drive, scarp_ppn_block(drive, ppn))) {
+            return scarp_law_differs(error, "block of translation unit", t, 0,
+                                     1);
+        }
+    }
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        valid += scarp_block_is_translation(drive, b)
+                     ? scarp_block_valid(drive, b) : 0;
+    }
+    return valid == mapped ||
+           scarp_law_differs(error, "units in blocks of translation units", 0,
+                             valid, mapped);
+}
+
 bool scarp_demand_check(const ScarpDrive *drive, GError **error)
 {
-    return check_entries(drive, error) && check_units(drive, error);
+    return check_entries(drive, error) && check_units(drive, error) &&
+           check_places(drive, error);
 }

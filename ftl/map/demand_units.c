@@ -26,7 +26,7 @@ static uint32_t plane_of(const ScarpDrive *drive, uint32_t tu)
     return drive->map.demand->plane_of[tu % drive->geo.n_planes];
 }
 
-/* What it says now: real entries, where contents are kept. */
+/* What it says now: real entries, where contents are kept, in little endian. */
 static void snapshot(ScarpDrive *drive, uint32_t tu, uint32_t *entries)
 {
     uint32_t n = 1u << drive->geo.translation_shift;
@@ -34,7 +34,8 @@ static void snapshot(ScarpDrive *drive, uint32_t tu, uint32_t *entries)
 
     for (uint32_t i = 0; i < n; i++) {
         entries[i] = first + i < drive->geo.logical_units
-                         ? drive->map.ppn_of[first + i] : SCARP_NONE;
+                         ? GUINT32_TO_LE(drive->map.ppn_of[first + i])
+                         : SCARP_NONE;
     }
 }
 

@@ -48,7 +48,7 @@ static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
             uint32_t *ppn = &ppn_of[first + i];
 
             if (*ppn != SCARP_NONE &&
-                scarp_media_version(drive, *ppn) < when[i]) {
+                scarp_media_version(drive, *ppn) < GUINT64_FROM_LE(when[i])) {
                 *ppn = SCARP_NONE;
             }
         }

@@ -21,6 +21,10 @@ static bool init(ScarpDrive *drive, GError **error G_GNUC_UNUSED)
     supers->by_width = scarp_divisor(supers->width);
     supers->blocks = (pages + geo->units_per_block - 1) / geo->units_per_block;
     supers->n = (supers->blocks + supers->width - 1) / supers->width;
+    supers->plane_of = g_new(uint32_t, geo->n_planes);
+    for (uint32_t i = 0; i < geo->n_planes; i++) {
+        supers->plane_of[i] = scarp_alloc_order(&drive->desc, i);
+    }
     supers->super = g_new(ScarpSuper, supers->n * geo->n_planes);
     for (uint32_t s = 0; s < supers->n * geo->n_planes; s++) {
         supers->super[s] = (ScarpSuper) { .first = SCARP_NONE,
@@ -40,6 +44,7 @@ static void clear(ScarpDrive *drive)
     ScarpSupers *supers = scarp_supers(drive);
 
     if (supers) {
+        g_free(supers->plane_of);
         g_free(supers->super);
         scarp_table_free(supers->block);
         g_free(supers->plane);

@@ -31,6 +31,7 @@ typedef struct {
     uint32_t width;     /* logical blocks of a superblock */
     uint32_t blocks;    /* logical blocks of a plane */
     uint32_t n;         /* superblocks of a plane */
+    uint32_t *plane_of; /* [n_planes]: of the pages of each round */
     ScarpDivisor by_width;
     ScarpSuper *super;  /* of the drive, those of a plane together */
     ScarpSuperBlock *block;

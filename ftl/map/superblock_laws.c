@@ -122,7 +122,8 @@ bool scarp_supers_check(const ScarpDrive *drive, GError **error)
             continue;
         }
         block = scarp_ppn_block(drive, ppn);
-        s = scarp_super_of(drive, scarp_ppn_plane(drive, ppn), lpn);
+        s = scarp_super_of(drive, supers->plane_of[lpn % drive->geo.n_planes],
+                           lpn);
         if (supers->block[block].super != s) {
             return scarp_law_differs(error, "place of logical unit", lpn,
                                      supers->block[block].super, s);

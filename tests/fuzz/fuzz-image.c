@@ -2,9 +2,10 @@
  * libFuzzer: a real image with changes is refused, or loaded; a loaded one
  * keeps the laws, and works.
  *
- * The input is no image, but edits of one that is made here: the first byte
+ * The input is no image, but edits of one that is made here.  The first byte
  * says whether digests and lengths are set right afterwards, without which
- * nothing but them would be tried; then edits of four bytes each.
+ * nothing but them would be tried, and how the drive is loaded; the second, of
+ * which drive the image is; then come edits of five bytes each.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,41 +19,76 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MAX_BYTES 65536
+#define MAX_BYTES 131072
+#define BATCH 64 /* commands at once */
 
 static const char description[] =
     "[geometry]\nchannels=2\nchips_per_channel=1\ndies_per_chip=1\n"
     "planes_per_die=2\nblocks_per_plane=16\npages_per_block=4\n"
     "page_bytes=1024\n[timing]\nread_ns=100\nprogram_ns=1000\nerase_ns=5000\n"
     "channel_mts=1000\n[controller]\nfirmware_ns=10\nlink_mbs=1000\n"
-    "buffer_bytes=8192\n[ftl]\nunit_bytes=512\n"
-    "over_provisioning_permille=1000\nrecovery=1\nstreams=2\n"
+    "buffer_bytes=8192\n[ftl]\n"
+    "over_provisioning_permille=1000\n"
     "[gc]\ntrigger_free_blocks=1\n";
 
-static uint8_t image[MAX_BYTES];
-static size_t image_bytes;
+/* Each mapping, and what else an image has more of. */
+static const struct {
+    const char *overrides, *scheme;
+} drives[] = {
+    { "ftl.unit_bytes=512,ftl.recovery=1,ftl.streams=2", "pregc+gftl" },
+    { "ftl.mapping=demand,ftl.unit_bytes=512,geometry.blocks_per_plane=24,"
+      "ftl.recovery=1", "pgc" },
+    { "ftl.mapping=block", "pgc" },
+    { "ftl.mapping=superblock,ftl.superblock_blocks=3", "gftl" },
+    { "ftl.mapping=fast,ftl.recovery=1", "hios-2" },
+    { "ftl.unit_bytes=512,ftl.recovery=2", "gc-z" },
+    { "ftl.parity_width=2,ftl.unit_bytes=1024,ftl.allocation=cpwd", "ttflash" },
+    { "ftl.allocation=dynamic,nand.endurance_erases=60,"
+      "nand.bad_blocks_permille=70,gc.wear_spread_erases=3", "global" },
+};
 
+static struct {
+    uint8_t bytes[MAX_BYTES];
+    size_t n;
+} images[G_N_ELEMENTS(drives)];
+
+/* Commands by the score, so that a drive is short of whatever it can be. */
 static void run(ScarpDrive *drive, unsigned n)
 {
     uint64_t sectors = scarp_drive_logical_bytes(drive) / 512;
+    g_autofree ScarpCmd *cmd = g_new0(ScarpCmd, BATCH);
+    g_autofree char *data = g_malloc0(BATCH * 2048);
     g_autoptr(GError) error = NULL;
 
     for (unsigned i = 0; i < n; i++) {
-        char data[2048] = { i };
-        ScarpCmd cmd = { .op = i % 4 ? SCARP_OP_WRITE : SCARP_OP_READ,
-                         .offset_bytes = i * 7919 % (sectors - 4) * 512,
-                         .length_bytes = (i % 4 + 1) * 512, .data = data,
-                         .stream = i % 3, .deadline_ns = SCARP_TIME_NEVER };
+        ScarpCmd *c = &cmd[i % BATCH];
 
-        scarp_submit(drive, &cmd, scarp_now_ns(drive));
-        g_assert_true(scarp_drain(drive, &error));
-        g_assert_true(scarp_reap(drive) == &cmd);
+        data[i % BATCH * 2048] = i;
+        *c = (ScarpCmd) {
+            .op = i % 4 == 0 ? SCARP_OP_READ
+                  : i % 17 == 16 ? SCARP_OP_DEALLOCATE : SCARP_OP_WRITE,
+            .offset_bytes = i * 7919 % (sectors - 4) * 512,
+            .length_bytes = (i % 4 + 1) * 512,
+            .data = &data[i % BATCH * 2048],
+            .stream = i % 3, .deadline_ns = SCARP_TIME_NEVER };
+        scarp_submit(drive, c, scarp_now_ns(drive));
+        if (i % BATCH == BATCH - 1 || i == n - 1) {
+            unsigned done = 0;
+
+            if (!scarp_drain(drive, &error)) {
+                g_error("%s", error->message);
+            }
+            while (scarp_reap(drive)) {
+                done++;
+            }
+            g_assert_cmpuint(done, ==, i % BATCH + 1);
+        }
     }
     g_assert_true(scarp_check(drive, &error));
     g_assert_cmpuint(scarp_stats(drive)->oob_mismatches, ==, 0);
 }
 
-static void make_image(void)
+static void make_image(unsigned number)
 {
     g_autofree char *folder = g_dir_make_tmp("fuzz-image-XXXXXX", NULL);
     g_autofree char *text = g_build_filename(folder, "drive.ini", NULL);
@@ -64,18 +100,18 @@ static void make_image(void)
     ScarpDrive *drive;
 
     g_assert_true(g_file_set_contents(text, description, -1, &error));
-    drive = scarp_drive_new(&(ScarpConfig) { .description_path = text,
-                                             .scheme = "pregc+gftl",
-                                             .seed = 1, .store_data = true },
-                            &error);
+    drive = scarp_drive_new(&(ScarpConfig) {
+        .description_path = text, .overrides = drives[number].overrides,
+        .scheme = drives[number].scheme, .seed = 1, .store_data = true },
+        &error);
     g_assert_no_error(error);
     g_assert_true(scarp_age(drive, &age, &error));
     run(drive, 100);
     g_assert_true(scarp_save(drive, path, &error));
     scarp_drive_free(drive);
-    g_assert_true(g_file_get_contents(path, &bytes, &image_bytes, &error));
-    g_assert_cmpuint(image_bytes, <, MAX_BYTES);
-    memcpy(image, bytes, image_bytes);
+    g_assert_true(g_file_get_contents(path, &bytes, &images[number].n, &error));
+    g_assert_cmpuint(images[number].n, <, MAX_BYTES);
+    memcpy(images[number].bytes, bytes, images[number].n);
     g_unlink(text);
     g_unlink(path);
     g_rmdir(folder);
@@ -140,54 +176,84 @@ static void set_right(uint8_t *bytes, size_t size)
            head->digest);
 }
 
-/* Edits: where (16 bits), what, and with which value. */
+/* The u32 at offset of the section, or at its end if that is beyond. */
+static uint8_t *word_of(uint8_t *bytes, uint32_t i, size_t offset)
+{
+    ImageHead *head = (ImageHead *)bytes;
+    const ImageSection *section = (const ImageSection *)(head + 1) + i;
+    size_t words = section->bytes / 4;
+
+    return words ? bytes + begin_of(head, i) + offset % words * 4 : NULL;
+}
+
+/* Of those there are; most are of lists and marks, which are the smallest. */
+static uint32_t section_of(const ImageHead *head, uint8_t choice)
+{
+    static const char *const often[] = { "state", "valid", "state", "scheme" };
+    const ImageSection *section = (const ImageSection *)(head + 1);
+
+    for (uint32_t i = 0; choice & 128 && i < head->n_sections; i++) {
+        if (!strncmp(section[i].name, often[choice % 4], 8)) {
+            return i;
+        }
+    }
+    return choice % MAX(1, head->n_sections);
+}
+
+/* Edits: where (16 bits), in which section, what, and with which value. */
 static size_t edit(uint8_t *bytes, size_t size, const uint8_t *data, size_t n,
                    bool right)
 {
     ImageHead *head = (ImageHead *)bytes;
     size_t first = right ? begin_of(head, 0) : 0;
 
-    for (; n >= 4 && size > first + 1; data += 4, n -= 4) {
+    for (; n >= 5 && size > first + 1; data += 5, n -= 5) {
         size_t offset = data[0] + (data[1] << 8);
+        uint32_t section = right ? section_of(head, data[2]) : 0, a, b;
+        uint8_t value = data[4], *word, *other;
         uint8_t *at = bytes + first + offset % (size - first);
-        /* An edit before may have made it 0. */
-        uint32_t section = data[3] % MAX(1, head->n_sections);
 
-        switch (data[2] % 6) {
+        if (!right) {
+            if (data[3] % 3 == 2) {
+                size -= MIN(size, value);
+            } else {
+                *at = data[3] % 3 ? *at ^ 1 << value % 8 : value;
+            }
+            continue;
+        }
+        if (section >= head->n_sections) {
+            continue; /* there are none */
+        }
+        word = word_of(bytes, section, offset);
+        if (!word) {
+            continue;
+        }
+        switch (data[3] % 8) {
         case 0:
-            *at = data[3];
+            word[data[3] / 8 % 4] = value;
             break;
         case 1:
-            *at ^= 1 << data[3] % 8;
+            word[data[3] / 8 % 4] ^= 1 << value % 8;
             break;
         case 2:
-            *at += (int8_t)data[3];
+            word[data[3] / 8 % 4] += (int8_t)value;
             break;
         case 3:
-            if (right) {
-                size = resize(bytes, size, section, offset, 1 + data[2] / 6);
-            } else {
-                size -= MIN(size, data[3]);
-            }
+            size = resize(bytes, size, section, offset, 1 + value % 40);
             break;
         case 4:
-            if (right) {
-                size = resize(bytes, size, section, offset, -1 - data[2] / 6);
-            }
+            size = resize(bytes, size, section, offset, -1 - value % 40);
+            break;
+        case 5: /* a small number, or none */
+            a = value == 255 ? UINT32_MAX : value;
+            memcpy(word, &a, 4);
             break;
         default: /* two words change places: lists in another order */
-            if (right && offset % 4 == 0) {
-                uint32_t a, b;
-                uint8_t *other = bytes + first +
-                                 (offset + data[3] * 4) % (size - first);
-
-                if (MAX(at, other) + 4 <= bytes + size) {
-                    memcpy(&a, at, 4);
-                    memcpy(&b, other, 4);
-                    memcpy(at, &b, 4);
-                    memcpy(other, &a, 4);
-                }
-            }
+            other = word_of(bytes, section, offset + value);
+            memcpy(&a, word, 4);
+            memcpy(&b, other, 4);
+            memcpy(word, &b, 4);
+            memcpy(other, data[3] % 8 == 6 ? &a : &b, 4);
             break;
         }
     }
@@ -221,31 +287,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *path = NULL;
     g_autoptr(GError) error = NULL;
     ScarpDrive *drive = NULL;
+    unsigned number;
     size_t n;
     int fd;
 
-    if (!image_bytes) {
-        make_image();
-    }
-    if (!size) {
+    if (size < 2) {
         return 0;
     }
-    memcpy(bytes, image, image_bytes);
-    n = edit(bytes, image_bytes, data + 1, size - 1, *data % 8);
+    number = data[1] % G_N_ELEMENTS(drives);
+    if (!images[number].n) {
+        make_image(number);
+    }
+    memcpy(bytes, images[number].bytes, images[number].n);
+    n = edit(bytes, images[number].n, data + 2, size - 2, *data % 8);
     fd = memfd_create("image", MFD_CLOEXEC);
     g_assert_cmpint(write(fd, bytes, n), ==, n);
     path = g_strdup_printf("/proc/self/fd/%d", fd);
     if (!too_large(path)) {
         drive = scarp_drive_new(&(ScarpConfig) {
-            .scheme = *data & 64 ? "baseline" : "pregc+gftl",
+            .scheme = *data & 64 ? "baseline" : drives[number].scheme,
             .image_path = path, .seed = *data & 128 ? 2 : 1,
-            .store_data = true }, &error);
+            .store_data = !(*data & 32) }, &error);
         g_assert_true(!drive == !!error);
         g_assert_true(!error || !strchr(error->message, '\n'));
     }
     if (drive) {
         g_assert_true(scarp_check(drive, &error));
-        run(drive, 40);
+        run(drive, 3 * BATCH);
         scarp_drive_free(drive);
     }
     close(fd);

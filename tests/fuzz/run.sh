@@ -61,9 +61,13 @@ for file in "$top"/tests/qtest/tiny.ini "$top"/devices/*.ini; do
         >"$work/seeds/description-$(basename "$file" .ini)"
 done
 # These are bytes that choose.
-seed image '\001\100\001\002\003\200\002\001\001'
-seed image-as-it-is '\000'
-seed image-of-no-sections '\000\014\000\000\000\000\000\000\000'
+i=0
+while [ "$i" -lt 8 ]; do # drives
+    seed "image-$i" "\\001\\00$i\\100\\001\\200\\005\\003"
+    seed "image-$i-as-it-is" "\\000\\00$i"
+    seed "image-$i-swapped" "\\001\\00$i\\020\\000\\202\\006\\004"
+    i=$((i + 1))
+done
 i=0
 while [ "$i" -lt 12 ]; do
     # The same at every run: what a drive and some hundred commands are made of.

@@ -600,6 +600,93 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
     }
 }
 
+/* What its description says from now on; nothing else changes. */
+static inline void inside_set_order(ScarpDrive *drive, const char *order)
+{
+    strcpy((char *)drive->desc.allocation, order);
+}
+
+/*
+ * The same of a drive of one plane with versions, and of one whose mapping is
+ * on flash, without data.
+ */
+static inline const char *inside_forge_versions(ScarpDrive *drive, unsigned n)
+{
+    uint64_t *version = drive->media.version_of;
+    uint32_t lpn = 0, ppn, stale = 0;
+
+    while (drive->map.ppn_of[lpn] == SCARP_NONE) {
+        lpn++;
+    }
+    ppn = drive->map.ppn_of[lpn];
+    while (drive->media.lpn_of[stale] == SCARP_NONE ||
+           scarp_unit_is_valid(drive, stale) ||
+           drive->map.ppn_of[drive->media.lpn_of[stale]] == SCARP_NONE) {
+        stale++;
+    }
+    switch (n) {
+    case 0:
+        version[ppn] = drive->core.next_seq - 1;
+        return "";
+    case 1:
+        version[ppn] = drive->core.next_seq;
+        return "and the next one is";
+    case 2: /* as old as its successor: either will do */
+        version[stale] = version[drive->map.ppn_of[drive->media.lpn_of[stale]]];
+        return "";
+    case 3:
+        version[stale] =
+            version[drive->map.ppn_of[drive->media.lpn_of[stale]]] + 1;
+        return "by its versions the logical unit";
+    default:
+        return NULL;
+    }
+}
+
+static inline const char *inside_forge_demand(ScarpDrive *drive, unsigned n)
+{
+    ScarpBlocksPlane *plane = &drive->blocks.plane[0];
+    uint32_t tu = drive->geo.first_translation_unit, b;
+
+    switch (n) {
+    case 0:
+        return "";
+    case 1: /* all that there is room for are full, and one more is open */
+        while (plane->n_map <= drive->geo.translation_blocks) {
+            b = plane->full.head;
+            for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
+                uint32_t ppn = b * drive->geo.units_per_block + i;
+
+                if (scarp_unit_is_valid(drive, ppn)) {
+                    scarp_map_unmap(drive, drive->media.lpn_of[ppn]);
+                }
+            }
+            scarp_block_take(drive, b);
+            plane->n_map++;
+            drive->media.block[b].origin = SCARP_ORIGIN_MAP;
+            scarp_block_record(drive, b)->written = drive->desc.pages_per_block;
+            scarp_block_record(drive, b)->state = BLOCK_TRANSLATION;
+        }
+        return "blocks of translation units; at most";
+    case 2: /* a unit of the host in one of them, and one of theirs elsewhere */
+        b = drive->map.ppn_of[tu];
+        drive->map.ppn_of[tu] = drive->map.ppn_of[0];
+        drive->map.ppn_of[0] = b;
+        drive->media.lpn_of[b] = 0;
+        drive->media.lpn_of[drive->map.ppn_of[tu]] = tu;
+        return "block of translation unit";
+    case 3: /* of the host, too */
+        b = drive->map.ppn_of[tu];
+        drive->map.ppn_of[tu] = SCARP_NONE;
+        scarp_map_unmap(drive, 0);
+        drive->map.ppn_of[0] = b;
+        drive->media.lpn_of[b] = 0;
+        return "units in blocks of translation units";
+    default:
+        return NULL;
+    }
+}
+
 static inline const char *inside_break_logs(ScarpDrive *drive, unsigned law)
 {
     ScarpLogs *logs = scarp_logs(drive);

@@ -12,57 +12,91 @@
 #define ONE_PLANE "geometry.channels=1,geometry.dies_per_chip=1," \
                   "geometry.pages_per_block=8"
 
-static void test_forged(void)
+/* Each forged drive is saved and loaded; how many of them were refused. */
+static unsigned forge(const char *overrides, bool data,
+                      const char *(*forge_one)(ScarpDrive *, unsigned),
+                      unsigned *n)
 {
     g_autofree char *description = g_test_build_filename(G_TEST_DIST,
                                                          "tiny.ini", NULL);
     g_autofree char *path = NULL;
-    unsigned refused = 0, n;
-    bool more = true;
+    ScarpConfig config = { .description_path = description,
+                           .scheme = "baseline", .overrides = overrides,
+                           .seed = 1, .store_data = data };
+    unsigned refused = 0;
     int fd = g_file_open_tmp("scarp-XXXXXX", &path, NULL);
 
     close(fd);
-    for (n = 0; more; n++) {
-        Rig *rig = rig_new("baseline", NULL, ONE_PLANE);
-        ScarpConfig config = { .description_path = description,
-                               .scheme = "baseline", .overrides = ONE_PLANE,
-                               .seed = 1, .image_path = path };
+    for (*n = 0;; ++*n) {
+        ScarpDrive *drive;
         g_autoptr(GError) error = NULL;
         const char *says;
+        Rig rig;
 
-        rig_age(rig, 900);
+        config.image_path = NULL;
+        rig.drive = drive = scarp_drive_new(&config, &error);
+        g_assert_no_error(error);
+        rig_age(&rig, 900);
         for (uint64_t page = 0; page < 3; page++) {
-            rig_write(rig, page);
+            rig_write(&rig, page);
         }
-        says = inside_forge(rig->drive, n);
-        more = says;
-        if (more) {
-            ScarpDrive *drive;
-
-            g_test_message("%u: %s", n, says);
-            g_assert_true(scarp_save(rig->drive, path, &error));
-            drive = scarp_drive_new(&config, &error);
-            g_assert_true(!drive == !!*says);
-            if (drive) {
-                scarp_drive_free(drive);
-            } else {
-                g_test_message("%s", error->message);
-                g_assert_nonnull(strstr(error->message, says));
-                g_assert_nonnull(strstr(error->message, "damaged"));
-                refused++;
-            }
+        g_assert_true(scarp_drain(drive, &error));
+        says = forge_one(drive, *n);
+        if (!says) {
+            scarp_drive_free(drive);
+            unlink(path);
+            return refused;
         }
-        scarp_drive_free(rig->drive);
-        g_free(rig);
+        g_test_message("%u: %s", *n, says);
+        g_assert_true(scarp_save(drive, path, &error));
+        scarp_drive_free(drive);
+        config.image_path = path;
+        drive = scarp_drive_new(&config, &error);
+        g_assert_true(!drive == !!*says);
+        if (drive) {
+            scarp_drive_free(drive);
+        } else {
+            g_test_message("%s", error->message);
+            g_assert_nonnull(strstr(error->message, says));
+            g_assert_nonnull(strstr(error->message, "damaged"));
+            g_assert_null(strchr(error->message, '\n'));
+            refused++;
+        }
     }
+}
+
+static void test_forged(void)
+{
+    unsigned n, refused = forge(ONE_PLANE, true, inside_forge, &n);
+
     g_assert_cmpuint(refused, >, 20);
     g_assert_cmpuint(n - refused, >, 5);
-    unlink(path);
+}
+
+static void test_versions(void)
+{
+    unsigned n;
+
+    g_assert_cmpuint(forge(ONE_PLANE ",ftl.recovery=1", true,
+                           inside_forge_versions, &n), ==, 2);
+    g_assert_cmpuint(n, ==, 4);
+}
+
+static void test_demand(void)
+{
+    unsigned n;
+
+    g_assert_cmpuint(forge(ONE_PLANE ",ftl.mapping=demand,"
+                           "ftl.over_provisioning_permille=600", false,
+                           inside_forge_demand, &n), ==, 3);
+    g_assert_cmpuint(n, ==, 4);
 }
 
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/image/forged", test_forged);
+    g_test_add_func("/image/forged-versions", test_versions);
+    g_test_add_func("/image/forged-demand", test_demand);
     return g_test_run();
 }

@@ -241,6 +241,19 @@ static char *saved(const char *overrides)
     return path;
 }
 
+/* The same, and the image says another order than the drive had. */
+static char *saved_as(const char *overrides, const char *order)
+{
+    char *path = new_path();
+    ScarpDrive *drive = drive_new("baseline", overrides, NULL);
+
+    age(drive);
+    inside_set_order(drive, order);
+    save(drive, path);
+    scarp_drive_free(drive);
+    return path;
+}
+
 static void test_other_class(void)
 {
     g_autofree char *path = saved(NULL);
@@ -260,6 +273,41 @@ static void test_other_class(void)
                                "controller.buffer_bytes=16384,"
                                "ftl.allocation=dpwc", path));
     g_unlink(path);
+}
+
+/* Where something has its plane by the order, that belongs to the class. */
+static void test_other_order(void)
+{
+    static const struct {
+        const char *what;
+        bool of_class;
+    } rows[] = {
+        { TINY ",ftl.mapping=demand,geometry.page_bytes=512", true },
+        { TINY ",ftl.mapping=block", true },
+        { TINY ",ftl.mapping=superblock", true },
+        { TINY ",ftl.mapping=fast", true },
+        { TINY ",ftl.parity_width=2,geometry.planes_per_die=2", true },
+        { TINY ",geometry.planes_per_die=2", false },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *own = g_strconcat(rows[i].what,
+                                           ",ftl.allocation=dcwp", NULL);
+        g_autofree char *path = saved(own), *forged = NULL;
+
+        scarp_drive_free(drive_new("baseline", own, path));
+        if (!rows[i].of_class) {
+            scarp_drive_free(drive_new("baseline", rows[i].what, path));
+            scarp_drive_free(drive_new("dynamic", rows[i].what, path));
+        } else {
+            refused(rows[i].what, path, "it has ftl.allocation=dcwp, the drive");
+            /* One that says another order, or is older than the line. */
+            forged = saved_as(own, "cwdp");
+            refused(rows[i].what, forged, "damaged");
+            g_unlink(forged);
+        }
+        g_unlink(path);
+    }
 }
 
 static void test_file_errors(void)
@@ -658,6 +706,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     add_schemes();
     g_test_add_func("/image/other-class", test_other_class);
+    g_test_add_func("/image/other-order", test_other_order);
     g_test_add_func("/image/file-errors", test_file_errors);
     g_test_add_func("/image/only-files-are-replaced",
                     test_only_files_are_replaced);
