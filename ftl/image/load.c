@@ -255,7 +255,7 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
     return image_read_end(image, error);
 }
 
-/* ---- Versions ------------------------------------------------------------- */
+/* ---- Versions ------------------------------------------------------------ */
 
 /*
  * None is of the time to come, and the flash alone says what the marks do, but

@@ -247,7 +247,7 @@ void scarp_map_load_turn(ScarpDrive *drive, uint32_t next_plane);
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 
-/* map/alloc_static.c: ftl.allocation; what goes by order beside dynamic: cwdp */
+/* map/alloc_static.c: ftl.allocation; beside dynamic what has an order: cwdp */
 const char *scarp_alloc_letters(const ScarpDescription *desc);
 /* The i-th plane in that order. */
 uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);

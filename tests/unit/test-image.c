@@ -300,7 +300,7 @@ static void test_other_order(void)
             scarp_drive_free(drive_new("baseline", rows[i].what, path));
             scarp_drive_free(drive_new("dynamic", rows[i].what, path));
         } else {
-            refused(rows[i].what, path, "it has ftl.allocation=dcwp, the drive");
+            refused(rows[i].what, path, "has ftl.allocation=dcwp, the drive");
             /* One that says another order, or is older than the line. */
             forged = saved_as(own, "cwdp");
             refused(rows[i].what, forged, "damaged");

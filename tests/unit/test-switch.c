@@ -92,7 +92,7 @@ static const char **in_pairs(const GPtrArray *schemes)
     return all;
 }
 
-/* The pairs, some to a drive; each drive ends with all data as it was written. */
+/* The pairs, some to a drive, which ends with all data as it was written. */
 static void test_pairs(gconstpointer data)
 {
     g_autofree char *overrides = g_strconcat(SMALL, data, NULL);
