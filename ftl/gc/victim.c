@@ -6,12 +6,17 @@
 #include "gc/ops.h"
 
 #define WEAR_LOOKS 8
+#define WEAR_SHARE 4 /* all but one in so many may be for wear */
 
 /*
  * Static wear levelling: of the block that was filled longest ago and some at
  * random, the least erased goes first, if it is erased far less often than the
  * policy's choice.  The oldest alone would not do: cold data in a worn block
  * stays at the head, and fresher blocks behind it wait.
+ *
+ * Not always, by lot: such a collection may free nothing, and what it moves may
+ * cost more erases (ftl.mapping=demand).  The host, which waits for free blocks,
+ * would wait until wear is even, or for ever.
  */
 static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
@@ -31,8 +36,11 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
             least = b;
         }
     }
-    return scarp_media_erases(drive, least) + drive->desc.wear_spread_erases <
-                   scarp_media_erases(drive, victim) ? least : SCARP_NONE;
+    if (scarp_media_erases(drive, least) + drive->desc.wear_spread_erases >=
+        scarp_media_erases(drive, victim)) {
+        return SCARP_NONE;
+    }
+    return scarp_policy_random_below(drive, WEAR_SHARE) ? least : SCARP_NONE;
 }
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)

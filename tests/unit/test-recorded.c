@@ -176,8 +176,8 @@ static const Row rows[] = {
       "69 erases, 132 moved, reads 420119 us, writes 2584867 us, "
       "b04249c62c3b" },
     { "baseline", NULL, ",gc.wear_spread_erases=1",
-      "67 erases, 148 moved, reads 635353 us, writes 1653936 us, "
-      "e3a91c4e518c" },
+      "67 erases, 148 moved, reads 643159 us, writes 1661238 us, "
+      "4217946a91c0" },
     { "ideal", NULL, ",nand.bad_blocks_permille=60,nand.endurance_erases=4",
       "76 erases, 201 moved, reads 72525 us, writes 412647 us, 43d167d54962" },
     { "baseline", NULL, ",nand.cell_bits=3,timing.read_ns=50000;75000;90000"

@@ -74,6 +74,36 @@ static void test_static(void)
     }
 }
 
+/*
+ * Wear as uneven as it can be: all but the cold blocks are worn.  A write that
+ * waits for a free block waits for a few collections, not for the thousands
+ * that would level.
+ */
+static void test_host_goes_on(void)
+{
+    Rig *rig = rig_new("baseline", NULL, ONE_PLANE ",gc.wear_spread_erases=1");
+    uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+
+    rig_fill(rig, 0, pages);
+    for (unsigned i = 0; i < 2 * pages; i++) {
+        rig_write(rig, i * 7919 % (pages / 10));
+    }
+    for (uint32_t b = 0; b < inside_blocks(rig->drive); b++) {
+        inside_set_erases(rig->drive, b,
+                          inside_valid(rig->drive, b) <
+                                  inside_units_per_block(rig->drive)
+                              ? 1000 : 0);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t before = rig_stats(rig)->gc_runs;
+
+        rig_write(rig, i * 7919 % (pages / 10));
+        g_assert_cmpuint(rig_stats(rig)->gc_runs - before, <, 100);
+    }
+    g_assert_cmpuint(rig_stats(rig)->wear_runs, >, 0);
+    rig_free(rig);
+}
+
 /* Dynamic levelling: free blocks are used in turn, so hot ones wear alike. */
 static void test_dynamic(void)
 {
@@ -265,6 +295,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/wear/static", test_static);
     g_test_add_func("/wear/dynamic", test_dynamic);
+    g_test_add_func("/wear/host-goes-on", test_host_goes_on);
     g_test_add_func("/wear/bad-blocks", test_bad_from_start);
     g_test_add_func("/wear/endurance", test_endurance);
     g_test_add_data_func("/wear/background", "baseline", test_background);
