@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "run.h"
+#include "bound.h"
 #include "model.h"
+#include "schemes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,10 @@ typedef struct {
     bool open;
     int64_t submitted_ns, completed_ns;
     int64_t held_ns; /* until then no collection begins by itself */
+    Bound bound;
+    int64_t waits_ns;    /* a policy's own, and deadlines: the longest */
+    int64_t progress_ns; /* when something completed, or was idle, last */
+    uint64_t outstanding_sectors;
     uint64_t outstanding_units, units, block_units;
     uint64_t steps_left; /* until something must have come of them */
     uint32_t drives;     /* loaded from images */
@@ -75,7 +81,24 @@ static void know_size(Run *r)
     r->block_units = (pages ? strtoull(pages, NULL, 10) : 4) *
                      (bytes ? strtoull(bytes, NULL, 10) : SECTOR) /
                      scarp_drive_unit_bytes(r->drive);
+    bound_know(&r->bound, r->s, scarp_drive_logical_bytes(r->drive));
+    r->waits_ns += schemes_waits_ns(r->s->scheme, r->s->params);
     set_limit(r);
+}
+
+/* Whether something should have completed by then. */
+static bool check_progress(const Run *r, int64_t ns, GError **error)
+{
+    int64_t limit_ns = bound_ns(&r->bound, r->in_flight,
+                                r->outstanding_sectors) + 2 * r->waits_ns;
+
+    if (r->in_flight && ns - r->progress_ns > limit_ns) {
+        return fail(error, "late: nothing has completed for %" G_GINT64_FORMAT
+                    " ns, of %u commands with %" G_GUINT64_FORMAT " sectors; "
+                    "at most %" G_GINT64_FORMAT, ns - r->progress_ns,
+                    r->in_flight, r->outstanding_sectors, limit_ns);
+    }
+    return true;
 }
 
 static void keep_row(Run *r, const ScarpCmd *cmd)
@@ -134,7 +157,8 @@ static bool reap(Run *r, GError **error)
         if (r->result->rows && !r->ended) {
             keep_row(r, cmd);
         }
-        r->completed_ns = cmd->complete_ns;
+        r->completed_ns = r->progress_ns = cmd->complete_ns;
+        r->outstanding_sectors -= cmd->length_bytes / SECTOR;
         r->own.completed++;
         r->in_flight--;
         r->outstanding_units -= cmd->length_bytes /
@@ -158,6 +182,9 @@ static bool step(Run *r, bool *happened, GError **error)
         return fail(error, "%s", r->in_flight
                     ? "an endless run: nothing completes any more"
                     : "an endless run: nothing is outstanding");
+    }
+    if (!check_progress(r, next_ns, error)) {
+        return false;
     }
     r->result->events++;
     scarp_run(r->drive, next_ns);
@@ -253,7 +280,11 @@ static bool submit(Run *r, const Step *step, GError **error)
     r->own.by_op[cmd->op]++;
     r->own.read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
     r->own.write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
-    r->in_flight++;
+    if (!r->in_flight++) {
+        r->progress_ns = now_ns;
+    }
+    r->outstanding_sectors += n;
+    r->waits_ns = MAX(r->waits_ns, step->deadline_ns);
     r->outstanding_units += cmd->length_bytes /
                             scarp_drive_unit_bytes(r->drive) + 2;
     r->submitted_ns = now_ns;
@@ -454,6 +485,7 @@ static bool reload(Run *r, const Step *step, guint next, GError **error)
     if (same) {
         return same_future(r, other, next, error);
     }
+    r->waits_ns += scheme ? schemes_waits_ns(scheme, params) : 0;
     count(r);
     count_marks(r);
     scarp_drive_free(r->drive);
@@ -481,6 +513,7 @@ static bool one_step(Run *r, guint at, GError **error)
         params = word_of(r, step, 1);
         if (scarp_drive_set_scheme(r->drive, scheme, params, NULL)) {
             r->result->phases++;
+            r->waits_ns += schemes_waits_ns(scheme, params);
             r->switched = true;
         }
         return reap(r, error);

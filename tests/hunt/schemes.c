@@ -113,6 +113,21 @@ static GPtrArray *params_of(const char *scheme)
     return params;
 }
 
+/* As it is given, or else by itself. */
+static uint64_t value_of(const Param *param, char **given, bool *is_given)
+{
+    size_t length = strlen(param->name);
+
+    *is_given = false;
+    for (; *given; given++) {
+        if (!strncmp(*given, param->name, length) && (*given)[length] == '=') {
+            *is_given = true;
+            return strtoull(*given + length + 1, NULL, 10);
+        }
+    }
+    return param->fallback;
+}
+
 char *schemes_times(const char *scheme, const char *params, uint64_t k)
 {
     g_autoptr(GPtrArray) all = params_of(scheme);
@@ -121,18 +136,9 @@ char *schemes_times(const char *scheme, const char *params, uint64_t k)
 
     for (guint i = 0; i < all->len; i++) {
         const Param *param = all->pdata[i];
-        uint64_t value = param->fallback;
-        bool is_given = false;
+        bool is_given;
+        uint64_t value = value_of(param, given, &is_given);
 
-        for (char **item = given; *item; item++) {
-            size_t length = strlen(param->name);
-
-            if (!strncmp(*item, param->name, length) &&
-                (*item)[length] == '=') {
-                value = strtoull(*item + length + 1, NULL, 10);
-                is_given = true;
-            }
-        }
         if (param->time || is_given) {
             g_string_append_printf(text, "%s%s=%" G_GUINT64_FORMAT,
                                    text->len ? "," : "", param->name,
@@ -140,6 +146,22 @@ char *schemes_times(const char *scheme, const char *params, uint64_t k)
         }
     }
     return g_string_free(text, false);
+}
+
+int64_t schemes_waits_ns(const char *scheme, const char *params)
+{
+    g_autoptr(GPtrArray) all = params_of(scheme);
+    g_auto(GStrv) given = g_strsplit(params ? params : "", ",", -1);
+    int64_t sum_ns = 0;
+
+    for (guint i = 0; i < all->len; i++) {
+        const Param *param = all->pdata[i];
+        bool is_given;
+        uint64_t us = value_of(param, given, &is_given);
+
+        sum_ns += param->time ? us * 1000 : 0;
+    }
+    return sum_ns;
 }
 
 char *schemes_draw_params(Draw *draw, const char *scheme)

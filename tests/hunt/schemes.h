@@ -19,6 +19,8 @@ const char *schemes_draw_mapping(Draw *draw);
  * they are.  NULL: one of them is not to be seen from outside.
  */
 char *schemes_times(const char *scheme, const char *params, uint64_t k);
+/* The sum of the times that a scheme's parameters name. */
+int64_t schemes_waits_ns(const char *scheme, const char *params);
 /* Whether a word of text is the name of a choice, or of a parameter. */
 bool schemes_named(const char *text);
 

@@ -1,0 +1,69 @@
+/*
+ * How long a drive may take until something completes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "bound.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a list the greatest. */
+static uint64_t value(const Scenario *s, const char *key, uint64_t fallback)
+{
+    const char *text = scenario_key(s, key);
+    g_auto(GStrv) items = g_strsplit(text ? text : "", ";", -1);
+    uint64_t most = text ? 0 : fallback;
+
+    for (char **item = items; *item; item++) {
+        most = MAX(most, strtoull(*item, NULL, 10));
+    }
+    return most;
+}
+
+void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
+{
+    uint64_t page = value(s, "geometry.page_bytes", SECTOR);
+    uint64_t layer = MAX(value(s, "nand.layer_fastest_permille", 1000),
+                         value(s, "nand.layer_slowest_permille", 1000));
+    uint64_t stops = value(s, "nand.suspend_program", 0) +
+                     value(s, "nand.suspend_erase", 0);
+    uint64_t stop_ns = stops * value(s, "nand.suspend_limit", 8) *
+                       (value(s, "nand.suspend_ns", 20000) +
+                        value(s, "nand.resume_ns", 10000));
+    uint64_t channel_ns = value(s, "timing.command_ns", 200) + 1 +
+                          page * 1000 / value(s, "timing.channel_mts", 400);
+    /* The slowest lane has 250 MB/s. */
+    uint64_t link = MAX(value(s, "controller.link_mbs", 3200), 1);
+
+    if (value(s, "controller.pcie_generation", 0)) {
+        link = 250;
+    }
+    bound->page_ns = (value(s, "timing.read_ns", 75000) +
+                      value(s, "timing.program_ns", 750000)) *
+                         MAX(layer, 1000) / 1000 + 2 * channel_ns + stop_ns;
+    bound->erase_ns = value(s, "timing.erase_ns", 3800000) + channel_ns +
+                      stop_ns;
+    bound->sector_ns = SECTOR * 1000 / link + 1;
+    bound->command_ns = value(s, "controller.firmware_ns", 5000);
+    bound->block_pages = value(s, "geometry.pages_per_block", 4);
+    bound->blocks = value(s, "geometry.channels", 1) *
+                    value(s, "geometry.chips_per_channel", 1) *
+                    value(s, "geometry.dies_per_chip", 1) *
+                    value(s, "geometry.planes_per_die", 1) *
+                    value(s, "geometry.blocks_per_plane", 16);
+    bound->pages = MAX(bound->blocks * bound->block_pages,
+                       logical_bytes / page);
+}
+
+int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
+{
+    double pages = 2.0 * bound->pages + (commands + sectors) *
+                   (double)bound->block_pages;
+    double ns = pages * bound->page_ns +
+                (2.0 * bound->blocks + commands + sectors) * bound->erase_ns +
+                (double)sectors * bound->sector_ns +
+                (commands + 1.0) * bound->command_ns + 1000000;
+
+    return MIN(ns, SCARP_TIME_LAST);
+}
