@@ -96,7 +96,7 @@ void child_fail(Report *report, const char *message)
     _exit(EXIT_FAILED);
 }
 
-/* ---- What a child that died has said ------------------------------------ */
+/* ---- What a child that died has said -------------------------------- */
 
 /* Functions of these addresses, innermost first. */
 static GPtrArray *functions_at(char **address)

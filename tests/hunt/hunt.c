@@ -7,18 +7,17 @@
 #include "child.h"
 #include "meta.h"
 #include "shrink.h"
+#include "tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define RANGE 32
 #define MOST_FAILURES 4096
 #define MOST_JOBS 256
-#define CAMPAIGN 50000 /* so many checked scenarios meet every mark */
 
 static int64_t seed = 1, count = 1000, seconds, jobs, limit = 0;
 static char *scheme, *mapping, *without;
@@ -161,7 +160,7 @@ static void work(Shared *shared, Report *report, int64_t until_us)
     }
 }
 
-/* ---- What came of it ------------------------------------------------------ */
+/* ---- What came of it ------------------------------------------------ */
 
 static gint by_signature(gconstpointer a, gconstpointer b)
 {
@@ -312,76 +311,6 @@ static GPtrArray *print_failures(Shared *shared)
     return g_steal_pointer(&first);
 }
 
-/* Of a checked build: false if a long hunt never met one of them. */
-static bool print_marks(const Report *sum)
-{
-    unsigned n = MIN(scarp_mark_count(), MOST_MARKS), met = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        const ScarpMarkField *mark = scarp_mark_field(i);
-
-        met += sum->marks[i] > 0;
-        if (!sum->marks[i] || all_marks) {
-            printf("# mark %s (%s): %" G_GUINT64_FORMAT "\n", mark->name,
-                   mark->help, sum->marks[i]);
-        }
-    }
-    if (n) {
-        printf("# %u of %u marks were met\n", met, n);
-    }
-    return met == n || sum->done < CAMPAIGN;
-}
-
-/* False: it is not enough. */
-static bool print_sums(const Shared *shared, double wall_s)
-{
-    Report sum = { 0 };
-    uint64_t half = 0, at = 0;
-    struct rusage used;
-    double core_s;
-
-    for (int64_t i = 0; i < jobs; i++) {
-        const Report *report = &shared->report[i];
-
-        sum.done += report->done;
-        sum.accepted += report->accepted;
-        sum.refused += report->refused;
-        sum.commands += report->commands;
-        sum.events += report->events;
-        sum.collecting += report->collecting;
-        sum.merging += report->merging;
-        sum.phased += report->phased;
-        for (unsigned k = 0; k < MOST_MARKS; k++) {
-            sum.marks[k] += report->marks[k];
-        }
-        for (int k = 0; k < COMMAND_BUCKETS; k++) {
-            sum.with_commands[k] += report->with_commands[k];
-        }
-    }
-    while (at < COMMAND_BUCKETS && 2 * half < sum.done) {
-        half += sum.with_commands[at++];
-    }
-    printf("# %" G_GUINT64_FORMAT " scenarios, drives drawn: %"
-           G_GUINT64_FORMAT " accepted, %" G_GUINT64_FORMAT " refused; median "
-           "of host commands %" G_GUINT64_FORMAT "; %.0f %% collect or merge "
-           "(%.0f %% merge), %.0f %% with a switch, a rest or an image\n",
-           sum.done, sum.accepted, sum.refused,
-           at ? (at - 1) * COMMAND_BUCKET : 0,
-           sum.collecting * 100.0 / MAX(sum.done, 1),
-           sum.merging * 100.0 / MAX(sum.done, 1),
-           sum.phased * 100.0 / MAX(sum.done, 1));
-    /* Processor time, as the machine may have other things to do. */
-    getrusage(RUSAGE_CHILDREN, &used);
-    core_s = used.ru_utime.tv_sec + used.ru_stime.tv_sec +
-             (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-    printf("# %.0f commands and %.0f moments a scenario; %.1f scenarios a "
-           "second, %.1f in a second of a core\n",
-           sum.commands * 1.0 / MAX(sum.done, 1),
-           sum.events * 1.0 / MAX(sum.done, 1), sum.done / wall_s,
-           sum.done / MAX(core_s, 1e-6));
-    return print_marks(&sum);
-}
-
 static int hunt(void)
 {
     Shared *shared = child_shared(sizeof(*shared));
@@ -405,7 +334,8 @@ static int hunt(void)
         done += shared->report[i].done;
     }
     first = print_failures(shared);
-    if (!print_sums(shared, (g_get_monotonic_time() - began_us) / 1e6)) {
+    if (!tell_sums(shared->report, jobs,
+                   (g_get_monotonic_time() - began_us) / 1e6, all_marks)) {
         printf("not ok: a state that a campaign should meet was not met\n");
         shared->failed++;
     }
@@ -415,7 +345,7 @@ static int hunt(void)
     return shared->failed || !done;
 }
 
-/* ---- Scenarios of files --------------------------------------------------- */
+/* ---- Scenarios of files --------------------------------------------- */
 
 static void replay_file(Report *report, void *path)
 {

@@ -21,7 +21,7 @@ static bool has(const Scenario *s, const char *key)
     return value && strcmp(value, "0");
 }
 
-/* ---- All times times k ---------------------------------------------------- */
+/* ---- All times times k ---------------------------------------------- */
 
 static bool has_step(const Scenario *s, StepKind kind)
 {
@@ -100,7 +100,7 @@ static Scenario *scaled(const Scenario *s, uint64_t k)
     return g_steal_pointer(&other);
 }
 
-/* ---- What says nothing ---------------------------------------------------- */
+/* ---- What says nothing ---------------------------------------------- */
 
 /* Keys that change nothing on this drive. */
 static char *unused_key(Draw *d, const Scenario *s)
@@ -147,7 +147,7 @@ char *meta_draw(Draw *d, const Scenario *s)
     }
 }
 
-/* ---- Running both --------------------------------------------------------- */
+/* ---- Running both --------------------------------------------------- */
 
 static Scenario *other_of(const Scenario *s, int64_t *k, guint *kept)
 {
@@ -216,8 +216,8 @@ static bool compare(const Scenario *s, const GArray *rows, GError **error)
     if (!ok) {
         g_prefix_error(error, "%s: ", s->meta);
     }
-    ok = ok && run_same_rows(other_rows, rows, 0, k,
-                             commands_before(s, kept), s->meta, error);
+    ok = ok && rows_same(other_rows, rows, 0, k,
+                         commands_before(s, kept), s->meta, error);
     scenario_free(other);
     return ok;
 }

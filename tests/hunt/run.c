@@ -5,6 +5,7 @@
  */
 #include "run.h"
 #include "bound.h"
+#include "laws.h"
 #include "model.h"
 #include "schemes.h"
 
@@ -19,12 +20,6 @@ typedef struct {
     int64_t submit_ns;
     uint64_t number;
 } Slot;
-
-/* What the host knows of a drive's statistics since they began. */
-typedef struct {
-    uint64_t accepted, completed, by_op[SCARP_OP__COUNT];
-    uint64_t read_bytes, write_bytes;
-} Own;
 
 typedef struct {
     const Scenario *s;
@@ -120,30 +115,10 @@ static void keep_row(Run *r, const ScarpCmd *cmd)
 static bool check_done(Run *r, ScarpCmd *cmd, GError **error)
 {
     const Slot *slot = cmd->opaque;
-    int64_t sum = 0;
 
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        if (cmd->cause_ns[i] < 0) {
-            return fail(error, "cause %s of a command is %" G_GINT64_FORMAT
-                        " ns", scarp_cause_name(i), cmd->cause_ns[i]);
-        }
-        sum += cmd->cause_ns[i];
-    }
-    if (cmd->submit_ns != slot->submit_ns) {
-        return fail(error, "a command's submission has moved");
-    }
-    if (sum != cmd->complete_ns - cmd->submit_ns) {
-        return fail(error, "causes sum to %" G_GINT64_FORMAT " ns of %"
-                    G_GINT64_FORMAT, sum, cmd->complete_ns - cmd->submit_ns);
-    }
-    if (cmd->complete_ns < r->completed_ns ||
-        cmd->complete_ns > scarp_now_ns(r->drive)) {
-        return fail(error, "completions are not in the order of time");
-    }
-    if (cmd->status != SCARP_STATUS_OK) {
-        return fail(error, "a command failed: status %d", cmd->status);
-    }
-    return !r->s->store || model_done(r->model, cmd, error);
+    return laws_command(cmd, slot->submit_ns, r->completed_ns,
+                        scarp_now_ns(r->drive), error) &&
+           (!r->s->store || model_done(r->model, cmd, error));
 }
 
 static bool reap(Run *r, GError **error)
@@ -276,10 +251,7 @@ static bool submit(Run *r, const Step *step, GError **error)
                                          : SCARP_TIME_NEVER;
     slot->submit_ns = now_ns;
     slot->number = r->result->commands++;
-    r->own.accepted++;
-    r->own.by_op[cmd->op]++;
-    r->own.read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
-    r->own.write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
+    laws_count(&r->own, cmd);
     if (!r->in_flight++) {
         r->progress_ns = now_ns;
     }
@@ -328,40 +300,10 @@ static bool come_to_rest(Run *r, GError **error)
     return true;
 }
 
-static bool check_statistics(Run *r, GError **error)
-{
-    const ScarpStats *stats = scarp_stats(r->drive);
-    const struct {
-        const char *name;
-        uint64_t is, should;
-    } sum[] = {
-        { "cmds_accepted", stats->cmds_accepted, r->own.accepted },
-        { "cmds_completed", stats->cmds_completed, r->own.completed },
-        { "reads", stats->reads, r->own.by_op[SCARP_OP_READ] },
-        { "writes", stats->writes, r->own.by_op[SCARP_OP_WRITE] },
-        { "write_zeroes", stats->write_zeroes,
-          r->own.by_op[SCARP_OP_WRITE_ZEROES] },
-        { "deallocates", stats->deallocates,
-          r->own.by_op[SCARP_OP_DEALLOCATE] },
-        { "flushes", stats->flushes, r->own.by_op[SCARP_OP_FLUSH] },
-        { "read_bytes", stats->read_bytes, r->own.read_bytes },
-        { "write_bytes", stats->write_bytes, r->own.write_bytes },
-        { "oob_mismatches", stats->oob_mismatches, 0 },
-    };
-
-    for (size_t i = 0; i < G_N_ELEMENTS(sum); i++) {
-        if (sum[i].is != sum[i].should) {
-            return fail(error, "statistics: %s is %" G_GUINT64_FORMAT
-                        ", should be %" G_GUINT64_FORMAT, sum[i].name,
-                        sum[i].is, sum[i].should);
-        }
-    }
-    return true;
-}
-
 static bool check_tables(Run *r, GError **error)
 {
-    return scarp_check(r->drive, error) && check_statistics(r, error);
+    return scarp_check(r->drive, error) &&
+           laws_sums(&r->own, scarp_stats(r->drive), error);
 }
 
 static bool drain(Run *r, GError **error)
@@ -447,8 +389,8 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
         g_array_append_val(outer_rows, g_array_index(own_rows, Row, i));
     }
     r->ended = true;
-    return ok && run_same_rows(own_rows, rows, first, 1, UINT32_MAX,
-                               "a drive from an image", error);
+    return ok && rows_same(own_rows, rows, first, 1, UINT32_MAX,
+                           "a drive from an image", error);
 }
 
 static bool reload(Run *r, const Step *step, guint next, GError **error)
@@ -605,42 +547,4 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     model_free(r.model);
     scarp_drive_free(r.drive);
     return ok;
-}
-
-bool run_same_rows(const GArray *is, const GArray *should, uint32_t first,
-                   int64_t k, uint32_t missing, const char *what,
-                   GError **error)
-{
-    const Row *last = missing < should->len
-                          ? &g_array_index(should, Row, missing) : NULL;
-
-    for (guint i = first; i < MIN(is->len, missing); i++) {
-        const Row *a = &g_array_index(is, Row, i);
-        const Row *b = i < should->len ? &g_array_index(should, Row, i) : NULL;
-
-        if (last && (b->drive > last->drive ||
-                     (b->drive == last->drive &&
-                      b->submit_ns + b->latency_ns >= last->submit_ns))) {
-            continue;
-        }
-        if (!b || a->submit_ns != b->submit_ns * k ||
-            a->latency_ns != b->latency_ns * k) {
-            return fail(error, "%s: command %u comes at %" G_GINT64_FORMAT
-                        " ns and takes %" G_GINT64_FORMAT " ns, should be %"
-                        G_GINT64_FORMAT " and %" G_GINT64_FORMAT, what, i,
-                        a->submit_ns, a->latency_ns, b ? b->submit_ns * k : -1,
-                        b ? b->latency_ns * k : -1);
-        }
-        for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
-            if (a->cause_ns[c] != b->cause_ns[c] * k) {
-                return fail(error, "%s: command %u has %" G_GINT64_FORMAT
-                            " ns of %s, should be %" G_GINT64_FORMAT, what, i,
-                            a->cause_ns[c], scarp_cause_name(c),
-                            b->cause_ns[c] * k);
-            }
-        }
-    }
-    return missing < UINT32_MAX || is->len == should->len ||
-           fail(error, "%s: %u commands, should be %u", what, is->len,
-                should->len);
 }

@@ -7,16 +7,10 @@
 #define HUNT_RUN_H
 
 #include "export.h"
+#include "rows.h"
 #include "scenario.h"
 
 #define MOST_MARKS 512
-
-/* What a command met, for comparisons. */
-typedef struct {
-    uint32_t drive; /* the first one, or one that was loaded later */
-    int64_t submit_ns, latency_ns; /* < 0: it has not ended */
-    int64_t cause_ns[SCARP_CAUSE__COUNT];
-} Row;
 
 typedef struct {
     uint64_t commands;  /* of the host */
@@ -29,16 +23,7 @@ typedef struct {
     Log *log;           /* for the replayer, or NULL: ditto */
 } RunResult;
 
-/* False and *error: a law is broken.  Only rows and log are looked at before. */
+/* False and *error: a law is broken.  Of result only rows and log are read. */
 bool run_scenario(const Scenario *s, RunResult *result, GError **error);
-
-/*
- * Whether rows agree, from the command first on: is should be as should says,
- * all times times k.  Of those that ended before command `missing` was
- * submitted only (UINT32_MAX: all).
- */
-bool run_same_rows(const GArray *is, const GArray *should, uint32_t first,
-                   int64_t k, uint32_t missing, const char *what,
-                   GError **error);
 
 #endif /* HUNT_RUN_H */

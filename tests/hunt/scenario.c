@@ -94,7 +94,7 @@ const char *scenario_mapping(const Scenario *s)
     return mapping ? mapping : "page";
 }
 
-/* ---- Its drive ---------------------------------------------------------- */
+/* ---- Its drive ------------------------------------------------------ */
 
 /* A file of the base description, for as long as the process lives. */
 static const char *base_path(void)
@@ -149,7 +149,7 @@ ScarpDrive *scenario_drive(const Scenario *s, GError **error)
     return drive;
 }
 
-/* ---- Its text ----------------------------------------------------------- */
+/* ---- Its text ------------------------------------------------------- */
 
 static void step_text(GString *text, const Scenario *s, const Step *step)
 {

@@ -1,0 +1,83 @@
+/*
+ * What holds for every command, and for their sums.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "laws.h"
+
+static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool fail(GError **error, const char *format, ...)
+{
+    va_list arguments;
+    g_autofree char *text = NULL;
+
+    va_start(arguments, format);
+    text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error_literal(error, SCARP_ERROR, SCARP_ERROR_VALUE, text);
+    return false;
+}
+
+bool laws_command(const ScarpCmd *cmd, int64_t submit_ns, int64_t last_ns,
+                  int64_t now_ns, GError **error)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
+        if (cmd->cause_ns[i] < 0) {
+            return fail(error, "cause %s of a command is %" G_GINT64_FORMAT
+                        " ns", scarp_cause_name(i), cmd->cause_ns[i]);
+        }
+        sum += cmd->cause_ns[i];
+    }
+    if (cmd->submit_ns != submit_ns) {
+        return fail(error, "a command's submission has moved");
+    }
+    if (sum != cmd->complete_ns - cmd->submit_ns) {
+        return fail(error, "causes sum to %" G_GINT64_FORMAT " ns of %"
+                    G_GINT64_FORMAT, sum, cmd->complete_ns - cmd->submit_ns);
+    }
+    if (cmd->complete_ns < last_ns || cmd->complete_ns > now_ns) {
+        return fail(error, "completions are not in the order of time");
+    }
+    return cmd->status == SCARP_STATUS_OK ||
+           fail(error, "a command failed: status %d", cmd->status);
+}
+
+void laws_count(Own *own, const ScarpCmd *cmd)
+{
+    own->accepted++;
+    own->by_op[cmd->op]++;
+    own->read_bytes += cmd->op == SCARP_OP_READ ? cmd->length_bytes : 0;
+    own->write_bytes += cmd->op == SCARP_OP_WRITE ? cmd->length_bytes : 0;
+}
+
+bool laws_sums(const Own *own, const ScarpStats *stats, GError **error)
+{
+    const struct {
+        const char *name;
+        uint64_t is, should;
+    } sum[] = {
+        { "cmds_accepted", stats->cmds_accepted, own->accepted },
+        { "cmds_completed", stats->cmds_completed, own->completed },
+        { "reads", stats->reads, own->by_op[SCARP_OP_READ] },
+        { "writes", stats->writes, own->by_op[SCARP_OP_WRITE] },
+        { "write_zeroes", stats->write_zeroes,
+          own->by_op[SCARP_OP_WRITE_ZEROES] },
+        { "deallocates", stats->deallocates,
+          own->by_op[SCARP_OP_DEALLOCATE] },
+        { "flushes", stats->flushes, own->by_op[SCARP_OP_FLUSH] },
+        { "read_bytes", stats->read_bytes, own->read_bytes },
+        { "write_bytes", stats->write_bytes, own->write_bytes },
+        { "oob_mismatches", stats->oob_mismatches, 0 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(sum); i++) {
+        if (sum[i].is != sum[i].should) {
+            return fail(error, "statistics: %s is %" G_GUINT64_FORMAT
+                        ", should be %" G_GUINT64_FORMAT, sum[i].name,
+                        sum[i].is, sum[i].should);
+        }
+    }
+    return true;
+}
