@@ -21,7 +21,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint
+	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -98,7 +98,10 @@ test-tsan-guest:
 test-laws: ## write amplification against the published formulas, within 2 %
 	@$(SCARP) test-laws
 
-test-e2e: ## parsing, table, report and arguments on synthetic results
+test-scripts: ## parsing, table, report and arguments on synthetic results
+	@$(SCARP) test-scripts
+
+test-e2e: ## replayer, simulator, report and pages as a user meets them
 	@$(SCARP) test-e2e
 
 test-docs: ## the fast commands of README and docs (ARGS='docs/replay.md' for one page)

@@ -426,7 +426,8 @@ def parser() -> argparse.ArgumentParser:
         ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
         ("test-laws", "write amplification against the published formulas"),
         ("test-reproduce", "directions of the papers' experiments, on few workloads"),
-        ("test-e2e", "these scripts, on synthetic results"),
+        ("test-scripts", "these scripts, on synthetic results"),
+        ("test-e2e", "the built programs and the report as a user meets them"),
         ("lint", "ruff and mypy, and QEMU's checkpatch on C files and patches"),
     ):
         commands.add_parser(name, help=text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent), str(ROOT / "tests" / "scripts")]
 
 import devtools  # noqa: E402
 import many_commands  # noqa: E402

@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
+sys.path[:0] = [str(ROOT / "scripts"), str(HERE), str(ROOT / "tests" / "scripts")]
 
 import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402

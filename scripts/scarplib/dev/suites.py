@@ -57,6 +57,9 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("docs", [sys.executable, "tests/docs/run.py"], 2),
         # The lint of the engine's rooms, and that it sees each kind of violation.
         Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
+        # The scripts alone, on results that are made up.
+        Suite("scripts", [str(python), "tests/scripts/run.py"], 1),
+        # Built programs as a user runs them, the report in a browser, the pages against both.
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
     ]
 
