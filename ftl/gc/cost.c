@@ -6,16 +6,6 @@
  */
 #include "gc/internal.h"
 
-static uint32_t valid_units(const ScarpDrive *drive, uint32_t first)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < drive->geo.units_per_page; i++) {
-        n += scarp_unit_is_valid(drive, first + i);
-    }
-    return n;
-}
-
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t offset = scarp_page_offset(drive, p, SCARP_ORIGIN_GC, 0);
@@ -26,8 +16,10 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
         return 0;
     }
     for (uint32_t page = 0; page < drive->desc.pages_per_block; page++) {
-        uint32_t n = valid_units(drive, victim * drive->geo.units_per_block +
-                                            page * drive->geo.units_per_page);
+        uint32_t ppn = victim * drive->geo.units_per_block +
+                       page * drive->geo.units_per_page;
+        uint32_t n = __builtin_popcountll(
+            scarp_valid_bits(drive, ppn, drive->geo.units_per_page));
         bool copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
 
         if (!n) {
