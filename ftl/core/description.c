@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "core/description_check.h"
+#include "core/geometry.h"
 
 #include <string.h>
 
@@ -323,6 +324,23 @@ static void set_superblock(ScarpDescription *d)
     }
 }
 
+/* Of a drive whose values work together: the host has a unit of it. */
+static bool check_host_units(const ScarpDescription *desc, GError **error)
+{
+    ScarpGeometry geo = scarp_geometry(desc);
+
+    if (geo.logical_units) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT ": leaves "
+                "%u mapping units, of which parity and records of "
+                "deallocations (ftl.parity_width, ftl.recovery=2) leave none "
+                "for the host", desc->over_provisioning_permille,
+                geo.first_translation_unit);
+    return false;
+}
+
 static bool load(ScarpDescription *desc, GKeyFile *file, const char *name,
                  const char *overrides, GError **error)
 {
@@ -334,7 +352,8 @@ static bool load(ScarpDescription *desc, GKeyFile *file, const char *name,
         return false;
     }
     set_superblock(desc);
-    return scarp_description_check(desc, error);
+    return scarp_description_check(desc, error) &&
+           check_host_units(desc, error);
 }
 
 bool scarp_description_load(ScarpDescription *desc, const char *path,

@@ -495,6 +495,10 @@ static void test_refused(void)
           "ftl.over_provisioning_permille=600", "ftl.streams=8" },
         { "ftl.mapping=demand,ftl.over_provisioning_permille=100",
           "spare blocks" },
+        { "ftl.mapping=demand,ftl.recovery=2,geometry.channels=1,"
+          "geometry.dies_per_chip=1,geometry.blocks_per_plane=9,"
+          "geometry.pages_per_block=2,gc.trigger_free_blocks=1,"
+          "ftl.over_provisioning_permille=5100", "leaves 1 mapping units" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
