@@ -63,7 +63,7 @@ static void catch_signals(void)
 {
     static const int signals[] = {
         SIGVTALRM, SIGABRT,
-#ifndef __SANITIZE_ADDRESS__
+#ifndef SCARP_CHECKED
         SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 #endif
     };
@@ -260,7 +260,7 @@ bool child_run(ChildWork work, void *opaque, Report *report, Failure *failure)
     if (!pid) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(fd, STDERR_FILENO);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef SCARP_CHECKED
         setrlimit(RLIMIT_AS, &(struct rlimit) { 4ull << 30, 4ull << 30 });
 #endif
         setrlimit(RLIMIT_CORE, &(struct rlimit) { 0, 0 });

@@ -19,7 +19,7 @@
 #define MOST_FAILURES 4096
 #define MOST_JOBS 256
 
-static int64_t seed = 1, count = 1000, seconds, jobs, limit = 0;
+static int64_t seed = 1, count = 1000, seconds, jobs, limit;
 static char *scheme, *mapping, *without;
 static char **replays;
 static gboolean write_text, no_shrink, all_marks;
@@ -355,8 +355,10 @@ static void replay_file(Report *report, void *path)
     ScarpDrive *drive;
 
     child_begin(report, 0, limit);
-    if (!g_file_get_contents(path, &text, NULL, &error) ||
-        !(s = scenario_parse(text, &error))) {
+    if (g_file_get_contents(path, &text, NULL, &error)) {
+        s = scenario_parse(text, &error);
+    }
+    if (!s) {
         child_fail(report, error->message);
     }
     drive = scenario_build(s, NULL, s->scheme, s->params, s->seed, NULL,

@@ -76,6 +76,6 @@ bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
            "second, %.1f in a second of a core\n",
            sum.commands * 1.0 / MAX(sum.done, 1),
            sum.events * 1.0 / MAX(sum.done, 1), sum.done / wall_s,
-           sum.done / MAX(core_s, 1e-6));
+           sum.done / MAX(core_s, 0.000001));
     return print_marks(&sum, all_marks);
 }
