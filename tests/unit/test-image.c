@@ -241,6 +241,108 @@ static char *saved(const char *overrides)
     return path;
 }
 
+/* What else a drive has to keep. */
+static const struct {
+    const char *name, *overrides;
+} kept[] = {
+    { "demand", TINY ",ftl.mapping=demand,ftl.map_cache_bytes=1024,"
+      "geometry.page_bytes=1024,controller.buffer_bytes=8192,ftl.streams=2,"
+      "gc.wear_spread_erases=3" },
+    { "block", TINY ",ftl.mapping=block,geometry.planes_per_die=2" },
+    { "superblock", SMALL "ftl.mapping=superblock,ftl.superblock_blocks=3,"
+      "ftl.recovery=2,geometry.planes_per_die=2" },
+    { "fast", SMALL "ftl.mapping=fast,ftl.recovery=1,nand.endurance_erases=60,"
+      "nand.bad_blocks_permille=30,geometry.planes_per_die=2" },
+    { "records", TINY ",ftl.recovery=2,ftl.unit_bytes=2048,ftl.streams=3,"
+      "geometry.planes_per_die=2" },
+    { "parity", SMALL "ftl.parity_width=4,ftl.recovery=1,"
+      "gc.wear_spread_erases=3,nand.endurance_erases=60" },
+};
+
+/* Every preset and every single choice that the drive takes. */
+static GPtrArray *taken(const char *overrides, const char *image)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *text = scarp_schemes_text();
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        char *colon = strchr(*line, ':');
+        g_autoptr(GError) error = NULL;
+        ScarpDrive *drive;
+
+        if (!colon || **line == ' ') {
+            continue;
+        }
+        *colon = '\0';
+        drive = try_new(*line, overrides, image, true, &error);
+        if (drive) {
+            g_ptr_array_add(names, g_strdup(*line));
+            scarp_drive_free(drive);
+        } else {
+            g_assert_null(strchr(error->message, '\n'));
+        }
+    }
+    return names;
+}
+
+static void test_kept_future(gconstpointer data)
+{
+    const char *overrides = data;
+    g_autoptr(GPtrArray) schemes = taken(overrides, NULL);
+
+    g_assert_cmpuint(schemes->len, >, 8);
+    for (unsigned i = 0; i < schemes->len; i++) {
+        g_autofree char *path = new_path(), *of_a = NULL, *of_b = NULL;
+        ScarpDrive *a = drive_new(schemes->pdata[i], overrides, NULL), *b;
+
+        g_test_message("%s", (char *)schemes->pdata[i]);
+        age(a);
+        g_free(run(a, 7, 120));
+        save(a, path);
+        b = drive_new(schemes->pdata[i], overrides, path);
+        g_unlink(path);
+        scarp_stats_reset(a);
+        of_a = run(a, 1, 160);
+        of_b = run(b, 1, 160);
+        g_assert_cmpstr(of_a, ==, of_b);
+        scarp_drive_free(a);
+        scarp_drive_free(b);
+    }
+}
+
+/* From one image: other times, another GC, another buffer, any scheme. */
+static void test_other_keys(gconstpointer data)
+{
+    static const char *const others[] = {
+        "", ",timing.program_ns=1000,timing.read_ns=1,timing.erase_ns=100",
+        ",gc.trigger_free_blocks=1,gc.separate_active_block=0",
+        ",gc.trigger_free_blocks=6,nand.copyback=1,gc.after_reads=1",
+        ",controller.buffer_bytes=16384,nand.multiplane=1,ftl.streams=1",
+        ",controller.slots=1,controller.queue=4,gc.background_free_blocks=9,"
+        "nand.endurance_erases=20,gc.wear_spread_erases=0",
+    };
+    const char *overrides = data;
+    g_autofree char *path = saved(overrides);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+        g_autofree char *keys = g_strconcat(overrides, others[i], NULL);
+        g_autoptr(GPtrArray) schemes = taken(keys, path);
+
+        for (unsigned k = i % 3; k < schemes->len; k += 3) {
+            ScarpDrive *drive = drive_new(schemes->pdata[k], keys, path);
+
+            g_test_message("%s, %s", (char *)schemes->pdata[k], keys);
+            g_free(run(drive, k, 100));
+            g_assert_true(scarp_drain(drive, NULL));
+            g_assert_true(scarp_check(drive, NULL));
+            g_assert_cmpuint(scarp_stats(drive)->oob_mismatches, ==, 0);
+            scarp_drive_free(drive);
+        }
+    }
+    g_unlink(path);
+}
+
 /* The same, and the image says another order than the drive had. */
 static char *saved_as(const char *overrides, const char *order)
 {
@@ -705,6 +807,15 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     add_schemes();
+    for (size_t i = 0; i < G_N_ELEMENTS(kept); i++) {
+        g_autofree char *same = g_strconcat("/image/same-future/of-",
+                                            kept[i].name, NULL);
+        g_autofree char *other = g_strconcat("/image/other-keys/",
+                                             kept[i].name, NULL);
+
+        g_test_add_data_func(same, kept[i].overrides, test_kept_future);
+        g_test_add_data_func(other, kept[i].overrides, test_other_keys);
+    }
     g_test_add_func("/image/other-class", test_other_class);
     g_test_add_func("/image/other-order", test_other_order);
     g_test_add_func("/image/file-errors", test_file_errors);
