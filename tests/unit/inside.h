@@ -81,6 +81,31 @@ static inline uint32_t inside_translation_blocks(const ScarpDrive *drive)
     return drive->geo.translation_blocks;
 }
 
+typedef struct {
+    uint32_t units;       /* of translation, that live in a plane */
+    uint32_t blocks;      /* of a plane, for those alone */
+    uint32_t block_units, page_units;
+} InsideTranslation;
+
+/* Of a drive with these keys and next to no over-provisioning: the most. */
+static inline InsideTranslation inside_translation(const char *path,
+                                                   const char *overrides)
+{
+    g_autoptr(GError) error = NULL;
+    ScarpDescription desc;
+    ScarpGeometry geo;
+
+    scarp_description_load(&desc, path, overrides, &error);
+    g_assert_no_error(error);
+    desc.over_provisioning_permille = 1;
+    geo = scarp_geometry(&desc);
+    return (InsideTranslation) {
+        (geo.mapped_units - geo.first_translation_unit + geo.n_planes - 1) /
+            geo.n_planes,
+        geo.translation_blocks, geo.units_per_block, geo.units_per_page,
+    };
+}
+
 /* It is full of translation units; when it was filled. */
 static inline bool inside_is_translation_block(const ScarpDrive *drive,
                                                uint32_t block)

@@ -142,6 +142,38 @@ static void test_alone(void)
     rig_free(rig);
 }
 
+/*
+ * When no block of translation units is open, and all of a plane's but one are
+ * full, collecting the one with the least valid units yields a page, wherever
+ * they lie.  Ageing writes each of them once, and leaves two blocks.
+ */
+static void test_enough(void)
+{
+    static const unsigned pages[] = { 2, 3, 4, 8, 31, 64, 256 };
+    static const unsigned blocks[] = { 64, 150, 512, 2048 };
+    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "tiny.ini",
+                                                  NULL);
+
+    for (unsigned i = 0; i < 4 * 7 * 7 * 7; i++) {
+        unsigned unit = 512 << i % 7, in_page = 1 << i / 7 % 7;
+        g_autofree char *overrides = g_strdup_printf(
+            "ftl.mapping=demand,ftl.unit_bytes=%u,geometry.page_bytes=%u,"
+            "geometry.pages_per_block=%u,geometry.blocks_per_plane=%u,"
+            "ftl.over_provisioning_permille=9000", unit, unit * in_page,
+            pages[i / 49 % 7], blocks[i / 343]);
+        InsideTranslation is;
+
+        if (unit * in_page > 32768) {
+            continue;
+        }
+        is = inside_translation(path, overrides);
+        g_assert_cmpuint(is.units, <, (is.blocks - 1) *
+                                          (is.block_units - in_page + 1));
+        g_assert_cmpuint((is.units + in_page - 1) / in_page * in_page, <=,
+                         (is.blocks - 2) * is.block_units);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -149,5 +181,6 @@ int main(int argc, char **argv)
         g_test_add_data_func(loads[i].path, &loads[i].load, write_all_over);
     }
     g_test_add_func("/mapping/demand/space/alone", test_alone);
+    g_test_add_func("/mapping/demand/space/enough", test_enough);
     return g_test_run();
 }
