@@ -29,7 +29,7 @@ typedef struct {
     ScarpGcRound *open; /* [n_planes] what scarp_gc_rounds() returns */
     bool *next;         /* a victim follows the erase that was granted */
     uint32_t *pages;    /* and has been granted so many */
-    uint32_t *lpn;      /* for whom a merge is, or the one that follows it */
+    uint32_t *lpn; /* for whom a merge is, or what follows; or SCARP_NONE */
 } Rounds;
 
 static Rounds *rounds_of(const ScarpDrive *drive)
@@ -247,9 +247,13 @@ int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die)
 static bool start(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 {
     rounds_of(drive)->lpn[plane] = lpn;
-    return scarp_map_any_page(drive)
-               ? scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)
-               : scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC);
+    if (scarp_map_any_page(drive)
+            ? scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)
+            : scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC)) {
+        return true;
+    }
+    rounds_of(drive)->lpn[plane] = SCARP_NONE;
+    return false;
 }
 
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
@@ -363,15 +367,17 @@ static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
 {
     Rounds *rounds = rounds_of(drive);
-    uint32_t plane = job->plane;
+    uint32_t plane = job->plane, lpn = rounds->lpn[plane];
     bool follows = rounds->next[plane];
 
     rounds->next[plane] = false;
+    /* What begins otherwise, as when it is asked for by hand, is for no one. */
+    rounds->lpn[plane] = SCARP_NONE;
     /* One that was released was not erased for the sake of another. */
     if (follows && job->moves_left <= to_the_end(drive) &&
-        still_wants(drive, plane, rounds->lpn[plane])) {
+        still_wants(drive, plane, lpn)) {
         scarp_mark(drive, round_follows_erase);
-        start(drive, plane, rounds->lpn[plane]);
+        start(drive, plane, lpn);
     } else {
         scarp_mark_if(drive, round_not_wanted_any_more, follows);
     }
@@ -493,7 +499,10 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     rounds->listed = g_new0(bool, drive->geo.n_planes);
     rounds->next = g_new0(bool, drive->geo.n_planes);
     rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
-    rounds->lpn = g_new0(uint32_t, drive->geo.n_planes);
+    rounds->lpn = g_new(uint32_t, drive->geo.n_planes);
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        rounds->lpn[p] = SCARP_NONE;
+    }
     return true;
 }
 

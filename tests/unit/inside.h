@@ -1031,6 +1031,13 @@ static inline bool inside_open_round(ScarpDrive *drive, uint32_t plane,
     return scarp_gc_open_round(drive, &write);
 }
 
+/* What was granted of the plane's round is what the write of lpn waits for. */
+static inline bool inside_makes_room(const ScarpDrive *drive, uint32_t plane,
+                                     uint32_t lpn)
+{
+    return scarp_gc_makes_room(drive, plane, lpn);
+}
+
 static inline uint32_t inside_round_left(const ScarpDrive *drive,
                                          uint32_t plane, uint32_t *erases)
 {

@@ -293,6 +293,18 @@ static void test_superblock_others_carry(void)
     rig_free(rig);
 }
 
+/* A merge that was asked for by hand is for no write of the host. */
+static void test_for_nobody(void)
+{
+    Rig *rig = full_rig(NULL, ONE_PLANE ",ftl.mapping=block", 2);
+
+    /* A switch: nothing is to be copied. */
+    write_offsets(rig, 1, "0123");
+    g_assert_cmpuint(scarp_collect_now(rig->drive, 64), ==, 1);
+    g_assert_false(inside_makes_room(rig->drive, 0, 0));
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -301,6 +313,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hios/merges/negative", test_negative);
     g_test_add_func("/hios/merges/length", test_length);
     g_test_add_func("/hios/merges/next-round", test_next_round);
+    g_test_add_func("/hios/merges/for-nobody", test_for_nobody);
     g_test_add_func("/hios/merges/superblock", test_superblock);
     g_test_add_func("/hios/merges/superblock/others-carry",
                     test_superblock_others_carry);
