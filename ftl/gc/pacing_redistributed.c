@@ -364,6 +364,21 @@ static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
            (lpn != SCARP_NONE && !scarp_map_page_possible(drive, plane, lpn));
 }
 
+/* If none goes on, the list is empty, as in a drive from an image. */
+static void unlist_all(ScarpDrive *drive)
+{
+    Rounds *rounds = rounds_of(drive);
+
+    for (uint32_t k = 0; k < rounds->n; k++) {
+        if (is_open(drive, rounds->plane[k])) {
+            return;
+        }
+    }
+    while (rounds->n) {
+        unlist(rounds, rounds->n - 1);
+    }
+}
+
 static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
 {
     Rounds *rounds = rounds_of(drive);
@@ -382,6 +397,7 @@ static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
         scarp_mark_if(drive, round_not_wanted_any_more, follows);
     }
     rounds->pages[plane] = 0;
+    unlist_all(drive);
 }
 
 static void release(ScarpDrive *drive, ScarpGcJob *job)
