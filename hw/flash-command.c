@@ -3,7 +3,8 @@
  *
  * hw/nvme gets a BlockAIOCB for each.  It may cancel that at any time, which
  * completes it at once: the command's AIOCB is then cut off from the engine's
- * command, which owns the data buffer and goes on to its end unseen.
+ * command, which owns the data buffer and goes on to its end unseen.  What
+ * comes after that and is about the same bytes waits for it (flash-admit.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,28 +16,12 @@
 #include "system/dma.h"
 #include "flash-int.h"
 
-/* Larger buffers are not kept for reuse. */
-#define KEEP_BUFFER_BYTES (1024 * 1024)
+/* Larger buffers are not kept for reuse, nor more than so much of all. */
+#define KEEP_BUFFER_BYTES MiB
+#define KEEP_BYTES (256 * MiB)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
 /* A deallocation of any size goes to the engine in pieces of this one. */
 #define DEALLOCATE_BYTES GiB
-
-typedef struct {
-    BlockAIOCB common;
-    FlashCmd *cmd;
-} FlashAIOCB;
-
-struct FlashCmd {
-    ScarpCmd cmd;
-    FlashAIOCB *acb;   /* NULL: cancelled */
-    QEMUSGList *qsg;   /* of hw/nvme: only while acb is set */
-    QEMUIOVector *iov;
-    void *buffer;
-    size_t buffer_bytes;
-    uint64_t rest_bytes; /* to deallocate after this piece */
-    int64_t arrived_ns;  /* in the drive's time */
-    FlashCmd *next_free;
-};
 
 static const ScarpOp ops[] = {
     [NVME_NS_IO_READ] = SCARP_OP_READ,
@@ -46,34 +31,36 @@ static const ScarpOp ops[] = {
     [NVME_NS_IO_FLUSH] = SCARP_OP_FLUSH,
 };
 
-static FlashCmd *get_cmd(NvmeFlash *flash, size_t data_bytes)
+static FlashCmd *get_cmd(NvmeFlash *flash)
 {
     FlashCmd *cmd = flash->free_cmds;
-    void *buffer = NULL;
-    size_t buffer_bytes = 0;
 
     if (cmd) {
         flash->free_cmds = cmd->next_free;
-        buffer = cmd->buffer;
-        buffer_bytes = cmd->buffer_bytes;
     } else {
-        cmd = g_new(FlashCmd, 1);
+        cmd = g_new0(FlashCmd, 1);
     }
-    if (buffer_bytes < data_bytes) {
-        g_free(buffer);
-        buffer = g_malloc(data_bytes);
-        buffer_bytes = data_bytes;
-    }
-    *cmd = (FlashCmd) { .buffer = buffer, .buffer_bytes = buffer_bytes };
+    *cmd = (FlashCmd) {
+        .buffer = cmd->buffer,
+        .buffer_bytes = cmd->buffer_bytes,
+    };
     return cmd;
+}
+
+static void resize_buffer(NvmeFlash *flash, FlashCmd *cmd, size_t bytes)
+{
+    flash->buffer_bytes -= cmd->buffer_bytes;
+    g_free(cmd->buffer);
+    cmd->buffer = bytes ? g_malloc(bytes) : NULL;
+    cmd->buffer_bytes = bytes;
+    flash->buffer_bytes += bytes;
 }
 
 static void put_cmd(NvmeFlash *flash, FlashCmd *cmd)
 {
-    if (cmd->buffer_bytes > KEEP_BUFFER_BYTES) {
-        g_free(cmd->buffer);
-        cmd->buffer = NULL;
-        cmd->buffer_bytes = 0;
+    if (cmd->buffer_bytes > KEEP_BUFFER_BYTES ||
+        flash->buffer_bytes > KEEP_BYTES) {
+        resize_buffer(flash, cmd, 0);
     }
     cmd->next_free = flash->free_cmds;
     flash->free_cmds = cmd;
@@ -122,30 +109,21 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
     return result == MEMTX_OK ? 0 : -EIO;
 }
 
-static bool push(NvmeFlash *flash, FlashCmd *cmd)
+void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd)
 {
-    return flash_port_push(flash->port, &cmd->cmd,
-                           flash->realtime ? cmd->arrived_ns
-                                           : FLASH_PORT_WHEN_TAKEN);
-}
+    size_t bytes = cmd->cmd.length_bytes;
 
-static void submit_cmd(NvmeFlash *flash, FlashCmd *cmd)
-{
-    if (!flash->in_flight++) {
-        flash->busy_from_ns = nvme_flash_now_ns(flash);
-    }
-    if (flash->stopped || !g_queue_is_empty(&flash->waiting) ||
-        !push(flash, cmd)) {
-        g_queue_push_tail(&flash->waiting, &cmd->cmd);
-    }
-    if (flash->stopped) {
+    if (!cmd->has_data) {
         return;
     }
-    if (flash->realtime) {
-        flash_realtime_submitted(flash->realtime);
-    } else {
-        timer_mod_anticipate_ns(flash->timer,
-                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    if (cmd->buffer_bytes < bytes) {
+        resize_buffer(flash, cmd, bytes);
+    }
+    cmd->cmd.data = cmd->buffer;
+    if (cmd->cmd.op == SCARP_OP_WRITE &&
+        copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
+        /* as the block layer's bounce buffers: the data is undefined */
+        memset(cmd->buffer, 0, bytes);
     }
 }
 
@@ -154,9 +132,7 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
     FlashAIOCB *acb = cmd->acb;
     int ret = cmd->cmd.status == SCARP_STATUS_OK ? 0 : -EIO;
 
-    if (!--flash->in_flight) {
-        flash->busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
-    }
+    flash_admit_ended(flash, cmd);
     if (acb && !ret && cmd->rest_bytes) {
         uint64_t bytes = MIN(cmd->rest_bytes, DEALLOCATE_BYTES);
 
@@ -170,7 +146,8 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
         };
         cmd->rest_bytes -= bytes;
         cmd->arrived_ns = nvme_flash_now_ns(flash);
-        submit_cmd(flash, cmd);
+        flash_admit(flash, cmd);
+        flash_admit_for_room(flash);
         return;
     }
     if (acb && !ret && cmd->cmd.op == SCARP_OP_READ) {
@@ -188,15 +165,20 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
     if (acb && flash->realtime) {
         flash_realtime_ended(flash->realtime);
     }
+    flash_admit_for_room(flash);
 }
 
 static void flash_aio_cancel(BlockAIOCB *common)
 {
     FlashAIOCB *acb = container_of(common, FlashAIOCB, common);
+    FlashCmd *cmd = acb->cmd;
 
-    if (acb->cmd) {
-        acb->cmd->acb = NULL;
+    if (cmd) {
+        cmd->acb = NULL;
         acb->cmd = NULL;
+        if (flash_admit_cancelled(acb->flash, cmd)) {
+            put_cmd(acb->flash, cmd);
+        }
         acb->common.cb(acb->common.opaque, -ECANCELED);
         qemu_aio_unref(acb);
     }
@@ -223,13 +205,15 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     bool write = io->op == NVME_NS_IO_WRITE ||
                  io->op == NVME_NS_IO_WRITE_ZEROES;
     FlashAIOCB *acb = qemu_aio_get(&flash_aiocb_info, NULL, cb, opaque);
-    FlashCmd *cmd = get_cmd(flash, has_data ? io->bytes : 0);
+    FlashCmd *cmd = get_cmd(flash);
 
     assert(io->op == NVME_NS_IO_FLUSH ||
            (io->offset >= 0 && io->bytes <= ns->size - io->offset));
 
+    acb->flash = flash;
     acb->cmd = cmd;
     cmd->acb = acb;
+    cmd->has_data = has_data;
     cmd->qsg = io->qsg;
     cmd->iov = io->iov;
     cmd->cmd.op = ops[io->op];
@@ -243,7 +227,6 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->arrived_ns = flash->realtime ? flash_realtime_arrival_ns(flash->realtime)
                                       : nvme_flash_now_ns(flash);
     cmd->cmd.deadline_ns = deadline_ns(flash, cmd->arrived_ns, io->dsm);
-    cmd->cmd.data = has_data ? cmd->buffer : NULL;
     cmd->cmd.opaque = cmd;
 
     if (io->op == NVME_NS_IO_FLUSH) {
@@ -253,13 +236,8 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
         cmd->cmd.length_bytes = MIN(io->bytes, DEALLOCATE_BYTES);
         cmd->rest_bytes = io->bytes - cmd->cmd.length_bytes;
     }
-    if (io->op == NVME_NS_IO_WRITE &&
-        copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
-        /* as the block layer's bounce buffers: the data is undefined */
-        memset(cmd->buffer, 0, io->bytes);
-    }
 
-    submit_cmd(flash, cmd);
+    flash_admit(flash, cmd);
     return &acb->common;
 }
 
@@ -286,16 +264,6 @@ const NvmeNsOps nvme_flash_ns_ops = {
     .virtual_queues = flash_virtual_queues,
 };
 
-static void push_waiting(NvmeFlash *flash)
-{
-    ScarpCmd *cmd;
-
-    while ((cmd = g_queue_peek_head(&flash->waiting)) &&
-           push(flash, cmd->opaque)) {
-        g_queue_pop_head(&flash->waiting);
-    }
-}
-
 void nvme_flash_timer_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
@@ -306,7 +274,7 @@ void nvme_flash_timer_cb(void *opaque)
 
     /* again only if a ring was too small for all there was */
     do {
-        push_waiting(flash);
+        flash_admit_waiting(flash);
         next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
         completed = 0;
         while ((cmd = flash_port_pop(flash->port))) {
@@ -314,7 +282,7 @@ void nvme_flash_timer_cb(void *opaque)
             completed++;
         }
     } while (completed >= FLASH_PORT_ENTRIES ||
-             !g_queue_is_empty(&flash->waiting));
+             !QTAILQ_EMPTY(&flash->waiting));
 
     if (next_ns != SCARP_TIME_NEVER) {
         timer_mod_anticipate_ns(flash->timer, next_ns);
@@ -337,8 +305,8 @@ void nvme_flash_completed(void *opaque)
         completed++;
     }
     /* a ring was too small: the thread waits for room, or commands do */
-    if (completed >= FLASH_PORT_ENTRIES || !g_queue_is_empty(&flash->waiting)) {
-        push_waiting(flash);
+    if (completed >= FLASH_PORT_ENTRIES || !QTAILQ_EMPTY(&flash->waiting)) {
+        flash_admit_waiting(flash);
         flash_realtime_kick(flash->realtime);
     }
     flash_health_look(flash);
@@ -371,17 +339,20 @@ bool nvme_flash_drain(NvmeFlash *flash)
     for (int i = 0; i < DRAIN_EVENT_TIMES; i++) {
         unsigned completed = 0;
         int64_t next_ns;
+        ScarpCmd *cmd;
 
-        push_waiting(flash);
+        flash_admit_waiting(flash);
         next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
-        while (flash_port_pop(flash->port)) {
+        while ((cmd = flash_port_pop(flash->port))) {
             /* the guest is gone: nobody is told */
-            flash->in_flight--;
+            flash_admit_ended(flash, cmd->opaque);
+            put_cmd(flash, cmd->opaque);
+            flash_admit_for_room(flash);
             completed++;
         }
         if (next_ns != SCARP_TIME_NEVER) {
             now_ns = MAX(now_ns, next_ns);
-        } else if (!completed && g_queue_is_empty(&flash->waiting)) {
+        } else if (!completed && QTAILQ_EMPTY(&flash->waiting)) {
             return true;
         }
     }

@@ -7,7 +7,10 @@
 #define SCARP_FLASH_INT_H
 
 #include "hw/qdev-core.h"
+#include "block/aio.h"
+#include "qemu/interval-tree.h"
 #include "qemu/notify.h"
+#include "qemu/queue.h"
 #include "qemu/timer.h"
 #include "../../nvme.h"
 #include "flash-log.h"
@@ -15,6 +18,32 @@
 
 typedef struct FlashCmd FlashCmd;
 typedef struct FlashRealtime FlashRealtime;
+typedef QTAILQ_HEAD(FlashCmdList, FlashCmd) FlashCmdList;
+
+typedef struct {
+    BlockAIOCB common;
+    NvmeFlash *flash;
+    FlashCmd *cmd;
+} FlashAIOCB;
+
+struct FlashCmd {
+    ScarpCmd cmd;
+    FlashAIOCB *acb;     /* NULL: cancelled */
+    QEMUSGList *qsg;     /* of hw/nvme: only while acb is set */
+    QEMUIOVector *iov;
+    void *buffer;
+    size_t buffer_bytes;
+    uint64_t rest_bytes; /* to deallocate after this piece */
+    int64_t arrived_ns;  /* in the drive's time */
+    bool has_data;
+    bool has_room;       /* it is counted in flash->room_used */
+    bool leftover;       /* it is in flash->leftovers, with its */
+    IntervalTreeNode range;
+    FlashCmdList blocked; /* wait for this leftover to end */
+    FlashCmdList *list;  /* the engine does not have it yet: it is in here */
+    QTAILQ_ENTRY(FlashCmd) entry;
+    FlashCmd *next_free;
+};
 
 struct NvmeFlash {
     DeviceState parent_obj;
@@ -26,8 +55,12 @@ struct NvmeFlash {
     QEMUTimer *timer;       /* runs the engine on the virtual clock, or */
     FlashRealtime *realtime; /* a thread does, on the host's */
     FlashCmd *free_cmds;    /* with their bounce buffers */
-    GQueue waiting;         /* commands that found the ring full */
-    uint64_t in_flight;     /* commands that the engine has */
+    uint64_t buffer_bytes;  /* of all bounce buffers, there and in use */
+    FlashCmdList waiting;   /* commands that found the ring full */
+    FlashCmdList for_room;  /* commands that wait for memory */
+    uint64_t room_used;     /* of ROOM_BYTES, by commands that have begun */
+    IntervalTreeRoot leftovers; /* cancelled, and may still change data */
+    uint64_t in_flight;     /* commands that have not ended */
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* after arrival; 0: none */
     int64_t busy_from_ns;   /* since when, if there are any */
     uint64_t busy_ns;       /* time in which there were, before that */
@@ -85,6 +118,22 @@ int64_t nvme_flash_now_ns(NvmeFlash *flash);
  */
 void nvme_flash_lock(NvmeFlash *flash);
 void nvme_flash_unlock(NvmeFlash *flash);
+
+/* flash-admit.c */
+void flash_admit_init(NvmeFlash *flash);
+/* A new command, or a piece of one: the engine gets it as soon as it may. */
+void flash_admit(NvmeFlash *flash, FlashCmd *cmd);
+/* Its owner has gone.  True if the engine does not have it: it is over. */
+bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd);
+/* The engine has ended it.  Its owner is told after this. */
+void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd);
+/* What waits for room begins, as far as there is some. */
+void flash_admit_for_room(NvmeFlash *flash);
+/* What found the ring full goes there, as far as there is place. */
+void flash_admit_waiting(NvmeFlash *flash);
+
+/* flash-command.c: its buffer and, of a write, the data in it. */
+void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd);
 
 /* flash-scheme.c */
 char *flash_scheme_text(const char *scheme, const char *params);

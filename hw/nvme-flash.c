@@ -385,7 +385,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         flash->deadline_ns[i] = scarp_drive_deadline_ns(flash->drive, i);
     }
     flash->port = flash_port_new(flash->drive);
-    g_queue_init(&flash->waiting);
+    flash_admit_init(flash);
     if (realtime) {
         flash->virtual_queues = false;
         flash->realtime = flash_realtime_start(flash, errp);

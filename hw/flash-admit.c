@@ -1,0 +1,208 @@
+/*
+ * Scarp: which commands the engine gets, and which wait outside of it
+ *
+ * A command waits
+ *  - until no cancelled command is left that may still change its bytes.  The
+ *    engine cannot cancel, so a cancelled write goes on to its end unseen.  The
+ *    host knows it as over, and what it does next has to last.
+ *  - until there is room: the data of commands is in memory of the host's, and
+ *    the guest decides how many commands there are.
+ *  - until the ring has a place.
+ *
+ * No command that waits has begun, so to cancel it is to forget it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/units.h"
+#include "flash-int.h"
+
+/*
+ * The memory that commands may have, of one drive.  It is more than hosts
+ * usually have in flight: a thousand commands of 512 KiB.
+ */
+#define ROOM_BYTES (512 * MiB)
+/* Of that, what a command needs beside its data, here and in the engine. */
+#define COMMAND_BYTES KiB
+
+static void put_outside(FlashCmdList *list, FlashCmd *cmd)
+{
+    cmd->list = list;
+    QTAILQ_INSERT_TAIL(list, cmd, entry);
+}
+
+static void take_inside(FlashCmd *cmd)
+{
+    QTAILQ_REMOVE(cmd->list, cmd, entry);
+    cmd->list = NULL;
+}
+
+static bool changes_data(const FlashCmd *cmd)
+{
+    return cmd->cmd.op == SCARP_OP_WRITE ||
+           cmd->cmd.op == SCARP_OP_WRITE_ZEROES ||
+           cmd->cmd.op == SCARP_OP_DEALLOCATE;
+}
+
+static uint64_t room_of(const FlashCmd *cmd)
+{
+    return COMMAND_BYTES + (cmd->has_data ? cmd->cmd.length_bytes : 0);
+}
+
+/* One that is in the way of it, or NULL. */
+static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
+{
+    uint64_t from = cmd->cmd.offset_bytes;
+    IntervalTreeNode *node;
+
+    if (interval_tree_is_empty(&flash->leftovers) || !cmd->cmd.length_bytes) {
+        return NULL;
+    }
+    node = interval_tree_iter_first(&flash->leftovers, from,
+                                    from + cmd->cmd.length_bytes - 1);
+    return node ? container_of(node, FlashCmd, range) : NULL;
+}
+
+static bool push(NvmeFlash *flash, FlashCmd *cmd)
+{
+    return flash_port_push(flash->port, &cmd->cmd,
+                           flash->realtime ? cmd->arrived_ns
+                                           : FLASH_PORT_WHEN_TAKEN);
+}
+
+static void begin(NvmeFlash *flash, FlashCmd *cmd)
+{
+    cmd->has_room = true;
+    flash->room_used += room_of(cmd);
+    flash_cmd_begin(flash, cmd);
+    if (flash->stopped || !QTAILQ_EMPTY(&flash->waiting) ||
+        !push(flash, cmd)) {
+        put_outside(&flash->waiting, cmd);
+    }
+    if (flash->stopped) {
+        return;
+    }
+    if (flash->realtime) {
+        flash_realtime_submitted(flash->realtime);
+    } else {
+        timer_mod_anticipate_ns(flash->timer,
+                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    }
+}
+
+/* One that has waited until now, and not for the host: that is no lateness. */
+static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
+{
+    cmd->arrived_ns = nvme_flash_now_ns(flash);
+    begin(flash, cmd);
+}
+
+/* However much it needs, it may begin when nothing else has room. */
+static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
+{
+    return !flash->room_used ||
+           flash->room_used + room_of(cmd) <= ROOM_BYTES;
+}
+
+/* True if it may begin; else it waits. */
+static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
+{
+    FlashCmd *leftover = leftover_before(flash, cmd);
+
+    if (leftover) {
+        put_outside(&leftover->blocked, cmd);
+    } else if (!QTAILQ_EMPTY(&flash->for_room) || !is_room(flash, cmd)) {
+        put_outside(&flash->for_room, cmd);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+void flash_admit_init(NvmeFlash *flash)
+{
+    QTAILQ_INIT(&flash->waiting);
+    QTAILQ_INIT(&flash->for_room);
+}
+
+void flash_admit(NvmeFlash *flash, FlashCmd *cmd)
+{
+    if (!flash->in_flight++) {
+        flash->busy_from_ns = nvme_flash_now_ns(flash);
+    }
+    if (may_begin(flash, cmd)) {
+        begin(flash, cmd);
+    }
+}
+
+static void leave(NvmeFlash *flash, FlashCmd *cmd)
+{
+    if (cmd->has_room) {
+        cmd->has_room = false;
+        flash->room_used -= room_of(cmd);
+    }
+    if (!--flash->in_flight) {
+        flash->busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
+    }
+}
+
+bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd)
+{
+    if (cmd->list) {
+        take_inside(cmd);
+        leave(flash, cmd);
+        return true;
+    }
+    if (changes_data(cmd) && cmd->cmd.length_bytes) {
+        cmd->leftover = true;
+        QTAILQ_INIT(&cmd->blocked);
+        cmd->range.start = cmd->cmd.offset_bytes;
+        cmd->range.last = cmd->range.start + cmd->cmd.length_bytes - 1;
+        interval_tree_insert(&cmd->range, &flash->leftovers);
+    }
+    return false;
+}
+
+void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
+{
+    FlashCmd *next;
+
+    leave(flash, cmd);
+    if (!cmd->leftover) {
+        return;
+    }
+    cmd->leftover = false;
+    interval_tree_remove(&cmd->range, &flash->leftovers);
+    /* each begins, or finds another one in its way */
+    while ((next = QTAILQ_FIRST(&cmd->blocked))) {
+        take_inside(next);
+        if (may_begin(flash, next)) {
+            begin_late(flash, next);
+        }
+    }
+}
+
+void flash_admit_for_room(NvmeFlash *flash)
+{
+    FlashCmd *cmd;
+
+    while ((cmd = QTAILQ_FIRST(&flash->for_room)) && is_room(flash, cmd)) {
+        FlashCmd *leftover = leftover_before(flash, cmd);
+
+        take_inside(cmd);
+        if (leftover) {
+            put_outside(&leftover->blocked, cmd);
+        } else {
+            begin_late(flash, cmd);
+        }
+    }
+}
+
+void flash_admit_waiting(NvmeFlash *flash)
+{
+    FlashCmd *cmd;
+
+    while ((cmd = QTAILQ_FIRST(&flash->waiting)) && push(flash, cmd)) {
+        take_inside(cmd);
+    }
+}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is cancelled while the engine has it: it may be done or not, but not later.
+
+The engine goes on to the end of a command that hw/nvme has cancelled.  The host takes it for over.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fixture import KIB, MIB, DriveTest, pattern
+from machine import Machine
+from nvme import PAGE, Admin, Controller, Namespace, Op, Status
+from test_realtime import HostController
+
+OLD, NEW = pattern(1, 4 * KIB), pattern(2, 4 * KIB)
+ZEROES = bytes(4 * KIB)
+LATER_NS = 2_000_000_000
+LARGE = 512 * KIB
+AHEAD = 8
+# Of all data that the drive's commands may have in QEMU's memory (hw/flash-admit.c).
+ROOM = 512 * MIB
+DATA = pattern(5, PAGE)
+EACH = 250
+RESETS = 40
+
+
+class Cancelled(DriveTest):
+    def start_behind_others(self, machine: Machine, ns: Namespace) -> int:
+        """A write of OLD at 0 that has some MiB ahead of it on the link."""
+        addr, prp = ns.buffer(LARGE)
+        machine.write(addr, pattern(3, LARGE))
+        for index in range(AHEAD):
+            ns.start(Op.WRITE, MIB + index * LARGE, LARGE, prp)
+        addr, prp = ns.buffer(4 * KIB)
+        machine.write(addr, OLD)
+        cid = ns.start(Op.WRITE, 0, 4 * KIB, prp)
+        machine.step(20_000)
+        stats = machine.stats()
+        self.assertEqual(stats["cmds_accepted"] - stats["cmds_completed"], AHEAD + 1)
+        return cid
+
+    def reset(self, ctrl: Controller, ns: Namespace, cid: int) -> Namespace:
+        ctrl.disable()
+        ctrl.enable()
+        return Namespace(ctrl.create_queue())
+
+    def delete_queue(self, ctrl: Controller, ns: Namespace, cid: int) -> Namespace:
+        ctrl.check(Admin.DELETE_SQ, cdw=(ns.queue.qid,))
+        ctrl.check(Admin.DELETE_CQ, cdw=(ns.queue.qid,))
+        return Namespace(ctrl.create_queue())
+
+    def abort(self, ctrl: Controller, ns: Namespace, cid: int) -> Namespace:
+        ctrl.check(Admin.ABORT, cdw=(cid << 16 | ns.queue.qid,))
+        self.assertEqual(ns.queue.wait(cid).status, Status.ABORT_REQUESTED)
+        return ns
+
+    def write_zeroes(self, ctrl: Controller, ns: Namespace) -> bytes:
+        self.assertEqual(ns.simple(Op.WRITE_ZEROES, 0, 4 * KIB), 0)
+        return ZEROES
+
+    def deallocate(self, ctrl: Controller, ns: Namespace) -> bytes:
+        self.assertEqual(ns.deallocate([(0, 4 * KIB)]), 0)
+        return ZEROES
+
+    def format(self, ctrl: Controller, ns: Namespace) -> bytes:
+        ctrl.check(Admin.FORMAT, 1)
+        return ZEROES
+
+    def write(self, ctrl: Controller, ns: Namespace) -> bytes:
+        self.assertEqual(ns.write(0, NEW).status, 0)
+        return NEW
+
+    def read(self, ctrl: Controller, ns: Namespace) -> bytes:
+        """What a read has found does not change."""
+        return ns.read(0, 4 * KIB)
+
+    def test_it_does_not_come_back(self) -> None:
+        cancels: tuple[Callable[[Controller, Namespace, int], Namespace], ...] = (
+            self.reset,
+            self.delete_queue,
+            self.abort,
+        )
+        nexts: tuple[Callable[[Controller, Namespace], bytes], ...] = (
+            self.write_zeroes,
+            self.deallocate,
+            self.format,
+            self.write,
+            self.read,
+        )
+        for cancel in cancels:
+            for then in nexts:
+                with self.subTest(cancel=cancel.__name__, then=then.__name__):
+                    machine = self.drive_machine()
+                    ctrl = Controller(machine)
+                    ns = Namespace(ctrl.create_queue())
+                    cid = self.start_behind_others(machine, ns)
+                    ns = cancel(ctrl, ns, cid)
+                    data = then(ctrl, ns)
+                    self.assertEqual(ns.read(0, 4 * KIB), data)
+                    machine.step(LATER_NS)
+                    self.assertEqual(ns.read(0, 4 * KIB), data)
+                    self.finish(machine)
+
+    def test_on_the_hosts_clock(self) -> None:
+        """There the link has to be slow, so that we are faster."""
+        machine = self.drive_machine(",clock=realtime,overrides=controller.link_mbs=8")
+        ctrl = HostController(machine)
+        ns = Namespace(ctrl.create_queue())
+        cid = self.start_behind_others(machine, ns)
+        ns = self.reset(ctrl, ns, cid)
+        self.assertEqual(self.write_zeroes(ctrl, ns), ZEROES)
+        self.assertEqual(ns.read(0, 4 * KIB), ZEROES)
+        while (stats := machine.stats())["cmds_accepted"] != stats["cmds_completed"]:
+            time.sleep(0.01)
+        self.assertEqual(ns.read(0, 4 * KIB), ZEROES)
+        self.finish(machine)
+
+    def test_others_do_not_wait_for_it(self) -> None:
+        """Only what is about the same bytes does."""
+        machine, ctrl, ns = self.drive()
+        self.assertEqual(ns.write(512 * KIB, NEW).status, 0)
+        machine.step(LATER_NS)
+        self.start_behind_others(machine, ns)
+        ns = self.reset(ctrl, ns, 0)
+        completed = machine.stats()["cmds_completed"]
+        self.assertEqual(ns.read(512 * KIB, 4 * KIB), NEW)
+        stats = machine.stats()
+        self.assertLess(stats["cmds_completed"], completed + AHEAD)
+        self.finish(machine)
+
+    def test_what_waits_for_it_is_cancelled_too(self) -> None:
+        machine, ctrl, ns = self.drive()
+        self.start_behind_others(machine, ns)
+        for number in range(8):
+            ns = self.reset(ctrl, ns, 0)
+            addr, prp = ns.buffer(4 * KIB)
+            machine.write(addr, pattern(10 + number, 4 * KIB))
+            cid = ns.start(Op.WRITE, 0, 4 * KIB, prp)
+            machine.step(1)
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(17, 4 * KIB))
+        machine.step(LATER_NS)
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(17, 4 * KIB))
+        # Those in between never began: the first nine, the last write, and two reads.
+        self.assertEqual(len(self.finish(machine)), AHEAD + 1 + 3)
+
+    def test_end_while_some_wait(self) -> None:
+        machine, ctrl, ns = self.drive()
+        self.start_behind_others(machine, ns)
+        ns = self.reset(ctrl, ns, 0)
+        for _ in range(4):
+            _, prp = ns.buffer(4 * KIB)
+            ns.start(Op.WRITE, 0, 4 * KIB, prp)
+        machine.step(1)
+        self.assertEqual(len(self.finish(machine)), AHEAD + 1 + 4)
+
+
+class Room(DriveTest):
+    """The guest decides how many commands there are, but not how much memory QEMU needs."""
+
+    def setUp(self) -> None:
+        self.drives = self.drive_machine(",overrides=geometry.blocks_per_plane=4096")
+        self.ctrl = Controller(self.drives)
+        # All of one page: what it costs here is not what it costs there.
+        page, pages = self.drives.alloc(PAGE), self.drives.alloc(PAGE)
+        self.drives.write(page, DATA)
+        self.drives.write(pages, struct.pack("<Q", page) * (PAGE // 8))
+        self.prp = (page, pages)
+
+    def start(self, ns: Namespace, opcode: int) -> list[int]:
+        cids = [
+            ns.start(opcode, number % 256 * LARGE, LARGE, self.prp, ring=False)
+            for number in range(1, EACH + 1)
+        ]
+        ns.queue.ring()
+        return cids
+
+    def resident(self) -> int:
+        text = Path(f"/proc/{self.drives.process.pid}/statm").read_text(encoding="utf-8")
+        return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def test_memory_is_bounded(self) -> None:
+        before = self.resident()
+        spaces = [Namespace(self.ctrl.create_queue()) for _ in range(6)]
+        cids = [self.start(ns, Op.WRITE) for ns in spaces]
+        self.drives.step(1)
+        self.assertLess(self.resident() - before, ROOM + 64 * MIB)
+        for cid in cids[0]:
+            self.assertEqual(spaces[0].queue.wait(cid).status, 0)
+        # A reset forgets what waits; the rest comes to its end.
+        self.ctrl.disable()
+        self.ctrl.enable()
+        ns = Namespace(self.ctrl.create_queue())
+        self.assertEqual(ns.read(LARGE, PAGE), DATA)
+        self.assertLess(len(self.finish(self.drives)), 6 * EACH)
+
+    def test_resets_leave_nothing(self) -> None:
+        """Nor do the lists of the pages of what they cancel stay: a MiB each time."""
+        for number in range(RESETS):
+            if number == 2:
+                before = self.resident()
+            self.start(Namespace(self.ctrl.create_queue()), Op.READ)
+            self.drives.step(1)
+            self.ctrl.disable()
+            self.drives.step(LATER_NS)
+            self.ctrl.enable()
+        self.assertLess(self.resident() - before, 16 * MIB)
+        self.finish(self.drives)
