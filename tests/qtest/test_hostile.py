@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest that points the drive's own accesses to memory at what resets the drive.
+
+Each of these ended QEMU, or wrote where memory had been freed.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from fixture import KIB, DriveTest, flash, namespace, pattern
+from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
+from pci import FUNCTION_RESET, ControllerBehindPort, Function, enable_mmconfig
+from test_realtime import HostController
+
+SLOT = 4
+TIMESTAMP, FDP_EVENTS = 0x0E, 0x1E
+DOORBELL_BUFFERS = 0x7C
+INTERRUPT = 2
+DEPTH = 8
+CLOCKS: tuple[tuple[type[Controller], str], ...] = (
+    (Controller, ""),
+    (HostController, ",clock=realtime"),
+)
+
+
+def sector(*words: int) -> bytes:
+    return struct.pack(f"<{len(words)}I", *words).ljust(512, b"\0")
+
+
+def create_queue(ctrl: Controller, vector: int = -1, cq_addr: int = 0) -> Queue:
+    """With interrupts, or with its completions at a place of our choice."""
+    queue = ctrl.queue_class(ctrl, len(ctrl.queues) + 1)
+    ctrl.queues.append(queue)
+    size = 255 << 16 | queue.qid
+    flags = 1 if vector < 0 else vector << 16 | INTERRUPT | 1
+    ctrl.check(Admin.CREATE_CQ, data=cq_addr or queue.cq_addr, cdw=(size, flags))
+    ctrl.check(Admin.CREATE_SQ, data=queue.sq_addr, cdw=(size, queue.qid << 16 | 1))
+    return queue
+
+
+class Hostile(DriveTest):
+    def check_alive(self, ns: Namespace) -> None:
+        self.assertEqual(ns.write(64 * KIB, pattern(2, 4 * KIB)).status, 0)
+        self.assertEqual(ns.read(64 * KIB, 4 * KIB), pattern(2, 4 * KIB))
+
+    def test_data_that_reset_the_function(self) -> None:
+        for kind, more in CLOCKS:
+            with self.subTest(more):
+                machine = self.drive_machine(more)
+                ctrl = kind(machine)
+                ns = Namespace(ctrl.create_queue())
+                enable_mmconfig(machine)
+                self.assertEqual(ns.write(0, sector(FUNCTION_RESET)).status, 0)
+                _, prp = ns.buffer(4 * KIB)
+                others = [ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp) for index in range(8)]
+                target = Function(machine, SLOT).device_control()
+                cid = ns.start(Op.READ, 0, 512, (target, 0))
+                others += [ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp) for index in range(8)]
+                self.assertEqual(ns.queue.wait(cid).status, 0)
+                for other in others:
+                    self.assertEqual(ns.queue.wait(other).status, 0)
+                self.check_alive(ns)
+                self.finish(machine)
+
+    def test_interrupt_that_reset_the_function(self) -> None:
+        for kind, more in CLOCKS:
+            with self.subTest(more):
+                machine = self.drive_machine(more)
+                ctrl = kind(machine)
+                enable_mmconfig(machine)
+                function = Function(machine, SLOT)
+                function.set_vector(ctrl.bar, 1, function.device_control(), FUNCTION_RESET)
+                ns = Namespace(create_queue(ctrl, vector=1))
+                self.check_alive(ns)
+                self.finish(machine)
+
+    def test_feature_that_reset_the_function(self) -> None:
+        machine, ctrl, ns = self.drive()
+        enable_mmconfig(machine)
+        buffer = machine.alloc(PAGE)
+        machine.write(buffer, struct.pack("<Q", FUNCTION_RESET))
+        ctrl.check(Admin.SET_FEATURES, data=buffer, cdw=(TIMESTAMP,))
+        ctrl.check(0x0A, data=Function(machine, SLOT).device_control(), cdw=(TIMESTAMP,))
+        self.check_alive(ns)
+        self.finish(machine)
+
+    def test_data_that_reset_the_bus(self) -> None:
+        """The bridge above resets its bus once the access has come to its end."""
+        machine = self.machine(
+            flash(),
+            ["-device", "pcie-root-port,id=port0,chassis=1,addr=5"],
+            ["-device", "nvme,id=nvme0,serial=scarp0,bus=port0,addr=0"],
+            namespace(),
+        )
+        ctrl = ControllerBehindPort(machine, 5)
+        ns = Namespace(ctrl.create_queue())
+        bridge_control = ctrl.port.read(0x3C)
+        self.assertEqual(ns.write(0, sector(bridge_control | 1 << 22, 0, 0)).status, 0)
+        _, prp = ns.buffer(4 * KIB)
+        ns.start(Op.READ, 0, 512, (ctrl.port.config + 0x3C, 0))
+        for index in range(8):
+            ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp)
+        machine.step(1_000_000_000)
+        ctrl.port.write(0x3C, bridge_control)
+        ctrl = ControllerBehindPort(machine, 5)
+        self.check_alive(Namespace(ctrl.create_queue()))
+        self.finish(machine)
+
+    def test_vector_beyond_the_pins(self) -> None:
+        """A queue's vector may be one that only MSI-X has, and then there is no MSI-X."""
+        machine, ctrl, _ = self.drive()
+        enable_mmconfig(machine)
+        function = Function(machine, SLOT)
+        function.set_vector(ctrl.bar, 40, 0xFEE00000, 0x41)
+        ns = Namespace(create_queue(ctrl, vector=40))
+        function.disable_msix()
+        self.check_alive(ns)
+        self.finish(machine)
+
+    def test_shadow_doorbells_out_of_range(self) -> None:
+        for kind, more in CLOCKS:
+            for value in (256, 257, 0x7FFF, 0x10001, 0xFFFFFFFF):
+                with self.subTest(more, value=value):
+                    self.check_shadow_doorbells(kind, more, value)
+
+    def check_shadow_doorbells(self, kind: type[Controller], more: str, value: int) -> None:
+        machine = self.drive_machine(more)
+        ctrl = kind(machine)
+        shadow, events = machine.alloc(PAGE), machine.alloc(PAGE)
+        ns = Namespace(ctrl.create_queue())
+        machine.write(shadow, bytes(PAGE))
+        done = ctrl.admin.wait(ctrl.admin.submit(DOORBELL_BUFFERS, 0, (shadow, events)))
+        self.assertEqual(done.status, 0)
+        _, prp = ns.buffer(4 * KIB)
+        cid = ns.start(Op.READ, 0, 4 * KIB, prp, ring=False)
+        for at in (8, 12):
+            machine.writel(shadow + at, value)
+        ns.queue.ring()
+        machine.step(1_000_000)
+        # A head or a tail that cannot be is none.
+        machine.writel(shadow + 12, 0)
+        machine.writel(shadow + 8, 1)
+        ns.queue.ring()
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.finish(machine)
+
+    def test_events_of_all_namespaces(self) -> None:
+        machine, ctrl, ns = self.drive()
+        for nsid in (0xFFFFFFFF, 0, 1, 7):
+            cdw = (FDP_EVENTS, 1 << 16)
+            done = ctrl.command(Admin.SET_FEATURES, nsid, machine.alloc(PAGE), cdw)
+            self.assertNotEqual(done.status, 0)
+        self.check_alive(ns)
+        self.finish(machine)
+
+    def test_completions_that_ring_another_drive(self) -> None:
+        """On the host's clock a doorbell is served at once, by whoever writes it.
+
+        The completions of the first controller are the doorbells of the second.
+        """
+        machine = self.machine(
+            flash(more=",clock=realtime"),
+            ["-device", "nvme-subsys,id=subsys0"],
+            *[
+                ["-device", f"nvme,id=nvme{index},serial=s,subsys=subsys0,addr={SLOT + index}"]
+                for index in range(2)
+            ],
+            namespace(),
+        )
+        first, second = HostController(machine, SLOT), HostController(machine, SLOT + 1)
+        queues = [second.create_queue() for _ in range(32)]
+        # Entry i of a completion queue there is, by its third word, the tail of queue 2 i + 1.
+        rung = [Namespace(queue) for queue in queues[::2]]
+        _, prp = rung[0].buffer(4 * KIB)
+        cids = [
+            [each.start(Op.READ, 0, 4 * KIB, prp, ring=False) for _ in range(DEPTH)]
+            for each in rung
+        ]
+        ns = Namespace(create_queue(first, cq_addr=second.bar + 0x1000))
+        for _ in range(DEPTH):
+            ns.start(Op.READ, 0, 4 * KIB, prp, ring=False)
+        # The completions say that the head of the first one's queue is now 8.
+        ns.queue.ring()
+        for each, some in zip(rung[:DEPTH], cids, strict=False):
+            for cid in some:
+                self.assertEqual(each.queue.wait(cid).status, 0)
+        # None is posted twice.
+        for each in rung[DEPTH:]:
+            self.assertEqual(each.queue.unclaimed(), [])
+        # The first one's queue ends in the second's registers: one that does not.
+        self.check_alive(Namespace(first.create_queue()))
+        self.assertEqual(machine.quit(), 0)
+        # Where the second is within its own registers, the doorbell is not rung.
+        self.assertRegex(machine.stderr(), r"^(.*: warning: Blocked re-entrant IO .*)?$")
