@@ -48,6 +48,11 @@ typedef struct {
 
 /* SCHED_FIFO's highest. */
 #define FLASH_THREAD_MAX_PRIORITY 99
+/*
+ * With priority a thread polls for no longer than this at a time.  In between
+ * it looks whether it has to leave its core to others for a while.
+ */
+#define FLASH_THREAD_PRIORITY_SPIN_NS 10000000
 
 /*
  * Whoever has a lock mostly has it for less time than it takes to be woken.  So

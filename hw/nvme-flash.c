@@ -127,7 +127,12 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
 
     switch (command) {
     case NVME_FLASH_CONTROL_CPU_SPEED:
-        if (!icount_enabled() || !icount_set_shift((int32_t)argument, &err)) {
+        /*
+         * Only in the vCPU's thread, which serves the queues on the virtual
+         * clock: the other threads may be in the midst of what a vCPU executes.
+         */
+        if (!flash->virtual_queues || !icount_enabled() ||
+            !icount_set_shift((int32_t)argument, &err)) {
             error_free(err);
             return false;
         }
@@ -264,16 +269,45 @@ static bool flash_trace(NvmeFlash *flash, Error **errp)
 
 /* *ns was given, or becomes otherwise. */
 static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
-                        uint64_t otherwise, Error **errp)
+                        uint64_t otherwise, uint64_t most, Error **errp)
 {
     if (*ns == NS_UNSET) {
         *ns = otherwise;
     } else if (!realtime) {
         error_setg(errp, "%s: needs clock=realtime", name);
         return false;
-    } else if (*ns > NANOSECONDS_PER_SECOND) {
-        error_setg(errp, "%s: %" PRIu64 " is out of range; allowed are 0 to "
-                   "1000000000", name, *ns);
+    } else if (*ns > most) {
+        error_setg(errp, "%s: %" PRIu64 " is out of range; allowed are 0 to %"
+                   PRIu64 "%s", name, *ns, most,
+                   most < NANOSECONDS_PER_SECOND ? " with priority" : "");
+        return false;
+    }
+    return true;
+}
+
+/* Returns other than 0 if it is another drive with priority on the same core. */
+static int has_core_of(Object *obj, void *opaque)
+{
+    const NvmeFlash *flash = opaque;
+    const NvmeFlash *other = (NvmeFlash *)object_dynamic_cast(obj,
+                                                              TYPE_NVME_FLASH);
+
+    return other && other != flash && other->realtime && other->priority &&
+           other->cpu == flash->cpu;
+}
+
+/*
+ * Each of these threads leaves a part of its core to others.  Two of them on
+ * one core leave nothing.
+ */
+static bool flash_check_core(NvmeFlash *flash, Error **errp)
+{
+    if (flash->priority && flash->cpu != -1 &&
+        object_child_foreach_recursive(object_get_root(), has_core_of,
+                                       flash)) {
+        error_setg(errp, "cpu: %" PRId32 " has the thread of another drive "
+                   "with priority; give each a core of its own, or only one "
+                   "of them priority", flash->cpu);
         return false;
     }
     return true;
@@ -313,10 +347,13 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
         return false;
     }
     /* the thread knows what is usual */
-    return realtime_ns(realtime, "spin-ns", &flash->spin_ns, NS_UNSET,
-                       errp) &&
+    return flash_check_core(flash, errp) &&
+           realtime_ns(realtime, "spin-ns", &flash->spin_ns, NS_UNSET,
+                       flash->priority ? FLASH_THREAD_PRIORITY_SPIN_NS
+                                       : NANOSECONDS_PER_SECOND, errp) &&
            realtime_ns(realtime, "lateness-bound-ns",
-                       &flash->lateness_bound_ns, 20 * SCALE_US, errp);
+                       &flash->lateness_bound_ns, 20 * SCALE_US,
+                       NANOSECONDS_PER_SECOND, errp);
 }
 
 static void nvme_flash_realize(DeviceState *dev, Error **errp)

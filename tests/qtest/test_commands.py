@@ -9,6 +9,7 @@ from pathlib import Path
 from fixture import KIB, DriveTest, controller, flash, namespace, pattern
 from logs import parse_stats_page
 from nvme import FUA, Admin, Controller, Namespace, Op, Status
+from test_realtime import HostController
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
@@ -194,6 +195,15 @@ class Statistics(DriveTest):
         self.assertEqual(machine.stats()["writes"], 0)
         self.assertEqual(ctrl.command(Admin.FLASH, cdw=(3,)).status, Status.INVALID_FIELD)
         # the CPU speed is a matter of icount, which this machine has not
+        self.assertEqual(ctrl.command(Admin.FLASH, cdw=(1, 0)).status, Status.INVALID_FIELD)
+        self.finish(machine)
+
+    def test_cpu_speed_is_the_virtual_queues(self) -> None:
+        """Other queues are served in a thread that must not touch the vCPU's instructions."""
+        icount = ["-machine", "accel=tcg", "-icount", "shift=1,sleep=off", "-S"]
+        drive = flash(more=",x-virtual-queues=off")
+        machine = self.machine(icount, drive, controller(), namespace())
+        ctrl = HostController(machine)
         self.assertEqual(ctrl.command(Admin.FLASH, cdw=(1, 0)).status, Status.INVALID_FIELD)
         self.finish(machine)
 

@@ -13,7 +13,7 @@ GIB = 1 << 30
 PROGRAM_NS = 750_000  # tiny.ini
 WRITE, FLUSH = 1, 4
 VOLATILE_WRITE_CACHE = 0x06
-SHN_NORMAL = 0x00464061
+SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
 STATE_MASK, IN_PROGRESS = 0xC, 0x4
 
 
@@ -142,6 +142,45 @@ class Flushes(DriveTest):
         machine.step(100_000_000)
         self.assertEqual(self.state(ctrl), 0)
         self.dirty(ns)
+        self.finish(machine)
+
+    def test_a_second_notification(self) -> None:
+        """Another kind does not end the first, and one taken back and sent again begins anew."""
+        for name, values in (
+            ("abrupt", (SHN_NORMAL, SHN_ABRUPT)),
+            ("again", (SHN_NORMAL, SHN_NORMAL & ~0xC000, SHN_NORMAL)),
+            ("again, abrupt", (SHN_NORMAL, SHN_NORMAL & ~0xC000, SHN_ABRUPT, SHN_NORMAL)),
+        ):
+            for busy in (False, True):
+                with self.subTest(name, busy=busy):
+                    machine, ctrl, ns = self.buffered()
+                    self.dirty(ns)
+                    if busy:
+                        _, prp = ns.buffer(4 * KIB)
+                        cid = ns.start(Op.WRITE, MIB, 4 * KIB, prp)
+                    for value in values:
+                        machine.writel(ctrl.bar + 0x14, value)
+                        machine.step(1)
+                    self.assertEqual(self.state(ctrl), IN_PROGRESS)
+                    ctrl.wait_for_shutdown()
+                    stats = machine.stats()
+                    self.assertEqual(stats["cmds_completed"], stats["cmds_accepted"])
+                    if busy:
+                        self.assertEqual(ns.queue.wait(cid).status, 0)
+                    self.finish(machine)
+
+    def test_reset_while_a_shutdown_waits(self) -> None:
+        machine, ctrl, ns = self.buffered()
+        _, prp = ns.buffer(4 * KIB)
+        for index in range(8):
+            ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp)
+        machine.step(1000)
+        ctrl.notify_shutdown()
+        self.assertEqual(self.state(ctrl), IN_PROGRESS)
+        ctrl.disable()
+        ctrl.enable()
+        machine.step(100_000_000)
+        self.assertEqual(self.state(ctrl), 0)
         self.finish(machine)
 
     def test_end_of_qemu_during_a_shutdown(self) -> None:

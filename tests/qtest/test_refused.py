@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -49,6 +50,14 @@ class Refused(DriveTest):
     def test_priority(self) -> None:
         self.refuse(self.flash(",priority=1"), "priority: ", "clock=realtime")
         self.refuse(self.flash(",clock=realtime,priority=100"), "priority: 100", "0 to 99")
+
+    def test_a_core_for_nobody_else(self) -> None:
+        """A thread with priority neither polls without a break nor shares its core."""
+        core = min(os.sched_getaffinity(0))
+        real = f",clock=realtime,priority=1,cpu={core}"
+        self.refuse(self.flash(f"{real},spin-ns=10000001"), "spin-ns: 10000001", "0 to 10000000")
+        other = ["-device", f"nvme-flash,id=f1,description={DESCRIPTION}{real}"]
+        self.refuse([*self.flash(real), *other], f"cpu: {core}", "another drive")
 
     def test_age(self) -> None:
         self.refuse(self.flash(",age=1001"), "age", "1000")
