@@ -40,8 +40,7 @@ class Cancelled(DriveTest):
         machine.write(addr, OLD)
         cid = ns.start(Op.WRITE, 0, 4 * KIB, prp)
         machine.step(20_000)
-        stats = machine.stats()
-        self.assertEqual(stats["cmds_accepted"] - stats["cmds_completed"], AHEAD + 1)
+        self.assertIsNone(ns.queue.done(cid))
         return cid
 
     def reset(self, ctrl: Controller, ns: Namespace, cid: int) -> Namespace:
@@ -108,7 +107,7 @@ class Cancelled(DriveTest):
 
     def test_on_the_hosts_clock(self) -> None:
         """There the link has to be slow, so that we are faster."""
-        machine = self.drive_machine(",clock=realtime,overrides=controller.link_mbs=8")
+        machine = self.drive_machine(",clock=realtime,overrides=controller.link_mbs=4")
         ctrl = HostController(machine)
         ns = Namespace(ctrl.create_queue())
         cid = self.start_behind_others(machine, ns)
