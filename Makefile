@@ -21,7 +21,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint
+	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate lint hunt-nvme
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -142,6 +142,9 @@ mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --on
 
 fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer where clang has it
 	@sh tests/fuzz/run.sh $(or $(SECONDS),60)
+
+hunt-nvme: ## random NVMe commands and interruptions, without a guest (ARGS='--seeds 100 --commands 1000 --sanitize')
+	@python3 tests/hunt-nvme/run.py $(ARGS)
 
 hunt: ## random drives, schemes and hosts, until a law breaks (ARGS='--scheme mine --seconds 60', ARGS='checked …': all laws)
 	@sh tests/hunt/run.sh $(ARGS)

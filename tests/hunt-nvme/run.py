@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import random
 import struct
 import sys
@@ -19,13 +20,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "qtest"), str(HERE.parents[1] / "scripts")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from fixture import DESCRIPTION, KIB, MIB
 from machine import Machine, MachineDied
 from model import UNIT, Model, content
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
+from scarplib.build.qemu import ensure_qemu
 from test_realtime import HostController
 
 SECTORS = UNIT // 512
@@ -114,7 +117,9 @@ class Hunt:
         self.arena = self.machine.alloc(0)
         self.models = [Model(NS_BYTES // UNIT) for _ in range(self.namespaces)]
         self.ctrls = [self.kind(self.machine, SLOT + index) for index in range(controllers)]
-        self.queues = [[c.create_queue() for _ in range(self.pick.choice((1, 2)))] for c in self.ctrls]
+        self.queues = [
+            [c.create_queue() for _ in range(self.pick.choice((1, 2)))] for c in self.ctrls
+        ]
         self.pending: list[Pending] = []
         self.next_content = 1
 
@@ -157,8 +162,16 @@ class Hunt:
         self.pending.append(pending)
         self.count[pending.name] += 1
 
-    def submit(self, queue: Queue, opcode: int, ns: int, unit: int, count: int, more: int = 0,
-               prp: tuple[int, int] = (0, 0)) -> int:
+    def submit(
+        self,
+        queue: Queue,
+        opcode: int,
+        ns: int,
+        unit: int,
+        count: int,
+        more: int = 0,
+        prp: tuple[int, int] = (0, 0),
+    ) -> int:
         at = unit * SECTORS
         return queue.submit(opcode, ns + 1, prp, (at, 0, count * SECTORS - 1 | more))
 
@@ -280,7 +293,9 @@ class Hunt:
         if self.realtime:
             time.sleep(self.pick.choice((0, 0.0002)))
         else:
-            self.digest.update(str(self.machine.step(self.pick.choice((1, 5000, 200_000)))).encode())
+            self.digest.update(
+                str(self.machine.step(self.pick.choice((1, 5000, 200_000)))).encode()
+            )
 
     def abort(self) -> None:
         if self.pending:
@@ -342,7 +357,9 @@ class Hunt:
     def log_page(self) -> None:
         """At any offset and length: it ends, and QEMU stays up."""
         ctrl = self.pick.choice(self.ctrls)
-        lid = self.pick.choice((*range(1, 16), 0x20, 0x21, 0xC0, 0xCA, 0xCB, self.pick.randrange(256)))
+        lid = self.pick.choice(
+            (*range(1, 16), 0x20, 0x21, 0xC0, 0xCA, 0xCB, self.pick.randrange(256))
+        )
         dwords = self.pick.choice((0, 1, 127, 1023, self.pick.randrange(1024)))
         offset = self.pick.choice((0, 4, 512, 4096, self.pick.randrange(1 << 32) & ~3))
         cdw = (dwords << 16 | lid, 0, offset, self.pick.choice((0, 0, 0xFFFFFFFF)))
@@ -368,7 +385,7 @@ class Hunt:
             interruption()
             for pending in self.pick.sample(self.pending, self.pick.randint(0, len(self.pending))):
                 self.wait(pending)
-            if self.machine._free > self.arena + 64 * MIB:
+            if self.machine.alloc(0) > self.arena + 64 * MIB:
                 break  # its queues have used up the machine's memory
         while self.pending:
             self.wait(self.pending[0])
@@ -393,7 +410,8 @@ class Hunt:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--qemu", type=Path, required=True, help="the QEMU binary to test")
+    parser.add_argument("--qemu", type=Path, help="a QEMU binary; default: this checkout's")
+    parser.add_argument("--sanitize", action="store_true", help="with address sanitizer")
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--seeds", type=int, default=10, help="how many")
     parser.add_argument("--commands", type=int, default=1000, help="of each sequence")
@@ -402,10 +420,13 @@ def main() -> int:
         "--calm", action="store_true", help="no interruptions: the digests of two QEMUs are equal"
     )
     args = parser.parse_args()
+    qemu = args.qemu or ensure_qemu("asan" if args.sanitize else "").binary
+    # What QEMU itself leaves behind at its end is not looked at.
+    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
     total: Counter[str] = Counter()
     failed = 0
     for seed in range(args.seed, args.seed + args.seeds):
-        hunt = Hunt(args.qemu.resolve(), seed, args.clock or "")
+        hunt = Hunt(qemu.resolve(), seed, args.clock or "")
         try:
             hunt.run(args.commands, args.calm)
         except (Wrong, MachineDied, AssertionError, ConnectionError) as wrong:

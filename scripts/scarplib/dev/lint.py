@@ -89,7 +89,7 @@ def _types(python: Path, files: list[str]) -> int:
             [python, "-m", "mypy", "--no-error-summary", "--cache-dir", cache, *what],
             cwd=ROOT,
             # What the programs add to their path themselves.
-            env={**os.environ, "MYPYPATH": f"tests:tests/bench:tests/conformance:{folder}"},
+            env={**os.environ, "MYPYPATH": f"tests:tests/bench:tests/conformance:tests/qtest:{folder}"},
             check=False,
         )
         bad += done.returncode
