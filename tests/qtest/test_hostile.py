@@ -10,7 +10,7 @@ import struct
 
 from fixture import KIB, DriveTest, flash, namespace, pattern
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
-from pci import FUNCTION_RESET, ControllerBehindPort, Function, enable_mmconfig
+from pci import EXPRESS, FUNCTION_RESET, ControllerBehindPort, Function, enable_mmconfig
 from test_realtime import HostController
 
 SLOT = 4
@@ -18,6 +18,8 @@ TIMESTAMP, FDP_EVENTS = 0x0E, 0x1E
 DOORBELL_BUFFERS = 0x7C
 INTERRUPT = 2
 DEPTH = 8
+SLOT_CONTROL = 0x18  # of PCI Express
+POWER_OFF = 1 << 10 | 3 << 8 | 3 << 6  # and both lamps
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
     (Controller, ""),
     (HostController, ",clock=realtime"),
@@ -106,6 +108,34 @@ class Hostile(DriveTest):
         ctrl = ControllerBehindPort(machine, 5)
         self.check_alive(Namespace(ctrl.create_queue()))
         self.finish(machine)
+
+    def test_data_that_ejects_the_drive(self) -> None:
+        """The slot's power goes off; the controller goes once the access has come to its end."""
+        machine = self.machine(
+            # Or it is ACPI's ports that eject, which no access to memory reaches.
+            ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"],
+            flash(),
+            ["-device", "pcie-root-port,id=port0,chassis=1,addr=5"],
+            ["-device", "nvme-subsys,id=subsys0"],
+            ["-device", "nvme,id=nvme0,serial=scarp0,bus=port0,addr=0,subsys=subsys0"],
+            namespace(),
+        )
+        ctrl = ControllerBehindPort(machine, 5)
+        ns = Namespace(ctrl.create_queue())
+        target = ctrl.port.config + ctrl.port.capability(EXPRESS) + SLOT_CONTROL
+        self.assertEqual(ns.write(0, sector(POWER_OFF)).status, 0)
+        _, prp = ns.buffer(4 * KIB)
+        for index in range(8):
+            ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp)
+        ns.start(Op.READ, 0, 512, (target, 0))
+        for index in range(8):
+            ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp)
+        machine.step(1_000_000_000)
+        machine.step(1_000_000_000)
+        self.assertNotIn("nvme0", machine.peripherals())
+        self.assertEqual(machine.quit(), 0)
+        # A controller without power has no way to memory.
+        self.assertRegex(machine.stderr(), r"^(.*: aio failed: Input/output error\n?)*$")
 
     def test_vector_beyond_the_pins(self) -> None:
         """A queue's vector may be one that only MSI-X has, and then there is no MSI-X."""
