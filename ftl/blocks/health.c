@@ -11,8 +11,7 @@
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive)
 {
-    uint32_t from_the_start = drive->desc.blocks_per_plane *
-                              drive->desc.bad_blocks_permille / 1000;
+    uint32_t from_the_start = scarp_bad_blocks(&drive->desc);
     uint32_t percent = 100;
 
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {

@@ -32,6 +32,35 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
            drive->blocks.plane[plane].n_map - drive->geo.translation_blocks;
 }
 
+/* Free blocks that promised pages need, at most all there are. */
+uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
+
+/*
+ * Pages of the plane that will be taken by collections that are not its own
+ * collection of a victim: nobody else may have their blocks.
+ */
+static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
+                                       int change)
+{
+    drive->blocks.plane[plane].promised += change;
+}
+
+static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
+                                           uint32_t plane)
+{
+    return drive->blocks.plane[plane].promised;
+}
+
+/* Free blocks, but for those of pages that are promised. */
+static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
+                                                uint32_t plane)
+{
+    uint32_t n_free = scarp_plane_free_blocks(drive, plane);
+
+    return drive->blocks.plane[plane].promised
+               ? n_free - scarp_plane_promised_blocks(drive, plane) : n_free;
+}
+
 /* Blocks that translation units are in. */
 static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
                                                       uint32_t plane)
@@ -79,7 +108,22 @@ static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
     return (n + drive->geo.n_planes - 1) / drive->geo.n_planes;
 }
 
-/* Valid units that a plane can hold while its collections can still end. */
+/*
+ * Valid units of a plane beyond which no full block need be a victim, while the
+ * host waits for one: core/spare.c.
+ */
+static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
+                                               uint32_t plane)
+{
+    uint32_t full = drive->desc.blocks_per_plane -
+                    drive->blocks.plane[plane].n_bad -
+                    drive->geo.translation_blocks - drive->geo.not_full_blocks;
+
+    return full * (drive->geo.units_per_block - drive->geo.units_per_page + 1) -
+           1 + scarp_plane_translation_units(drive);
+}
+
+/* Those up to which units from elsewhere are welcome. */
 static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
@@ -88,9 +132,10 @@ static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
                      drive->blocks.plane[plane].n_bad +
                      drive->geo.translation_blocks;
 
-    return (drive->desc.blocks_per_plane - spare) *
-               drive->geo.units_per_block +
-           scarp_plane_translation_units(drive);
+    return MIN((drive->desc.blocks_per_plane - spare) *
+                       drive->geo.units_per_block +
+                   scarp_plane_translation_units(drive),
+               scarp_plane_limit_units(drive, plane));
 }
 
 /* ---- Blocks of translation units (ftl.mapping=demand) ------------------- */
@@ -344,7 +389,7 @@ void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
 /* Active blocks that this drive's settings would never fill count as full. */
 void scarp_blocks_close_unused(ScarpDrive *drive);
 /* Of a new drive: blocks that are bad from the start, by the seed. */
-bool scarp_blocks_set_bad(ScarpDrive *drive, GError **error);
+void scarp_blocks_set_bad(ScarpDrive *drive);
 
 /* ---- Laws: blocks/laws.c ------------------------------------------------ */
 

@@ -57,6 +57,7 @@ typedef struct {
     ScarpBlockList free; /* in the order of release */
     uint32_t n_free, n_bad, n_full;
     uint32_t valid;           /* units, in all blocks */
+    uint32_t promised; /* pages that collections of other planes will take */
     uint32_t n_map;  /* blocks of translation units: open, full or a victim */
     uint32_t n_map_full;
     ScarpBlockList *bucket;   /* [units_per_block + 1] by valid units */

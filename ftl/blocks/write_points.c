@@ -17,10 +17,26 @@ uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t p)
     return next_of(drive, p, WRITE_ALIGNED);
 }
 
+/* GC's open block has the first of them, if nobody else writes there. */
+uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
+{
+    const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    uint32_t pages = drive->desc.pages_per_block, open = 0;
+
+    if (drive->desc.separate_active_block &&
+        plane->active[WRITE_GC] != SCARP_NONE) {
+        open = pages - next_of(drive, p, WRITE_GC);
+    }
+    return MIN((plane->promised - MIN(plane->promised, open) + pages - 1) /
+                   pages,
+               scarp_plane_free_blocks(drive, p));
+}
+
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 {
     /* Both the host and GC must find a free block after it is opened. */
-    return scarp_aligned_open(drive, p) || scarp_plane_free_blocks(drive, p) >= 3;
+    return scarp_aligned_open(drive, p) ||
+           scarp_plane_spare_blocks(drive, p) >= 3;
 }
 
 /*
@@ -85,7 +101,7 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
-    uint32_t n_free = scarp_plane_free_blocks(drive, p);
+    uint32_t n_free;
     bool room = plane->active[point_for(drive, p, origin, stream)] !=
                 SCARP_NONE;
 
@@ -93,8 +109,9 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
         return translation_possible(drive, p, origin);
     }
     if (origin != SCARP_ORIGIN_HOST) {
-        return room || n_free > 0;
+        return room || scarp_plane_free_blocks(drive, p) > 0;
     }
+    n_free = scarp_plane_spare_blocks(drive, p);
     scarp_mark_if(drive, host_kept_from_last_block, n_free == 1 && !room);
     /* The last free block is GC's: without it no victim can be emptied. */
     if (room) {

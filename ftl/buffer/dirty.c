@@ -121,6 +121,19 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer)
     scarp_nand_enqueue(drive, cmd);
 }
 
+void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
+                           uint32_t plane)
+{
+    for (ScarpUnit *unit = scarp_flash_units(program); unit;
+         unit = scarp_unit_next(unit)) {
+        scarp_pack_host_units(drive, scarp_unit_plane(unit), -1);
+        scarp_unit_set_plane(unit, plane);
+        scarp_pack_host_units(drive, plane, 1);
+    }
+    scarp_flash_set_target(program, plane, 0, drive->desc.page_bytes);
+    scarp_nand_enqueue(drive, program);
+}
+
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty)
 {
     emit(drive, packer_of(drive, &dirty->unit));

@@ -44,6 +44,9 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Everything gets on its way. */
 void scarp_buffer_drain(ScarpDrive *drive);
+/* A program of its units, which is in no queue, goes to another plane. */
+void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
+                           uint32_t plane);
 
 /* ---- Its flash commands: buffer/ended.c --------------------------------- */
 

@@ -110,10 +110,20 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 }
 
 /*
+ * core/spare.c, which says why.
+ *
  * ftl.mapping=demand: blocks of a plane that only translation units are in;
  * else 0.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d);
+/* Logical pages of a plane, but for those of translation units. */
+uint64_t scarp_plane_pages(const ScarpDescription *d);
+/* Blocks of a plane that are bad from the start. */
+uint64_t scarp_bad_blocks(const ScarpDescription *d);
+/* Blocks of a plane that are not full when the host waits for a collection. */
+uint64_t scarp_blocks_not_full(const ScarpDescription *d);
+/* Blocks of a plane that must not be bad: then it works, full and for ever. */
+uint64_t scarp_needed_blocks(const ScarpDescription *d);
 
 /*
  * Read path, then apply overrides ("group.key=value,…" or NULL), then check

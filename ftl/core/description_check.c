@@ -145,26 +145,6 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/*
- * Half as much again as the plane's translation units need, in blocks whose
- * last page of stale units is out of reach; then one for the units on their way
- * in, and one for those that a collection of such a block moves.
- */
-uint64_t scarp_translation_blocks(const ScarpDescription *d)
-{
-    uint64_t unit_bytes = d->unit_bytes ? d->unit_bytes : d->page_bytes;
-    uint64_t page_units = d->page_bytes / unit_bytes;
-    uint64_t block_units = d->pages_per_block * page_units;
-    uint64_t entries = unit_bytes / SCARP_MAP_ENTRY_BYTES;
-    uint64_t units = d->blocks_per_plane * block_units / entries + 1;
-
-    if (d->mapping != MAPPING_DEMAND) {
-        return 0;
-    }
-    return 2 + (units * 3 / 2 + block_units - page_units) /
-                   (block_units - page_units + 1);
-}
-
 /* What a cache of entries cannot go with, or is too small for. */
 static bool check_demand(const ScarpDescription *d, GError **error)
 {
@@ -189,14 +169,62 @@ static bool check_demand(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/*
+ * Without a bad block, the trigger's free blocks must be there to be had: a
+ * block with less than a page of invalid units is not collected.
+ */
+static bool check_over_provisioning(const ScarpDescription *d, GError **error)
+{
+    uint64_t page_units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
+    uint64_t unusable = d->blocks_per_plane * (page_units - 1) / page_units;
+    uint64_t translation = MIN(scarp_translation_blocks(d),
+                               d->blocks_per_plane);
+    uint64_t data_pages = (d->blocks_per_plane - translation) *
+                          d->pages_per_block;
+    uint64_t logical = scarp_plane_pages(d), needed = scarp_reserved_blocks(d);
+
+    if (needed < d->blocks_per_plane - translation &&
+        logical + needed * d->pages_per_block + unusable <= data_pages) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
+                ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
+                "gc.trigger_free_blocks + ftl.streams + 2, and room for "
+                "units that share a page, = %" G_GUINT64_FORMAT
+                " are needed", d->over_provisioning_permille,
+                (data_pages - logical) / d->pages_per_block,
+                (needed * d->pages_per_block + unusable +
+                 d->pages_per_block - 1) / d->pages_per_block);
+    return false;
+}
+
+/* Blocks that are bad from the start, as many in each plane, are not missed. */
+static bool check_bad_blocks(const ScarpDescription *d, GError **error)
+{
+    uint64_t good = d->blocks_per_plane - scarp_bad_blocks(d);
+    uint64_t needed = scarp_needed_blocks(d);
+
+    if (needed <= good) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
+                "nand.bad_blocks_permille=%" G_GUINT64_FORMAT ": leaves %"
+                G_GUINT64_FORMAT " good blocks of a plane; %" G_GUINT64_FORMAT
+                " are needed, for the data that ftl.over_provisioning_permille="
+                "%" G_GUINT64_FORMAT " promises, gc.trigger_free_blocks + "
+                "ftl.streams + 2, and units that share a page",
+                d->bad_blocks_permille, good, needed,
+                d->over_provisioning_permille);
+    return false;
+}
+
 bool scarp_description_check(const ScarpDescription *d, GError **error)
 {
     uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
                       d->planes_per_die;
     uint64_t plane_pages = d->blocks_per_plane * d->pages_per_block;
-    uint64_t translation, data_pages, logical;
-    uint64_t needed = scarp_reserved_blocks(d);
-    uint64_t unusable, least_buffer = 2 * d->page_bytes;
+    uint64_t least_buffer = 2 * d->page_bytes;
     uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
 
     if (d->page_bytes & (d->page_bytes - 1)) {
@@ -253,24 +281,5 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
                     "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
-    /* A block with less than a page of invalid units is not collected. */
-    unusable = d->blocks_per_plane * (units - 1) / units;
-    translation = scarp_translation_blocks(d);
-    data_pages = plane_pages - translation * d->pages_per_block;
-    logical = data_pages * 1000 / (1000 + d->over_provisioning_permille);
-    if (needed >= d->blocks_per_plane - translation ||
-        logical + needed * d->pages_per_block + unusable > data_pages) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
-                    "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
-                    ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                    "gc.trigger_free_blocks + ftl.streams + 2, and room for "
-                    "units that share a page, = %" G_GUINT64_FORMAT
-                    " are needed",
-                    d->over_provisioning_permille,
-                    (data_pages - logical) / d->pages_per_block,
-                    (needed * d->pages_per_block + unusable +
-                     d->pages_per_block - 1) / d->pages_per_block);
-        return false;
-    }
-    return true;
+    return check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

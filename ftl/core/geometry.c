@@ -27,11 +27,10 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.by_planes = scarp_divisor(geo.n_planes);
     /* The same number for each plane, so that striping fills them evenly. */
     geo.translation_blocks = scarp_translation_blocks(d);
+    geo.not_full_blocks = scarp_blocks_not_full(d);
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
-    geo.mapped_units = (d->blocks_per_plane - geo.translation_blocks) *
-                       d->pages_per_block * 1000 /
-                       (1000 + d->over_provisioning_permille) * geo.n_planes *
+    geo.mapped_units = scarp_plane_pages(d) * geo.n_planes *
                        geo.units_per_page;
     geo.logical_units = geo.mapped_units;
     if (d->parity_width) {

@@ -30,6 +30,7 @@ typedef struct {
     uint32_t first_translation_unit; /* mapped_units: there are none */
     uint32_t translation_blocks;     /* of a plane, for those alone */
     uint32_t translation_shift;      /* log2 of the entries in one */
+    uint32_t not_full_blocks; /* of a plane: scarp_blocks_not_full() */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
         by_planes_per_die, by_dies_per_channel, by_planes;

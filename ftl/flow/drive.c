@@ -122,8 +122,10 @@ static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
 static bool fill(ScarpDrive *drive, const ScarpConfig *config,
                  ScarpImage *image, GError **error)
 {
-    return (image ? load(drive, image, config->image_path, error)
-                  : scarp_blocks_set_bad(drive, error)) &&
+    if (!image) {
+        scarp_blocks_set_bad(drive);
+    }
+    return (!image || load(drive, image, config->image_path, error)) &&
            scarp_scheme_init(&drive->scheme, drive, config->scheme,
                              config->params, error) &&
            (!image || scarp_image_load_scheme(image, drive, error));

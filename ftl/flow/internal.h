@@ -10,6 +10,7 @@
  *     mapped.c   what has waited for its entry of the mapping
  *     die.c      a die's events, and what it does next
  *     pick.c     which of the flash commands that wait runs next
+ *     redirect.c what waits for a plane that can take nothing any more
  *     merge.c    which others run with it, in a multi-plane command
  *     observe.c  what observers of flash commands are told
  *     scheme.c   names of schemes become a choice on each axis
@@ -81,6 +82,14 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 void scarp_flow_merge(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead);
 /* A host's program that was taken from its queue gets its page. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
+
+/* ---- redirect.c --------------------------------------------------------- */
+
+/*
+ * Programs of the die that can never have a page there go elsewhere.  True:
+ * what was behind one of them may have its page.
+ */
+bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 
 /* The stream of what a program carries. */
 static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)

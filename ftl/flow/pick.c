@@ -239,6 +239,9 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
                           scarp_nand_queued(drive, die, QUEUE_READS));
             return cmd;
         }
+        if (pick == PICK_ANY && scarp_flow_redirect(drive, die)) {
+            return scarp_flow_pick(drive, die, pick);
+        }
     }
     if (scarp_nand_queued(drive, die, QUEUE_GC) && turn == TURN_HOST) {
         return pick_gc(drive, die, pick);

@@ -70,7 +70,7 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
     scarp_mark_if(drive, premigration_went_on, *ready && victim != SCARP_NONE);
     *ready += scarp_plane_free_blocks(drive, p);
     if ((uint64_t)*ready * 1000 >= t_block * drive->desc.blocks_per_plane ||
-        scarp_plane_free_blocks(drive, p) < 2 || scarp_gc_runs(drive, p)) {
+        scarp_plane_spare_blocks(drive, p) < 2 || scarp_gc_runs(drive, p)) {
         return SCARP_NONE;
     }
     return victim;

@@ -105,6 +105,10 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
     scarp_flash_set_units(cmd, units, n);
     scarp_flash_set_target(cmd, job->plane, first, n * drive->geo.unit_bytes);
     scarp_flash_set_source(cmd, first);
+    if (copyback) {
+        scarp_flash_set_promised(cmd, job->promised);
+        job->promised = false;
+    }
     job->units_out += n;
     job->pages_out++;
     scarp_nand_enqueue(drive, cmd);
@@ -129,6 +133,10 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
     ScarpGcDie *die = &drive->gc.die[index];
 
     job->running = false;
+    if (job->promised) {
+        job->promised = false; /* what it read was stale, or went elsewhere */
+        scarp_plane_promise(drive, job->plane, -1);
+    }
     scarp_mark_if(drive, due_after_premigration,
                   job->origin == SCARP_ORIGIN_PREMIGRATE &&
                   scarp_gc_due(drive, job->plane));
@@ -236,6 +244,10 @@ static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
     job->levelling = levelling;
     job->plane = p;
     job->victim = victim;
+    if (origin == SCARP_ORIGIN_PREMIGRATE) {
+        job->promised = true;
+        scarp_plane_promise(drive, p, 1);
+    }
     scarp_gc_run(drive, job);
 }
 
@@ -284,6 +296,9 @@ void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
     if (scarp_flash_kind(cmd) == SCARP_FLASH_PROGRAM ||
         scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK) {
+        if (scarp_flash_promised(cmd)) {
+            scarp_plane_promise(drive, p, -1);
+        }
         scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
             : scarp_flash_aligned(cmd)
                 ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)

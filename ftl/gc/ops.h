@@ -24,7 +24,7 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
                                       uint64_t floor)
 {
-    return scarp_plane_free_blocks(drive, plane) <= floor ||
+    return scarp_plane_spare_blocks(drive, plane) <= floor ||
            scarp_translation_short(drive, plane) ||
            (!scarp_map_any_page(drive) && scarp_map_is_stuck(drive, plane));
 }

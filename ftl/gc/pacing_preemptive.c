@@ -12,7 +12,7 @@ static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
     uint32_t n = drive->desc.planes_per_die;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (scarp_gc_runs(drive, p) &&
+        if ((scarp_gc_runs(drive, p) || scarp_plane_is_promised(drive, p)) &&
             scarp_gc_is_urgent(drive, p, floor)) {
             scarp_mark(drive, yields_no_longer);
             return TURN_GC;

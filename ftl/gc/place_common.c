@@ -9,7 +9,9 @@
 
 bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
 {
+    /* Of those its own collection may need one, and this unit another. */
     return scarp_plane_free_blocks(drive, p) >= 3 &&
+           scarp_plane_spare_blocks(drive, p) >= 2 &&
            scarp_plane_valid_units(drive, p) + scarp_pack_gc_coming(drive, p) +
                    scarp_packer_count(&drive->gc.plane[p].packer) <
                scarp_plane_ceiling_units(drive, p);

@@ -6,6 +6,33 @@
  */
 #include "gc/internal.h"
 
+/*
+ * What a plane's own collection of a victim writes, it has room for when it
+ * begins.  For a page of anything else room is kept, or that collection could
+ * find none: from the first unit on, until the page's program starts.
+ */
+static void promise(ScarpDrive *drive, uint32_t p, bool *promised, bool page)
+{
+    scarp_plane_promise(drive, p, (int)page - (int)*promised);
+    *promised = page;
+}
+
+/* Whose page is promised: the program has it now. */
+static bool take_promise(ScarpDrive *drive, const ScarpPacker *packer,
+                         uint32_t p)
+{
+    ScarpGcPlane *plane = &drive->gc.plane[p];
+    bool page = plane->promised || plane->job.promised;
+
+    if (packer != &plane->packer || !page) {
+        return false;
+    }
+    promise(drive, p, &plane->promised, false);
+    promise(drive, p, &plane->job.promised, false);
+    scarp_plane_promise(drive, p, 1);
+    return true;
+}
+
 static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
 {
     uint32_t n = scarp_packer_count(packer);
@@ -16,6 +43,7 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
     scarp_mark_if(drive, collected_page_padded, n < drive->geo.units_per_page);
     scarp_flash_set_subject(cmd, scarp_copy_of(first)->job);
     scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
+    scarp_flash_set_promised(cmd, take_promise(drive, packer, p));
     for (ScarpUnit *unit = first; unit; unit = scarp_unit_next(unit)) {
         ScarpGcJob *job = scarp_copy_of(unit)->job;
 
@@ -30,6 +58,9 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
 static void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,
                 uint32_t p)
 {
+    if (copy->job->plane != p) {
+        promise(drive, p, &drive->gc.plane[p].promised, true);
+    }
     scarp_unit_set_plane(&copy->unit, p);
     copy->job->away += copy->job->plane != p;
     if (scarp_packer_add(drive, packer, &copy->unit)) {
@@ -57,6 +88,7 @@ static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
 {
     ScarpPacker *packer = &drive->gc.plane[p].packer;
     ScarpUnit *unit = scarp_packer_first(packer);
+    bool others = false;
 
     while (unit) {
         ScarpUnit *next = scarp_unit_next(unit);
@@ -68,8 +100,14 @@ static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
             drive->stats.gc_fallback_units++;
             add(drive, &drive->gc.plane[job->plane].packer,
                 scarp_copy_of(unit), job->plane);
+        } else {
+            others |= scarp_copy_of(unit)->job->plane != p;
         }
         unit = next;
+    }
+    if (drive->gc.plane[p].promised && !others) {
+        promise(drive, p, &drive->gc.plane[p].promised, false);
+        scarp_nand_kick(drive, scarp_plane_die(drive, p)); /* for the host */
     }
 }
 

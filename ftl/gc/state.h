@@ -36,6 +36,7 @@ struct ScarpGcJob {
     bool levelling; /* chosen for wear */
     bool merge;     /* its steps are the mapping's: gc/merge.c */
     ScarpMergeKind kind; /* of a merge */
+    bool promised;    /* a page of its plane, to what moves ahead of time */
     bool erase_later; /* its pacing says when: then only */
     uint32_t erases;  /* of a merge, that it has said */
     uint32_t plane;
@@ -56,6 +57,7 @@ struct ScarpGcJob {
 typedef struct {
     ScarpGcJob job;
     ScarpPacker packer; /* relocated units for this plane */
+    bool promised; /* a page, as some of them are of other planes' victims */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
 
 typedef struct {

@@ -26,7 +26,7 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
                   drive->desc.wear_spread_erases &&
                   scarp_plane_free_blocks(drive, p) < 2);
     if (!drive->desc.wear_spread_erases ||
-        scarp_plane_free_blocks(drive, p) < 2) {
+        scarp_plane_spare_blocks(drive, p) < 2) {
         return SCARP_NONE;
     }
     for (int i = 0; i < WEAR_LOOKS; i++) {

@@ -98,6 +98,12 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
     cmd->aligned = aligned;
 }
 
+/* A page of its plane is kept for it, until it starts. */
+static inline void scarp_flash_set_promised(ScarpFlashCmd *cmd, bool promised)
+{
+    cmd->promised = promised;
+}
+
 /* A program or copyback that starts: the page that it was given. */
 static inline void scarp_flash_set_ppn(ScarpFlashCmd *cmd, uint32_t ppn)
 {
@@ -170,6 +176,11 @@ static inline uint32_t scarp_flash_bytes(const ScarpFlashCmd *cmd)
 static inline bool scarp_flash_aligned(const ScarpFlashCmd *cmd)
 {
     return cmd->aligned;
+}
+
+static inline bool scarp_flash_promised(const ScarpFlashCmd *cmd)
+{
+    return cmd->promised;
 }
 
 static inline bool scarp_flash_direct(const ScarpFlashCmd *cmd)

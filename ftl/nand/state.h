@@ -51,6 +51,7 @@ struct ScarpFlashCmd {
     uint8_t owner;       /* ScarpOwner */
     uint8_t origin;      /* ScarpOrigin: what observers are told */
     bool aligned;        /* program: goes to its plane's aligned block */
+    bool promised;       /* program: blocks keeps a page for it (gc) */
     bool direct;         /* read: waits for its die, whatever that does */
     int64_t begin_ns;    /* on the die */
     ScarpAccount account;

@@ -140,6 +140,12 @@ static inline uint32_t inside_free_for_data(const ScarpDrive *drive,
     return scarp_plane_free_blocks(drive, plane);
 }
 
+/* Pages of the plane that are kept for collections of others. */
+static inline bool inside_is_promised(const ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_plane_is_promised(drive, plane);
+}
+
 /* Of each plane, kept from the host. */
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {

@@ -1,0 +1,75 @@
+/*
+ * Programs of the host whose plane can take nothing any more.
+ *
+ * Where a unit may leave its plane, by dynamic allocation or as a collection
+ * moves it elsewhere, a plane can come to have so many valid units that none of
+ * its full blocks is worth a collection while it has no free block to spare.
+ * Nothing of its own ends that.  All planes together have room: what waits
+ * there goes to one that has.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+static bool is_stuck(const ScarpDrive *drive, uint32_t p,
+                     const ScarpFlashCmd *head)
+{
+    uint32_t victim;
+
+    return scarp_flash_owner(head) == OWNER_BUFFER &&
+           !scarp_gc_runs(drive, p) &&
+           !scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                scarp_flash_stream(head)) &&
+           !scarp_victim_least(drive, p, &victim, 1);
+}
+
+/* Of those that can collect with a page more the one that gets the least. */
+static uint32_t elsewhere(const ScarpDrive *drive)
+{
+    uint32_t best = SCARP_NONE, least = UINT32_MAX;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        uint32_t units = scarp_plane_valid_units(drive, p) +
+                         drive->geo.units_per_page;
+
+        if (units > scarp_plane_limit_units(drive, p)) {
+            continue;
+        }
+        units += scarp_pack_host_coming(drive, p) +
+                 scarp_pack_gc_coming(drive, p);
+        if (units < least) {
+            least = units;
+            best = p;
+        }
+    }
+    return best;
+}
+
+bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    bool moved = false;
+
+    if (!scarp_map_any_page(drive) || scarp_has_parity(drive)) {
+        return false; /* units keep to their planes */
+    }
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        ScarpFlashQueue *queue = scarp_nand_queue(drive, p, QUEUE_PROGRAMS);
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
+
+        while (head && is_stuck(drive, p, head)) {
+            uint32_t to = elsewhere(drive);
+            ScarpFlashCmd *cmd;
+
+            if (to == SCARP_NONE || to == p) {
+                break;
+            }
+            cmd = scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));
+            scarp_flash_waited(drive, cmd);
+            scarp_buffer_redirect(drive, cmd, to);
+            moved = true;
+            head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
+        }
+    }
+    return moved;
+}
