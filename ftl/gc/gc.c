@@ -46,6 +46,10 @@ void scarp_gc_release_all(ScarpDrive *drive)
 
 void scarp_gc_release_due(ScarpDrive *drive)
 {
+    /* What one scheme leaves for later may be due under the next. */
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        scarp_blocks_set_opened(drive, die);
+    }
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         ScarpGcJob *job = scarp_gc_job(drive, p);
 

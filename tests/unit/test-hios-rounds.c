@@ -188,6 +188,24 @@ static void test_sight(void)
     }
 }
 
+/* What HIOS left for later is due at once under a scheme that comes next. */
+static void test_next_scheme(void)
+{
+    Rig *rig = nearly_full("hios-1", NULL);
+    g_autoptr(GError) error = NULL;
+    ScarpCmd read = read_page(9);
+
+    scarp_hold_collections(rig->drive, 0);
+    submit_now(rig, &read); /* the die has a look */
+    rig_drain(rig);
+    g_assert_false(inside_collects(rig->drive, 0));
+    g_assert_true(scarp_drive_set_scheme(rig->drive, "baseline", NULL, &error));
+    g_assert_true(inside_collects(rig->drive, 0));
+    rig_drain(rig);
+    g_assert_cmpuint(inside_free_blocks(rig->drive, 0), >, 4);
+    rig_free(rig);
+}
+
 /*
  * An erase was granted that takes a nanosecond, on a die that is sent a page
  * for 11 ms: a write that waits for the room is not looked at each nanosecond.
@@ -236,6 +254,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hios-rounds/last-units", test_last_units);
     g_test_add_func("/hios-rounds/stale-on-its-way", test_stale_on_its_way);
     g_test_add_func("/hios-rounds/sight", test_sight);
+    g_test_add_func("/hios-rounds/next-scheme", test_next_scheme);
     g_test_add_func("/hios-rounds/looks", test_looks);
     return g_test_run();
 }
