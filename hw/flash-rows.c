@@ -91,6 +91,7 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
     };
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     FlashRows *rows;
+    Chunk *spare;
 
     if (fd < 0) {
         error_setg_errno(errp, errno, "%s: cannot create '%s'",
@@ -105,7 +106,8 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
         rows->behind = true;
         QSIMPLEQ_INIT(&rows->full);
         QSIMPLEQ_INIT(&rows->spare);
-        QSIMPLEQ_INSERT_HEAD(&rows->spare, chunk_new(), next);
+        spare = chunk_new(); /* the macro would make three */
+        QSIMPLEQ_INSERT_HEAD(&rows->spare, spare, next);
         qemu_mutex_init(&rows->lock);
         qemu_cond_init(&rows->changed);
         qemu_thread_create(&rows->writer, "nvme-flash-log", write_behind, rows,
