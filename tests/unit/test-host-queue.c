@@ -403,6 +403,10 @@ static void test_starves(gconstpointer data)
 /* The law of checked builds can be broken: what passes over is found. */
 static void test_law(void)
 {
+    if (!scarp_mark_count()) {
+        g_test_skip("only checked builds have it");
+        return;
+    }
     if (g_test_subprocess()) {
         Rig *rig = rig_new("noop", NULL, ONE_SLOT);
         ScarpCmd cmd[3] = { write_page(1), write_page(2), write_page(3) };

@@ -196,6 +196,46 @@ static const Row rows[] = {
       ",ftl.over_provisioning_permille=3000",
       "42 erases, 100 moved, reads 376578 us, writes 1445133 us, "
       "5e03e6c28fbd" },
+    { "baseline", NULL, ",ftl.mapping=demand",
+      "71 erases, 142 moved, reads 936260 us, writes 2069457 us, "
+      "b079c33b6433" },
+    { "baseline", NULL, ",ftl.mapping=demand,ftl.map_cache_bytes=256",
+      "70 erases, 146 moved, reads 648740 us, writes 1775678 us, "
+      "8764fdaa05a0" },
+    { "gc-par", NULL, PLANES ",ftl.mapping=demand,ftl.map_cache_bytes=512"
+      BUFFER,
+      "69 erases, 152 moved, reads 601856 us, writes 698506 us, d95e0438a234" },
+    { "hios-2", "deadline_us=60000", ",ftl.mapping=demand,controller.slots=4",
+      "72 erases, 138 moved, reads 2205192 us, writes 3442973 us, "
+      "19de4784adaa" },
+    { "baseline", NULL, ",ftl.mapping=block",
+      "189 erases, 637 moved, reads 1151438 us, writes 21676449 us, "
+      "f4e0d892f944" },
+    { "pgc", NULL, ",ftl.mapping=block" BUFFER,
+      "191 erases, 663 moved, reads 1027766 us, writes 31424691 us, "
+      "497c189f8b14" },
+    { "hios-1", "deadline_us=60000", ",ftl.mapping=block,controller.slots=4",
+      "149 erases, 525 moved, reads 29139473 us, writes 40182095 us, "
+      "2866cf972e84" },
+    { "baseline", NULL, ",ftl.mapping=superblock",
+      "67 erases, 126 moved, reads 487698 us, writes 1496196 us, "
+      "451471297d54" },
+    { "gftl", NULL, ",ftl.mapping=superblock,ftl.superblock_blocks=2",
+      "98 erases, 384 moved, reads 747683 us, writes 4180268 us, "
+      "dd3ef7de3ae8" },
+    { "hios-2", "deadline_us=60000",
+      ",ftl.mapping=superblock,controller.slots=4",
+      "62 erases, 117 moved, reads 1141426 us, writes 2136872 us, "
+      "2213fb5e5798" },
+    { "baseline", NULL, ",ftl.mapping=fast",
+      "128 erases, 488 moved, reads 1166937 us, writes 8392998 us, "
+      "e5b2995a26d5" },
+    { "copyback", NULL, ",ftl.mapping=fast,ftl.log_blocks=3",
+      "202 erases, 931 moved, reads 2354612 us, writes 29198709 us, "
+      "897f3410010e" },
+    { "hios-2", "deadline_us=60000", ",ftl.mapping=fast,controller.slots=4",
+      "122 erases, 541 moved, reads 24804535 us, writes 35170574 us, "
+      "cd271c59e760" },
 };
 
 /* Commands of every kind, whole pages and parts of them, over a hot third. */
