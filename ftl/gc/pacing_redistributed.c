@@ -412,7 +412,7 @@ static void release(ScarpDrive *drive, ScarpGcJob *job)
 /* False: it need not collect. */
 static bool collect(ScarpDrive *drive, uint32_t plane)
 {
-    if (scarp_plane_free_blocks(drive, plane) > LAST_FREE_BLOCK &&
+    if (scarp_plane_spare_blocks(drive, plane) > LAST_FREE_BLOCK &&
         !scarp_translation_due(drive, plane)) {
         return false;
     }

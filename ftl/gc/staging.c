@@ -13,6 +13,10 @@
  */
 static void promise(ScarpDrive *drive, uint32_t p, bool *promised, bool page)
 {
+    if (page && !*promised) {
+        /* By that the plane may be down to its last free block. */
+        scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
+    }
     scarp_plane_promise(drive, p, (int)page - (int)*promised);
     *promised = page;
 }
