@@ -348,6 +348,9 @@
     MARK(held_without_room, \
          "a write stayed in the queue while what makes room for it was " \
          "done") \
+    MARK(looked_at_more_rarely, \
+         "a write was held for far longer than the grants were expected to " \
+         "take") \
     MARK(idle_die_first, "a command of idle dies went before older ones") \
     MARK(all_dies_busy, "all commands that wait go to busy dies") \
     MARK(joined_write, "a write joined the page of another one") \

@@ -68,6 +68,8 @@ typedef struct {
     uint64_t busy;       /* a bit for each that has some */
     uint64_t accumulates_seq; /* the write that waits for others' slack */
     int64_t accumulates_until_ns;
+    uint64_t held_seq;   /* the write that was held last, and since when */
+    int64_t held_since_ns;
     uint32_t joins;      /* the record that goes with the last one, if any */
     uint32_t first_lpn, last_lpn; /* of those that go together */
     uint32_t n_ahead;    /* room for pages that are on their way to a plane */

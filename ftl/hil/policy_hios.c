@@ -18,6 +18,8 @@
  */
 #include "hil/hios.h"
 
+#define HELD_PARTS 64 /* of the time that a write is held: a look each */
+
 /* ---- Accumulating (algorithm 1) ----------------------------------------- */
 
 /*
@@ -223,6 +225,29 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 }
 
 /*
+ * So much later the i-th is looked at again, which is held.  What it waits for
+ * may take far longer than the grant it was estimated from: then about a part
+ * of the time that it has been held, so that the looks are few.
+ */
+static int64_t look_again_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
+                             int64_t look_ns)
+{
+    uint64_t seq = hios_waiting(hios, i)->cmd->seq;
+    int64_t now_ns = scarp_time_ns(drive);
+
+    if (hios->held_seq != seq) {
+        hios->held_seq = seq;
+        hios->held_since_ns = now_ns;
+    }
+    /* Not that part itself: it would be rounded. */
+    while (look_ns * HELD_PARTS < now_ns - hios->held_since_ns) {
+        scarp_mark(drive, looked_at_more_rarely);
+        look_ns *= 2;
+    }
+    return look_ns;
+}
+
+/*
  * The i-th is alone with others that have no room, either.  It stays in the
  * queue while what it, or another one, carries is done, and goes when on one of
  * its planes no more can be granted, or to be in time.
@@ -242,7 +267,8 @@ static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i)
     scarp_mark(drive, held_without_room);
     scarp_timer_set(drive, AXIS_HIL,
                     MIN(hios_latest_ns(record),
-                        scarp_time_ns(drive) + found.look_ns));
+                        scarp_time_ns(drive) +
+                            look_again_ns(drive, hios, i, found.look_ns)));
     return true;
 }
 
