@@ -247,8 +247,6 @@
     MARK(waiting_read_rebuilt, \
          "a collection found a read waiting that the rest of its stripe " \
          "can serve") \
-    MARK(rebuilt_without_reads, \
-         "a read was made from pages that are all in RAM") \
     MARK(rebuild_spoiled, \
          "a page of a stripe was written while another one was made from " \
          "it") \
@@ -263,8 +261,8 @@
     MARK(overwritten_in_packer, \
          "a unit was overwritten before its page was full") \
     MARK(forced_in_packer, \
-         "a unit that a forced write waits for became stale before its page " \
-         "was full") \
+         "a unit that a forced write waits for became stale before its " \
+         "page was full") \
     MARK(overwritten_in_flight, \
          "a unit was written again while its program was on its way") \
     MARK(deallocated_in_flight, \
@@ -373,8 +371,6 @@
     MARK(other_policy_loaded, \
          "an image was loaded under another policy, or other parameters, " \
          "than it was saved with") \
-    MARK(contents_left_out, \
-         "an image's data was left out, as the drive keeps none") \
     MARK(cache_too_small_for_image, \
          "an image had more entries in its cache than the drive that loads " \
          "it") \
@@ -425,8 +421,6 @@
     MARK(collected_after_reads_had_gone, \
          "the reads that a collection waited for were served without their " \
          "die") \
-    MARK(collection_without_page, \
-         "a collection's program had no page in its plane") \
     MARK(program_without_page, \
          "a program of the host waited, as its plane had no page for it") \
     MARK(translation_program_first, \

@@ -171,10 +171,6 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
 
-        scarp_mark_if(drive, collection_without_page,
-                      head && needs_page(head) && scarp_map_any_page(drive) &&
-                      !scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
-                                           scarp_flash_stream(head)));
         if (is_older(head, best) &&
             (!needs_page(head) || !scarp_map_any_page(drive) ||
              scarp_page_possible(drive, p, SCARP_ORIGIN_GC,

@@ -244,7 +244,6 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
-        scarp_mark_if(drive, contents_left_out, !drive->store_data);
         if (drive->store_data || is_record(drive, scarp_media_lpn(drive, ppn))) {
             void *data = scarp_contents_new(drive);
 

@@ -121,7 +121,6 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
         }
     }
     if (!rebuild->pending) {
-        scarp_mark(drive, rebuilt_without_reads);
         finish(drive, rebuild);
     }
 }
