@@ -4,9 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-int __llvm_profile_write_file(void);
-void __real__exit(int status) __attribute__((noreturn));
-void __wrap__exit(int status) __attribute__((noreturn));
+#include "flush.h"
 
 void __wrap__exit(int status)
 {
