@@ -129,10 +129,10 @@ static GPtrArray *functions_at(char **address)
 static bool is_own(const char *name)
 {
     static const char *const own[] = {
-        "on_signal", "step", "run_until", "submit", "one_step", "drain",
-        "scenario_drive", "scenario_build", "reload", "come_to_rest", "host",
-        "wait_for_room", "run_scenario", "reap", "read_all", "check_tables",
-        "accepted",
+        "on_signal", "step", "host_run_until", "submit", "one_step",
+        "host_drain", "scenario_drive", "scenario_build", "reload",
+        "host_rest", "host_command", "wait_for_room", "run_scenario",
+        "host_reap", "read_all", "host_check", "accepted",
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(own); i++) {

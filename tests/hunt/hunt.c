@@ -6,6 +6,7 @@
  */
 #include "child.h"
 #include "meta.h"
+#include "schemes.h"
 #include "shrink.h"
 #include "tell.h"
 
@@ -188,7 +189,7 @@ typedef struct {
 static void run_logged(Report *report, void *opaque)
 {
     const Logged *logged = opaque;
-    RunResult result = { .log = logged->log };
+    RunResult result = { .log = logged->log, .fold = meta_fold(logged->s) };
     g_autoptr(GError) error = NULL;
 
     child_begin(report, 0, MIN(limit, 4));
@@ -394,6 +395,25 @@ static int replay_all(void)
     return failed > 0;
 }
 
+/* A scheme that does not exist is refused by itself, not by some drive. */
+static bool scheme_exists(void)
+{
+    g_autofree char *unknown = scheme ? schemes_unknown(scheme) : NULL;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Scenario) s = scenario_new();
+    ScarpDrive *drive;
+
+    if (!unknown) {
+        return true;
+    }
+    drive = scenario_build(s, NULL, unknown, NULL, 1, NULL, &error);
+    fprintf(stderr, "hunt: %s\n", error ? error->message : unknown);
+    if (drive) {
+        scarp_drive_free(drive);
+    }
+    return false;
+}
+
 /* Whether there is a scenario at all; its text, if that is asked for. */
 static int one_scenario(void)
 {
@@ -447,6 +467,9 @@ int main(int argc, char **argv)
     }
     if (replays) {
         return replay_all();
+    }
+    if (!scheme_exists()) {
+        return 2;
     }
     status = one_scenario();
     return status || write_text ? status : hunt();

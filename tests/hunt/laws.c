@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "laws.h"
+#include "fail.h"
 
-static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool fail(GError **error, const char *format, ...)
+bool fail(GError **error, const char *format, ...)
 {
     va_list arguments;
     g_autofree char *text = NULL;

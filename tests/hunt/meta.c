@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "meta.h"
+#include "fail.h"
 #include "schemes.h"
 
 #include <stdlib.h>
@@ -100,6 +101,81 @@ static Scenario *scaled(const Scenario *s, uint64_t k)
     return g_steal_pointer(&other);
 }
 
+/* ---- The same contents ---------------------------------------------- */
+
+static Scenario *contents_of(const Scenario *s, const char *meta)
+{
+    g_auto(GStrv) words = g_strsplit(meta, " ", 4);
+    g_auto(GStrv) keys = NULL;
+    Scenario *other = scenario_copy(s);
+
+    if (g_strv_length(words) == 4) {
+        g_free(other->scheme);
+        g_free(other->params);
+        other->scheme = g_strdup(words[1]);
+        other->params = strcmp(words[2], "-") ? g_strdup(words[2]) : NULL;
+        keys = g_strsplit(words[3], ",", -1);
+    }
+    for (char **key = keys; key && *key; key++) {
+        g_ptr_array_add(other->keys, g_strdup(*key));
+    }
+    return other;
+}
+
+static uint64_t sectors_of(const Scenario *s)
+{
+    ScarpDrive *drive = scenario_build(s, NULL, s->scheme, s->params, s->seed,
+                                       NULL, NULL);
+    uint64_t bytes = drive ? scarp_drive_logical_bytes(drive) : 0;
+
+    if (drive) {
+        scarp_drive_free(drive);
+    }
+    return bytes / SECTOR;
+}
+
+uint64_t meta_fold(const Scenario *s)
+{
+    g_autoptr(Scenario) other = NULL;
+
+    if (!s->meta || !s->store || !g_str_has_prefix(s->meta, "contents ")) {
+        return 0;
+    }
+    other = contents_of(s, s->meta);
+    return MIN(sectors_of(s), sectors_of(other));
+}
+
+static bool same_contents(const GArray *is, const GArray *should,
+                          GError **error)
+{
+    for (guint i = 0; i < is->len; i++) {
+        uint32_t a = g_array_index(is, uint32_t, i);
+        uint32_t b = g_array_index(should, uint32_t, i);
+
+        if (a != b) {
+            return fail(error, "contents of another drive: sector %u has "
+                        "write %u, should be %u", i, a, b);
+        }
+    }
+    return is->len == should->len ||
+           fail(error, "contents of another drive: %u sectors, should be %u",
+                is->len, should->len);
+}
+
+static bool compare_contents(const Scenario *s, const RunResult *should,
+                             GError **error)
+{
+    g_autoptr(Scenario) other = contents_of(s, s->meta);
+    g_autoptr(GArray) contents = g_array_new(false, true, sizeof(uint32_t));
+    RunResult result = { .fold = should->fold, .contents = contents };
+
+    if (!run_scenario(other, &result, error)) {
+        g_prefix_error(error, "%s: ", s->meta);
+        return false;
+    }
+    return same_contents(contents, should->contents, error);
+}
+
 /* ---- What says nothing ---------------------------------------------- */
 
 /* Keys that change nothing on this drive. */
@@ -128,6 +204,50 @@ static char *unused_key(Draw *d, const Scenario *s)
     return unused[i].is ? g_strdup_printf("unused %s", unused[i].key) : NULL;
 }
 
+/* ---- Another drive with the same contents --------------------------- */
+
+/* "scheme params keys", words; NULL: none of the few that were tried goes. */
+static char *other_drive(Draw *d, const Scenario *s)
+{
+    static const char *const of_mappings[] = {
+        "ftl.log_blocks", "ftl.superblock_blocks", "ftl.map_cache_bytes",
+        "ftl.parity_width", "ftl.parity_stripes", "ftl.allocation",
+    };
+    static const char *const none[] = { "0", "0", "0", "0", "0", "cwdp" };
+
+    for (int tries = 0; tries < 8; tries++) {
+        g_autoptr(GString) keys = g_string_new(NULL);
+        g_autofree char *scheme = NULL, *params = NULL, *text = NULL;
+        g_autoptr(Scenario) other = NULL;
+        ScarpDrive *drive;
+
+        schemes_draw(d, &scheme, &params);
+        g_string_printf(keys, "timing.read_ns=%u,timing.program_ns=%u,"
+                        "controller.buffer_bytes=%u,ftl.mapping=%s",
+                        (unsigned)DRAW_OF(d, 0, 75000, 1000000),
+                        (unsigned)DRAW_OF(d, 1, 20000, 750000),
+                        (unsigned)DRAW_OF(d, 0, 65536),
+                        draw_chance(d, 70) ? schemes_draw_mapping(d)
+                                           : scenario_mapping(s));
+        for (size_t i = 0; i < G_N_ELEMENTS(of_mappings); i++) {
+            if (scenario_key(s, of_mappings[i])) {
+                g_string_append_printf(keys, ",%s=%s", of_mappings[i],
+                                       none[i]);
+            }
+        }
+        text = g_strdup_printf("contents %s %s %s", scheme,
+                               params ? params : "-", keys->str);
+        other = contents_of(s, text);
+        drive = scenario_build(other, NULL, other->scheme, other->params,
+                               other->seed, NULL, NULL);
+        if (drive) {
+            scarp_drive_free(drive);
+            return g_steal_pointer(&text);
+        }
+    }
+    return NULL;
+}
+
 char *meta_draw(Draw *d, const Scenario *s)
 {
     switch (draw_below(d, 16)) {
@@ -142,6 +262,8 @@ char *meta_draw(Draw *d, const Scenario *s)
         return g_strdup_printf("scale %u", (unsigned)DRAW_OF(d, 2, 4, 5));
     case 5:
         return unused_key(d, s);
+    case 6:
+        return s->store ? other_drive(d, s) : NULL;
     default:
         return NULL;
     }
@@ -224,15 +346,19 @@ static bool compare(const Scenario *s, const GArray *rows, GError **error)
 
 bool meta_run(const Scenario *s, RunResult *result, GError **error)
 {
-    GArray *rows = s->meta ? g_array_new(false, true, sizeof(Row)) : NULL;
+    g_autoptr(GArray) rows = g_array_new(false, true, sizeof(Row));
+    g_autoptr(GArray) contents = g_array_new(false, true, sizeof(uint32_t));
     bool ok;
 
-    result->rows = rows;
-    ok = run_scenario(s, result, error) &&
-         (!s->meta || compare(s, rows, error));
-    result->rows = NULL;
-    if (rows) {
-        g_array_free(rows, true);
+    result->fold = meta_fold(s);
+    result->rows = s->meta && !result->fold ? rows : NULL;
+    result->contents = result->fold ? contents : NULL;
+    ok = run_scenario(s, result, error);
+    if (ok && result->fold) {
+        ok = compare_contents(s, result, error);
+    } else if (ok && s->meta) {
+        ok = compare(s, rows, error);
     }
+    result->rows = result->contents = NULL;
     return ok;
 }

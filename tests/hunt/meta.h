@@ -16,8 +16,13 @@
  *              missing command came has met the same
  * "scale K"    all times times K: latencies times K
  * "unused KEYS" keys that say nothing here: latencies are equal
+ * "contents SCHEME PARAMS KEYS" on another drive: the same contents; commands
+ *              do not overlap, so that these are determined
  */
 char *meta_draw(Draw *draw, const Scenario *s); /* or NULL */
+
+/* RunResult.fold of it; 0: its contents are not compared. */
+uint64_t meta_fold(const Scenario *s);
 
 /* The scenario and, if it says so, what it is compared with. */
 bool meta_run(const Scenario *s, RunResult *result, GError **error);

@@ -12,7 +12,7 @@
 
 /* A write to a sector.  Moments are numbers of submissions and completions. */
 typedef struct {
-    uint32_t value;   /* the command's moment of submission; 0: zeroes */
+    uint32_t value;   /* the command's number; 0: zeroes */
     uint32_t begins, ends;
     uint32_t dead;    /* from this moment on a new read cannot return it */
     uint32_t next;
@@ -27,6 +27,7 @@ struct Model {
     GHashTable *begins; /* ScarpCmd: its submission */
     GArray *reads;    /* in flight: moments of submission, ascending */
     uint32_t now;
+    uint32_t commands;
 };
 
 #define VERSION(model, i) g_array_index((model)->versions, Version, i)
@@ -111,7 +112,7 @@ static void fill(const Model *model, const ScarpCmd *cmd)
     uint64_t n = cmd->length_bytes / SCARP_SECTOR_BYTES;
 
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t mark[2] = { model->now,
+        uint32_t mark[2] = { model->commands,
                              cmd->offset_bytes / SCARP_SECTOR_BYTES + i };
         uint8_t *at = (uint8_t *)cmd->data + i * SCARP_SECTOR_BYTES;
 
@@ -120,11 +121,20 @@ static void fill(const Model *model, const ScarpCmd *cmd)
     }
 }
 
+uint32_t model_value(const uint8_t *sector)
+{
+    uint32_t value;
+
+    memcpy(&value, sector, sizeof(value));
+    return value;
+}
+
 void model_submit(Model *model, ScarpCmd *cmd)
 {
     uint64_t first, end;
 
     model->now++;
+    model->commands++;
     g_hash_table_insert(model->begins, cmd, GUINT_TO_POINTER(model->now));
     if (cmd->op == SCARP_OP_READ) {
         g_array_append_val(model->reads, model->now);
@@ -132,7 +142,8 @@ void model_submit(Model *model, ScarpCmd *cmd)
     }
     range(model, cmd, &first, &end);
     for (uint64_t sector = first; sector < end; sector++) {
-        add(model, sector, cmd->op == SCARP_OP_WRITE ? model->now : 0);
+        add(model, sector, cmd->op == SCARP_OP_WRITE ? model->commands
+                                                 : 0);
     }
     if (cmd->op == SCARP_OP_WRITE && cmd->data) {
         fill(model, cmd);

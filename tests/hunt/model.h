@@ -25,4 +25,7 @@ void model_submit(Model *model, ScarpCmd *cmd);
 /* When it came back.  False: a read returned what no order permits. */
 bool model_done(Model *model, ScarpCmd *cmd, GError **error);
 
+/* Which write to its sector these bytes are; 0: none. */
+uint32_t model_value(const uint8_t *sector);
+
 #endif /* HUNT_MODEL_H */

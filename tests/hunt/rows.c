@@ -4,19 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "rows.h"
-
-static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool fail(GError **error, const char *format, ...)
-{
-    va_list arguments;
-    g_autofree char *text = NULL;
-
-    va_start(arguments, format);
-    text = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    g_set_error_literal(error, SCARP_ERROR, SCARP_ERROR_VALUE, text);
-    return false;
-}
+#include "fail.h"
 
 bool rows_same(const GArray *is, const GArray *should, uint32_t first,
                int64_t k, uint32_t missing, const char *what, GError **error)

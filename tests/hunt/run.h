@@ -21,9 +21,15 @@ typedef struct {
     uint64_t marks[MOST_MARKS]; /* of ftl/marks.h, in checked builds */
     GArray *rows;       /* Row of each command, or NULL: the caller's */
     Log *log;           /* for the replayer, or NULL: ditto */
+    /*
+     * Not 0: the host has that many sectors, and no command overlaps one that
+     * is in flight, so that what the drive contains at the end is determined.
+     */
+    uint64_t fold;
+    GArray *contents;   /* then: uint32_t, who wrote each, or NULL */
 } RunResult;
 
-/* False and *error: a law is broken.  Of result only rows and log are read. */
+/* False and *error: a law is broken.  Of result the caller's are read. */
 bool run_scenario(const Scenario *s, RunResult *result, GError **error);
 
 #endif /* HUNT_RUN_H */

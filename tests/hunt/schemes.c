@@ -113,6 +113,18 @@ static GPtrArray *params_of(const char *scheme)
     return params;
 }
 
+char *schemes_unknown(const char *scheme)
+{
+    g_auto(GStrv) names = g_strsplit(scheme, "+", -1);
+
+    for (char **name = names; *name; name++) {
+        if (!choice_named(*name)) {
+            return g_strdup(*name);
+        }
+    }
+    return NULL;
+}
+
 /* As it is given, or else by itself. */
 static uint64_t value_of(const Param *param, char **given, bool *is_given)
 {
