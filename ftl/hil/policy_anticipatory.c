@@ -219,6 +219,14 @@ static void timer(ScarpDrive *drive)
                           ->wait_until_ns);
 }
 
+/* Its first batch begins with it, also in a drive that has run for long. */
+static bool init(ScarpDrive *drive, ScarpScheme *scheme,
+                 GError **error G_GNUC_UNUSED)
+{
+    ((Anticipatory *)scheme->state[AXIS_HIL])->batch_ns = scarp_time_ns(drive);
+    return true;
+}
+
 /* A time of this clock, as one of the drive's life. */
 static void visit_time(const ScarpDrive *drive, ScarpVisit *visit,
                        const char *name, int64_t *ns)
@@ -274,6 +282,7 @@ const ScarpHilOps scarp_hil_anticipatory = {
         .params = params,
         .n_params = G_N_ELEMENTS(params),
         .state_size = sizeof(Anticipatory),
+        .init = init,
         .persist = persist,
         .timer = timer,
     },
