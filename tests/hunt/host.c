@@ -60,19 +60,30 @@ static bool check_progress(const Run *r, int64_t ns, GError **error)
 }
 
 /*
- * In a closed loop a command waits for what is before it, and for what the
- * policies let pass, but not for all that ever comes.
+ * In a closed loop a command waits for what is before it, and for what is in
+ * flight with it later, as pages of several commands take turns and policies
+ * let some pass; but not for all that ever comes.
  */
+static int64_t latest_ns(const Run *r, const Slot *slot)
+{
+    int64_t most_ns = bound_ns(&r->bound, slot->commands + r->most_commands,
+                               slot->sectors + r->most_sectors);
+
+    return slot->open || r->open ? SCARP_TIME_LAST
+                                 : MIN(slot->submit_ns + most_ns,
+                                       SCARP_TIME_LAST) + 2 * r->waits_ns;
+}
+
 static void know_latest(Run *r, Slot *slot)
 {
-    int64_t most_ns = bound_ns(&r->bound, r->in_flight,
-                               r->outstanding_sectors);
-
-    slot->latest_ns = r->open ? SCARP_TIME_LAST
-                              : MIN(slot->submit_ns + most_ns,
-                                    SCARP_TIME_LAST);
-    r->latest_ns = r->in_flight == 1 ? slot->latest_ns
-                                     : MIN(r->latest_ns, slot->latest_ns);
+    slot->flying = true;
+    slot->open = r->open;
+    slot->commands = r->in_flight;
+    slot->sectors = r->outstanding_sectors;
+    r->most_commands = MAX(r->most_commands, r->in_flight);
+    r->most_sectors = MAX(r->most_sectors, r->outstanding_sectors);
+    r->latest_ns = MIN(r->in_flight == 1 ? SCARP_TIME_LAST : r->latest_ns,
+                       latest_ns(r, slot));
 }
 
 static bool check_ages(Run *r, int64_t ns, GError **error)
@@ -83,17 +94,14 @@ static bool check_ages(Run *r, int64_t ns, GError **error)
     r->latest_ns = SCARP_TIME_LAST;
     for (guint i = 0; i < r->all->len; i++) {
         const Slot *slot = r->all->pdata[i];
+        int64_t its_ns = slot->flying ? latest_ns(r, slot) : SCARP_TIME_LAST;
 
-        if (!slot->flying) {
-            continue;
-        }
-        if (ns > slot->latest_ns + 2 * r->waits_ns) {
+        if (ns > its_ns) {
             return fail(error, "late: a command of a closed loop is %"
                         G_GINT64_FORMAT " ns old; at most %" G_GINT64_FORMAT,
-                        ns - slot->submit_ns, slot->latest_ns +
-                        2 * r->waits_ns - slot->submit_ns);
+                        ns - slot->submit_ns, its_ns - slot->submit_ns);
         }
-        r->latest_ns = MIN(r->latest_ns, MAX(slot->latest_ns, ns));
+        r->latest_ns = MIN(r->latest_ns, its_ns);
     }
     return true;
 }
@@ -291,7 +299,6 @@ static bool submit(Run *r, const Step *step, GError **error)
     r->outstanding_units += cmd->length_bytes /
                             scarp_drive_unit_bytes(r->drive) + 2;
     r->submitted_ns = now_ns;
-    slot->flying = true;
     know_latest(r, slot);
     set_limit(r);
     if (r->s->store) {

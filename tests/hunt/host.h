@@ -17,9 +17,9 @@ typedef struct {
     uint8_t *data;
     uint64_t room; /* bytes at data */
     int64_t submit_ns;
-    int64_t latest_ns; /* of a closed loop: it has ended by then */
     uint64_t number;
-    bool flying;
+    bool flying, open;
+    uint64_t commands, sectors; /* in flight when it came, and it */
 } Slot;
 
 /* A scenario that runs. */
@@ -38,6 +38,7 @@ typedef struct {
     int64_t progress_ns; /* when something completed, or was idle, last */
     int64_t latest_ns;   /* some command has ended by then */
     uint64_t outstanding_sectors;
+    uint64_t most_commands, most_sectors; /* in flight, of this pace */
     uint64_t outstanding_units, units, block_units;
     uint64_t steps_left; /* until something must have come of them */
     uint32_t drives;     /* loaded from images */

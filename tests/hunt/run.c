@@ -20,6 +20,8 @@ static bool one_step(Run *r, guint at, GError **error)
     case STEP_PACE:
         r->depth = MIN(step->sector, MOST_DEPTH);
         r->open = step->open;
+        r->most_commands = r->in_flight;
+        r->most_sectors = r->outstanding_sectors;
         return true;
     case STEP_SCHEME:
         scheme = step_word(r, step, 0);
