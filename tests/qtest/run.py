@@ -10,9 +10,14 @@ import time
 import unittest
 from pathlib import Path
 
+# Once for all tests: which of them is loaded first is a matter of their names.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from fixture import DriveTest
+
+HERE = Path(__file__).resolve().parent
 
 
 class TapResult(unittest.TestResult):
@@ -78,7 +83,7 @@ def main() -> int:
         parser.error(f"--qemu: no such file: {args.qemu}")
 
     DriveTest.qemu = args.qemu.resolve()
-    found = unittest.defaultTestLoader.discover(str(Path(__file__).resolve().parent))
+    found = unittest.defaultTestLoader.discover(str(HERE))
     tests = [
         test
         for test in flatten(found)

@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from fixture import KIB, DriveTest, controller, flash, namespace, pattern
 from logs import parse_stats_page
 from nvme import FUA, Admin, Controller, Namespace, Op, Status
-from test_realtime import HostController
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-
 from scarplib.device_logs import log_page
+from test_realtime import HostController
 
 
 class Commands(DriveTest):

@@ -7,19 +7,13 @@ import random
 import re
 import struct
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
+import timeline
 from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace
 from logs import HEADER, read_commands
 from machine import Machine, start_fails
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue, Status
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-
-import timeline
 from scarplib.build import replayer
 
 UNIT = 4 * KIB

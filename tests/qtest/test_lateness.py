@@ -6,19 +6,14 @@ No test says how late a completion may be: the host may be busy.
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from fixture import DESCRIPTION, KIB, DriveTest, flash, namespace, pattern
 from machine import HANG_S, Machine, start_fails
 from nvme import Admin, Controller, Namespace, Op
-from test_realtime import SLOW, HostController, HostQueue
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-
 from scarplib.device_logs import lateness_log, log_page
+from test_realtime import SLOW, HostController, HostQueue
 
 DBBUF_CONFIG = 0x7C
 

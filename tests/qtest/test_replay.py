@@ -6,16 +6,12 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from fixture import DESCRIPTION, KIB, TWO_PLANES, DriveTest
 from logs import Command, read_commands
 from nvme import FUA, Op
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-
 from scarplib.build import replayer
 
 COMMANDS = 1500

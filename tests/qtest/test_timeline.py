@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import timeline
 from fixture import KIB, DriveTest
 from logs import read_gc_runs
 from nvme import Op
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import timeline
 
 TRACE = ",age=900,trace={dir}/trace"
 
