@@ -93,15 +93,9 @@ class Reference(unittest.TestCase):
 
 
 class Laws(unittest.TestCase):
-    def test_what_the_page_names_is_there(self) -> None:
+    def test_files_and_their_tests(self) -> None:
+        """The names of unit tests are held against the programs' own lists (tests/unit/run.sh)."""
         text = (ROOT / "docs/laws.md").read_text()
-        unit = "".join(path.read_text() for path in sorted((ROOT / "tests/unit").rglob("*.[ch]")))
-        named = re.findall(r"`(/[a-z][\w./+-]*)`", text)
-        self.assertGreater(len(named), 40)
-        for name in named:
-            # Some paths are put together from a stem and a name.
-            stem = name if f'"{name}"' in unit else name[: name.rindex("/") + 1]
-            self.assertIn(f'"{stem}', unit, f"{name}: no test in tests/unit has this name")
         files = re.findall(r"`((?:tests|docs|devices|scripts|ftl)/[\w./-]+)`(?: (test_\w+))?", text)
         self.assertGreater(len(files), 15)
         for file, test in files:

@@ -6,6 +6,7 @@ Each of these ended QEMU, or wrote where memory had been freed.
 
 from __future__ import annotations
 
+import resource
 import struct
 
 from fixture import KIB, DriveTest, flash, namespace, pattern
@@ -18,6 +19,8 @@ TIMESTAMP, FDP_EVENTS = 0x0E, 0x1E
 DOORBELL_BUFFERS = 0x7C
 INTERRUPT = 2
 DEPTH = 8
+# A QEMU that a guest keeps busy for ever is ended after so much processor time.
+BUSY_S = 20
 SLOT_CONTROL = 0x18  # of PCI Express
 POWER_OFF = 1 << 10 | 3 << 8 | 3 << 6  # and both lamps
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
@@ -156,6 +159,7 @@ class Hostile(DriveTest):
 
     def check_shadow_doorbells(self, kind: type[Controller], more: str, value: int) -> None:
         machine = self.drive_machine(more)
+        resource.prlimit(machine.process.pid, resource.RLIMIT_CPU, (BUSY_S, BUSY_S))
         ctrl = kind(machine)
         shadow, events = machine.alloc(PAGE), machine.alloc(PAGE)
         ns = Namespace(ctrl.create_queue())

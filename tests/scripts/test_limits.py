@@ -40,24 +40,38 @@ _LIMITS = [
 ]
 
 
-def too_short(text: str) -> Iterator[str]:
+def limits_of(text: str) -> Iterator[tuple[str, float]]:
+    """Lines with a limit on wall time, and its seconds."""
     for line in text.splitlines():
         for limit in _LIMITS:
             for match in limit.finditer(line):
-                if 1 <= math.prod(float(n) for n in match[1].split("*")) < LEAST_S:
-                    yield line.strip()
+                yield line.strip(), math.prod(float(n) for n in match[1].split("*"))
+
+
+def too_short(text: str) -> Iterator[str]:
+    for line, seconds in limits_of(text):
+        if 1 <= seconds < LEAST_S:
+            yield line
 
 
 class Limits(unittest.TestCase):
     def test_are_of_minutes(self) -> None:
-        found = [
-            f"{path.relative_to(ROOT)}: {line}"
+        files = [
+            path
             for folder in ("tests", "scripts")
             for path in sorted((ROOT / folder).rglob("*"))
             if path.suffix in (".py", ".sh") and path.name != Path(__file__).name
+        ]
+        found = [
+            f"{path.relative_to(ROOT)}: {line}"
+            for path in files
             for line in too_short(path.read_text())
         ]
         self.assertEqual(found, [])
+        # It has looked at what has limits, each of which is long enough.
+        limits = [line for path in files for line, _ in limits_of(path.read_text())]
+        self.assertIn("HANG_S = 300.0", limits)
+        self.assertGreater(len(limits), 10)
 
     def test_short_ones_are_seen(self) -> None:
         for line in (
@@ -171,25 +185,51 @@ class Guest(unittest.TestCase):
         # The kernel counts it in ticks.
         self.assertGreater(used, low - 0.05)
         self.assertLess(used, high + 0.05)
-        wanted = vm.wanted_seconds(os.getpid())
-        self.assertGreaterEqual(wanted, low - 0.05)
 
     def test_processor_time_in_line(self) -> None:
-        """Two that share a core want all of it, and get half of it each."""
+        """What its threads have used, and what they have stood in line for; not one of them."""
+        folder = Path(tempfile.mkdtemp(dir=self.console.parent))
+        for thread, text in (
+            ("7", "2000000000 3000000000 5\n"),
+            ("8", "500000000 1500000000 5\n"),
+            ("9", ""),  # a kernel that does not count
+        ):
+            (folder / "7/task" / thread).mkdir(parents=True)
+            (folder / "7/task" / thread / "schedstat").write_text(text)
+        with (
+            mock.patch.object(vm, "PROC", folder),
+            mock.patch.object(vm, "cpu_seconds", lambda _: 1.0),
+        ):
+            self.assertEqual(vm.wanted_seconds(7), 7.0)
+            # Nor is it less than what was used.
+            self.assertEqual(vm.wanted_seconds(8), 1.0)
+
+    @unittest.skipUnless(Path("/proc/self/schedstat").exists(), "this kernel does not count it")
+    def test_two_in_line(self) -> None:
+        """Two that share a core want twice what they get, from when both are there."""
         core = min(os.sched_getaffinity(0))
         spin = f"import os\nos.sched_setaffinity(0, [{core}])\nwhile True: pass"
         processes = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(2)]
         try:
-            while not all(vm.cpu_seconds(process.pid) > 0.5 for process in processes):
-                time.sleep(0.05)
-            used = [vm.cpu_seconds(process.pid) for process in processes]
-            wanted = [vm.wanted_seconds(process.pid) for process in processes]
+            began = self.when_used([0.3, 0.3], processes)
+            ended = self.when_used([used + 0.5 for used, _ in began], processes)
         finally:
             for process in processes:
                 process.kill()
                 process.wait()
-        if Path("/proc/self/schedstat").exists():
-            self.assertGreater(sum(wanted), 1.3 * sum(used))
+        used = sum(after[0] - before[0] for before, after in zip(began, ended, strict=True))
+        wanted = sum(after[1] - before[1] for before, after in zip(began, ended, strict=True))
+        self.assertGreater(wanted, 1.5 * used)
+
+    def when_used(
+        self, seconds: list[float], processes: list[subprocess.Popen[bytes]]
+    ) -> list[tuple[float, float]]:
+        """Processor time and wanted time of each, as soon as all have used so much."""
+        while True:
+            found = [(vm.cpu_seconds(p.pid), vm.wanted_seconds(p.pid)) for p in processes]
+            if all(used > least for (used, _), least in zip(found, seconds, strict=True)):
+                return found
+            time.sleep(0.05)
 
 
 class Suite(unittest.TestCase):

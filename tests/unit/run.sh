@@ -33,6 +33,16 @@ for test in "$top"/tests/unit/*.c "$top"/tests/unit/*/*.c; do
     grep '^/' "$work/names" | sed "s|^|$program |" >>"$list"
 done
 
+# Each name that docs/laws.md has is a test's, exactly.
+sed 's/^[^ ]* //' "$list" | sort -u >"$work/names"
+grep -oE '`/[a-z][A-Za-z0-9_./+-]*`' "$top/docs/laws.md" | tr -d '`' | sort -u >"$work/named"
+if [ -s "$work/named" ] && missing=$(comm -13 "$work/names" "$work/named") && [ -z "$missing" ]; then
+    echo "ok 1 docs/laws.md names tests that there are"
+else
+    echo "not ok 1 docs/laws.md names tests that there are"
+    echo "$missing" | sed 's/^/# no test: /'
+fi >"$work/tap/docs-laws"
+
 # A test that does not end is killed after so many seconds of processor time, however busy the host.
 xargs -P "$(nproc)" -L 1 sh -c '
     out=$work/tap/$(echo "$0$1" | tr /+ __)

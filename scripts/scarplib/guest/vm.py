@@ -36,6 +36,7 @@ KERNEL_ARGUMENTS = (
 # In place of the kernel's list of sleep states: a guest that sleeps on virtual time never wakes,
 # as nothing runs that its clock could follow.
 _NO_SLEEP = b"none: on virtual time a guest that sleeps would not wake\n"
+PROC = Path("/proc")
 RESULT_BYTES = 1 << 28
 _RESULT_HEADER = struct.Struct("<8sQ")
 _PANIC = re.compile(rb"Kernel panic - not syncing|BUG: unable to handle|Oops: ")
@@ -263,7 +264,7 @@ def _tied(command: list[str]) -> list[str]:
 def cpu_seconds(pid: int) -> float:
     """The processor time that all threads of a process have used so far."""
     # The name in parentheses may itself hold any character.
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -271,7 +272,7 @@ def wanted_seconds(pid: int) -> float:
     """The processor time that its threads have used, and that they have stood in line for: a busy
     host gives a guest little of what it wants, and that guest does not wait."""
     total = 0
-    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+    for path in (PROC / str(pid) / "task").glob("*/schedstat"):
         # A thread may have ended; and a kernel need not count.
         with contextlib.suppress(OSError, ValueError):
             used, in_line, _ = path.read_text().split()
