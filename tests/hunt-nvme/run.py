@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hunt for defects of the NVMe device: random sequences of commands and interruptions.
 
-A seed gives a machine and a sequence.  What every command ends with, and what every read sees, is
-checked against a model (model.py).  QEMU stays up, and ends content.
+A seed gives a machine and a sequence (sequence.py).  A sequence that fails is made small: steps are
+cut as long as it fails in the same way.  What is left is a file, which --replay runs again.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
+import itertools
 import os
-import random
-import struct
+import re
+import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,388 +24,130 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from fixture import DESCRIPTION, KIB, MIB
-from machine import Machine, MachineDied
-from model import UNIT, Model, content
-from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
+from machine import MachineDied
 from scarplib.build.qemu import ensure_qemu
-from test_realtime import HostController
+from sequence import Hunt, Wrong
 
-SECTORS = UNIT // 512
-MOST_UNITS = 32
-NS_BYTES = 2 * MIB
-BUFFERS = 48
-SLOT = 4
-ABORTED, FORMAT_IN_PROGRESS, SQ_DELETED = 0x007, 0x084, 0x008
-# Each is refused so, whatever else is in flight: opcode, NSID, command words, status.
-BAD_IO: tuple[tuple[str, int, int, tuple[int, ...], int], ...] = (
-    ("opcode", 0x7F, 1, (), 0x001),
-    ("namespace", Op.READ, 9, (0, 0, 0), 0x002),
-    ("namespace 0", Op.READ, 0, (0, 0, 0), 0x00B),
-    ("all namespaces", Op.READ, 0xFFFFFFFF, (0, 0, 0), 0x00B),
-    ("beyond the end", Op.READ, 1, (NS_BYTES // 512 - 1, 0, 7), 0x080),
-    ("far beyond the end", Op.READ, 1, (0xFFFFFFFF, 0xFFFFFFFF, 0), 0x080),
-    ("zeroes beyond the end", Op.WRITE_ZEROES, 1, (NS_BYTES // 512, 0, 0), 0x080),
-    ("too long", Op.READ, 1, (0, 0, 0xFFF), 0x002),
-    ("copy without ranges", Op.COPY, 1, (0, 0, 0x0F00), 0x002),
-)
-BAD_ADMIN: tuple[tuple[str, int, int, tuple[int, ...], int], ...] = (
-    ("opcode", 0x7E, 0, (), 0x001),
-    ("queue deleted twice", Admin.DELETE_SQ, 0, (60,), 0x101),
-    ("admin queue deleted", Admin.DELETE_SQ, 0, (0,), 0x101),
-    ("completion queue that is not", Admin.DELETE_CQ, 0, (60,), 0x100),  # as stock does
-    ("FDP events of all", Admin.SET_FEATURES, 0xFFFFFFFF, (0x1E, 1 << 16), 0x002),
-    ("log page", Admin.GET_LOG, 0xFFFFFFFF, (0x3F << 16 | 0xCC,), 0x002),
-    ("identify", Admin.IDENTIFY, 0, (0xEE,), 0x002),
-    ("control of the flash", Admin.FLASH, 0, (9,), 0x002),
-    ("format", Admin.FORMAT, 1, (0x7,), 0x10A),
-)
-
-
-class Wrong(Exception):
-    """The device did what it must not."""
+ROOT = Path(__file__).resolve().parents[2]
+CLOCKS = ("virtual", "realtime")
+CORPUS = Path(__file__).resolve().parent / "corpus"
+KEPT = ROOT / "out" / "hunt-nvme"
+COMMANDS = 1000
+# So often a sequence that fails is run to make it small.
+SHRINK_RUNS = 80
 
 
 @dataclass
-class Pending:
-    name: str
-    queue: Queue
-    cid: int
-    ns: int
-    buffer: int = -1
-    read: tuple[int, int] | None = None  # unit, count: compared with what it sees
-    reads: list[tuple[int, int]] = field(default_factory=list)
-    writes: list[tuple[int, list[set[int]]]] = field(default_factory=list)
-    aborted: bool = False
+class Case:
+    """What is run: a seed, a clock, how many commands, and which steps; None: all."""
+
+    seed: int
+    clock: str
+    commands: int = COMMANDS
+    steps: list[int] | None = None
+
+    def text(self) -> str:
+        lines = [f"seed {self.seed}", f"clock {self.clock}", f"commands {self.commands}"]
+        if self.steps is not None:
+            lines.append("steps " + " ".join(map(str, self.steps)))
+        return "\n".join(lines) + "\n"
 
 
-class Hunt:
-    def __init__(self, qemu: Path, seed: int, clock: str) -> None:
-        self.pick = random.Random(seed)
-        self.realtime = (clock or self.pick.choice(("virtual", "realtime"))) == "realtime"
-        self.count = Counter[str]()
-        self.digest = hashlib.sha256()
-        self.namespaces = self.pick.choice((1, 2))
-        controllers = self.pick.choice((1, 1, 2))
-        buffered = self.pick.choice(("", f";controller.buffer_bytes={256 * KIB}"))
-        link = self.pick.choice((50, 800, 3200))
-        args = [
-            "-device",
-            f"nvme-flash,id=f0,description={DESCRIPTION},clock="
-            f"{'realtime' if self.realtime else 'virtual'},cmd-log={{dir}}/f0.cmd,"
-            f"overrides=controller.link_mbs={link}{buffered}",
-            "-device",
-            "nvme-subsys,id=subsys0",
-        ]
-        for index in range(controllers):
-            args += [
-                "-device",
-                f"nvme,id=nvme{index},serial=s,subsys=subsys0,addr={SLOT + index}",
-            ]
-        for index in range(self.namespaces):
-            args += ["-device", f"nvme-ns,bus=nvme0,flash=f0,nsid={index + 1},size={NS_BYTES}"]
-        self.machine = Machine(qemu, args)
-        self.kind: type[Controller] = HostController if self.realtime else Controller
-        self.buffers = []
-        helper = Namespace.__new__(Namespace)
-        helper.machine = self.machine
-        for _ in range(BUFFERS):
-            self.buffers.append(Namespace.buffer(helper, MOST_UNITS * UNIT))
-        self.idle = list(range(BUFFERS))
-        self.page = self.machine.alloc(PAGE)
-        self.lists = [self.machine.alloc(PAGE) for _ in range(BUFFERS)]
-        self.arena = self.machine.alloc(0)
-        self.models = [Model(NS_BYTES // UNIT) for _ in range(self.namespaces)]
-        self.ctrls = [self.kind(self.machine, SLOT + index) for index in range(controllers)]
-        self.queues = [
-            [c.create_queue() for _ in range(self.pick.choice((1, 2)))] for c in self.ctrls
-        ]
-        self.pending: list[Pending] = []
-        self.next_content = 1
+def read_case(path: Path) -> Case:
+    lines = (line.partition(" ") for line in path.read_text().splitlines() if line[:1] != "#")
+    said = {key: value for key, _, value in lines}
+    steps = [int(step) for step in said["steps"].split()] if "steps" in said else None
+    return Case(int(said["seed"]), said["clock"], int(said["commands"]), steps)
 
-    # ---- commands ----
 
-    def place(self, ns: int, write: bool) -> tuple[int, int] | None:
-        model = self.models[ns]
-        for _ in range(8):
-            count = self.pick.choice((1, 1, 2, 4, self.pick.randint(1, MOST_UNITS)))
-            unit = self.pick.randrange(len(model.may_be) - count + 1)
-            if self.pick.random() < 0.7:
-                unit %= 64
-            if unit + count <= len(model.may_be) and model.is_free(unit, count, write):
-                return unit, count
-        return None
+@dataclass
+class Outcome:
+    wrong: str = ""
+    digest: str = ""
+    steps: list[int] = field(default_factory=list)
+    count: Counter[str] = field(default_factory=Counter)
 
-    def start(self) -> None:
-        if not self.idle:
-            self.wait(self.pick.choice(self.pending))
-            return
-        kinds: tuple[Callable[[int, int, Queue], Pending | None], ...] = (
-            self.start_write,
-            self.start_read,
-            self.start_zeroes,
-            self.start_deallocate,
-            self.start_copy,
-            self.start_other,
-        )
-        kind = self.pick.choices(kinds, (6, 6, 2, 2, 2, 2))[0]
-        ns = self.pick.randrange(self.namespaces)
-        queue = self.pick.choice(self.pick.choice(self.queues))
-        pending = kind(ns, self.idle[-1], queue)
-        if not pending:
-            return
-        self.idle.pop()
-        for unit, contents in pending.writes:
-            self.models[ns].take(unit, len(contents), True)
-        for unit, count in pending.reads:
-            self.models[ns].take(unit, count, False)
-        self.pending.append(pending)
-        self.count[pending.name] += 1
+    def kind(self) -> str:
+        """What failures that have the same cause have in common."""
+        summary = re.search(r"SUMMARY: .*|Assertion.*", self.wrong)
+        line = summary[0] if summary else self.wrong.partition("\n")[0]
+        return re.sub(r"0x[0-9a-f]+|\d+|allowed.*", "", line)
 
-    def submit(
-        self,
-        queue: Queue,
-        opcode: int,
-        ns: int,
-        unit: int,
-        count: int,
-        more: int = 0,
-        prp: tuple[int, int] = (0, 0),
-    ) -> int:
-        at = unit * SECTORS
-        return queue.submit(opcode, ns + 1, prp, (at, 0, count * SECTORS - 1 | more))
 
-    def start_write(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
-        if not (place := self.place(ns, True)):
-            return None
-        unit, count = place
-        numbers = range(self.next_content, self.next_content + count)
-        self.next_content += count
-        addr, prp = self.buffers[buffer]
-        self.machine.write(addr, b"".join(content(number) for number in numbers))
-        fua = self.pick.choice((0, 0, 1 << 30))
-        cid = self.submit(queue, Op.WRITE, ns, unit, count, fua, self.prp(prp, count))
-        writes = [(unit, [{number} for number in numbers])]
-        return Pending("write", queue, cid, ns, buffer, writes=writes)
+def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
+    hunt = Hunt(qemu, case.seed, case.clock)
+    steps: Iterable[int] = itertools.count() if case.steps is None else case.steps
+    wrong = ""
+    try:
+        hunt.run(steps, case.commands, calm)
+    except (Wrong, MachineDied, AssertionError, ConnectionError) as error:
+        wrong = f"{error}\n{hunt.machine.stderr()[:3000]}".strip() or repr(error)
+    finally:
+        hunt.machine.close()
+    return Outcome(wrong, hunt.digest.hexdigest()[:12], hunt.ran, hunt.count)
 
-    def prp(self, prp: tuple[int, int], count: int) -> tuple[int, int]:
-        if count == 1:
-            return prp[0], 0
-        return prp if count > 2 else (prp[0], prp[0] + PAGE)
 
-    def start_read(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
-        if not (place := self.place(ns, False)):
-            return None
-        addr, prp = self.buffers[buffer]
-        self.machine.write(addr, b"\xee" * (place[1] * UNIT))
-        cid = self.submit(queue, Op.READ, ns, *place, 0, self.prp(prp, place[1]))
-        return Pending("read", queue, cid, ns, buffer, place, [place])
+def shrunk(qemu: Path, case: Case, outcome: Outcome) -> Case:
+    """The same with fewer steps, as long as it fails in the same way."""
+    small = Case(case.seed, case.clock, case.commands, outcome.steps)
+    left = SHRINK_RUNS
+    size = len(outcome.steps) // 2
+    while size and left:
+        at = 0
+        while small.steps and at < len(small.steps) and left:
+            fewer = small.steps[:at] + small.steps[at + size :]
+            less = Case(case.seed, case.clock, case.commands, fewer)
+            left -= 1
+            if run(qemu, less).kind() == outcome.kind():
+                small = less
+            else:
+                at += size
+        size //= 2
+    return small
 
-    def start_zeroes(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
-        if not (place := self.place(ns, True)):
-            return None
-        cid = self.submit(queue, Op.WRITE_ZEROES, ns, *place)
-        return Pending("zeroes", queue, cid, ns, buffer, writes=[(place[0], [{0}] * place[1])])
 
-    def start_deallocate(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
-        if not (place := self.place(ns, True)):
-            return None
-        unit, count = place
-        self.machine.write(
-            self.lists[buffer], struct.pack("<IIQ", 0, count * SECTORS, unit * SECTORS)
-        )
-        cid = queue.submit(Op.DSM, ns + 1, (self.lists[buffer], 0), (0, 4))
-        return Pending("deallocate", queue, cid, ns, buffer, writes=[(unit, [{0}] * count)])
+def tell(qemu: Path, case: Case, outcome: Outcome) -> None:
+    """What was wrong; the small case is kept, and how to run it again is printed."""
+    for line in outcome.wrong.splitlines():
+        print(f"# {line}")
+    small = shrunk(qemu, case, outcome)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    path = KEPT / f"{case.seed}-{case.clock}.nvme"
+    path.write_text(f"# {outcome.kind()}\n{small.text()}")
+    steps = f"{len(outcome.steps)} steps, {len(small.steps or [])} of them needed"
+    print(f"# {steps}: make hunt-nvme ARGS='--replay {path.relative_to(ROOT)}'", flush=True)
 
-    def start_copy(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
-        source, target = self.place(ns, False), self.place(ns, True)
-        if not source or not target:
-            return None
-        count = min(source[1], target[1], 16)
-        if abs(source[0] - target[0]) < count:
-            return None
-        self.machine.write(
-            self.lists[buffer],
-            struct.pack("<QQHHIIIHH", 0, source[0] * SECTORS, count * SECTORS - 1, *[0] * 6),
-        )
-        at = target[0] * SECTORS
-        cid = queue.submit(Op.COPY, ns + 1, (self.lists[buffer], 0), (at, 0, 0))
-        # A source that nobody has read yet may be one or the other.
-        contents = [set(self.models[ns].may_be[source[0] + index]) for index in range(count)]
-        return Pending(
-            "copy", queue, cid, ns, buffer, None, [(source[0], count)], [(target[0], contents)]
-        )
 
-    def start_other(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
-        if self.pick.random() < 0.5:
-            cid = queue.submit(Op.FLUSH, self.pick.choice((ns + 1, 0xFFFFFFFF)))
-            return Pending("flush", queue, cid, ns, buffer)
-        place = self.place(ns, False)
-        if not place:
-            return None
-        return Pending(
-            "verify", queue, self.submit(queue, Op.VERIFY, ns, *place), ns, buffer, None, [place]
-        )
+def of_commit(seconds: int) -> Iterator[Case]:
+    """Cases that follow from the commit, for so long; a few on a host that is slow."""
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    first = int(done.stdout.strip() or "1", 16) % 10**9 * 10**6
+    end = time.monotonic() + seconds
+    for number in itertools.count():
+        if number >= len(CLOCKS) and time.monotonic() > end:
+            break
+        yield Case(first + number // len(CLOCKS), CLOCKS[number % len(CLOCKS)])
 
-    # ---- their end ----
 
-    def wait(self, pending: Pending) -> None:
-        self.ended(pending, pending.queue.wait(pending.cid).status)
-
-    def release(self, pending: Pending) -> None:
-        self.pending.remove(pending)
-        self.idle.append(pending.buffer)
-        for unit, contents in pending.writes:
-            self.models[pending.ns].give(unit, len(contents), True)
-        for unit, count in pending.reads:
-            self.models[pending.ns].give(unit, count, False)
-
-    def ended(self, pending: Pending, status: int) -> None:
-        self.release(pending)
-        model = self.models[pending.ns]
-        self.digest.update(f"{pending.name} {status} ".encode())
-        if status == ABORTED and pending.aborted:
-            self.cancelled(pending)
-            return
-        if status:
-            raise Wrong(f"{pending.name}: status {status:#x}")
-        for unit, contents in pending.writes:
-            model.done(unit, contents)
-        if pending.read:
-            unit, count = pending.read
-            data = self.machine.read(self.buffers[pending.buffer][0], count * UNIT)
-            if wrong := model.seen(unit, data):
-                raise Wrong(f"{pending.name}: {wrong}")
-
-    def cancelled(self, pending: Pending) -> None:
-        for unit, contents in pending.writes:
-            self.models[pending.ns].cancelled(unit, contents)
-
-    def lose(self, queues: list[Queue]) -> None:
-        """What was in them is cancelled, but may have ended before."""
-        for pending in [each for each in self.pending if each.queue in queues]:
-            self.release(pending)
-            self.cancelled(pending)
-
-    # ---- what interrupts ----
-
-    def step(self) -> None:
-        if self.realtime:
-            time.sleep(self.pick.choice((0, 0.0002)))
-        else:
-            self.digest.update(
-                str(self.machine.step(self.pick.choice((1, 5000, 200_000)))).encode()
-            )
-
-    def abort(self) -> None:
-        if self.pending:
-            victim = self.pick.choice(self.pending)
-            victim.aborted = True
-            victim.queue.ctrl.check(Admin.ABORT, cdw=(victim.cid << 16 | victim.queue.qid,))
-
-    def renew(self, index: int) -> None:
-        self.queues[index] = [self.ctrls[index].create_queue() for _ in self.queues[index]]
-
-    def reset(self) -> None:
-        index = self.pick.randrange(len(self.ctrls))
-        self.ctrls[index].disable()
-        self.lose(self.queues[index])
-        self.ctrls[index].enable()
-        self.renew(index)
-
-    def reset_function(self) -> None:
-        index = self.pick.randrange(len(self.ctrls))
-        self.machine.outl(0xCF8, 0x80000000 | SLOT + index << 11 | 0x88)
-        self.machine.outl(0xCFC, 1 << 15)
-        self.lose(self.queues[index])
-        self.ctrls[index] = self.kind(self.machine, SLOT + index)
-        self.renew(index)
-
-    def delete_queue(self) -> None:
-        index = self.pick.randrange(len(self.ctrls))
-        ctrl = self.ctrls[index]
-        for queue in self.queues[index]:
-            ctrl.check(Admin.DELETE_SQ, cdw=(queue.qid,))
-        self.lose(self.queues[index])
-        for queue in self.queues[index]:
-            ctrl.check(Admin.DELETE_CQ, cdw=(queue.qid,))
-        ctrl.queues.clear()
-        self.renew(index)
-
-    def format(self) -> None:
-        """It waits for what is in flight; what comes after it has ended finds zeroes."""
-        ns = self.pick.randrange(self.namespaces)
-        self.pick.choice(self.ctrls).check(Admin.FORMAT, ns + 1)
-        for pending in [each for each in self.pending if each.ns == ns]:
-            # Those were before it, and so was what they read.
-            pending.read = None
-            self.wait(pending)
-        self.models[ns].done(0, [{0}] * len(self.models[ns].may_be))
-
-    def bad(self) -> None:
-        ctrl = self.pick.choice(self.ctrls)
-        if self.pick.random() < 0.5:
-            name, opcode, nsid, cdw, wanted = self.pick.choice(BAD_ADMIN)
-            status = ctrl.command(opcode, nsid, self.page, cdw).status
-        else:
-            name, opcode, nsid, cdw, wanted = self.pick.choice(BAD_IO)
-            queue = self.pick.choice(self.queues[self.ctrls.index(ctrl)])
-            status = queue.wait(queue.submit(opcode, nsid, (self.page, 0), cdw)).status
-        if status != wanted:
-            raise Wrong(f"bad {name}: status {status:#x}, wanted {wanted:#x}")
-
-    def log_page(self) -> None:
-        """At any offset and length: it ends, and QEMU stays up."""
-        ctrl = self.pick.choice(self.ctrls)
-        lid = self.pick.choice(
-            (*range(1, 16), 0x20, 0x21, 0xC0, 0xCA, 0xCB, self.pick.randrange(256))
-        )
-        dwords = self.pick.choice((0, 1, 127, 1023, self.pick.randrange(1024)))
-        offset = self.pick.choice((0, 4, 512, 4096, self.pick.randrange(1 << 32) & ~3))
-        cdw = (dwords << 16 | lid, 0, offset, self.pick.choice((0, 0, 0xFFFFFFFF)))
-        ctrl.command(Admin.GET_LOG, 0xFFFFFFFF, self.page, cdw)
-
-    def run(self, commands: int, calm: bool) -> None:
-        interruptions = (
-            self.step,
-            self.abort,
-            self.reset,
-            self.reset_function,
-            self.delete_queue,
-            self.format,
-            self.bad,
-            self.log_page,
-        )
-        weights = (40, 0, 0, 0, 0, 0, 0, 0) if calm else (40, 10, 2, 1, 2, 1, 10, 10)
-        while self.count.total() < commands:
-            for _ in range(self.pick.randint(1, 12)):
-                self.start()
-            interruption = self.pick.choices(interruptions, weights)[0]
-            self.count[interruption.__name__] += 1
-            interruption()
-            for pending in self.pick.sample(self.pending, self.pick.randint(0, len(self.pending))):
-                self.wait(pending)
-            if self.machine.alloc(0) > self.arena + 64 * MIB:
-                break  # its queues have used up the machine's memory
-        while self.pending:
-            self.wait(self.pending[0])
-        self.read_all()
-        status = self.machine.quit()
-        if status or self.machine.stderr():
-            raise Wrong(f"QEMU ended with {status}: {self.machine.stderr()}")
-        if not self.realtime:
-            self.digest.update((self.machine.dir / "f0.cmd").read_bytes())
-
-    def read_all(self) -> None:
-        for ns, model in enumerate(self.models):
-            for unit in range(0, len(model.may_be), MOST_UNITS):
-                addr, prp = self.buffers[0]
-                queue = self.queues[0][0]
-                cid = self.submit(queue, Op.READ, ns, unit, MOST_UNITS, 0, prp)
-                if status := queue.wait(cid).status:
-                    raise Wrong(f"read of all: status {status:#x}")
-                if wrong := model.seen(unit, self.machine.read(addr, MOST_UNITS * UNIT)):
-                    raise Wrong(f"read of all: {wrong}")
+def cases(args: argparse.Namespace) -> Iterator[tuple[str, Case]]:
+    """What is to be run, and what it is called."""
+    corpus = [] if args.test is None else sorted(CORPUS.glob("*.nvme"))
+    for path in args.replay or corpus:
+        yield path.name, read_case(path)
+    if args.replay:
+        return
+    if args.test is not None:
+        for case in of_commit(args.test):
+            yield f"--seed {case.seed} --seeds 1 --clock {case.clock}", case
+        return
+    for seed in range(args.seed, args.seed + args.seeds):
+        case = Case(seed, args.clock or CLOCKS[seed % len(CLOCKS)], args.commands)
+        yield f"--seed {seed} --seeds 1 --clock {case.clock}", case
 
 
 def main() -> int:
@@ -414,31 +156,37 @@ def main() -> int:
     parser.add_argument("--sanitize", action="store_true", help="with address sanitizer")
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--seeds", type=int, default=10, help="how many")
-    parser.add_argument("--commands", type=int, default=1000, help="of each sequence")
-    parser.add_argument("--clock", choices=("virtual", "realtime"), help="default: by the seed")
+    parser.add_argument("--commands", type=int, default=COMMANDS, help="of each sequence")
+    parser.add_argument("--clock", choices=CLOCKS, help="default: by the seed")
     parser.add_argument(
         "--calm", action="store_true", help="no interruptions: the digests of two QEMUs are equal"
     )
+    parser.add_argument("--replay", type=Path, nargs="+", default=[], help="files of such cases")
+    parser.add_argument(
+        "--test",
+        type=int,
+        metavar="SECONDS",
+        help="the corpus, then for so long sequences that follow from the commit",
+    )
     args = parser.parse_args()
-    qemu = args.qemu or ensure_qemu("asan" if args.sanitize else "").binary
+    qemu = (args.qemu or ensure_qemu("asan" if args.sanitize else "").binary).resolve()
     # What QEMU itself leaves behind at its end is not looked at.
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
     total: Counter[str] = Counter()
-    failed = 0
-    for seed in range(args.seed, args.seed + args.seeds):
-        hunt = Hunt(qemu.resolve(), seed, args.clock or "")
-        try:
-            hunt.run(args.commands, args.calm)
-        except (Wrong, MachineDied, AssertionError, ConnectionError) as wrong:
-            failed += 1
-            print(f"seed {seed}: {wrong}\n{hunt.machine.stderr()[:3000]}", flush=True)
-        finally:
-            hunt.machine.close()
-        print(f"seed {seed} {hunt.digest.hexdigest()[:12]}", flush=True)
-        total += hunt.count
-    print(", ".join(f"{name} {number}" for name, number in sorted(total.items())))
-    print(f"{args.seeds - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    passed = failed = 0
+    for name, case in cases(args):
+        outcome = run(qemu, case, args.calm)
+        passed += not outcome.wrong
+        failed += bool(outcome.wrong)
+        said = f"{passed + failed} {name}, {outcome.digest}"
+        print(f"not ok {said}" if outcome.wrong else f"ok {said}", flush=True)
+        if outcome.wrong:
+            tell(qemu, case, outcome)
+        total += outcome.count
+    print("# " + ", ".join(f"{name} {number}" for name, number in sorted(total.items())))
+    print(f"1..{passed + failed}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -47,6 +47,12 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # The SSD array: its core, its simulator, and io_uring where there is one.
         Suite("array", ["sh", "tests/array/run.sh"], 2),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
+        # NVMe commands without a guest: what once failed, then some sequences of this commit's own.
+        Suite(
+            "hunt-nvme",
+            [sys.executable, "tests/hunt-nvme/run.py", "--qemu", str(qemu.binary), "--test", "30"],
+            1,
+        ),
         Suite("upstream", [scarp, "test-upstream"], 2),
         Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
         # Scenarios that once failed; then, for so many seconds, some of this commit's own.
