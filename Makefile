@@ -17,11 +17,11 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-tsan-guest mutate
+LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme
+	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -94,6 +94,9 @@ test-array-kills: ## the array's server in the guest killed at KILLS=100 random 
 
 test-tsan-guest:
 	@python3 tests/qtest/tsan.py --guest
+
+test-file-systems: ## in the guest: 4 file systems x 5 mappings x schemes, every byte verified (ARGS='--short ext4/*')
+	@python3 tests/guest/file_systems.py $(ARGS)
 
 test-laws: ## write amplification against the published formulas, within 2 %
 	@$(SCARP) test-laws

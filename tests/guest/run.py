@@ -31,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+import file_systems  # noqa: E402
 import timeline  # noqa: E402
 import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
@@ -753,6 +754,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
         for name in (SHELLS if os.environ.get("SCARP_TEST_ALL") else SHELLS[:1])
     ),
     ("scarp shell --mkfs on a drive that is too small", refused_prompt),
+    ("file systems on several mappings, every byte verified", file_systems.some),
     *user_guest.TESTS,
 ]
 

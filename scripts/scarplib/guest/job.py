@@ -104,17 +104,20 @@ def task_text(
     flash: bool = True,
     start: image_file.DriveImage | None = None,
     placed: bool = False,
+    switches_speed: bool = True,
 ) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
 
     `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
     `placed`: the job may place its writes, which only commands that are passed through can.
+    `switches_speed`: only a drive whose queues are on the virtual clock can.
     """
     lines = ["set -e", *environment(age, start, placed)]
     if flash:
         realtime = cpu_shift is None
         begin = get_stats("stats-begin", realtime=realtime)
-        lines += [set_speed(cpu_shift), reset_stats(), begin]
+        lines += [set_speed(cpu_shift)] if switches_speed else []
+        lines += [reset_stats(), begin]
     lines += [f"echo '{MARK_BEGIN}'", FIO, f"echo '{MARK_END}'"]
     if flash:
         lines.append(get_stats("stats-end", realtime=realtime))
@@ -208,7 +211,13 @@ def run_job(
         task = user_text(job.cpu_shift, job.user, job.age, start, placed)
         files |= {**job.user.content(), START: start_text(bool(job.realtime)).encode()}
     else:
-        task = task_text(job.cpu_shift, job.age, start=start, placed=placed)
+        task = task_text(
+            job.cpu_shift,
+            job.age,
+            start=start,
+            placed=placed,
+            switches_speed=job.virtual_queues,
+        )
     result = vm.run_guest(
         vm.GuestRun(
             qemu=qemu,

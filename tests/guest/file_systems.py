@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""File systems on every mapping under several schemes, each byte verified; prints KTAP.
+
+    tests/guest/file_systems.py [--list] [--short] [ONLY...]
+
+A run is named FILE-SYSTEM/MAPPING/SCHEME; ONLY are patterns of such names, as a shell has them.
+Each boots a guest from a full drive, overwrites 160 MiB of files six times with
+fio-jobs/verify.fio, and ends well only if fio read all of it back, and the drive collected or
+merged meanwhile.
+`--short`: a tenth of the writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fnmatch
+import io
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+sys.dont_write_bytecode = True
+
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import run  # noqa: E402
+from scarplib.guest.file_system import FileSystem  # noqa: E402
+from scarplib.guest.user_guest import User  # noqa: E402
+
+JOB = ROOT / "fio-jobs" / "verify.fio"
+DEVICE = ROOT / "devices" / "demo.ini"
+OUT = ROOT / "out" / "test-guest"
+FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
+# The same drive with half of its chips and two planes in each die.
+PLANES = "geometry.chips_per_channel=1,geometry.planes_per_die=2,nand.multiplane=1"
+# Verified bytes of the whole job: four files of 40 MiB, six times.
+VERIFIED_BYTES = 6 * 4 * 40 << 20
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One guest."""
+
+    file_system: str
+    mapping: str
+    scheme: str
+    overrides: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.file_system}/{self.mapping}/{self.scheme}"
+
+
+def combinations() -> Iterator[Combination]:
+    for mapping in ("page", "demand", "block", "superblock", "fast"):
+        for scheme in ("baseline", "pgc", "hios-2"):
+            for name in FILE_SYSTEMS:
+                yield Combination(name, mapping, scheme)
+    # What needs planes, or other channels, needs a mapping that puts a unit anywhere.
+    for mapping in ("page", "demand"):
+        for scheme in ("gc-vic", "paragc", "pregc"):
+            for name in FILE_SYSTEMS:
+                yield Combination(name, mapping, scheme, PLANES)
+
+
+# What `make test` runs: the one that once ended in errors and a crash of QEMU, and two others.
+SOME = ("f2fs/demand/hios-2", "ext4/fast/pgc", "xfs/page/paragc")
+
+
+def short_job(folder: Path) -> Path:
+    """A tenth of the writes: two thirds of the files, and one time instead of six."""
+    path = folder / "verify-short.fio"
+    text = JOB.read_text().replace("filesize=40m", "filesize=24m").replace("loops=6", "loops=1")
+    path.write_text(text)
+    return path
+
+
+def trouble(folder: Path, summary: dict[str, Any], least: int) -> str | None:
+    """What does not hold of a guest that ended well."""
+    fio = json.loads((folder / "fio.json").read_text())
+    verified = sum(job["read"]["io_bytes"] for job in fio["jobs"])
+    if any(job["error"] for job in fio["jobs"]) or verified < least:
+        return f"fio verified {verified} bytes; {least} are wanted"
+    return None if summary["stats"]["gc_runs"] else "the drive collected nothing"
+
+
+def one(combination: Combination, short: bool) -> str | None:
+    """Boot, verify; what went wrong."""
+    folder = OUT / f"verify-{combination.name.replace('/', '-')}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    job, least = (short_job(folder), 4 * 24 << 20) if short else (JOB, VERIFIED_BYTES)
+    overrides = f"ftl.mapping={combination.mapping}"
+    settings = run.Settings(
+        job=job,
+        device=DEVICE,
+        schemes=(combination.scheme,),
+        age=900,
+        seed=1,
+        smp=1,
+        overrides=",".join(filter(None, (overrides, combination.overrides))),
+        parallel=1,
+        out=folder / "run",
+        cpu_limit=3600,
+        user=User(file_systems=(FileSystem(combination.file_system),)),
+    )
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            outcome = run.compare(settings)
+    except UserError as error:
+        return str(error)
+    if outcome.failures:
+        return "\n".join(outcome.failures.values())
+    ((name, summary),) = outcome.schemes.items()
+    problem = trouble(outcome.folder / name, summary, least)
+    if not problem:
+        shutil.rmtree(folder)
+    return problem
+
+
+def some() -> tuple[bool, str]:
+    """For run.py: a few of them, short."""
+    text = ""
+    for combination in combinations():
+        if combination.name in SOME:
+            problem = one(combination, short=True)
+            text += f"{'not ok' if problem else 'ok'} {combination.name}\n"
+            text += "".join(f"# {line}\n" for line in (problem or "").splitlines())
+    return text.count("ok ") == len(SOME) and "not ok" not in text, re.sub("(?m)^", "# ", text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="only say what would run")
+    parser.add_argument("--short", action="store_true", help="a tenth of the writes")
+    parser.add_argument("only", nargs="*", metavar="ONLY", help="patterns of names")
+    arguments = parser.parse_args()
+    chosen = [
+        c
+        for c in combinations()
+        if not arguments.only or any(fnmatch.fnmatchcase(c.name, p) for p in arguments.only)
+    ]
+    if not chosen:
+        parser.error(f"no run's name is like {' or '.join(arguments.only)}; see --list")
+    if arguments.list:
+        print("\n".join(c.name for c in chosen))
+        return 0
+    print(f"KTAP version 1\n1..{len(chosen)}", flush=True)
+    bad = 0
+    for number, combination in enumerate(chosen, 1):
+        problem = one(combination, arguments.short)
+        bad += problem is not None
+        print(f"{'not ok' if problem else 'ok'} {number} {combination.name}", flush=True)
+        for line in (problem or "").splitlines():
+            print(f"# {re.sub(chr(27) + '[^m]*m', '', line)}")
+    print(f"{len(chosen) - bad} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
