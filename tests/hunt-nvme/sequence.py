@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import sgl
 from fixture import DESCRIPTION, KIB, MIB
 from machine import Machine
 from model import UNIT, Model, content
@@ -29,6 +30,8 @@ NS_BYTES = 2 * MIB
 BUFFERS = 48
 SLOT = 4
 ABORTED, FORMAT_IN_PROGRESS, SQ_DELETED = 0x007, 0x084, 0x008
+# What Set Features may have: none of them changes what commands end with, or what a read sees.
+FEATURES = (1, 2, 4, 6, 7, 8, 9, 0x0A, 0x0B, 0x0E, 0x11, 0x1D, 0x1E, 0x7F, 0xC0)
 # Each is refused so, whatever else is in flight: opcode, NSID, command words, status.
 BAD_IO: tuple[tuple[str, int, int, tuple[int, ...], int], ...] = (
     ("opcode", 0x7F, 1, (), 0x001),
@@ -107,6 +110,7 @@ class Hunt:
             self.buffers.append(Namespace.buffer(helper, MOST_UNITS * UNIT))
         self.idle = list(range(BUFFERS))
         self.page = self.machine.alloc(PAGE)
+        self.scratch = self.machine.alloc(2 * UNIT)
         self.lists = [self.machine.alloc(PAGE) for _ in range(BUFFERS)]
         self.arena = self.machine.alloc(0)
         self.models = [Model(NS_BYTES // UNIT) for _ in range(self.namespaces)]
@@ -164,10 +168,19 @@ class Hunt:
         unit: int,
         count: int,
         more: int = 0,
-        prp: tuple[int, int] = (0, 0),
+        buffer: int = -1,
     ) -> int:
-        at = unit * SECTORS
-        return queue.submit(opcode, ns + 1, prp, (at, 0, count * SECTORS - 1 | more))
+        cdw = (unit * SECTORS, 0, count * SECTORS - 1 | more)
+        where, flags = self.pointer(buffer, count) if buffer >= 0 else ((0, 0), 0)
+        return queue.submit(opcode, ns + 1, where, cdw, flags=flags)
+
+    def pointer(self, buffer: int, count: int) -> tuple[tuple[int, int], int]:
+        """PRPs, or a scatter-gather list."""
+        addr, prp = self.buffers[buffer]
+        if self.pick.random() < 0.6:
+            return self.prp(prp, count), 0
+        where = sgl.valid(self.machine, self.pick, self.lists[buffer], addr, count * UNIT)
+        return where, sgl.FLAG
 
     def start_write(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
         if not (place := self.place(ns, True)):
@@ -175,10 +188,10 @@ class Hunt:
         unit, count = place
         numbers = range(self.next_content, self.next_content + count)
         self.next_content += count
-        addr, prp = self.buffers[buffer]
+        addr, _ = self.buffers[buffer]
         self.machine.write(addr, b"".join(content(number) for number in numbers))
         fua = self.pick.choice((0, 0, 1 << 30))
-        cid = self.submit(queue, Op.WRITE, ns, unit, count, fua, self.prp(prp, count))
+        cid = self.submit(queue, Op.WRITE, ns, unit, count, fua, buffer)
         writes = [(unit, [{number} for number in numbers])]
         return Pending("write", queue, cid, ns, buffer, writes=writes)
 
@@ -190,9 +203,9 @@ class Hunt:
     def start_read(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
         if not (place := self.place(ns, False)):
             return None
-        addr, prp = self.buffers[buffer]
+        addr, _ = self.buffers[buffer]
         self.machine.write(addr, b"\xee" * (place[1] * UNIT))
-        cid = self.submit(queue, Op.READ, ns, *place, 0, self.prp(prp, place[1]))
+        cid = self.submit(queue, Op.READ, ns, *place, 0, buffer)
         return Pending("read", queue, cid, ns, buffer, place, [place])
 
     def start_zeroes(self, ns: int, buffer: int, queue: Queue) -> Pending | None:
@@ -348,6 +361,32 @@ class Hunt:
         if status != wanted:
             raise Wrong(f"bad {name}: status {status:#x}, wanted {wanted:#x}")
 
+    def bad_sgl(self) -> None:
+        queue = self.pick.choice(self.pick.choice(self.queues))
+        name, where, wanted = sgl.bad(self.machine, self.pick, self.page, self.scratch, UNIT)
+        cid = queue.submit(Op.READ, 1, where, (0, 0, SECTORS - 1), flags=sgl.FLAG)
+        if (status := queue.wait(cid).status) != wanted:
+            raise Wrong(f"SGL {name}: status {status:#x}, wanted {wanted:#x}")
+
+    def feature(self) -> None:
+        """Any namespace, any select, any value: it ends, and QEMU stays up."""
+        ctrl = self.pick.choice(self.ctrls)
+        nsid = self.pick.choice((0, 1, 2, 9, 0xFFFFFFFE, 0xFFFFFFFF))
+        value = self.pick.choice((0, 1, 0xFF, 1 << 16, self.pick.randrange(1 << 32)))
+        if self.pick.random() < 0.5:
+            fid = self.pick.choice((*FEATURES, 0x05, self.pick.randrange(256)))
+            cdw = (self.pick.randrange(8) << 8 | fid, value)
+            ctrl.command(0x0A, nsid, self.page, cdw)
+        else:
+            self.machine.write(self.page, bytes(PAGE))
+            fid = self.pick.choice(FEATURES) | self.pick.choice((0, 0, 1 << 31))
+            ctrl.command(Admin.SET_FEATURES, nsid, self.page, (fid, value))
+
+    def odd_abort(self) -> None:
+        """Of a queue or a command that is not."""
+        cdw = self.pick.choice((60, 0xFFFF, self.pick.randrange(1 << 32) | 0x8000))
+        self.pick.choice(self.ctrls).command(Admin.ABORT, cdw=(cdw,))
+
     def log_page(self) -> None:
         """At any offset and length: it ends, and QEMU stays up."""
         ctrl = self.pick.choice(self.ctrls)
@@ -388,8 +427,11 @@ class Hunt:
             self.format,
             self.bad,
             self.log_page,
+            self.bad_sgl,
+            self.feature,
+            self.odd_abort,
         )
-        weights = (40, 0, 0, 0, 0, 0, 0, 0) if calm else (40, 10, 2, 1, 2, 1, 10, 10)
+        weights = [40] + [0] * 10 if calm else [40, 10, 2, 1, 2, 1, 10, 10, 8, 8, 2]
         interruption = self.pick.choices(interruptions, weights)[0]
         self.count[interruption.__name__] += 1
         interruption()
@@ -399,9 +441,9 @@ class Hunt:
     def read_all(self) -> None:
         for ns, model in enumerate(self.models):
             for unit in range(0, len(model.may_be), MOST_UNITS):
-                addr, prp = self.buffers[0]
+                addr, _ = self.buffers[0]
                 queue = self.queues[0][0]
-                cid = self.submit(queue, Op.READ, ns, unit, MOST_UNITS, 0, prp)
+                cid = self.submit(queue, Op.READ, ns, unit, MOST_UNITS, 0, 0)
                 if status := queue.wait(cid).status:
                     raise Wrong(f"read of all: status {status:#x}")
                 if wrong := model.seen(unit, self.machine.read(addr, MOST_UNITS * UNIT)):

@@ -86,11 +86,12 @@ class Queue:
         prp: tuple[int, int] = (0, 0),
         cdw: tuple[int, ...] = (),
         ring: bool = True,
+        flags: int = 0,
     ) -> int:
         self._cid = (self._cid + 1) & 0xFFFF
         dwords = list(cdw) + [0] * (6 - len(cdw))
         command = struct.pack(
-            "<BBHIQQQQ6I", opcode, 0, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords
+            "<BBHIQQQQ6I", opcode, flags, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords
         )
         self.ctrl.machine.write(self.sq_addr + self._tail * 64, command)
         self._tail = (self._tail + 1) % QUEUE_ENTRIES
