@@ -12,6 +12,8 @@ import argparse
 import itertools
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -24,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from machine import MachineDied
+from machine import HANG_S, MachineDied
 from scarplib.build.qemu import ensure_qemu
 from sequence import Hunt, Wrong
 
@@ -33,6 +35,8 @@ CLOCKS = ("virtual", "realtime")
 CORPUS = Path(__file__).resolve().parent / "corpus"
 KEPT = ROOT / "out" / "hunt-nvme"
 COMMANDS = 1000
+# Of processor time; a sequence takes less than two seconds, and ten times that with a sanitizer.
+BUSY_S = 60
 # So often a sequence that fails is run to make it small.
 SHRINK_RUNS = 80
 
@@ -76,12 +80,19 @@ class Outcome:
 
 def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
     hunt = Hunt(qemu, case.seed, case.clock)
+    resource.prlimit(hunt.machine.process.pid, resource.RLIMIT_CPU, (BUSY_S, BUSY_S))
     steps: Iterable[int] = itertools.count() if case.steps is None else case.steps
     wrong = ""
     try:
         hunt.run(steps, case.commands, calm)
     except (Wrong, MachineDied, AssertionError, ConnectionError) as error:
         wrong = f"{error}\n{hunt.machine.stderr()[:3000]}".strip() or repr(error)
+        if isinstance(error, MachineDied | ConnectionError):
+            status = hunt.machine.process.wait(HANG_S)
+            if status in (-signal.SIGXCPU, -signal.SIGKILL):
+                wrong = f"QEMU is busy for ever: ended after {BUSY_S} s of processor time"
+            else:
+                wrong = f"QEMU ended with {status}: {wrong}"
     finally:
         hunt.machine.close()
     return Outcome(wrong, hunt.digest.hexdigest()[:12], hunt.ran, hunt.count)

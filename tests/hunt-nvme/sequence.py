@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import sgl
+from doorbells import BAD, HostShadowController, ShadowController, ShadowQueue
 from fixture import DESCRIPTION, KIB, MIB
 from machine import Machine
 from model import UNIT, Model, content
@@ -103,6 +104,8 @@ class Hunt:
             args += ["-device", f"nvme-ns,bus=nvme0,flash=f0,nsid={index + 1},size={NS_BYTES}"]
         self.machine = Machine(qemu, args)
         self.kind: type[Controller] = HostController if self.realtime else Controller
+        if self.pick.random() < 0.4:
+            self.kind = HostShadowController if self.realtime else ShadowController
         self.buffers = []
         helper = Namespace.__new__(Namespace)
         helper.machine = self.machine
@@ -387,6 +390,17 @@ class Hunt:
         cdw = self.pick.choice((60, 0xFFFF, self.pick.randrange(1 << 32) | 0x8000))
         self.pick.choice(self.ctrls).command(Admin.ABORT, cdw=(cdw,))
 
+    def doorbells(self) -> None:
+        """In memory they are out of range for a while; those of no queue may be anything."""
+        ctrl = self.pick.choice(self.ctrls)
+        if not isinstance(ctrl, ShadowController):
+            return
+        self.machine.writel(ctrl.shadow + 60 * 8, self.pick.randrange(1 << 32))
+        queue = self.pick.choice(self.queues[self.ctrls.index(ctrl)])
+        assert isinstance(queue, ShadowQueue)
+        tail, head = self.pick.choice(BAD), self.pick.choice(BAD)
+        queue.mislead(tail, head)
+
     def log_page(self) -> None:
         """At any offset and length: it ends, and QEMU stays up."""
         ctrl = self.pick.choice(self.ctrls)
@@ -430,8 +444,9 @@ class Hunt:
             self.bad_sgl,
             self.feature,
             self.odd_abort,
+            self.doorbells,
         )
-        weights = [40] + [0] * 10 if calm else [40, 10, 2, 1, 2, 1, 10, 10, 8, 8, 2]
+        weights = [40] + [0] * 11 if calm else [40, 10, 2, 1, 2, 1, 10, 10, 8, 8, 2, 8]
         interruption = self.pick.choices(interruptions, weights)[0]
         self.count[interruption.__name__] += 1
         interruption()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Controllers whose doorbells are in memory, too, where a guest may write anything."""
+
+from __future__ import annotations
+
+from nvme import PAGE, QUEUE_ENTRIES, Controller, Queue
+from test_realtime import HostController, HostQueue
+
+CONFIG = 0x7C
+# Of no queue, as head or as tail.
+BAD = (QUEUE_ENTRIES, QUEUE_ENTRIES + 1, 0x7FFF, 0x10001, 0xFFFFFFFF)
+
+
+class ShadowQueue(Queue):
+    def place(self) -> int:
+        """Where its tail is in memory, and then its head; 0: nowhere."""
+        shadow: int = getattr(self.ctrl, "shadow", 0)
+        return shadow + self.qid * 8 if shadow and self.qid else 0
+
+    def ring(self) -> None:
+        if place := self.place():
+            self.ctrl.machine.writel(place, self._tail)
+        super().ring()
+
+    def poll(self, now_ns: int = 0) -> None:
+        before = self._head
+        super().poll(now_ns)
+        if (place := self.place()) and self._head != before:
+            self.ctrl.machine.writel(place + 4, self._head)
+
+    def mislead(self, tail: int, head: int) -> None:
+        """Both are what they cannot be, for a moment."""
+        if not (place := self.place()):
+            return
+        machine, registers = self.ctrl.machine, self.ctrl.bar + 0x1000 + self.qid * 8
+        machine.writel(place, tail)
+        machine.writel(place + 4, head)
+        machine.writel(registers, self._tail)
+        machine.writel(registers + 4, self._head)
+        machine.step(1000)
+        machine.writel(place + 4, self._head)
+        self.ring()
+
+
+class HostShadowQueue(ShadowQueue, HostQueue):
+    pass
+
+
+class ShadowController(Controller):
+    queue_class = ShadowQueue
+    shadow = 0
+
+    def enable(self) -> None:
+        self.shadow = 0
+        super().enable()
+        shadow, events = self.machine.alloc(PAGE), self.machine.alloc(PAGE)
+        self.machine.write(shadow, bytes(PAGE))
+        self.admin.wait(self.admin.submit(CONFIG, 0, (shadow, events)))
+        self.shadow = shadow
+
+
+class HostShadowController(ShadowController, HostController):
+    queue_class = HostShadowQueue
