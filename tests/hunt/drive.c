@@ -7,6 +7,7 @@
 #include "meta.h"
 #include "scenario.h"
 #include "schemes.h"
+#include "themes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 typedef struct {
     Draw *draw;
     Scenario *s;
+    const Theme *theme; /* or NULL */
     unsigned often; /* percent of the features that are in use */
 } Maker;
 
@@ -50,8 +52,13 @@ static uint64_t planes_of(const Shape *x)
 static void draw_shape(Maker *m, Shape *x)
 {
     Draw *d = m->draw;
-    uint64_t most_units = DRAW_OF(d, 128, 256, 256, 512, 512, 1024, 1024, 1024,
-                                  2048, 2048, 4096, 16384);
+    const Theme *theme = m->theme ? m->theme : &(Theme) { 0 };
+    uint64_t most_units = draw_chance(d, 3)
+        ? 16384 : DRAW_OF(d, 128, 256, 256, 256, 512, 512, 512, 1024, 1024,
+                          2048);
+
+    most_units = theme->most_units ? theme->most_units
+                                   : MAX(most_units, 128 * theme->units);
 
     do {
         x->channels = DRAW_OF(d, 1, 1, 2, 2, 3, 4);
@@ -67,8 +74,13 @@ static void draw_shape(Maker *m, Shape *x)
         if (!x->logs && some(m)) {
             x->units = 1ull << draw_below(d, 7);
         }
+        x->units = theme->units ? theme->units : x->units;
+        x->page_bytes = MAX(x->page_bytes, 512 * theme->units);
         x->units = MIN(x->units, x->page_bytes / 512);
-    } while (planes_of(x) * x->blocks * x->pages * x->units > most_units ||
+    } while (x->planes < theme->planes ||
+             planes_of(x) * x->blocks * x->pages * x->units <
+                 theme->least_units ||
+             planes_of(x) * x->blocks * x->pages * x->units > most_units ||
              planes_of(x) * x->blocks * x->pages < 24 ||
              planes_of(x) * x->blocks * x->pages * x->page_bytes > 4194304);
     set(m, "geometry.channels", x->channels);
@@ -274,20 +286,32 @@ static void draw_age(Maker *m)
     m->s->age_seed = draw_below(d, 1000);
 }
 
-static Scenario *draw_one(Draw *d, const ScenarioWish *wish)
+static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
+                          const Theme *theme)
 {
-    Maker m = { .draw = d, .s = scenario_new(),
+    Maker m = { .draw = d, .s = scenario_new(), .theme = theme,
                 .often = DRAW_OF(d, 4, 10, 10, 20, 20, 35, 60) };
     Shape x = { .mapping = wish->mapping ? wish->mapping
                                          : schemes_draw_mapping(d) };
 
     x.demand = !strcmp(x.mapping, "demand");
     x.logs = !x.demand && strcmp(x.mapping, "page");
+    if (x.logs && theme && theme->units > 1) {
+        x.mapping = "page";
+        x.logs = false;
+    }
     draw_shape(&m, &x);
     draw_nand(&m);
     draw_controller(&m, &x);
     draw_ftl(&m, &x);
     draw_gc(&m, &x);
+    if (theme && theme->keys) {
+        g_auto(GStrv) keys = g_strsplit(theme->keys, ",", -1);
+
+        for (char **key = keys; *key; key++) {
+            g_ptr_array_add(m.s->keys, g_strdup(*key));
+        }
+    }
     if (wish->without) {
         remove_keys(m.s, wish->without);
     }
@@ -359,11 +383,20 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
 
     memset(draws, 0, sizeof(*draws));
     for (int i = 0; i < MOST_TRIES; i++) {
-        Scenario *s = draw_one(&d, wish);
-        ScarpDrive *drive = accepted(&d, wish, s, draws);
+        const Theme *theme = wish->scheme || wish->mapping ? NULL
+                                                          : theme_draw(&d);
+        ScenarioWish its = { theme ? theme->scheme : wish->scheme,
+                             theme ? theme->mapping : wish->mapping,
+                             wish->without };
+        Scenario *s = draw_one(&d, &its, theme);
+        ScarpDrive *drive = accepted(&d, &its, s, draws);
 
         if (drive) {
-            scenario_draw_steps(s, drive, &d);
+            if (theme && theme->params) {
+                g_free(s->params);
+                s->params = g_strdup(theme->params);
+            }
+            scenario_draw_steps(s, drive, &d, theme);
             s->meta = meta_draw(&d, s);
             scarp_drive_free(drive);
             return s;

@@ -9,6 +9,7 @@
 
 #include "draw.h"
 #include "scarp.h"
+#include "themes.h"
 
 #define SECTOR SCARP_SECTOR_BYTES
 #define MOST_SECTORS 2048u /* of a command */
@@ -84,8 +85,9 @@ ScarpDrive *scenario_build(const Scenario *s, const char *image,
 /* Scenario number; always one that is accepted.  NULL: the wish never is. */
 Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
                         ScenarioDraws *draws);
-/* What the host does: needs the drive's size. */
-void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d);
+/* What the host does: needs the drive's size; theme: or NULL. */
+void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
+                         const Theme *theme);
 
 char *scenario_text(const Scenario *s);
 Scenario *scenario_parse(const char *text, GError **error);

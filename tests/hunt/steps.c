@@ -15,7 +15,7 @@ typedef struct {
     uint32_t first, sectors;  /* where */
     uint32_t align;           /* sectors; 1: anywhere */
     uint32_t most;            /* sectors of a command */
-    bool in_order;
+    bool in_order, down;
     unsigned fua, late;       /* percent */
     uint32_t streams;
     unsigned hot;             /* percent to a tenth of it */
@@ -29,6 +29,7 @@ typedef struct {
     Draw *draw;
     Scenario *s;
     uint32_t sectors, unit, streams; /* of the drive */
+    const Theme *theme;
 } Writer;
 
 static void draw_shares(Draw *d, Stretch *x)
@@ -76,6 +77,37 @@ static void draw_stretch(Writer *w, Stretch *x)
     x->burst = draw_chance(d, 50) ? draw_scale(d, 1, 64) : 1;
 }
 
+/* What the theme wants of it. */
+static void adapt(Writer *w, Stretch *x)
+{
+    Draw *d = w->draw;
+    unsigned *share = x->share;
+
+    switch (w->theme->host) {
+    case HOST_PARTS:
+        memset(share, 0, sizeof(x->share));
+        share[SCARP_OP_WRITE] = 100;
+        x->align = x->most = w->unit;
+        x->exact = x->in_order = true;
+        x->down = draw_chance(d, 40);
+        x->streams = 1;
+        break;
+    case HOST_READS:
+        share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
+        x->most = w->unit;
+        break;
+    case HOST_OVER:
+        share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
+        share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 0, 20, 60);
+        x->align = x->most = w->unit;
+        x->hot = 80;
+        x->fua = DRAW_OF(d, 0, 30, 60);
+        break;
+    default:
+        break;
+    }
+}
+
 static void put(Writer *w, Step step)
 {
     g_array_append_val(w->s->steps, step);
@@ -87,6 +119,9 @@ static void draw_pace(Writer *w, const Stretch *x)
     Step pace = { .kind = STEP_PACE };
 
     pace.sector = DRAW_OF(d, 1, 1, 2, 4, 8, 16, 64, 200);
+    if (w->theme) {
+        pace.sector = MAX(pace.sector, w->theme->depth);
+    }
     if (x->gap_ns && draw_chance(d, 40)) {
         pace.open = true;
         pace.sector = MOST_DEPTH;
@@ -126,7 +161,8 @@ static void draw_command(Writer *w, Stretch *x, unsigned number)
     step.sector -= step.sector % x->align;
     step.sector += x->first;
     if (x->in_order) {
-        x->at = (x->at + step.sectors) % x->sectors;
+        x->at = (x->at + (x->down ? x->sectors - step.sectors % x->sectors
+                                  : step.sectors)) % x->sectors;
     }
     step.sector %= w->sectors;
     step.sectors = MIN(step.sectors, w->sectors - step.sector);
@@ -185,6 +221,24 @@ static char *other_keys(Draw *d)
     return g_string_free(text, false);
 }
 
+/* What the theme wants between two stretches. */
+static void put_between(Writer *w, const char *text)
+{
+    Step step = { .kind = STEP_DRAIN };
+
+    if (!strcmp(text, "scheme")) {
+        step.kind = STEP_SCHEME;
+        step.text = add_text(w->s, other_scheme(w->draw));
+    } else if (!strcmp(text, "idle")) {
+        step.kind = STEP_IDLE;
+        step.gap_ns = 100000000000;
+    } else if (g_str_has_prefix(text, "reload ")) {
+        step.kind = STEP_RELOAD;
+        step.text = add_text(w->s, g_strdup(text + strlen("reload ")));
+    }
+    put(w, step);
+}
+
 /* Between two stretches. */
 static void draw_other(Writer *w)
 {
@@ -233,9 +287,10 @@ static void draw_other(Writer *w)
     put(w, step);
 }
 
-void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d)
+void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
+                         const Theme *theme)
 {
-    Writer w = { .draw = d, .s = s,
+    Writer w = { .draw = d, .s = s, .theme = theme,
                  .sectors = scarp_drive_logical_bytes(drive) / SECTOR,
                  .unit = scarp_drive_unit_bytes(drive) / SECTOR,
                  .streams = scarp_drive_streams(drive) };
@@ -252,7 +307,13 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d)
                 draw_other(&w);
             }
         }
+        if (i && theme && theme->between) {
+            put_between(&w, theme->between);
+        }
         draw_stretch(&w, &x);
+        if (theme) {
+            adapt(&w, &x);
+        }
         draw_pace(&w, &x);
         for (unsigned k = 0; k < n; k++) {
             draw_command(&w, &x, k);
