@@ -58,6 +58,11 @@ class ShadowController(Controller):
         self.admin.wait(self.admin.submit(CONFIG, 0, (shadow, events)))
         self.shadow = shadow
 
+    def create_queue(self) -> Queue:
+        # What an earlier queue of this number has left there is not the new one's.
+        self.machine.write(self.shadow + (len(self.queues) + 1) * 8, bytes(8))
+        return super().create_queue()
+
 
 class HostShadowController(ShadowController, HostController):
     queue_class = HostShadowQueue
