@@ -237,8 +237,9 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
  *
  * scarp_collect_now(): each plane that has fewer free blocks than that, and a
  * block worth it, begins to collect one victim, as the scheme's pacing goes on
- * with it; but not while the last page of that is being programmed.  Returns
- * how many planes began.
+ * with it; but not while the last page of that is being programmed, nor, where
+ * collections take no time, while the plane's die runs a command.  Returns how
+ * many planes began.
  *
  * scarp_hold_collections(): until until_ns none begins by itself, but in a
  * plane that is down to its last free block.  Those that run go on, and

@@ -89,6 +89,16 @@ void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns)
     }
 }
 
+/*
+ * Without time: where no command runs, as if the die had asked for it.  What a
+ * read has sensed is under way to the host, and its block is not erased before.
+ */
+static bool collect_now(ScarpDrive *drive, uint32_t p)
+{
+    return !scarp_nand_runs(drive, scarp_plane_die(drive, p)) &&
+           scarp_gc_collect_now(drive, p);
+}
+
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
 {
     uint32_t began = 0;
@@ -99,7 +109,7 @@ uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
         }
         scarp_mark_if(drive, requested_while_running, scarp_gc_runs(drive, p));
         began += drive->scheme.pacing->instant
-                     ? scarp_gc_collect_now(drive, p)
+                     ? collect_now(drive, p)
                      : scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
         /* Its pacing may want to be asked for the first step. */
         scarp_nand_kick(drive, scarp_plane_die(drive, p));

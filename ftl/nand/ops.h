@@ -392,6 +392,11 @@ typedef enum {
 
 /* Suspends what runs, if a read that waits may have it so. */
 ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t die);
+/* A command of the die has begun, and not ended. */
+static inline bool scarp_nand_runs(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->nand.die[die].current;
+}
 /* Something stands still, so that reads go first. */
 static inline bool scarp_nand_is_suspended(const ScarpDrive *drive,
                                            uint32_t die)

@@ -8,6 +8,8 @@
 
 static const char *const schemes[] = { "baseline", "pgc", "gftl", "ideal",
                                        "background" };
+static const char *const mappings[] = { "page", "demand", "block", "fast",
+                                        "superblock" };
 
 /*
  * Overwrites page after page until a collection has run, at most n; no further
@@ -80,6 +82,32 @@ static void last_page(gconstpointer scheme)
     g_assert_cmpuint(began, ==, 1);
     rig_drain(rig);
     g_assert_cmpuint(rig_stats(rig)->gc_moved_units, ==, 1);
+    rig_free(rig);
+}
+
+/*
+ * What a read senses crosses the channel later: a collection that takes no time
+ * erases nothing meanwhile.
+ */
+static void while_read(gconstpointer mapping)
+{
+    g_autofree char *keys = g_strconcat(
+        "geometry.channels=1,geometry.dies_per_chip=1,"
+        "geometry.blocks_per_plane=16,geometry.pages_per_block=8,"
+        "ftl.over_provisioning_permille=1000,ftl.mapping=", mapping, NULL);
+    Rig *rig = rig_new("ideal", NULL, keys);
+    ScarpCmd read = read_page(0);
+
+    rig_fill(rig, 0, 8);
+    for (unsigned i = 1; i < 8; i++) {
+        rig_write(rig, i);
+    }
+    rig_drain(rig);
+    scarp_submit(rig->drive, &read, scarp_now_ns(rig->drive));
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + FW + TR / 2);
+    g_assert_cmpuint(scarp_collect_now(rig->drive, UINT32_MAX), ==, 0);
+    rig_drain(rig);
+    latency(&read);
     rig_free(rig);
 }
 
@@ -156,6 +184,12 @@ int main(int argc, char **argv)
         g_test_add_data_func(now, schemes[i], collect_now);
         g_test_add_data_func(last, schemes[i], last_page);
         g_test_add_data_func(held, schemes[i], hold);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(mappings); i++) {
+        g_autofree char *name = g_strconcat("/gc-request/while-read/",
+                                            mappings[i], NULL);
+
+        g_test_add_data_func(name, mappings[i], while_read);
     }
     g_test_add_func("/gc-request/lifted", lifted);
     return g_test_run();
