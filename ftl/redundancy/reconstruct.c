@@ -85,9 +85,12 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     }
     if (drive->store_data) {
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
+        /* It may have been deallocated while the read waited for its die. */
+        const void *page = ppn == SCARP_NONE ? NULL
+                                             : scarp_contents_get(drive, ppn);
 
         /* The page that nobody waited for says the same. */
-        if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
+        if (!same(drive, rebuild->sum, page)) {
             scarp_law_broken(drive);
         }
     }

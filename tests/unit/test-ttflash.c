@@ -350,6 +350,40 @@ static void test_spoiled(void)
 }
 
 /*
+ * It waited for its die, and its page, all that its stripe had, was deallocated;
+ * then the die began to collect.
+ */
+static void test_vanished(void)
+{
+    Rig *rig = rig_new("ttflash", NULL, SMALL);
+    ScarpCmd first = read_page(0), cmd = read_page(0);
+    ScarpCmd gone = cmd_of(SCARP_OP_DEALLOCATE, 0, PAGE);
+    uint8_t data[PAGE] = { 1 };
+    int64_t now;
+
+    write_bytes(rig, 0, 1, 5);
+    /* Others of that die, a full block of them and no longer valid. */
+    for (uint32_t lpn = 12; lpn < 12 * 20; lpn += 12) {
+        rig_write(rig, lpn);
+    }
+    for (uint32_t lpn = 12; lpn < 12 * 20; lpn += 12) {
+        rig_write(rig, lpn);
+    }
+    rig_drain(rig);
+    now = scarp_now_ns(rig->drive) + 1;
+    cmd.data = data;
+    scarp_submit(rig->drive, &first, now);
+    scarp_submit(rig->drive, &cmd, now);
+    scarp_submit(rig->drive, &gone, now + FW);
+    scarp_run(rig->drive, now + 3 * FW + TR / 2);
+    g_assert_cmpuint(scarp_collect_now(rig->drive, UINT32_MAX), >, 0);
+    rig_drain(rig);
+    latency(&cmd);
+    g_assert_cmpuint(data[0], ==, 0);
+    rig_free(rig);
+}
+
+/*
  * Not worth it: another die of the stripe has more to read than the collection
  * takes, or the stripe's parity is not on flash.
  */
@@ -584,6 +618,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/ttflash/read/baseline", "baseline",
                          test_reconstructed);
     g_test_add_func("/ttflash/spoiled", test_spoiled);
+    g_test_add_func("/ttflash/vanished", test_vanished);
     g_test_add_data_func("/ttflash/waits/busy", "busy", test_waits);
     g_test_add_data_func("/ttflash/waits/open", "open", test_waits);
     g_test_add_func("/ttflash/rotation", test_rotation);
