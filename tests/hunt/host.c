@@ -62,16 +62,19 @@ static bool check_progress(const Run *r, int64_t ns, GError **error)
 /*
  * In a closed loop a command waits for what is before it, and for what is in
  * flight with it later, as pages of several commands take turns and policies
- * let some pass; but not for all that ever comes.
+ * let some pass; but not for all that ever comes.  A policy may let each of
+ * them wait for its time, one after the other (accumulate_us of HIOS).
  */
 static int64_t latest_ns(const Run *r, const Slot *slot)
 {
-    int64_t most_ns = bound_ns(&r->bound, slot->commands + r->most_commands,
+    uint64_t commands = slot->commands + r->most_commands;
+    int64_t most_ns = bound_ns(&r->bound, commands,
                                slot->sectors + r->most_sectors);
+    double waits_ns = (commands + 2.0) * r->waits_ns;
 
     return slot->open || r->open ? SCARP_TIME_LAST
-                                 : MIN(slot->submit_ns + most_ns,
-                                       SCARP_TIME_LAST) + 2 * r->waits_ns;
+                                 : MIN(slot->submit_ns + most_ns + waits_ns,
+                                       SCARP_TIME_LAST);
 }
 
 static void know_latest(Run *r, Slot *slot)
