@@ -52,16 +52,19 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                     value(s, "geometry.dies_per_chip", 1) *
                     value(s, "geometry.planes_per_die", 1) *
                     value(s, "geometry.blocks_per_plane", 16);
+    bound->buffered = MIN(value(s, "controller.buffer_bytes", 0),
+                          logical_bytes) / SECTOR;
     bound->pages = MAX(bound->blocks * bound->block_pages,
                        logical_bytes / page);
 }
 
 int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
 {
-    double pages = 2.0 * bound->pages + (commands + sectors) *
+    double written = (double)commands + sectors + bound->buffered;
+    double pages = 2.0 * bound->pages + written *
                    (double)bound->block_pages;
     double ns = pages * bound->page_ns +
-                (2.0 * bound->blocks + commands + sectors) * bound->erase_ns +
+                (2.0 * bound->blocks + written) * bound->erase_ns +
                 (double)sectors * bound->sector_ns +
                 (commands + 1.0) * bound->command_ns + 1000000;
 
