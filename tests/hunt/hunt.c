@@ -23,7 +23,7 @@
 static int64_t seed = 1, count = 1000, seconds, jobs, limit;
 static char *scheme, *mapping, *without;
 static char **replays;
-static gboolean write_text, no_shrink, all_marks;
+static gboolean write_text, no_shrink, all_marks, only_first;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -44,6 +44,8 @@ static const GOptionEntry entries[] = {
       "N" },
     { "text", 0, 0, G_OPTION_ARG_NONE, &write_text,
       "print scenario SEED as a file for --replay, and do nothing else", NULL },
+    { "first", 0, 0, G_OPTION_ARG_NONE, &only_first,
+      "end with the first failure", NULL },
     { "no-shrink", 0, 0, G_OPTION_ARG_NONE, &no_shrink,
       "leave failing scenarios as they are", NULL },
     { "marks", 0, 0, G_OPTION_ARG_NONE, &all_marks,
@@ -153,9 +155,9 @@ static void work(Shared *shared, Report *report, int64_t until_us)
                    failure.number, failure.scheme, failure.mapping,
                    failure.message);
             fflush(stdout);
-            range.first = failure.number + 1;
+            range.first = only_first ? range.end : failure.number + 1;
         }
-        if (at >= end) {
+        if (at >= end || (only_first && shared->failed)) {
             return;
         }
     }

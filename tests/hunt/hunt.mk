@@ -4,7 +4,8 @@
 TOP := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../..)
 OUT ?= $(TOP)/build/hunt
 LIBRARIES := glib-2.0 zlib libzstd
-HUNT_FLAGS := -std=gnu11 -g -Wall -Wextra -Werror -fno-pie -MMD -MP -I$(TOP)/ftl $(shell pkg-config --cflags $(LIBRARIES))
+HUNT_WARNINGS := -Wall -Wextra -Werror
+HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl $(shell pkg-config --cflags $(LIBRARIES))
 SANITIZED := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
 SOURCES := $(shell cd $(TOP) && find ftl tests/hunt -name '*.c' ! -path 'ftl/replay/*')
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
