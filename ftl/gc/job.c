@@ -330,6 +330,18 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
 }
 
+/*
+ * Goes on.  What ended may have been a program in another die: where a step is
+ * over, its own die looks for the next one.
+ */
+static void go_on(ScarpDrive *drive, ScarpGcJob *job)
+{
+    scarp_gc_advance(drive, job);
+    if (job->running && !job->pages_out && !job->moves_left) {
+        scarp_nand_kick(drive, scarp_plane_die(drive, job->plane));
+    }
+}
+
 /* Units of several victims may share a page: every one of them goes on. */
 static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
@@ -369,7 +381,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
         drop(drive, job, copy);
         if (last && last != job) {
             scarp_mark(drive, page_of_two_victims);
-            scarp_gc_advance(drive, last);
+            go_on(drive, last);
         }
         last = job;
         unit = next;
@@ -378,7 +390,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
     if (copyback) {
         last->pages_out--;
     }
-    scarp_gc_advance(drive, last);
+    go_on(drive, last);
 }
 
 void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)

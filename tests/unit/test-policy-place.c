@@ -31,6 +31,25 @@ static void test_global(void)
     rig_free(rig);
 }
 
+/*
+ * Each step of a collection ends as its pages are programmed, in other dies;
+ * its own, which has nothing to do, goes on with the next one all the same.
+ */
+static void test_steps(void)
+{
+    Rig *rig = rig_new("global+gftl", NULL, "timing.erase_ns=1000000");
+
+    rig_age(rig, 900);
+    g_assert_cmpuint(scarp_collect_now(rig->drive, UINT32_MAX), >, 0);
+    while (scarp_next_event_ns(rig->drive) != SCARP_TIME_NEVER) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+    }
+    for (uint32_t die = 0; die < inside_dies(rig->drive); die++) {
+        g_assert_cmpuint(inside_collections(rig->drive, die), ==, 0);
+    }
+    rig_free(rig);
+}
+
 static uint32_t first_place(uint32_t from, uint32_t full, uint32_t n_free,
                             uint32_t valid, uint64_t *fallbacks)
 {
@@ -309,6 +328,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/place/global", test_global);
+    g_test_add_func("/policy/place/global-steps", test_steps);
     g_test_add_func("/policy/place/room", test_room);
     g_test_add_func("/policy/place/no-room", test_no_room);
     g_test_add_func("/policy/place/gc-z", test_gc_z_weights);
