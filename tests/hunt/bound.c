@@ -52,8 +52,8 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                     value(s, "geometry.dies_per_chip", 1) *
                     value(s, "geometry.planes_per_die", 1) *
                     value(s, "geometry.blocks_per_plane", 16);
-    bound->buffered = MIN(value(s, "controller.buffer_bytes", 0),
-                          logical_bytes) / SECTOR;
+    /* However small the drive: an older one of a unit may be on its way. */
+    bound->buffered = value(s, "controller.buffer_bytes", 0) / SECTOR;
     bound->pages = MAX(bound->blocks * bound->block_pages,
                        logical_bytes / page);
 }

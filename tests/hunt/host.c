@@ -35,6 +35,12 @@ void host_know(Run *r, const char *keys)
     set_limit(r);
 }
 
+void host_know_scheme(Run *r, const char *scheme, const char *params)
+{
+    r->waits_ns += schemes_waits_ns(scheme, params);
+    r->passes = MAX(r->passes, schemes_passes(scheme, params));
+}
+
 uint64_t host_sectors(const Run *r)
 {
     uint64_t sectors = scarp_drive_logical_bytes(r->drive) / SECTOR;
@@ -62,14 +68,15 @@ static bool check_progress(const Run *r, int64_t ns, GError **error)
 /*
  * In a closed loop a command waits for what is before it, and for what is in
  * flight with it later, as pages of several commands take turns and policies
- * let some pass; but not for all that ever comes.  A policy may let each of
- * them wait for its time, one after the other (accumulate_us of HIOS).
+ * let some pass, as many as they say; but not for all that ever comes.  A
+ * policy may let each of them wait for its time, one after the other
+ * (accumulate_us of HIOS).
  */
 static int64_t latest_ns(const Run *r, const Slot *slot)
 {
-    uint64_t commands = slot->commands + r->most_commands;
-    int64_t most_ns = bound_ns(&r->bound, commands,
-                               slot->sectors + r->most_sectors);
+    uint64_t commands = (slot->commands + r->most_commands) * r->passes;
+    uint64_t sectors = (slot->sectors + r->most_sectors) * r->passes;
+    int64_t most_ns = bound_ns(&r->bound, commands, sectors);
     double waits_ns = (commands + 2.0) * r->waits_ns;
 
     return slot->open || r->open ? SCARP_TIME_LAST

@@ -35,6 +35,7 @@ typedef struct {
     int64_t held_ns; /* until then no collection begins by itself */
     Bound bound;
     int64_t waits_ns;    /* a policy's own, and deadlines: the longest */
+    uint64_t passes;     /* commands that may go before each older one, and 1 */
     int64_t progress_ns; /* when something completed, or was idle, last */
     int64_t latest_ns;   /* some command has ended by then */
     uint64_t outstanding_sectors;
@@ -50,6 +51,8 @@ typedef struct {
 
 /* Of a new drive, which has these keys besides: its sizes and times. */
 void host_know(Run *r, const char *keys);
+/* The times and bounds of a scheme are, from now on, among the drive's. */
+void host_know_scheme(Run *r, const char *scheme, const char *params);
 /* Sectors that commands go to. */
 uint64_t host_sectors(const Run *r);
 

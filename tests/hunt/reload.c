@@ -5,7 +5,6 @@
  */
 #include "host.h"
 #include "fail.h"
-#include "schemes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +106,9 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     if (same) {
         return same_future(r, other, next, error);
     }
-    r->waits_ns += scheme ? schemes_waits_ns(scheme, params) : 0;
+    if (scheme) {
+        host_know_scheme(r, scheme, params);
+    }
     host_count(r);
     host_count_marks(r);
     scarp_drive_free(r->drive);

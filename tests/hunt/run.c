@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "host.h"
-#include "schemes.h"
 
 static bool one_step(Run *r, guint at, GError **error)
 {
@@ -28,7 +27,7 @@ static bool one_step(Run *r, guint at, GError **error)
         params = step_word(r, step, 1);
         if (scarp_drive_set_scheme(r->drive, scheme, params, NULL)) {
             r->result->phases++;
-            r->waits_ns += schemes_waits_ns(scheme, params);
+            host_know_scheme(r, scheme, params);
             r->switched = true;
         }
         return host_reap(r, error);
@@ -113,7 +112,7 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     r.model = model_new(scarp_drive_logical_bytes(r.drive) / SECTOR,
                         scarp_drive_unit_bytes(r.drive) / SECTOR);
     host_know(&r, NULL);
-    r.waits_ns = schemes_waits_ns(s->scheme, s->params);
+    host_know_scheme(&r, s->scheme, s->params);
     ok = scarp_check(r.drive, error) && run_steps(&r, 0, error);
     host_count(&r);
     host_count_marks(&r);

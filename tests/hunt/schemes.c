@@ -14,6 +14,7 @@ typedef struct {
     char *name;
     uint64_t min, max, fallback;
     bool time;
+    bool passes; /* commands that may go before an older one */
 } Param;
 
 typedef struct {
@@ -69,6 +70,8 @@ static GPtrArray *choices(void)
                 .max = strtoull(to + 4, NULL, 10),
                 .fallback = strtoull(equals + 1, NULL, 10),
                 .time = strstr(open, " us)"),
+                .passes = strstr(open, " commands)") ||
+                          strstr(open, " batches)"),
             };
 
             g_array_append_val(choice->params, param);
@@ -174,6 +177,21 @@ int64_t schemes_waits_ns(const char *scheme, const char *params)
         sum_ns += param->time ? us * 1000 : 0;
     }
     return sum_ns;
+}
+
+uint64_t schemes_passes(const char *scheme, const char *params)
+{
+    g_autoptr(GPtrArray) all = params_of(scheme);
+    g_auto(GStrv) given = g_strsplit(params ? params : "", ",", -1);
+    uint64_t most = 1;
+
+    for (guint i = 0; i < all->len; i++) {
+        const Param *param = all->pdata[i];
+        bool is_given;
+
+        most *= param->passes ? 1 + value_of(param, given, &is_given) : 1;
+    }
+    return most;
 }
 
 char *schemes_draw_params(Draw *draw, const char *scheme)

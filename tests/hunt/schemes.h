@@ -21,6 +21,11 @@ const char *schemes_draw_mapping(Draw *draw);
 char *schemes_times(const char *scheme, const char *params, uint64_t k);
 /* The sum of the times that a scheme's parameters name. */
 int64_t schemes_waits_ns(const char *scheme, const char *params);
+/*
+ * How often each command before another may become one that goes first, by the
+ * parameters that count commands: 1: not at all.
+ */
+uint64_t schemes_passes(const char *scheme, const char *params);
 /* Of choices joined by '+' the first that does not exist, or NULL; g_free(). */
 char *schemes_unknown(const char *scheme);
 /* Whether a word of text is the name of a choice, or of a parameter. */
