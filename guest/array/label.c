@@ -99,7 +99,7 @@ ArrayLabelState array_label_decode(const unsigned char *bytes,
     label->stripe_bytes = get(&at, 8);
     if (!label->n_drives || label->n_drives > ARRAY_MAX_DRIVES ||
         label->index >= label->n_drives ||
-        label->data_offset_bytes < array_run_offset(ARRAY_RUN_BLOCKS) ||
+        label->data_offset_bytes < ARRAY_RUNS_END ||
         !label->page_bytes || !label->stripe_bytes) {
         snprintf(error, ARRAY_ERROR_BYTES, "its label says drive %" PRIu32
                  " of %" PRIu32 ", data from byte %" PRIu64 ", pages of %"

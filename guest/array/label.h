@@ -43,6 +43,7 @@ typedef struct {
 } ArrayRun;
 
 #define ARRAY_RUN_BLOCKS 2u
+#define ARRAY_RUNS_END (ARRAY_LABEL_BYTES * (1 + ARRAY_RUN_BLOCKS))
 /* Of the block that a state is written to, from the drive's first byte. */
 static inline uint64_t array_run_offset(uint64_t state)
 {

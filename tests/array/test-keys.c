@@ -176,7 +176,55 @@ static void test_label_damage(void)
     g_assert_cmpint(array_label_decode(bytes, &out, error), ==,
                     ARRAY_LABEL_DAMAGED);
     g_assert_cmpstr(error, ==, "its label says drive 3 of 3, data from byte "
-                    "1048576");
+                    "1048576, pages of 4096 and stripes of 65536 bytes");
+    /* Of what others would divide by, or write over. */
+    for (int i = 0; i < 3; i++) {
+        bad = label;
+        *(i == 0 ? &bad.page_bytes : i == 1 ? &bad.stripe_bytes :
+                                              &bad.data_offset_bytes) =
+            i == 2 ? array_run_offset(1) : 0;
+        array_label_encode(&bad, bytes);
+        g_assert_cmpint(array_label_decode(bytes, &out, error), ==,
+                        ARRAY_LABEL_DAMAGED);
+    }
+}
+
+/* A torn block of a run is none; and who may be how far behind. */
+static void test_runs(void)
+{
+    static const struct {
+        uint64_t states[3], number;
+        bool good;
+    } sets[] = {
+        { { 0, 0, 0 }, 0, true }, { { 2, 0, 0 }, 1, true }, /* it starts */
+        { { 3, 2, 2 }, 1, true }, { { 3, 3, 3 }, 1, true }, /* it serves */
+        { { 3, 3, 0 }, 0, false }, { { 4, 3, 3 }, 2, true },
+        { { 4, 2, 4 }, 2, true }, /* the one before ended while it started */
+        { { 5, 3, 5 }, 0, false }, { { 4, 4, 1 }, 0, false },
+    };
+    unsigned char bytes[ARRAY_LABEL_BYTES];
+    ArrayRun run = { .array = { 1, 2, 3 }, .state = 77 }, out = { 0 };
+
+    g_assert_cmpuint(array_run_offset(76), !=, array_run_offset(77));
+    g_assert_cmpuint(array_run_offset(76), ==, array_run_offset(78));
+    array_run_encode(&run, bytes);
+    g_assert_cmpint(array_run_decode(bytes, &out), ==, ARRAY_LABEL_GOOD);
+    g_assert_cmpmem(&out, sizeof(out), &run, sizeof(run));
+    for (uint32_t bit = 0; bit < ARRAY_LABEL_BYTES * 8; bit++) {
+        bytes[bit / 8] ^= 1 << bit % 8;
+        g_assert_cmpint(array_run_decode(bytes, &out), ==,
+                        bit < 64 ? ARRAY_LABEL_NONE : ARRAY_LABEL_DAMAGED);
+        bytes[bit / 8] ^= 1 << bit % 8;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(sets); i++) {
+        char error[ARRAY_ERROR_BYTES] = "";
+        uint64_t number = 99;
+
+        g_assert_cmpint(array_run_set(sets[i].states, 3, &number, error), ==,
+                        sets[i].good);
+        g_assert_cmpuint(number, ==, sets[i].good ? sets[i].number : 99);
+        g_assert_true(sets[i].good || strstr(error, "it holds old contents"));
+    }
 }
 
 static void test_label_set(void)
@@ -228,6 +276,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keys/default-cache", test_default_cache);
     g_test_add_func("/array/label/encode", test_label);
     g_test_add_func("/array/label/damage", test_label_damage);
+    g_test_add_func("/array/label/runs", test_runs);
     g_test_add_func("/array/label/set", test_label_set);
     return g_test_run();
 }
