@@ -55,7 +55,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         ),
         Suite("upstream", [scarp, "test-upstream"], 2),
         Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
-        # Scenarios that once failed.  Seconds of this commit's own: when docs/laws.md has none open.
+        # Scenarios that once failed; fresh ones when docs/laws.md has none open.
         Suite("hunt", ["sh", "tests/hunt/run.sh", "test", "0"], 2),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
