@@ -161,7 +161,7 @@ coverage: ## branches of the engine that neither unit tests nor the hunt take (A
 test-fuzz-long:
 	@sh tests/fuzz/run.sh 600
 
-lint: ## ruff and mypy, QEMU's checkpatch on C files and patches, and the engine's rooms
+lint: ## Python (ruff, mypy), C and patches (checkpatch), the engine's rooms, shell, words, licences
 	@$(SCARP) lint
 
 clean: ## remove results; the cache stays

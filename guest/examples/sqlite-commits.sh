@@ -13,7 +13,7 @@ coproc SQLITE { sqlite3 -batch commits.db; }
 ask() { # SQL: returns when it is done
     echo "$1 SELECT 'done';" >&"${SQLITE[1]}"
     while read -r answer <&"${SQLITE[0]}"; do
-        [ "$answer" = done ] && return
+        [ "$answer" = "done" ] && return
     done
     echo "sqlite3 has ended" >&2
     return 1

@@ -247,6 +247,14 @@ def unknown_mentions(documents: list[Document]) -> list[str]:
     return wrong
 
 
+def pages_of(root: Path) -> list[Path]:
+    """README.md first, the others at the root, those of docs/ and qemu-patches/."""
+    first = root / "README.md"
+    others = sorted(page for page in root.glob("*.md") if page != first)
+    return [first, *others, *sorted((root / "docs").rglob("*.md")),
+            *sorted((root / "qemu-patches").glob("*.md"))]  # fmt: skip
+
+
 def load(root: Path) -> list[Document]:
-    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    pages = pages_of(root)
     return [parse(str(page.relative_to(root)), page.read_text(encoding="utf-8")) for page in pages]

@@ -23,7 +23,7 @@ printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LLVMFuz
 if clang -fsanitize=fuzzer,address -o "$work/try" "$work/try.c" 2>/dev/null; then
     compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver=
 else
-    compiler=gcc object= link= driver=$top/tests/fuzz/driver.c
+    compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c
 fi
 # shellcheck disable=SC2086
 flags="-std=gnu11 -g -O1 -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED

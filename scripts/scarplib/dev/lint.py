@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make lint`: ruff and mypy on Python, checkpatch on C files and patches, the engine's rooms."""
+"""`make lint`: Python, C files and patches, the engine's rooms, shell, words, licences."""
 
 from __future__ import annotations
 
@@ -101,6 +101,54 @@ def _types(python: Path, files: list[str]) -> int:
     return bad
 
 
+# What no shell program of ours is asked for, beyond errors and warnings.
+_SHELL_FREE = (
+    "SC1090",  # a file that is read by a name in a variable
+    "SC1091",  # … or from where it will be
+    "SC2148",  # files that others read have no first line
+    "SC2154",  # … and use what those have set
+    "SC2034",  # … or set what those use
+    "SC2046",  # words of a command's output, each a word of its own
+    "SC2010",  # ls | grep in folders of the kernel, whose names are plain
+    "SC3045",  # ulimit -S, which every shell that we meet has
+)
+# Our own words, and mistakes that tests make on purpose.
+_WORDS = "aer,basline,chanels,treshold"
+# Others' words; what is drawn; what a command printed.
+_NOT_READ = re.compile(
+    r"^(LICENSE$|LICENSES/|qemu-patches/.*\.patch$|tests/hunt/putback/|docs/.*\.(svg|png)$)"
+)
+
+
+def _texts() -> int:
+    """shellcheck on what a shell runs, codespell on all words, reuse on licences."""
+    python = ensure_venv()
+    shell = [
+        name
+        for name in (*_tracked("*.sh"), "guest/init", "scripts/ensure-python", ".ci/run")
+        if (ROOT / name).is_file()
+    ]
+    words = [name for name in _tracked() if not _NOT_READ.search(name)]
+    programs = python.parent
+    bad = 0
+    checks: tuple[list[str | Path], ...] = (
+        [programs / "shellcheck", "--format=gcc", "--severity=warning",
+         f"--exclude={','.join(_SHELL_FREE)}", *shell],
+        [programs / "codespell", f"--ignore-words-list={_WORDS}", *words],
+        [programs / "reuse", "lint", "--lines"],
+    )  # fmt: skip
+    for command in checks:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            # Not libmagic, which a host need not have.
+            env={**os.environ, "REUSE_ENCODING_MODULE": "charset_normalizer"},
+            check=False,
+        )
+        bad += bool(done.returncode)
+    return bad
+
+
 def main() -> int:
     """0 if nothing is to be said about any file, added to git or not."""
     ensure_packages()
@@ -120,5 +168,6 @@ def main() -> int:
     bad += subprocess.run(rooms, cwd=ROOT, check=False).returncode
     if patches := _tracked("qemu-patches/*.patch"):
         bad += _check([*common, *patches])
+    bad += _texts()
     print("lint: clean" if not bad else "lint: see above")
     return 1 if bad else 0

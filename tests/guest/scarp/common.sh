@@ -39,7 +39,7 @@ find_drives() {
 in_use() { # DEVICE: by a file system, as swap, by another device or a partition
     path=$(readlink -f "$1")
     name=${path#/dev/}
-    grep -q "^$path[p[:space:]]" /proc/mounts /proc/swaps ||
+    grep -q "^${path}[p[:space:]]" /proc/mounts /proc/swaps ||
         ls "/sys/class/block/$name/holders" 2>/dev/null | grep -q . ||
         ls "/sys/class/block/$name" 2>/dev/null | grep -q "^${name}p[0-9]"
 }

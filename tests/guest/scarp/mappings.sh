@@ -26,7 +26,7 @@ overwrites() { # DEVICE
     round=0
     for i in $(seq 10); do
         order=randwrite
-        [ $((i % 5)) = 1 ] && order=write
+        [ $((i % 5)) = 1 ] && order="write"
         verify "$1" --rw=$order || return 1
     done
     [ "$(stat_of host_written_units "$controller")" = $((10 * units)) ] &&
