@@ -250,6 +250,9 @@
     MARK(rebuild_spoiled, \
          "a page of a stripe was written while another one was made from " \
          "it") \
+    MARK(rebuild_overtaken, \
+         "a read that met a collection waited, as its page had been written " \
+         "or deallocated since") \
     MARK(rebuild_met_open_stripe, \
          "a read waited, as its stripe's parity is not on flash") \
     MARK(rebuild_not_sooner, \

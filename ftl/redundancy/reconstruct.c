@@ -31,8 +31,14 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     uint32_t lpn = scarp_flash_lpn(cmd);
     uint32_t place, index = scarp_stripe_of(drive, lpn, &place);
+    const void *data;
     int64_t limit_ns;
 
+    if (scarp_stripe_known(drive, lpn, &data)) {
+        /* Overwritten or deallocated since: the parity is no longer its. */
+        scarp_mark(drive, rebuild_overtaken);
+        return false;
+    }
     if (scarp_stripe_open(drive, index)) {
         scarp_mark(drive, rebuild_met_open_stripe);
         return false; /* its parity is not on flash */
@@ -41,7 +47,6 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
         drive, scarp_plane_die(drive, scarp_flash_plane(cmd)));
     for (uint32_t i = 0; i < drive->parity.width; i++) {
         uint32_t other = scarp_stripe_lpn(drive, index, i), die;
-        const void *data;
 
         if (i == place || scarp_stripe_known(drive, other, &data)) {
             continue;
@@ -85,12 +90,9 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     }
     if (drive->store_data) {
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
-        /* It may have been deallocated while the read waited for its die. */
-        const void *page = ppn == SCARP_NONE ? NULL
-                                             : scarp_contents_get(drive, ppn);
 
         /* The page that nobody waited for says the same. */
-        if (!same(drive, rebuild->sum, page)) {
+        if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
             scarp_law_broken(drive);
         }
     }
@@ -123,9 +125,8 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
             scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
-    if (!rebuild->pending) {
-        finish(drive, rebuild);
-    }
+    /* The parity at least: the page that is wanted is mapped. */
+    g_assert(rebuild->pending);
 }
 
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)

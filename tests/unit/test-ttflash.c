@@ -349,9 +349,20 @@ static void test_spoiled(void)
     rig_free(rig);
 }
 
+/* Others of the die of page 0: a full block of them, no longer valid. */
+static void spoil_blocks(Rig *rig)
+{
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t lpn = 12; lpn < 12 * 20; lpn += 12) {
+            rig_write(rig, lpn);
+        }
+    }
+    rig_drain(rig);
+}
+
 /*
  * It waited for its die, and its page, all that its stripe had, was deallocated;
- * then the die began to collect.
+ * then the die began to collect, as somebody asked for it between events.
  */
 static void test_vanished(void)
 {
@@ -362,14 +373,7 @@ static void test_vanished(void)
     int64_t now;
 
     write_bytes(rig, 0, 1, 5);
-    /* Others of that die, a full block of them and no longer valid. */
-    for (uint32_t lpn = 12; lpn < 12 * 20; lpn += 12) {
-        rig_write(rig, lpn);
-    }
-    for (uint32_t lpn = 12; lpn < 12 * 20; lpn += 12) {
-        rig_write(rig, lpn);
-    }
-    rig_drain(rig);
+    spoil_blocks(rig);
     now = scarp_now_ns(rig->drive) + 1;
     cmd.data = data;
     scarp_submit(rig->drive, &first, now);
@@ -380,6 +384,46 @@ static void test_vanished(void)
     rig_drain(rig);
     latency(&cmd);
     g_assert_cmpuint(data[0], ==, 0);
+    g_assert_cmpuint(rig_stats(rig)->reconstructed_reads, ==, 0);
+    rig_free(rig);
+}
+
+/*
+ * It waited for its die, and its stripe was written as a whole.  The parity was
+ * on flash before the page, as another die had less to do; then the die began
+ * to collect.
+ */
+static void test_overtaken(void)
+{
+    Rig *rig = rig_new("ttflash", NULL, SMALL);
+    ScarpCmd before[100], cmd = read_page(0);
+    ScarpCmd write = cmd_of(SCARP_OP_WRITE, 0, 3 * PAGE);
+    g_autofree uint8_t *newer = g_malloc0(3 * PAGE);
+    uint8_t data[PAGE] = { 1 };
+    uint64_t programs;
+    int64_t now;
+
+    write_bytes(rig, 0, 3, 5);
+    spoil_blocks(rig);
+    now = scarp_now_ns(rig->drive) + 1;
+    cmd.data = data;
+    write.data = newer;
+    for (unsigned i = 0; i < G_N_ELEMENTS(before); i++) {
+        before[i] = read_page(12);
+        scarp_submit(rig->drive, &before[i], now);
+    }
+    scarp_submit(rig->drive, &cmd, now);
+    scarp_submit(rig->drive, &write, now);
+    programs = rig_stats(rig)->parity_page_programs;
+    while (rig_stats(rig)->parity_page_programs == programs) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+    }
+    g_assert_cmpint(write.complete_ns, ==, 0);
+    g_assert_cmpuint(scarp_collect_now(rig->drive, UINT32_MAX), >, 0);
+    rig_drain(rig);
+    latency(&cmd);
+    latency(&write);
+    g_assert_cmpuint(data[1], ==, 5 + 7); /* the write came after it */
     rig_free(rig);
 }
 
@@ -619,6 +663,7 @@ int main(int argc, char **argv)
                          test_reconstructed);
     g_test_add_func("/ttflash/spoiled", test_spoiled);
     g_test_add_func("/ttflash/vanished", test_vanished);
+    g_test_add_func("/ttflash/overtaken", test_overtaken);
     g_test_add_data_func("/ttflash/waits/busy", "busy", test_waits);
     g_test_add_data_func("/ttflash/waits/open", "open", test_waits);
     g_test_add_func("/ttflash/rotation", test_rotation);
