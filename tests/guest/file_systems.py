@@ -20,6 +20,7 @@ import io
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,13 +130,17 @@ def one(combination: Combination, short: bool) -> str | None:
 
 def some() -> tuple[bool, str]:
     """For run.py: a few of them, short."""
-    text = ""
-    for combination in combinations():
-        if combination.name in SOME:
-            problem = one(combination, short=True)
-            text += f"{'not ok' if problem else 'ok'} {combination.name}\n"
-            text += "".join(f"# {line}\n" for line in (problem or "").splitlines())
-    return text.count("ok ") == len(SOME) and "not ok" not in text, re.sub("(?m)^", "# ", text)
+    # A process of its own: what is said is caught by redirecting sys.stdout, which run.py's other
+    # threads print to. (Four of its results once went that way.)
+    done = subprocess.run(
+        [sys.executable, __file__, "--short", *SOME],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    good = done.returncode == 0 and f"\n{len(SOME)} passed, 0 failed\n" in done.stdout
+    return good, re.sub("(?m)^", "# ", done.stdout)
 
 
 def main() -> int:
