@@ -7,18 +7,11 @@ import argparse
 import re
 from pathlib import Path
 
-from scarplib.errors import (
-    Parser,
-    UserError,
-    add_cores,
-    integer,
-    integers,
-    one_of_each,
-    scheme_list,
-)
+from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
+from scarplib.option_types import Parser, add_cores, integer, integers, one_of_each, scheme_list
 from scarplib.paths import DEVICES, FIO_JOBS
 
 

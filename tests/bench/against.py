@@ -33,7 +33,8 @@ import speed  # noqa: E402
 from engines import Engine  # noqa: E402
 from scarplib.build import host_packages as host  # noqa: E402
 from scarplib.build import replayer as replay  # noqa: E402
-from scarplib.errors import UserError, integer  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.option_types import integer  # noqa: E402
 
 DRIVES = ("hpdc18-small", "paragc-small", "pregc-2d-small", "pregc-3d-small", "ttflash-small")
 COMBINATIONS = (

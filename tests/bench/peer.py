@@ -22,7 +22,8 @@ sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE)]
 
 import mqsim  # noqa: E402
 from scarplib.dev import bench_engine  # noqa: E402
-from scarplib.errors import UserError, integer  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.option_types import integer  # noqa: E402
 
 # What MQSim needs of the drive of `make bench`: its clock of the channel has whole nanoseconds,
 # it always programs planes together when it can, and it wants many spare blocks.  It begins to

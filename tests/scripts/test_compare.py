@@ -21,6 +21,7 @@ import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import compare_papers, run  # noqa: E402
+from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest.job import check_job_file  # noqa: E402
 from scarplib.results import summary  # noqa: E402
 from scarplib.results.fio import share_later  # noqa: E402
@@ -53,7 +54,7 @@ class Page(unittest.TestCase):
         self.failing: set[str] = set()
         for module, name, value in (
             (run, "compare", self.compare),
-            (run, "draw", lambda folder: (folder / "tail-read.png").write_bytes(b"PNG")),
+            (folders, "draw", lambda folder: (folder / "tail-read.png").write_bytes(b"PNG")),
         ):
             patcher = mock.patch.object(module, name, value)
             patcher.start()

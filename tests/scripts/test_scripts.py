@@ -12,8 +12,8 @@ from scarplib.paths import SCRIPTS
 LIBRARY = SCRIPTS / "scarplib"
 # A package imports from those before it; the modules beside them, which all may use, are first.
 ORDER = (
-    *("paths", "errors", "build", "drive", "device_logs", "guest", "results", "experiments"),
-    *("reproduce", "dev", "arguments", "cli"),
+    *("paths", "errors", "option_types", "build", "drive", "device_logs", "guest", "results"),
+    *("experiments", "reproduce", "dev", "arguments", "cli"),
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.dev import bench_realtime
-from scarplib.experiments import run
+from scarplib.experiments import folder as folders
 from scarplib.guest.image import ensure_image
 from scarplib.guest.realtime import BOUND_US, allows_priority, kvm_trouble
 from scarplib.paths import OUT
@@ -86,7 +86,7 @@ def main() -> int:
     result |= {"name": load.name, "bound_ns": 1000 * BOUND_US}
     (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
     print(f"  {bench_realtime.line(result)}", flush=True)
-    run.draw(folder, "scarplib.results.pictures.self_test", "result.json")
+    folders.draw(folder, "scarplib.results.pictures.self_test", "result.json")
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     print(f"  lateness over time, above the host's load: {shown / 'lateness.png'}")
     good = result["late_p99_ns"] <= result["bound_ns"]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.build.array import ARRAY, ensure_simulator
-from scarplib.errors import Parser, UserError
+from scarplib.errors import UserError
+from scarplib.option_types import Parser
 from scarplib.paths import ROOT
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns

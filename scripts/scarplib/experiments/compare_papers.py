@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError
+from scarplib.experiments import folder as folders
 from scarplib.experiments import run
 from scarplib.paths import ROOT
 from scarplib.results.causes import tail_text
@@ -240,7 +241,7 @@ def _one(pairs: Pairs, parallel: int) -> run.Outcome:
     )
     if outcome.schemes:
         print(table_text(outcome.schemes))
-        run.draw(outcome.folder)
+        folders.draw(outcome.folder)
     return outcome
 
 

@@ -23,9 +23,10 @@ from scarplib.build.cache import tree_hash
 from scarplib.build.replayer import ensure_replay, sources
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
-from scarplib.errors import Parser, UserError, scheme_list
+from scarplib.errors import UserError
 from scarplib.experiments import manifest
-from scarplib.experiments.run import draw, new_folder, point_latest
+from scarplib.experiments.folder import draw, new_folder, point_latest
+from scarplib.option_types import Parser, scheme_list
 from scarplib.results import replayed
 from scarplib.results.summary import cliff
 from scarplib.results.table import table_text

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -18,25 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.build.qemu import QemuBuild, ensure_qemu
-from scarplib.build.venv import ensure_venv
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
+from scarplib.experiments.folder import draw, new_folder, point_latest
 from scarplib.guest import user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
 from scarplib.guest.progress import Watcher, expected_commands
-from scarplib.guest.realtime import VIRTUAL, Clock
+from scarplib.guest.realtime import VIRTUAL, Clock, RealTime
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
-from scarplib.paths import ROOT
 from scarplib.results import block_waits, file_system, lateness, summary, table, truth
-
-OUT = ROOT / "out"
-
 
 # Boots, runs, collects; ends early when the event is set.
 Guest = Callable[[threading.Event], vm.GuestResult]
@@ -83,36 +77,6 @@ class Outcome:
     interrupted: bool
     # Empty when none finished.
     manifest: dict[str, Any]
-
-
-def new_folder(kind: str, wanted: Path | None) -> Path:
-    """A fresh folder for results; out/latest points to the newest unnamed one."""
-    if wanted:
-        if wanted.exists() and any(wanted.iterdir()):
-            raise UserError(f"--out: {wanted} is not empty")
-        wanted.mkdir(parents=True, exist_ok=True)
-        return wanted.resolve()
-    OUT.mkdir(exist_ok=True)
-    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    for suffix in ("", *(f"-{n}" for n in range(2, 100))):
-        folder = OUT / f"{stamp}-{kind}{suffix}"
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise UserError(f"--out: too many folders named {stamp}-{kind} in {OUT}")
-
-
-def point_latest(folder: Path) -> None:
-    """Make out/latest lead to this folder, if it is one of out/."""
-    if folder.parent != OUT:
-        return
-    # Renamed into place: two runs at once must not see a missing link.
-    temporary = OUT / f".latest-{os.getpid()}"
-    temporary.unlink(missing_ok=True)
-    temporary.symlink_to(folder.name)
-    temporary.replace(OUT / "latest")
 
 
 def prepare() -> tuple[QemuBuild, GuestImage]:
@@ -262,40 +226,62 @@ def _save(written: dict[str, Any], folder: Path) -> None:
     (folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
 
 
-def compare(settings: Settings) -> Outcome:
-    """A guest for each scheme from one state of the drive; summary.json of those that finished."""
-    user = settings.user
+@dataclass(frozen=True)
+class _Ready:
+    """What the guests of a comparison need: checked and made before the first of them boots."""
+
+    qemu: QemuBuild
+    # The first guest's, of which the manifest speaks.
+    image: GuestImage
+    prepared: Prepared | None
+    real: RealTime | None
+    folder: Path
+    state: Path
+    # By the columns' names, both.
+    columns: dict[str, Column]
+    jobs: dict[str, Job]
+    # Commands that the job will send, if that can be told.
+    expected: int | None
+
+
+def _check_files(settings: Settings) -> str:
+    """The job's text, if there is one; what can be said before anything is fetched is said."""
     job_text = ""
     if settings.job:
-        in_files = bool(user and user.file_systems)
+        in_files = bool(settings.user and settings.user.file_systems)
         job_text = check_job_file(settings.job, settings.handles > 0, in_files)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
-    loaded = image_file.read(settings.image) if settings.image else None
-    if user:
-        user.check()
-        prepared = user_guest.prepare(user, settings.job)
-        qemu, image = ensure_qemu(), next(iter(prepared.guests.values())).image
-    else:
-        prepared = None
-        qemu, image = prepare()
-    _check(settings, qemu)
-    real = settings.clock.real(qemu, ensure_image)
-    folder = new_folder(settings.kind, settings.out)
-    label = (settings.device or settings.image or Path()).name
-    full = f"{settings.age / 10:g} % full"
-    if loaded:
-        assert settings.image
-        full = f"from {settings.image.name}"
-    print(f"Running {settings.work()} on {label}, {full}:")
+    if settings.image:
+        image_file.read(settings.image)
+    if settings.user:
+        settings.user.check()
+    return job_text
+
+
+def _what_boots(settings: Settings) -> tuple[QemuBuild, GuestImage, Prepared | None]:
+    if not settings.user:
+        return (*prepare(), None)
+    prepared = user_guest.prepare(settings.user, settings.job)
+    return ensure_qemu(), next(iter(prepared.guests.values())).image, prepared
+
+
+def _say_begin(settings: Settings, real: RealTime | None) -> None:
+    full = f"from {settings.image.name}" if settings.image else f"{settings.age / 10:g} % full"
+    print(f"Running {settings.work()} on {_label(settings)}, {full}:")
     if real:
         print(f"  on {real.text()}")
-    state = settings.image or aged(settings, folder)
-    if user and user.file_systems:
-        check_room([fs.name for fs in user.file_systems], image_file.read(state).host_bytes)
-    chosen = columns(settings, prepared, image)
-    jobs = {
+
+
+def _label(settings: Settings) -> str:
+    return (settings.device or settings.image or Path()).name
+
+
+def _jobs(
+    settings: Settings, chosen: dict[str, Column], folder: Path, state: Path, real: RealTime | None
+) -> dict[str, Job]:
+    return {
         name: Job(
             fio_job=settings.job,
             device=settings.device,
@@ -313,80 +299,125 @@ def compare(settings: Settings) -> Outcome:
         )
         for name, column in chosen.items()
     }
+
+
+def _make_ready(settings: Settings) -> _Ready:
+    job_text = _check_files(settings)
+    qemu, image, prepared = _what_boots(settings)
+    _check(settings, qemu)
+    real = settings.clock.real(qemu, ensure_image)
+    folder = new_folder(settings.kind, settings.out)
+    _say_begin(settings, real)
+    state = settings.image or aged(settings, folder)
+    if settings.user and settings.user.file_systems:
+        names = [fs.name for fs in settings.user.file_systems]
+        check_room(names, image_file.read(state).host_bytes)
+    chosen = columns(settings, prepared, image)
+    jobs = _jobs(settings, chosen, folder, state, real)
+    expected = expected_commands(job_text)
+    return _Ready(qemu, image, prepared, real, folder, state, chosen, jobs, expected)
+
+
+def _boot(
+    settings: Settings, ready: _Ready
+) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
+    """As run_guests(); a kernel of the user's that got stuck is told of where it failed."""
     results, failures, interrupted = run_guests(
-        {name: partial(run_job, qemu, chosen[name].image, job) for name, job in jobs.items()},
-        {name: progress_file(job) for name, job in jobs.items()},
+        {
+            name: partial(run_job, ready.qemu, ready.columns[name].image, job)
+            for name, job in ready.jobs.items()
+        },
+        {name: progress_file(job) for name, job in ready.jobs.items()},
         # On the host's clock guests that run at once would make each other late.
-        settings.parallel or int(bool(real)),
-        expected_commands(job_text),
-        "real" if real else "virtual",
+        settings.parallel or int(bool(ready.real)),
+        ready.expected,
+        "real" if ready.real else "virtual",
     )
-    if user:
-        for name in failures:
-            console = folder / name / "console.log"
-            if chosen[name].image.kernel in user.kernels and console.is_file():
-                failures[name] += user_kernel.stuck(console.read_text(errors="replace"))
-    schemes: dict[str, dict[str, Any]] = {}
-    for name, result in results.items():
-        try:
-            loaded_scheme = summary.load_scheme(folder / name, name)
-            schemes[name] = loaded_scheme.summary
-            if loaded_scheme.block:
-                block_waits.write(loaded_scheme.block, folder / name)
-            if user and (task := jobs[name].user) and task.file_system:
-                unit_bytes = image_file.read(state).unit_bytes
-                schemes[name]["file_system"] = file_system.figures(
-                    task.file_system.name, schemes[name], folder / name, unit_bytes
-                )
-        except LogError as error:
-            failures[name] = f"results of '{name}': {error}"
-            continue
-        schemes[name]["wall_s"] = round(result.wall_seconds, 3)
-        schemes[name]["boot_s"] = round(result.boot_seconds, 3)
-        progress_file(jobs[name]).unlink(missing_ok=True)
-    point_latest(folder)
-    if not schemes:
-        return Outcome(folder, schemes, failures, interrupted, {})
-    files = {"image": state}
+    kernels = settings.user.kernels if settings.user else ()
+    for name in failures:
+        console = ready.folder / name / "console.log"
+        if ready.columns[name].image.kernel in kernels and console.is_file():
+            failures[name] += user_kernel.stuck(console.read_text(errors="replace"))
+    return results, failures, interrupted
+
+
+def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
+    """What one guest left, as its column of summary.json."""
+    loaded = summary.load_scheme(ready.folder / name, name)
+    found = loaded.summary
+    if loaded.block:
+        block_waits.write(loaded.block, ready.folder / name)
+    if (task := ready.jobs[name].user) and task.file_system:
+        unit_bytes = image_file.read(ready.state).unit_bytes
+        found["file_system"] = file_system.figures(
+            task.file_system.name, found, ready.folder / name, unit_bytes
+        )
+    found["wall_s"] = round(result.wall_seconds, 3)
+    found["boot_s"] = round(result.boot_seconds, 3)
+    progress_file(ready.jobs[name]).unlink(missing_ok=True)
+    return found
+
+
+def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str, Any]:
+    files = {"image": ready.state}
     if settings.job:
         files["job"] = settings.job
     if settings.device:
         files["device"] = settings.device
-    if prepared:
-        files |= prepared.inputs
-    inputs = manifest.Inputs(
-        files,
-        {
-            "schemes": list(schemes),
-            **(prepared.settings if prepared else {}),
-            "age": settings.age,
-            "overwrite": settings.overwrite,
-            "seed": settings.seed,
-            "smp": settings.smp,
-            "cpu_shift": settings.clock.cpu_shift,
-            **({"realtime": real.settings()} if real else {}),
-            "overrides": settings.overrides,
-            "handles": settings.handles,
-        },
-    )
-    made = manifest.manifest(qemu, image, inputs)
+    if ready.prepared:
+        files |= ready.prepared.inputs
+    said = {
+        "schemes": schemes,
+        **(ready.prepared.settings if ready.prepared else {}),
+        "age": settings.age,
+        "overwrite": settings.overwrite,
+        "seed": settings.seed,
+        "smp": settings.smp,
+        "cpu_shift": settings.clock.cpu_shift,
+        **({"realtime": ready.real.settings()} if ready.real else {}),
+        "overrides": settings.overrides,
+        "handles": settings.handles,
+    }
+    return manifest.manifest(ready.qemu, ready.image, manifest.Inputs(files, said))
+
+
+def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
+    """summary.json."""
+    folder = outcome.folder
     written = {
         "schema": summary.SCHEMA,
         "job": settings.work(),
-        "device": label,
-        "schemes": schemes,
-        "failed": sorted(failures),
-        "start": _start(settings, state, folder),
+        "device": _label(settings),
+        "schemes": outcome.schemes,
+        "failed": sorted(outcome.failures),
+        "start": _start(settings, ready.state, folder),
         # A column's name may say more than its scheme, such as its file system.
-        "columns": {name: jobs[name].scheme for name in schemes},
-        "manifest": made,
+        "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
+        "manifest": outcome.manifest,
     }
     _save(written, folder)
-    if real:
+    if ready.real:
         # What was measured is kept, whatever becomes of this.
         compare_clocks(written, folder)
         _save(written, folder)
-    return Outcome(folder, schemes, failures, interrupted, made)
+
+
+def compare(settings: Settings) -> Outcome:
+    """A guest for each scheme from one state of the drive; summary.json of those that finished."""
+    ready = _make_ready(settings)
+    results, failures, interrupted = _boot(settings, ready)
+    schemes: dict[str, dict[str, Any]] = {}
+    for name, result in results.items():
+        try:
+            schemes[name] = _load(ready, name, result)
+        except LogError as error:
+            failures[name] = f"results of '{name}': {error}"
+    point_latest(ready.folder)
+    outcome = Outcome(ready.folder, schemes, failures, interrupted, {})
+    if schemes:
+        outcome.manifest = _manifest(settings, ready, list(schemes))
+        _write(settings, ready, outcome)
+    return outcome
 
 
 def run(settings: Settings) -> int:
@@ -421,22 +452,3 @@ def report_end(outcome: Outcome, seconds: float) -> None:
         print(f"scarp: interrupted; {kept}", file=sys.stderr)
     elif outcome.failures:
         raise UserError("\n".join([*outcome.failures.values(), f"What was written is in {folder}"]))
-
-
-def draw(
-    folder: Path, module: str = "scarplib.results.report", numbers: str = "summary.json"
-) -> None:
-    """The report of what is in the folder, by the venv's Python, which has matplotlib."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
-    done = subprocess.run(
-        [ensure_venv(), "-m", module, folder],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        print(done.stderr, file=sys.stderr)
-        raise UserError(
-            f"the report could not be drawn (above); the numbers are in {folder / numbers}"
-        )

@@ -14,6 +14,7 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.drive.check import check_drive
 from scarplib.drive.start import Start
 from scarplib.errors import UserError
+from scarplib.experiments import folder as folders
 from scarplib.experiments import manifest, run
 from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
 from scarplib.guest.image import ensure_image
@@ -134,7 +135,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
     for scheme in settings.schemes:
         check_drive(qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed)
     real = settings.clock.real(qemu, ensure_image)
-    folder = run.new_folder(settings.kind, settings.out)
+    folder = folders.new_folder(settings.kind, settings.out)
     full = f"{settings.age / 10:g} % full"
     print(f"Running {settings.job.name} on {over.drives} of {settings.device.name}, {full}:")
     if real:
@@ -155,7 +156,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
     layouts = _load(jobs, results, failures)
     if real:
         _compare_clocks(layouts, jobs, settings)
-    run.point_latest(folder)
+    folders.point_latest(folder)
     inputs = {"job": settings.job, "device": settings.device}
     inputs |= {f"image{n}": path for n, path in enumerate(images)}
     inputs |= {path.name: path for added in files.values() for path in added.values()}
@@ -195,6 +196,6 @@ def main(settings: run.Settings, over: Over) -> int:
         print(drives.table_text(outcome.schemes))
         for doubt in drives.doubts(outcome.schemes):
             print(f"\n{doubt}")
-        run.draw(outcome.folder, "scarplib.results.drives_report")
+        folders.draw(outcome.folder, "scarplib.results.drives_report")
     run.report_end(outcome, time.monotonic() - began)
     return 130 if outcome.interrupted else 0

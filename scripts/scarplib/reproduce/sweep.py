@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scarplib.build.cache import locked
-from scarplib.errors import Parser, UserError, add_cores
+from scarplib.errors import UserError
+from scarplib.option_types import Parser, add_cores
 from scarplib.paths import OUT, SCRIPTS
 
 if TYPE_CHECKING:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Types of options for argparse: each says in one line what is wrong, and what is allowed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn
+
+from scarplib.errors import UserError
+
+
+def integer(key: str, low: int, high: int) -> Callable[[str], int]:
+    """A parser of whole numbers for argparse whose error names the key and the range."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text, 10)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise UserError(f"{key}: '{text}' is not a whole number from {low} to {high}")
+        return value
+
+    return parse
+
+
+def integers(key: str, low: int, high: int) -> Callable[[str], tuple[int, ...]]:
+    """A parser of N,N,… for argparse: each is allowed, and named once."""
+    one = integer(key, low, high)
+
+    def parse(text: str) -> tuple[int, ...]:
+        found = [one(part) for part in text.split(",")]
+        _each_once(key, [str(number) for number in found])
+        return tuple(found)
+
+    return parse
+
+
+def _each_once(key: str, names: list[str]) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{key}: '{name}' is named twice")
+    return names
+
+
+def one_of_each(key: str, allowed: Collection[str]) -> Callable[[str], list[str]]:
+    """A parser of a,b,… for argparse: each is allowed, and named once."""
+
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in allowed:
+                raise UserError(f"{key}: '{name}': allowed: {', '.join(allowed)}")
+        return _each_once(key, names)
+
+    return parse
+
+
+def scheme_list(text: str) -> list[str]:
+    """--schemes: names joined by commas, each once."""
+    names = text.split(",")
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
+            raise UserError(
+                f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
+            )
+    return _each_once("--schemes", names)
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong arguments are the user's errors; an option has one name, as others look for it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **{"allow_abbrev": False, **named})
+
+    def error(self, message: str) -> NoReturn:
+        """One line, as all of them."""
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def add_cores(parser: argparse.ArgumentParser) -> None:
+    """--cores, of what Snakemake runs."""
+    parser.add_argument(
+        "--cores",
+        type=integer("--cores", 0, 4096),
+        default=0,
+        metavar="N",
+        help="cells at once; 0: one for each core (default: 0)",
+    )
