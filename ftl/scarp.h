@@ -208,6 +208,12 @@ char *scarp_schemes_text(void);
 char *scarp_mappings_text(void);
 
 /*
+ * The keys of a description in their order, each with its default (without one
+ * it must be given) and what it may be; g_free() it.
+ */
+char *scarp_keys_text(void);
+
+/*
  * A hint: a read or write at offset_bytes comes soon.  What it will look up is
  * fetched into the processor's caches; nothing else changes.
  */

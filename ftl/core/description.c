@@ -87,6 +87,9 @@ static const Key keys[] = {
     KEY("gc", after_reads, 0, 1, "0"),
 };
 
+/* It is no number, so it has no row above. */
+static const char allocation_fallback[] = "cwdp";
+
 static bool parse_number(const Key *key, const char *text, uint64_t *value,
                          GError **error)
 {
@@ -345,7 +348,7 @@ static bool load(ScarpDescription *desc, GKeyFile *file, const char *name,
                  const char *overrides, GError **error)
 {
     memset(desc, 0, sizeof(*desc));
-    g_strlcpy(desc->allocation, "cwdp", sizeof(desc->allocation));
+    g_strlcpy(desc->allocation, allocation_fallback, sizeof(desc->allocation));
     if (!load_file(desc, file, name, error) ||
         (overrides && *overrides && !apply_overrides(desc, overrides, error)) ||
         !set_link(desc, error)) {
@@ -414,5 +417,37 @@ char *scarp_description_text(const ScarpDescription *desc)
         g_string_append_c(text, '\n');
     }
     g_string_append_printf(text, "[ftl]\nallocation=%s\n", d.allocation);
+    return g_string_free(text, false);
+}
+
+static void add_choices(GString *text, const Key *key)
+{
+    for (uint64_t i = key->min; i <= key->max; i++) {
+        g_string_append_printf(text, "%s%s", i == key->min ? "" :
+                               i == key->max ? " or " : ", ", key->choices[i]);
+    }
+}
+
+char *scarp_keys_text(void)
+{
+    GString *text = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        const Key *key = &keys[i];
+
+        g_string_append_printf(text, "%s.%s%s%s (", key->group, key->name,
+                               key->fallback ? "=" : "",
+                               key->fallback ? key->fallback : "");
+        if (key->choices) {
+            add_choices(text, key);
+        } else {
+            g_string_append_printf(text, "%" G_GUINT64_FORMAT " to %"
+                                   G_GUINT64_FORMAT, key->min, key->max);
+        }
+        g_string_append(text, key->list ? "; one, or nand.cell_bits of them)\n"
+                                        : ")\n");
+    }
+    g_string_append_printf(text, "ftl.allocation=%s (an order of c, w, d, p, "
+                           "or dynamic)\n", allocation_fallback);
     return g_string_free(text, false);
 }

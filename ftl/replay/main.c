@@ -83,7 +83,7 @@ static const GOptionEntry entries[] = {
       "and shows what begins in so many (0: all)", "N" },
     { "quiet", 0, 0, G_OPTION_ARG_NONE, &quiet, "no progress", NULL },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list,
-      "schemes, mappings, generators and formats", NULL },
+      "schemes, mappings, keys, generators and formats", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
       "TRACE|gen:NAME[,KEY=VALUE...]" },
     { NULL }
@@ -442,11 +442,13 @@ int main(int argc, char **argv)
     if (list) {
         g_autofree char *schemes = scarp_schemes_text();
         g_autofree char *mappings = scarp_mappings_text();
+        g_autofree char *key_names = scarp_keys_text();
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
         /* Not g_print(), which asks the locale for more than ASCII. */
-        printf("%s\n%s\n%s\n%s", schemes, mappings, generators, formats);
+        printf("%s\n%s\n%s\n%s\n%s", schemes, mappings, key_names, generators,
+               formats);
         return 0;
     }
     if (!run(&error)) {

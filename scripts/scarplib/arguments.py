@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
@@ -275,7 +276,25 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def parser() -> argparse.ArgumentParser:
+def _add_lists(commands: Any) -> None:
+    """What can be chosen, and what helps to type it."""
+    schemes = commands.add_parser("schemes", help="which schemes there are")
+    schemes.add_argument("name", nargs="?", metavar="NAME", help="all of one: needs, parameters")
+    devices = commands.add_parser("devices", help="which drives there are")
+    keys = commands.add_parser("keys", help="what a drive's description and --set may say")
+    keys.add_argument("part", nargs="?", metavar="PART", help="only keys that have this: gc., free")
+    for each in (schemes, devices, keys):
+        each.add_argument("--json", action="store_true", help="for programs")
+    convert = commands.add_parser("convert", help="a trace that replay does not read, into one")
+    convert.add_argument(
+        "trace", type=Path, metavar="TRACE", help="vscsiStats' binary, or Windows' event tracing"
+    )
+    convert.add_argument("-o", "--out", type=Path, required=True, metavar="FILE")
+    completion = commands.add_parser("completion", help="what a shell needs to complete all this")
+    completion.add_argument("shell", choices=("bash", "zsh"), help="whose; see its first lines")
+
+
+def parser() -> Parser:
     """All commands with their options; a wrong one is a UserError."""
     parser = Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -335,7 +354,7 @@ def parser() -> argparse.ArgumentParser:
         "--set", type=_overrides, metavar="GROUP.KEY=VALUE,…", help="keys of the description"
     )
 
-    commands.add_parser("schemes", help="list schemes, their parameters, workloads and formats")
+    _add_lists(commands)
 
     determinism = commands.add_parser("determinism", help="run one job often, compare every byte")
     determinism.add_argument("-n", type=integer("-n", 2, 10_000), default=12, metavar="N")

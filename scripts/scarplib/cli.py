@@ -35,6 +35,8 @@ def main(argv: list[str] | None = None) -> int:
             return _array(given[1:])
         if given[:1] == ["sweep"]:
             return _sweep(given[1:])
+        if given[:2] == ["completion", "words"]:
+            return _complete(given[2:])
         options = arguments.parser().parse_args(given)
         return COMMANDS.get(options.command, _develop)(options)
     except UserError as error:
@@ -73,8 +75,37 @@ def _sweep(given: list[str]) -> int:
     return subprocess.run([*command, *given], env=environment, check=False).returncode
 
 
-def _schemes(_: argparse.Namespace) -> int:
-    return _replay(["--list"])
+def _list(options: argparse.Namespace) -> int:
+    """`schemes`, `devices`, `keys`."""
+    from scarplib.drive import choices
+
+    if options.command == "schemes":
+        print(choices.schemes_text(options.name, options.json))
+    elif options.command == "keys":
+        print(choices.keys_text(options.part, options.json))
+    else:
+        print(choices.drives_text(options.json))
+    return 0
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from scarplib.experiments import foreign_traces
+
+    return foreign_traces.convert(options.trace, options.out)
+
+
+def _complete(words: list[str]) -> int:
+    from scarplib import completion
+
+    print("\n".join(completion.words(words)))
+    return 0
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from scarplib import completion
+
+    print(completion.script(options.shell), end="")
+    return 0
 
 
 def _user(options: argparse.Namespace, file_systems: list[str]) -> User | None:
@@ -302,7 +333,11 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "age": _age,
     "rows": _rows,
     "timeline": _timeline,
-    "schemes": _schemes,
+    "schemes": _list,
+    "devices": _list,
+    "keys": _list,
+    "convert": _convert,
+    "completion": _completion,
     "determinism": _determinism,
     "reproduce": _reproduce,
     "bench": _bench,

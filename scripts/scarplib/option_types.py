@@ -75,6 +75,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **{"allow_abbrev": False, **named})
 
+    def known(self) -> list[argparse.Action]:
+        """Options and arguments, as completion names them."""
+        return list(self._actions)
+
     def error(self, message: str) -> NoReturn:
         """One line, as all of them."""
         raise UserError(f"{message} (see {self.prog} --help)")

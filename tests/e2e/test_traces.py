@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shlex
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -68,6 +72,81 @@ class Traces(unittest.TestCase):
         for line in listed.splitlines():
             self.assertIn(line.split(":")[0], done.stderr)
         self.assertIn("csv:time=1,op=2,offset=3,length=4", done.stderr)
+
+    def refused(self, data: bytes) -> str:
+        self.trace.write_bytes(data)
+        command = [str(ROOT / "scripts" / "scarp"), "replay", "-d", str(DRIVE), str(self.trace)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        return done.stderr
+
+    def converted(self, data: bytes) -> dict[str, Any]:
+        """By the command that the refusal names, and replayed by what that one names."""
+        line = self.refused(data).split("; convert it: ")[1]
+        command = shlex.split(line)
+        self.assertEqual(command[:2], ["scarp", "convert"])
+        folder = self.trace.parent
+        (folder / command[-1]).unlink(missing_ok=True)
+        done = subprocess.run(
+            [ROOT / "scripts" / "scarp", *command[1:]],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        result = self.replay((folder / command[-1]).read_text())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return dict(json.loads(result.stdout))
+
+    def test_vscsi(self) -> None:
+        """Its binary of both versions is converted, its text read by the columns that are named."""
+        rows = [(40, 4096, 8, 1000), (42, 8192, 16, 3000), (0x35, 0, 0, 4000)]
+        first = b"".join(
+            struct.pack("<IIIHHQQ", 1, size, 1, command, 256, sector, at)
+            for command, size, sector, at in rows
+        )
+        second = b"".join(
+            struct.pack("<HHIIIQQQ", command, 512, 1, size, 1, sector, at, 5)
+            for command, size, sector, at in rows
+        )
+        for data in (first, second, gzip.compress(second)):
+            result = self.converted(data)
+            self.assertEqual((result["reads"], result["writes"]), (1, 1))
+            self.assertEqual(result["trace"]["mean_write_bytes"], 8192)
+            self.assertEqual(result["trace"]["span_ns"], 2_000_000)
+        text = "#Vscsi Cmd Trace. (Trace Format Version 1)\n#Serial Number,IO Data Length,…\n"
+        text += "".join(
+            f"{i},4096,1,{('read', 'write')[i % 2]},{i * 8},{i * 9}\n" for i in range(5)
+        )
+        words = self.refused(text.encode()).split("; read it: ")[1].split()
+        done = self.replay(text, *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        result = json.loads(done.stdout)
+        self.assertEqual((result["reads"], result["writes"]), (3, 2))
+        self.assertEqual(result["trace"]["span_ns"], 36_000)
+
+    def test_windows_event_tracing(self) -> None:
+        """SNIA's text of Microsoft's servers."""
+        head = "BeginHeader\n    DiskRead,  TimeStamp,  Process Name ( PID),   ThreadID,  IrpPtr,"
+        head += "   ByteOffset,   IOSize, ElapsedTime,  DiskNum, IrpFlags\n"
+        head += head.splitlines()[1].replace("DiskRead", "DiskWrite") + "\nEndHeader\n"
+        row = "   {},  {},  Unknown ( 0),  0, 0xfa8, 0x{:012x}, 0x{:08x}, 97, {}, 0x06\n"
+        text = head + row.format("DiskRead", 10, 4096, 4096, 0)
+        text += "   FileIoRead,  11,  Unknown ( 0)\n" + row.format("DiskWrite", 30, 8192, 512, 1)
+        result = self.converted(text.encode())
+        self.assertEqual((result["reads"], result["writes"]), (1, 1))
+        self.assertEqual(result["trace"]["devices"], 2)
+        self.assertEqual(result["trace"]["span_ns"], 20_000)
+        broken = head + "   DiskRead,  soon,  Unknown ( 0)\n"
+        command = [str(ROOT / "scripts" / "scarp"), "convert", str(self.trace)]
+        command += ["-o", str(self.trace.with_name("none.csv"))]
+        self.trace.write_text(broken)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
+        self.assertIn("line 5: a disk's event needs TimeStamp", done.stderr)
+        self.assertFalse(self.trace.with_name("none.csv").exists())
+
+    def test_blktraces_binary(self) -> None:
+        said = self.refused(struct.pack("<IIQQ", 0x65617407, 1, 2, 3) * 4)
+        self.assertIn("binary data of blktrace; convert it: blkparse -i ", said)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ LIBRARY = SCRIPTS / "scarplib"
 # A package imports from those before it; the modules beside them, which all may use, are first.
 ORDER = (
     *("paths", "errors", "option_types", "build", "drive", "device_logs", "guest", "results"),
-    *("experiments", "reproduce", "dev", "arguments", "cli"),
+    *("experiments", "reproduce", "dev", "arguments", "completion", "cli"),
 )
 
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from scarplib.build.venv import ensure_venv
 from scarplib.errors import UserError
-from scarplib.paths import ROOT
-
-OUT = ROOT / "out"
+from scarplib.paths import OUT, ROOT
 
 
 def new_folder(kind: str, wanted: Path | None) -> Path:

@@ -24,7 +24,7 @@ from scarplib.build.replayer import ensure_replay, sources
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.errors import UserError
-from scarplib.experiments import manifest
+from scarplib.experiments import foreign_traces, manifest
 from scarplib.experiments.folder import draw, new_folder, point_latest
 from scarplib.option_types import Parser, scheme_list
 from scarplib.results import replayed
@@ -182,6 +182,34 @@ def _compare(asked: Asked) -> int:
     return 0
 
 
+_OF_SEVERAL = """
+Several schemes:
+  --schemes=A,B,...                    each of them, from one state of the drive; with a report
+  --out=DIR                            where its results go (out/<time>-replay)
+
+`scarp schemes` lists the schemes, `scarp keys` what --override may say.
+"""
+
+
+def _help() -> str:
+    """The replayer's own options, and those of this command."""
+    said = subprocess.run([ensure_replay(), "--help"], capture_output=True, text=True, check=True)
+    return said.stdout.replace("scarp-replay", "scarp replay").rstrip() + "\n" + _OF_SEVERAL
+
+
+def _check_one(scheme: str | None) -> None:
+    if scheme and "," in scheme:
+        raise UserError(f"--scheme: '{scheme}' is not one scheme; several are: --schemes {scheme}")
+
+
+def _check_traces(words: list[str]) -> None:
+    """Those that would be refused, and what can be done about it."""
+    for word in words:
+        path = Path(word)
+        if not word.startswith("-") and path.is_file() and (said := foreign_traces.help_for(path)):
+            raise UserError(f"{path}: {said}")
+
+
 def _write(
     asked: Asked, folder: Path, state: Path, schemes: dict[str, dict[str, Any]], workload: str
 ) -> None:
@@ -214,11 +242,19 @@ def main(given: list[str]) -> int:
     """Which of the three it is."""
     asked = _asked(given)
     if asked.options.schemes:
+        if not _has(given, "--format", "-f"):
+            _check_traces(asked.rest)
         if _has(given, "--json", "-j"):
             raise UserError("--json: excludes --schemes, whose folders have a replay.json each")
         return _compare(asked)
     if asked.options.out:
         raise UserError("--out: needs --schemes")
-    if not given or _has(given, "--json", "-j", "--list", "--help", "-h", "-?"):
+    if _has(given, "--help", "-h", "-?", "--help-all"):
+        print(_help(), end="")
+        return 0
+    _check_one(asked.options.scheme)
+    if not _has(given, "--format", "-f"):
+        _check_traces(asked.rest)
+    if not given or _has(given, "--json", "-j", "--list"):
         os.execv(ensure_replay(), ["scarp-replay", *given])
     return _table_of_one(given)

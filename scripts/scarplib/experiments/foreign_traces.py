@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces that scarp-replay does not read: which they are, and the command that helps.
+
+`scarp convert` writes those that are no text of one request a line as a table that it reads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shlex
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from scarplib.errors import UserError
+
+_HEAD_BYTES = 65536
+# What vscsiStats prints of a trace, which has its columns in its head.
+_VSCSI_TEXT = "csv:time=6:us,op=4,offset=5:sectors,length=2"
+# serial number, bytes, segments, command, version, sector, microseconds; and as it is since.
+_VSCSI = {1: struct.Struct("<IIIHHQQ"), 2: struct.Struct("<HHIIIQQQ")}
+_SCSI = {0x08: "Read", 0x28: "Read", 0x88: "Read", 0xA8: "Read",
+         0x0A: "Write", 0x2A: "Write", 0x8A: "Write", 0xAA: "Write"}  # fmt: skip
+_SECTOR = 512
+# 100 ns ticks from 1601 to 1970, so that no time is taken for a small one.
+_EPOCH = 116444736000000000
+_BLKTRACE = 0x65617400
+
+
+def _open(path: Path) -> BinaryIO:
+    with path.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path)) if packed else path.open("rb")
+
+
+def _vscsi_version(head: bytes) -> int | None:
+    """Of a binary trace of vscsiStats: the same version stands in its first records."""
+    for version, record in _VSCSI.items():
+        if len(head) >= 2 * record.size:
+            rows = [record.unpack_from(head, i * record.size) for i in range(2)]
+            command, said = (0, 1) if version == 2 else (3, 4)
+            if all(row[said] >> 8 == version and row[command] in _SCSI for row in rows):
+                return version
+    return None
+
+
+def _is_xperf(head: bytes) -> bool:
+    """Text of Windows' event tracing, as SNIA has of Microsoft's servers."""
+    return head.lstrip().startswith(b"BeginHeader") or bool(
+        re.search(rb"^\s*Disk(Read|Write),\s+TimeStamp,", head, re.MULTILINE)
+    )
+
+
+def help_for(path: Path) -> str | None:
+    """The line for a trace that is known and not read; None: it may be one that is."""
+    try:
+        with _open(path) as stream:
+            head = stream.read(_HEAD_BYTES)
+    except (OSError, EOFError):
+        return None
+    name = shlex.quote(str(path))
+    target = shlex.quote(path.name.removesuffix(".gz") + ".csv")
+    if len(head) > 4 and struct.unpack_from("<I", head)[0] & 0xFFFFFF00 == _BLKTRACE:
+        base = re.sub(r"\.blktrace\.\d+$", "", str(path))
+        text = f"{shlex.quote(path.name)}.txt"
+        return f"binary data of blktrace; convert it: blkparse -i {shlex.quote(base)} -o {text}"
+    if _vscsi_version(head):
+        return f"a binary trace of vscsiStats; convert it: scarp convert {name} -o {target}"
+    if _is_xperf(head):
+        return f"text of Windows' event tracing; convert it: scarp convert {name} -o {target}"
+    if head.startswith(b"#Vscsi Cmd Trace"):
+        return f"text of vscsiStats; read it: --format {_VSCSI_TEXT}"
+    return None
+
+
+# ---- scarp convert -------------------------------------------------------------------------------
+
+
+def _of_vscsi(stream: BinaryIO, version: int) -> Iterator[tuple[int, str, int, int, int]]:
+    """(ticks, operation, disk, offset, bytes) of each request; other SCSI commands are none."""
+    record = _VSCSI[version]
+    while data := stream.read(record.size):
+        if len(data) < record.size:
+            raise UserError("it ends in the middle of a record")
+        if version == 1:
+            _, size, _, command, _, sector, at = record.unpack(data)
+        else:
+            command, _, _, size, _, sector, at, _ = record.unpack(data)
+        if command in _SCSI:
+            yield at * 10, _SCSI[command], 0, sector * _SECTOR, size
+
+
+def _of_xperf(stream: BinaryIO) -> Iterator[tuple[int, str, int, int, int]]:
+    columns: dict[str, list[str]] = {}
+    for number, line in enumerate(stream, 1):
+        cells = [cell.strip() for cell in line.decode(errors="replace").split(",")]
+        if cells[0] not in ("DiskRead", "DiskWrite"):
+            continue
+        if cells[1] == "TimeStamp":
+            columns[cells[0]] = cells
+            continue
+        try:
+            row = dict(zip(columns[cells[0]], cells, strict=False))
+            disk = int(row["DiskNum"], 0)
+            where, size = int(row["ByteOffset"], 0), int(row["IOSize"], 0)
+            yield int(row["TimeStamp"]) * 10, cells[0][4:], disk, where, size
+        except (KeyError, ValueError) as error:
+            raise UserError(
+                f"line {number}: a disk's event needs TimeStamp, ByteOffset, IOSize and DiskNum"
+            ) from error
+
+
+def _write(rows: Iterator[tuple[int, str, int, int, int]], out: TextIO) -> int:
+    count = 0
+    for ticks, operation, disk, offset, size in rows:
+        out.write(f"{_EPOCH + ticks},trace,{disk},{operation},{offset},{size},0\n")
+        count += 1
+    return count
+
+
+def convert(path: Path, target: Path) -> int:
+    """Into the format `msr`; the exit status."""
+    if target.exists():
+        raise UserError(f"--out: {target} is there already")
+    with ExitStack() as open_files:
+        try:
+            stream = open_files.enter_context(_open(path))
+            head = stream.read(_HEAD_BYTES)
+            stream.seek(0)
+        except (OSError, EOFError) as error:
+            raise UserError(f"{path}: {error}") from error
+        version = _vscsi_version(head)
+        if not version and not _is_xperf(head):
+            raise UserError(
+                f"{path}: neither a binary trace of vscsiStats nor text of Windows' event tracing"
+            )
+        rows = _of_vscsi(stream, version) if version else _of_xperf(stream)
+        out = open_files.enter_context(target.open("w"))
+        try:
+            count = _write(rows, out)
+        except (UserError, OSError, EOFError) as error:
+            target.unlink()
+            raise UserError(f"{path}: {error}") from error
+    print(f"{count:,} requests: scarp replay -d DRIVE {shlex.quote(str(target))}")
+    return 0
