@@ -29,8 +29,10 @@ typedef struct {
 
 typedef struct {
     Ring ring[MAX_CHANNELS];
-    uint16_t *sketch;    /* [SKETCH_ROWS][width] */
-    uint64_t reads;      /* since the counters were halved */
+    uint16_t *sketch;    /* [SKETCH_ROWS][width]: when it was changed last */
+    uint32_t *halved;    /* ditto: how often all had been halved by then */
+    uint32_t halvings;   /* so far */
+    uint64_t reads;      /* since the last one */
     uint8_t *channel_of; /* [plane][unit of its victim] */
 } ParaGc;
 
@@ -53,12 +55,36 @@ static uint32_t bucket(const ScarpDrive *drive, uint32_t lpn, uint32_t row)
     return row * width + ((unsigned __int128)hash * width >> 64);
 }
 
+/*
+ * What it is by now.  To walk through all counters whenever they are halved
+ * would take the longer the more there are, and the rate of that is a
+ * parameter: a read may halve 80 million of them.
+ */
+static uint16_t counter_now(const ParaGc *s, uint64_t at)
+{
+    return s->sketch[at] >> MIN(s->halvings - s->halved[at], 16u);
+}
+
+/* As if it had never been halved; a counter of 0 stays that anyway. */
+static void settle(const ScarpDrive *drive, ParaGc *s)
+{
+    uint64_t width = drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH];
+
+    for (uint64_t i = 0; s->halvings && i < SKETCH_ROWS * width; i++) {
+        if (s->sketch[i]) {
+            s->sketch[i] = counter_now(s, i);
+            s->halved[i] = 0;
+        }
+    }
+    s->halvings = 0;
+}
+
 static uint32_t estimate(const ScarpDrive *drive, const ParaGc *s, uint32_t lpn)
 {
     uint32_t least = UINT32_MAX;
 
     for (uint32_t row = 0; row < SKETCH_ROWS; row++) {
-        least = MIN(least, s->sketch[bucket(drive, lpn, row)]);
+        least = MIN(least, counter_now(s, bucket(drive, lpn, row)));
     }
     return least;
 }
@@ -68,16 +94,19 @@ static void count_read(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
     const uint64_t *param = drive->scheme.param[AXIS_PLACEMENT];
 
     for (uint32_t row = 0; row < SKETCH_ROWS; row++) {
-        uint16_t *counter = &s->sketch[bucket(drive, lpn, row)];
+        uint32_t at = bucket(drive, lpn, row);
+        uint16_t reads = counter_now(s, at);
 
-        *counter += *counter < UINT16_MAX;
+        s->sketch[at] = reads + (reads < UINT16_MAX);
+        s->halved[at] = s->halvings;
     }
     if (++s->reads >= param[PARAM_DECAY]) {
         scarp_mark(drive, hotness_halved);
         s->reads = 0;
-        for (uint64_t i = 0; i < SKETCH_ROWS * param[PARAM_WIDTH]; i++) {
-            s->sketch[i] /= 2;
+        if (s->halvings == UINT32_MAX) {
+            settle(drive, s);
         }
+        s->halvings++;
     }
 }
 
@@ -248,6 +277,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
         return false;
     }
     s->sketch = g_new0(uint16_t, SKETCH_ROWS * width);
+    s->halved = g_new0(uint32_t, SKETCH_ROWS * width);
     s->channel_of = g_malloc0((size_t)drive->geo.n_planes *
                               drive->geo.units_per_block);
     for (int c = 0; c < MAX_CHANNELS; c++) {
@@ -263,6 +293,7 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     ParaGc *s = state;
 
     g_free(s->sketch);
+    g_free(s->halved);
     g_free(s->channel_of);
 }
 
@@ -276,6 +307,7 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
         scarp_visit_u64s(visit, "slot", (uint64_t *)s->ring[c].slot,
                          RING_SLOTS);
     }
+    settle(drive, s);
     scarp_visit_u64(visit, "reads", &s->reads, 0, INT64_MAX);
     scarp_visit_u16s(visit, "sketch", s->sketch,
                      SKETCH_ROWS *
