@@ -230,6 +230,23 @@ static void test_promised_pages(void)
 }
 
 /*
+ * The last block but one was promised to a page of another plane's victim, which
+ * waited in a packer.  The host could not have the block, and counted it as
+ * free: so nothing was collected.
+ */
+static void test_promised_block(void)
+{
+    for (guint32 seed = 1; seed <= 12; seed++) {
+        full("hios-1+gc-z",
+             "geometry.channels=4,geometry.dies_per_chip=1,"
+             "geometry.blocks_per_plane=32,geometry.pages_per_block=8,"
+             "ftl.unit_bytes=2048,ftl.over_provisioning_permille=600,"
+             "gc.trigger_free_blocks=3,gc.separate_active_block=0,"
+             "controller.buffer_bytes=8192,controller.slots=32", seed, 0);
+    }
+}
+
+/*
  * So much was on its way that a plane filled up with valid units, and what
  * waited for it was not let go.
  */
@@ -285,6 +302,7 @@ int main(int argc, char **argv)
     g_test_add_func("/spare/more-bad-than-spare", test_more_bad_than_spare);
     g_test_add_func("/spare/units-that-share", test_units_that_share);
     g_test_add_func("/spare/promised-pages", test_promised_pages);
+    g_test_add_func("/spare/promised-block", test_promised_block);
     g_test_add_func("/spare/full-plane", test_full_plane);
     g_test_add_func("/spare/worn-out", test_worn_out);
     return g_test_run();
