@@ -54,6 +54,9 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                     value(s, "geometry.blocks_per_plane", 16);
     /* However small the drive: an older one of a unit may be on its way. */
     bound->buffered = value(s, "controller.buffer_bytes", 0) / SECTOR;
+    bound->buffer_bytes = value(s, "controller.buffer_bytes", 0);
+    bound->parities = value(s, "ftl.parity_width", 0)
+                          ? value(s, "ftl.parity_stripes", 64) : 0;
     bound->pages = MAX(bound->blocks * bound->block_pages,
                        logical_bytes / page);
 }
@@ -69,4 +72,19 @@ int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
                 (commands + 1.0) * bound->command_ns + 1000000;
 
     return MIN(ns, SCARP_TIME_LAST);
+}
+
+uint64_t bound_pieces(const Bound *bound, uint64_t sectors,
+                      uint64_t unit_bytes)
+{
+    uint64_t pieces = 1, room = bound->buffer_bytes / unit_bytes;
+
+    if (room) {
+        pieces += sectors / room;
+    }
+    /* The rest of a stripe is read, then its parity programmed. */
+    if (bound->parities) {
+        pieces += 2 * (sectors / bound->parities + 1);
+    }
+    return pieces;
 }

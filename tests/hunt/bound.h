@@ -16,6 +16,8 @@ typedef struct {
     int64_t command_ns;
     uint64_t pages, blocks, block_pages;
     uint64_t buffered; /* sectors that a flush may wait for, at most */
+    uint64_t buffer_bytes;
+    uint64_t parities; /* stripes that may be open; 0: there are none */
 } Bound;
 
 void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes);
@@ -27,5 +29,14 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes);
  * come on top of it.
  */
 int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
+
+/*
+ * Writes for which there is no room come into the device in pieces, as others
+ * leave it.  Each piece may find at its die all that came meanwhile, and wait
+ * for it (controller.reads_first=0: the oldest goes first).  So many times, at
+ * most, for that many sectors of writes; a unit may hold one of them.
+ */
+uint64_t bound_pieces(const Bound *bound, uint64_t sectors,
+                      uint64_t unit_bytes);
 
 #endif /* HUNT_BOUND_H */

@@ -74,8 +74,11 @@ static bool check_progress(const Run *r, int64_t ns, GError **error)
  */
 static int64_t latest_ns(const Run *r, const Slot *slot)
 {
-    uint64_t commands = (slot->commands + r->most_commands) * r->passes;
-    uint64_t sectors = (slot->sectors + r->most_sectors) * r->passes;
+    uint64_t pieces = bound_pieces(&r->bound, slot->sectors,
+                                   scarp_drive_unit_bytes(r->drive));
+    uint64_t commands = (slot->commands + r->most_commands * pieces) *
+                        r->passes;
+    uint64_t sectors = (slot->sectors + r->most_sectors * pieces) * r->passes;
     int64_t most_ns = bound_ns(&r->bound, commands, sectors);
     double waits_ns = (commands + 2.0) * r->waits_ns;
 
