@@ -45,6 +45,15 @@ static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
     drive->blocks.plane[plane].promised += change;
 }
 
+static inline uint32_t scarp_plane_promised_pages(const ScarpDrive *drive,
+                                                  uint32_t plane)
+{
+    return drive->blocks.plane[plane].promised;
+}
+
+/* What a collection could write without an erase: of its own block, and free. */
+uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t plane);
+
 static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
                                            uint32_t plane)
 {

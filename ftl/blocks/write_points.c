@@ -17,6 +17,16 @@ uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t p)
     return next_of(drive, p, WRITE_ALIGNED);
 }
 
+uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t p)
+{
+    int point = drive->desc.separate_active_block ? WRITE_GC : WRITE_HOST;
+    uint32_t pages = drive->desc.pages_per_block;
+    bool open = drive->blocks.plane[p].active[point] != SCARP_NONE;
+
+    return scarp_plane_free_blocks(drive, p) * pages +
+           (open ? pages - next_of(drive, p, point) : 0);
+}
+
 /* GC's open block has the first of them, if nobody else writes there. */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 {

@@ -8,7 +8,8 @@
 bool scarp_check(const ScarpDrive *drive, GError **error)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        if (!scarp_blocks_check(drive, p, error)) {
+        if (!scarp_blocks_check(drive, p, error) ||
+            !scarp_gc_laws(drive, p, error)) {
             return false;
         }
     }

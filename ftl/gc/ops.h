@@ -212,6 +212,11 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
 /* What was granted in planes of the die and is not done yet. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
+/* ---- Laws: gc/laws.c ---------------------------------------------------- */
+
+/* What is promised of a plane is known to be, and is there. */
+bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
+
 /* ---- For its policies --------------------------------------------------- */
 
 /* Lets a collection that was left alone move so many pages more. */

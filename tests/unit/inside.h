@@ -497,6 +497,9 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
     case 19:
         drive->media.block[plane->active[WRITE_HOST]].stream++;
         return "stream of block";
+    case 20: /* a page that nobody will take */
+        scarp_plane_promise(drive, 0, 1);
+        return "promised pages of plane";
     default:
         return NULL;
     }

@@ -1,0 +1,35 @@
+/*
+ * Laws of collections, checked from scratch.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/ops.h"
+
+/* Programs that wait for their promised page. */
+static uint32_t count_programs(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n = 0;
+
+    for (const ScarpFlashCmd *cmd = scarp_nand_head(drive, p, QUEUE_GC); cmd;
+         cmd = scarp_flash_next(cmd)) {
+        n += scarp_flash_promised(cmd);
+    }
+    return n;
+}
+
+bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpGcPlane *plane = &drive->gc.plane[p];
+    uint32_t promised = scarp_plane_promised_pages(drive, p);
+    uint32_t found = plane->promised + plane->job.promised +
+                     count_programs(drive, p);
+
+    if (promised != found) {
+        return scarp_law_differs(error, "promised pages of plane", p, promised,
+                                 found);
+    }
+    /* Whatever else writes there has left them. */
+    return promised <= scarp_plane_collection_pages(drive, p) ||
+           scarp_law_differs(error, "pages to keep promises of plane", p,
+                             scarp_plane_collection_pages(drive, p), promised);
+}
