@@ -89,10 +89,8 @@ static uint32_t estimate(const ScarpDrive *drive, const ParaGc *s, uint32_t lpn)
     return least;
 }
 
-static void count_read(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
+static void count_unit(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
 {
-    const uint64_t *param = drive->scheme.param[AXIS_PLACEMENT];
-
     for (uint32_t row = 0; row < SKETCH_ROWS; row++) {
         uint32_t at = bucket(drive, lpn, row);
         uint16_t reads = counter_now(s, at);
@@ -100,7 +98,15 @@ static void count_read(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
         s->sketch[at] = reads + (reads < UINT16_MAX);
         s->halved[at] = s->halvings;
     }
-    if (++s->reads >= param[PARAM_DECAY]) {
+}
+
+/* Units are what moves: each of them has been read. */
+static void count_read(ScarpDrive *drive, ParaGc *s, const ScarpFlashCmd *read)
+{
+    for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
+        count_unit(drive, s, scarp_flash_lpn(read) + i);
+    }
+    if (++s->reads >= drive->scheme.param[AXIS_PLACEMENT][PARAM_DECAY]) {
         scarp_mark(drive, hotness_halved);
         s->reads = 0;
         if (s->halvings == UINT32_MAX) {
@@ -139,7 +145,7 @@ static void flash_done(ScarpDrive *drive, const ScarpFlashCmd *cmd)
         ring->bytes[now % RING_SLOTS] = 0;
     }
     ring->bytes[now % RING_SLOTS] += scarp_flash_bytes(cmd);
-    count_read(drive, s, scarp_flash_lpn(cmd));
+    count_read(drive, s, cmd);
 }
 
 static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
