@@ -77,7 +77,10 @@ void nvme_flash_free_cmds(NvmeFlash *flash)
     }
 }
 
-/* Move data between the guest (or hw/nvme's own buffer) and the command's. */
+/*
+ * Move data between the guest (or hw/nvme's own buffer) and the command's.
+ * -EFAULT: there is no memory where the guest says.
+ */
 static int copy_data(FlashCmd *cmd, DMADirection dir)
 {
     size_t bytes = cmd->cmd.length_bytes;
@@ -106,7 +109,7 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
                                MEMTXATTRS_UNSPECIFIED);
     }
     guard->engaged_in_io = engaged;
-    return result == MEMTX_OK ? 0 : -EIO;
+    return result == MEMTX_OK ? 0 : -EFAULT;
 }
 
 void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd)

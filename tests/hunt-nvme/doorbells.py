@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 from nvme import PAGE, QUEUE_ENTRIES, Controller, Queue
-from test_realtime import HostController, HostQueue
+
+from guest import (
+    RealController,
+    RealQueue,
+    SharedMachine,
+    SharedQueue,
+    VirtualController,
+    VirtualQueue,
+)
 
 CONFIG = 0x7C
 # Of no queue, as head or as tail.
 BAD = (QUEUE_ENTRIES, QUEUE_ENTRIES + 1, 0x7FFF, 0x10001, 0xFFFFFFFF)
 
 
-class ShadowQueue(Queue):
+class ShadowQueue(SharedQueue):
     def place(self) -> int:
         """Where its tail is in memory, and then its head; 0: nowhere."""
         shadow: int = getattr(self.ctrl, "shadow", 0)
@@ -42,18 +50,24 @@ class ShadowQueue(Queue):
         self.ring()
 
 
-class HostShadowQueue(ShadowQueue, HostQueue):
+class VirtualShadowQueue(ShadowQueue, VirtualQueue):
+    pass
+
+
+class HostShadowQueue(ShadowQueue, RealQueue):
     pass
 
 
 class ShadowController(Controller):
-    queue_class = ShadowQueue
+    queue_class: type[Queue] = ShadowQueue
     shadow = 0
 
     def enable(self) -> None:
         self.shadow = 0
         super().enable()
-        shadow, events = self.machine.alloc(PAGE), self.machine.alloc(PAGE)
+        assert isinstance(self.machine, SharedMachine)
+        shadow = self.machine.again((self.bar, "doorbells"), PAGE)
+        events = self.machine.again((self.bar, "events"), PAGE)
         self.machine.write(shadow, bytes(PAGE))
         self.admin.wait(self.admin.submit(CONFIG, 0, (shadow, events)))
         self.shadow = shadow
@@ -64,5 +78,9 @@ class ShadowController(Controller):
         return super().create_queue()
 
 
-class HostShadowController(ShadowController, HostController):
+class VirtualShadowController(ShadowController, VirtualController):
+    queue_class = VirtualShadowQueue
+
+
+class HostShadowController(ShadowController, RealController):
     queue_class = HostShadowQueue

@@ -8,15 +8,50 @@ is cancelled: then the old one or the new one.  A read that sees one of them set
 from __future__ import annotations
 
 import struct
+from array import array
+from dataclasses import dataclass
 
 UNIT = 4096
+_PLACES = array("Q", (at for place in range(0, UNIT, 16) for at in (0, place)))
+
+
+class Wrong(Exception):
+    """The device did what it must not."""
+
+
+@dataclass
+class Counts:
+    """What SMART may say of a namespace: at least, and at most."""
+
+    read: tuple[int, int] = (0, 0)
+    written: tuple[int, int] = (0, 0)
+    reads: tuple[int, int] = (0, 0)
+    writes: tuple[int, int] = (0, 0)
+
+    def may_read(self, size: int) -> None:
+        self.read = self.read[0], self.read[1] + size
+        self.reads = self.reads[0], self.reads[1] + 1
+
+    def has_read(self, size: int) -> None:
+        self.read = self.read[0] + size, self.read[1]
+        self.reads = self.reads[0] + 1, self.reads[1]
+
+    def may_write(self, size: int) -> None:
+        self.written = self.written[0], self.written[1] + size
+        self.writes = self.writes[0], self.writes[1] + 1
+
+    def has_written(self, size: int) -> None:
+        self.written = self.written[0] + size, self.written[1]
+        self.writes = self.writes[0] + 1, self.writes[1]
 
 
 def content(number: int) -> bytes:
     """4 KiB that no other number has, at any place in it."""
     if not number:
         return bytes(UNIT)
-    return b"".join(struct.pack("<QQ", number, at) for at in range(0, UNIT, 16))
+    words = array("Q", _PLACES)
+    words[::2] = array("Q", [number]) * (UNIT // 16)
+    return words.tobytes()
 
 
 def number_of(data: bytes) -> int:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import re
 import resource
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,16 +26,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from machine import HANG_S, MachineDied
+from model import Wrong
 from scarplib.build.qemu import ensure_qemu
-from sequence import Hunt, Wrong
+from sequence import Hunt
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCKS = ("virtual", "realtime")
 CORPUS = Path(__file__).resolve().parent / "corpus"
 KEPT = ROOT / "out" / "hunt-nvme"
 COMMANDS = 1000
-# Of processor time; a sequence takes less than two seconds, and ten times that with a sanitizer.
-BUSY_S = 60
+# Of processor time, for a start and for each command; a tenth of it does, even with sanitizers.
+BUSY_S, COMMAND_S = 60, 0.05
 # So often a sequence that fails is run to make it small.
 SHRINK_RUNS = 80
 
@@ -70,6 +70,8 @@ class Outcome:
     digest: str = ""
     steps: list[int] = field(default_factory=list)
     count: Counter[str] = field(default_factory=Counter)
+    commands: int = 0
+    seconds: float = 0
 
     def kind(self) -> str:
         """What failures that have the same cause have in common."""
@@ -79,8 +81,10 @@ class Outcome:
 
 
 def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
+    began = time.monotonic()
     hunt = Hunt(qemu, case.seed, case.clock)
-    resource.prlimit(hunt.machine.process.pid, resource.RLIMIT_CPU, (BUSY_S, BUSY_S))
+    busy = BUSY_S + int(case.commands * COMMAND_S)
+    resource.prlimit(hunt.machine.process.pid, resource.RLIMIT_CPU, (busy, busy))
     steps: Iterable[int] = itertools.count() if case.steps is None else case.steps
     wrong = ""
     try:
@@ -90,12 +94,14 @@ def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
         if isinstance(error, MachineDied | ConnectionError):
             status = hunt.machine.process.wait(HANG_S)
             if status in (-signal.SIGXCPU, -signal.SIGKILL):
-                wrong = f"QEMU is busy for ever: ended after {BUSY_S} s of processor time"
+                wrong = f"QEMU is busy for ever: ended after {busy} s of processor time"
             else:
                 wrong = f"QEMU ended with {status}: {wrong}"
     finally:
         hunt.machine.close()
-    return Outcome(wrong, hunt.digest.hexdigest()[:12], hunt.ran, hunt.count)
+    seconds = time.monotonic() - began
+    digest = hunt.digest.hexdigest()[:12]
+    return Outcome(wrong, digest, hunt.ran, hunt.count, hunt.machine.commands, seconds)
 
 
 def shrunk(qemu: Path, case: Case, outcome: Outcome) -> Case:
@@ -164,7 +170,9 @@ def cases(args: argparse.Namespace) -> Iterator[tuple[str, Case]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--qemu", type=Path, help="a QEMU binary; default: this checkout's")
-    parser.add_argument("--sanitize", action="store_true", help="with address sanitizer")
+    parser.add_argument(
+        "--sanitize", action="store_true", help="with address and undefined-behaviour sanitizers"
+    )
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--seeds", type=int, default=10, help="how many")
     parser.add_argument("--commands", type=int, default=COMMANDS, help="of each sequence")
@@ -181,9 +189,9 @@ def main() -> int:
     )
     args = parser.parse_args()
     qemu = (args.qemu or ensure_qemu("asan" if args.sanitize else "").binary).resolve()
-    # What QEMU itself leaves behind at its end is not looked at.
-    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
     total: Counter[str] = Counter()
+    commands: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     passed = failed = 0
     for name, case in cases(args):
         outcome = run(qemu, case, args.calm)
@@ -194,6 +202,11 @@ def main() -> int:
         if outcome.wrong:
             tell(qemu, case, outcome)
         total += outcome.count
+        commands[case.clock] += outcome.commands
+        seconds[case.clock] += outcome.seconds
+    for clock, number in sorted(commands.items()):
+        rate = number / seconds[clock]
+        print(f"# {clock}: {number:,} commands in {seconds[clock]:.0f} s, {rate:.0f} a second")
     print("# " + ", ".join(f"{name} {number}" for name, number in sorted(total.items())))
     print(f"1..{passed + failed}")
     print(f"{passed} passed, {failed} failed")

@@ -24,6 +24,11 @@ def _store(machine: Machine, at: int, entries: list[tuple[int, int]]) -> int:
     return len(entries) * ENTRY
 
 
+def listed(machine: Machine, at: int, entries: list[tuple[int, int]]) -> tuple[int, int]:
+    """A data pointer to a list of these."""
+    return entry(at, _store(machine, at, entries), LAST_SEGMENT)
+
+
 def valid(
     machine: Machine, pick: random.Random, page: int, addr: int, size: int
 ) -> tuple[int, int]:

@@ -159,11 +159,15 @@ class Controller:
     def __init__(self, machine: Machine, slot: int = 4, enable: bool = True) -> None:
         self.machine = machine
         self.bar = 0xD0000000 + slot * 0x100000
-        self._config_write(slot, 0x10, self.bar)
-        self._config_write(slot, 0x14, 0)
+        self.place(slot, 0, self.bar)
         self._config_write(slot, 0x04, 0x06)  # memory, bus master
         if enable:
             self.enable()
+
+    def place(self, slot: int, number: int, address: int) -> None:
+        """Where one of its regions is in memory, of 64 bits."""
+        self._config_write(slot, 0x10 + 4 * number, address)
+        self._config_write(slot, 0x14 + 4 * number, 0)
 
     def _config_write(self, slot: int, offset: int, value: int) -> None:
         self.machine.outl(0xCF8, 0x80000000 | slot << 11 | offset)

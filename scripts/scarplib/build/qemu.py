@@ -41,7 +41,7 @@ WHEELS = ("meson==1.5.0", "pycotap==1.3.1")
 VARIANTS: dict[str, list[str]] = {
     "": [],
     "broken-mapping": ["--extra-cflags=-DSCARP_FAULT_MAPPING"],
-    "asan": ["--enable-asan"],
+    "asan": ["--enable-asan", "--enable-ubsan"],
     # GCC's thread sanitizer does not know the fortified longjmp: its copy of the vCPU thread's
     # stack would grow with each of TCG's jumps, past its end.
     "tsan": ["--enable-tsan", "--extra-cflags=-D_FORTIFY_SOURCE=0"],

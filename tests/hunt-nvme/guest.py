@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A machine whose memory is mapped here: only registers and time go through qtest's socket."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from pathlib import Path
+
+from machine import RAM_BYTES, Machine
+from nvme import QUEUE_ENTRIES, Completion, Controller, Queue
+from test_realtime import HostController, HostQueue
+
+# Files in memory, if the host has such.
+FOLDERS = [path for path in ("/dev/shm",) if os.access(path, os.W_OK)]
+# A pause while a command is waited for; each is twice the last one, up to the longest.
+FIRST_NS, LONGEST_NS = 20_000, 5_000_000
+WAITS = 20_000
+
+
+class SharedMachine(Machine):
+    """Writes of registers are not waited for, until something is asked."""
+
+    def __init__(self, qemu: Path, args: list[str]) -> None:
+        self.commands = 0  # so many were submitted
+        self._unanswered = 0
+        self._kept: dict[object, int] = {}
+        name = f"{FOLDERS[0] if FOLDERS else '/tmp'}/scarp-hunt-{os.getpid()}-{id(self):x}"
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.ftruncate(handle, RAM_BYTES)
+        self.memory = mmap.mmap(handle, RAM_BYTES)
+        backend = f"memory-backend-file,id=ram0,share=on,size={RAM_BYTES},mem-path={name}"
+        try:
+            super().__init__(qemu, ["-object", backend, "-machine", "memory-backend=ram0", *args])
+        finally:
+            os.close(handle)
+            Path(name).unlink()
+
+    def command(self, text: str) -> str:
+        self._qtest.send(text)
+        while True:
+            line = self._qtest.readline()
+            if line.startswith("IRQ"):
+                continue
+            if not line.startswith("OK"):
+                raise AssertionError(f"qtest: {text[:80]}: {line}")
+            if not self._unanswered:
+                return line[3:]
+            self._unanswered -= 1
+
+    def writel(self, addr: int, value: int) -> None:
+        """In the order of all commands, but nobody waits for its end."""
+        if addr < RAM_BYTES:
+            struct.pack_into("<I", self.memory, addr, value)
+            return
+        self._qtest.send(f"writel {addr:#x} {value:#x}")
+        self._unanswered += 1
+        if self._unanswered > 64:
+            self.settle()
+
+    def settle(self) -> None:
+        """All that was sent has been done."""
+        if self._unanswered:
+            self.command("endianness")
+
+    def write(self, addr: int, data: bytes) -> None:
+        if addr + len(data) <= RAM_BYTES:
+            self.memory[addr : addr + len(data)] = data
+        else:
+            super().write(addr, data)
+
+    def read(self, addr: int, size: int) -> bytes:
+        if addr + size <= RAM_BYTES:
+            self.settle()
+            return self.memory[addr : addr + size]
+        return super().read(addr, size)
+
+    def again(self, key: object, size: int) -> int:
+        """Memory for it, the same each time."""
+        if key not in self._kept:
+            self._kept[key] = self.alloc(size)
+        return self._kept[key]
+
+    def close(self) -> None:
+        super().close()
+        self.memory.close()
+
+
+class SharedQueue(Queue):
+    """Looks at the completion that comes next, and asks no device for it."""
+
+    def __init__(self, ctrl: Controller, qid: int) -> None:
+        """A queue has the memory of the one before it, which may post no more."""
+        self.ctrl = ctrl
+        self.qid = qid
+        machine = ctrl.machine
+        assert isinstance(machine, SharedMachine)
+        self.sq_addr = machine.again((ctrl.bar, qid, "SQ"), QUEUE_ENTRIES * 64)
+        self.cq_addr = machine.again((ctrl.bar, qid, "CQ"), QUEUE_ENTRIES * 16)
+        # Of a queue that is to be in the controller's memory.
+        self.sq_addr = getattr(ctrl, "sq_places", {}).get(qid, self.sq_addr)
+        machine.settle()
+        machine.write(self.cq_addr, bytes(QUEUE_ENTRIES * 16))
+        self._tail = 0
+        self._head = 0
+        self._phase = 1
+        self._cid = 0
+        self._done = {}
+
+    def submit(
+        self,
+        opcode: int,
+        nsid: int = 0,
+        prp: tuple[int, int] = (0, 0),
+        cdw: tuple[int, ...] = (),
+        ring: bool = True,
+        flags: int = 0,
+    ) -> int:
+        assert isinstance(self.ctrl.machine, SharedMachine)
+        self.ctrl.machine.commands += 1
+        return super().submit(opcode, nsid, prp, cdw, ring, flags)
+
+    def poll(self, now_ns: int = 0) -> None:
+        machine = self.ctrl.machine
+        assert isinstance(machine, SharedMachine)
+        machine.settle()
+        if machine.memory[self.cq_addr + self._head * 16 + 14] & 1 == self._phase:
+            super().poll(now_ns)
+
+
+class VirtualQueue(SharedQueue):
+    def wait(self, cid: int) -> Completion:
+        step = FIRST_NS
+        for _ in range(WAITS):
+            if done := self.done(cid):
+                return done
+            self.ctrl.machine.step(step)
+            step = min(2 * step, LONGEST_NS)
+        raise AssertionError(f"queue {self.qid}: command {cid} never completed")
+
+
+class VirtualController(Controller):
+    queue_class = VirtualQueue
+
+
+class RealQueue(SharedQueue, HostQueue):
+    pass
+
+
+class RealController(HostController):
+    queue_class = RealQueue

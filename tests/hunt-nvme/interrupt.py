@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What comes between commands: time, aborts, resets, shutdown, controllers that are pulled out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from machine import HANG_S
+from model import Wrong
+from nvme import Admin
+from pci import FUNCTION_RESET, Function
+from setup import FUNCTIONS, SLOT, controller
+from test_interruptions import EJECT
+
+if TYPE_CHECKING:
+    from sequence import Hunt
+
+CC, CSTS = 0x14, 0x1C
+ENABLED = 0x00460061
+SHUTDOWN_STATE = 3 << 2
+SHUTDOWN_DONE = 2 << 2
+LOOKS = 20_000
+
+
+def step(hunt: Hunt) -> None:
+    if hunt.setup.realtime:
+        time.sleep(hunt.pick.choice((0, 0.0002)))
+    else:
+        now = hunt.machine.step(hunt.pick.choice((1, 5000, 200_000)))
+        hunt.digest.update(str(now).encode())
+
+
+def abort(hunt: Hunt) -> None:
+    if hunt.pending:
+        victim = hunt.pick.choice(hunt.pending)
+        victim.aborted = True
+        victim.queue.ctrl.check(Admin.ABORT, cdw=(victim.cid << 16 | victim.queue.qid,))
+
+
+def odd_abort(hunt: Hunt) -> None:
+    """Of a queue or a command that is not."""
+    cdw = hunt.pick.choice((60, 0xFFFF, hunt.pick.randrange(1 << 32) | 0x8000))
+    hunt.any_controller().command(Admin.ABORT, cdw=(cdw,))
+
+
+def there(hunt: Hunt) -> int:
+    """The number of a controller that is there."""
+    return hunt.pick.choice([index for index, each in enumerate(hunt.ctrls) if each])
+
+
+def lose_functions(hunt: Hunt, index: int) -> None:
+    """Virtual functions do not outlive a reset of the physical one."""
+    if hunt.setup.place == "functions" and index == 0:
+        for number in range(1, FUNCTIONS + 1):
+            hunt.lose(number)
+            hunt.ctrls[number] = None
+            hunt.queues[number] = []
+
+
+def reset(hunt: Hunt) -> None:
+    index = there(hunt)
+    ctrl = hunt.ctrls[index]
+    assert ctrl
+    ctrl.disable()
+    lose_functions(hunt, index)
+    hunt.lose(index)
+    if hunt.machine.readl(ctrl.bar + CSTS) & SHUTDOWN_STATE:
+        raise Wrong("a reset leaves the state of a shutdown")
+    ctrl.enable()
+    hunt.renew(index)
+
+
+def reset_function(hunt: Hunt) -> None:
+    index = 0 if hunt.setup.place == "functions" else there(hunt)
+    if hunt.setup.place == "removable":
+        reset(hunt)
+        return
+    hunt.wait_for_cmb(index)
+    target = Function(hunt.machine, SLOT + index)
+    at = target.device_control() - target.config
+    target.write(at, target.read(at) | FUNCTION_RESET)
+    lose_functions(hunt, index)
+    hunt.lose(index)
+    hunt.make(index)
+
+
+def delete_queue(hunt: Hunt) -> None:
+    index = there(hunt)
+    ctrl = hunt.ctrls[index]
+    assert ctrl
+    for queue in hunt.queues[index]:
+        ctrl.check(Admin.DELETE_SQ, cdw=(queue.qid,))
+    hunt.lose(index)
+    for queue in hunt.queues[index]:
+        ctrl.check(Admin.DELETE_CQ, cdw=(queue.qid,))
+    ctrl.queues.clear()
+    hunt.renew(index)
+
+
+def pull(hunt: Hunt) -> None:
+    """A controller goes with commands in flight; the same one comes again."""
+    index = there(hunt)
+    hunt.wait_for_cmb(index)
+    hunt.machine.settle()
+    hunt.machine.qmp("device_del", id=f"nvme{index}")
+    hunt.machine.outl(EJECT, 1 << SLOT + index)
+    end = time.monotonic() + HANG_S
+    while f"nvme{index}" in hunt.machine.peripherals():
+        if time.monotonic() > end:
+            raise Wrong(f"controller {index} does not go")
+    hunt.lose(index)
+    if hunt.pick.random() < 0.5:
+        step(hunt)
+    said: dict[str, object] = dict(controller(hunt.setup, index))
+    if "cmb_size_mb" in said:
+        said |= {"cmb_size_mb": 1, "legacy-cmb": said["legacy-cmb"] == "on"}
+    hunt.machine.qmp("device_add", **said)
+    hunt.make(index)
+
+
+def state(hunt: Hunt, bar: int) -> int:
+    return hunt.machine.readl(bar + CSTS) & SHUTDOWN_STATE
+
+
+def shutdown(hunt: Hunt) -> None:
+    """Normal or abrupt, with commands in flight; to its end, notified again, or reset meanwhile."""
+    index = there(hunt)
+    ctrl = hunt.ctrls[index]
+    assert ctrl
+    how, other = (hunt.pick.choice((1, 2)) << 14 for _ in range(2))
+    hunt.machine.writel(ctrl.bar + CC, ENABLED | how)
+    if hunt.pick.random() < 0.4:
+        step(hunt)
+    before = state(hunt, ctrl.bar)
+    if before == 0:
+        raise Wrong("a shutdown was notified, and there is none")
+    if hunt.pick.random() < 0.3:
+        hunt.machine.writel(ctrl.bar + CC, ENABLED | other)
+        if state(hunt, ctrl.bar) < before:
+            raise Wrong("a shutdown was notified twice, and goes back")
+    if hunt.pick.random() < 0.3:
+        # The host has thought better of it.
+        hunt.machine.writel(ctrl.bar + CC, ENABLED)
+        if state(hunt, ctrl.bar):
+            raise Wrong("no shutdown is notified, and there is one")
+        if hunt.pick.random() < 0.5:
+            return
+        hunt.machine.writel(ctrl.bar + CC, ENABLED | how)
+    if hunt.pick.random() < 0.5:
+        for _ in range(LOOKS):
+            if state(hunt, ctrl.bar) == SHUTDOWN_DONE:
+                break
+            if hunt.setup.realtime:
+                time.sleep(0.0005)
+            else:
+                hunt.machine.step(100_000)
+        else:
+            raise Wrong("the controller does not shut down")
+    ctrl.disable()
+    lose_functions(hunt, index)
+    hunt.lose(index)
+    if hunt.machine.readl(ctrl.bar + CSTS):
+        raise Wrong("a reset leaves the state of a shutdown")
+    for _ in range(hunt.pick.randint(0, 3)):
+        step(hunt)
+        if hunt.machine.readl(ctrl.bar + CSTS):
+            raise Wrong("what was reset ends its shutdown")
+    ctrl.enable()
+    hunt.renew(index)
+
+
+def format_namespace(hunt: Hunt) -> None:
+    """It waits for what is in flight; what comes after it has ended finds zeroes."""
+    ns = hunt.pick.randrange(hunt.setup.namespaces)
+    some = [ns]
+    nsid = ns + 1
+    if hunt.pick.random() < 0.1 and not hunt.setup.zoned:
+        some, nsid = list(range(hunt.setup.namespaces)), 0xFFFFFFFF
+    kind = hunt.pick.choice((0, 1))
+    hunt.any_controller().check(Admin.FORMAT, nsid, cdw=(kind,))
+    for pending in [each for each in hunt.pending if each.ns in some]:
+        # Those were before it, and so was what they read.
+        pending.read = None
+        pending.wanted = None
+        hunt.wait(pending)
+    for each in some:
+        hunt.models[each].done(0, [{0}] * len(hunt.models[each].may_be))
+        hunt.block[each] = (512, 4096)[kind]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Data pointers that lead nowhere, to a list that is none, or into another controller."""
+
+from __future__ import annotations
+
+import struct
+
+from fixture import KIB, DriveTest, flash, namespace, pattern
+from nvme import PAGE, Controller, Namespace, Op
+from test_health import ERROR_LOG, smart
+from test_realtime import HostController
+
+SLOT = 4
+TRANSFER_ERROR, OFFSET_INVALID = 0x004, 0x013
+NOWHERE = 1 << 44
+BUFFER = 0xE8000000  # where the controller's memory is put
+CLOCKS: tuple[tuple[type[Controller], str], ...] = (
+    (Controller, ""),
+    (HostController, ",clock=realtime"),
+)
+
+
+class Pointers(DriveTest):
+    def test_a_list_begins_at_a_qword(self) -> None:
+        """One in the last bytes of a page had entries that nobody had written."""
+        machine, _, ns = self.drive()
+        data, lists = machine.alloc(3 * PAGE), machine.alloc(2 * PAGE)
+        machine.write(lists, struct.pack("<2Q", data + PAGE, data + 2 * PAGE))
+        for offset in (1, 2, 4, PAGE - 7, PAGE - 4, PAGE - 1):
+            cid = ns.start(Op.READ, 0, 3 * PAGE, (data, lists + offset))
+            self.assertEqual(ns.queue.wait(cid).status, OFFSET_INVALID, offset)
+        cid = ns.start(Op.READ, 0, 3 * PAGE, (data, lists))
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.finish(machine)
+
+    def test_where_no_memory_is(self) -> None:
+        """The host's fault: no error of the media is counted, logged or printed."""
+        for kind, more in CLOCKS:
+            with self.subTest(more):
+                machine = self.drive_machine(more)
+                ctrl = kind(machine)
+                ns = Namespace(ctrl.create_queue())
+                self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+                cid = ns.start(Op.READ, 0, 4 * KIB, (NOWHERE, 0))
+                self.assertEqual(ns.queue.wait(cid).status, TRANSFER_ERROR)
+                said = smart(ctrl)
+                self.assertEqual((said.media_errors, said.log_entries), (0, 0))
+                self.assertEqual(ctrl.get_log(ERROR_LOG, PAGE), (0, bytes(PAGE)))
+                self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
+                self.finish(machine)
+
+    def test_into_the_memory_of_another_controller(self) -> None:
+        """The other's doorbells are rung meanwhile, and what serves them ends the reads."""
+        machine = self.machine(
+            flash(more=",clock=realtime"),
+            ["-device", "nvme-subsys,id=subsys0"],
+            [
+                "-device",
+                f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT},cmb_size_mb=1,legacy-cmb=on",
+            ],
+            ["-device", f"nvme,id=nvme1,serial=s,subsys=subsys0,addr={SLOT + 1}"],
+            namespace(),
+        )
+        owner, peer = (HostController(machine, SLOT + index) for index in range(2))
+        owner.place(SLOT, 2, BUFFER)
+        own, other = (Namespace(each.create_queue()) for each in (owner, peer))
+        for index in range(16):
+            data = pattern(index, 4 * KIB)
+            self.assertEqual(own.write(index * 4 * KIB, data).status, 0)
+        _, prp = own.buffer(4 * KIB)
+        for _ in range(8):
+            theirs = [
+                other.start(Op.READ, index * 4 * KIB, 4 * KIB, (BUFFER + index * PAGE, 0))
+                for index in range(16)
+            ]
+            ours = [own.start(Op.READ, 256 * KIB, 4 * KIB, prp) for _ in range(200)]
+            for cid in theirs:
+                self.assertEqual(other.queue.wait(cid).status, 0)
+            for cid in ours:
+                self.assertEqual(own.queue.wait(cid).status, 0)
+        for index in range(16):
+            self.assertEqual(machine.read(BUFFER + index * PAGE, PAGE), pattern(index, 4 * KIB))
+        self.finish(machine)
