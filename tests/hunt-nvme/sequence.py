@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import functions
+import hostile
 import interrupt
 import logpages
 import prp
-import refused
 import sgl
 import zones
 from doorbells import HostShadowController, VirtualShadowController
@@ -80,7 +80,7 @@ class Hunt:
         self.idle = list(range(BUFFERS))
         self.page = self.machine.alloc(PAGE)
         self.scratch = self.machine.alloc(2 * PAGE)
-        self.models = [Model(refused.HOSTILE_UNIT) for _ in range(self.setup.namespaces)]
+        self.models = [Model(hostile.HOSTILE_UNIT) for _ in range(self.setup.namespaces)]
         self.block = [512] * self.setup.namespaces
         self.zones = zones.Zones() if self.setup.zoned else None
         self.smart = [Counts() for _ in range(self.setup.namespaces + self.setup.zoned)]
@@ -401,17 +401,17 @@ class Hunt:
             (interrupt.delete_queue, 2),
             (interrupt.shutdown, 2),
             (interrupt.format_namespace, 2),
-            (refused.bad, 10),
-            (refused.bad_sgl, 8),
-            (refused.bad_prp, 8),
-            (refused.feature, 8),
-            (refused.garbage, 12),
-            (refused.turned_on_itself, 3),
+            (hostile.bad, 10),
+            (hostile.bad_sgl, 8),
+            (hostile.bad_prp, 8),
+            (hostile.feature, 8),
+            (hostile.garbage, 12),
+            (hostile.turned_on_itself, 3),
             (logpages.log_page, 12),
             (logpages.handles, 6),
         ]
         if self.setup.shadow:
-            found.append((refused.doorbells, 8))
+            found.append((hostile.doorbells, 8))
         if self.setup.zoned:
             found.append((zones.zone, 25))
         if self.setup.place == "removable":

@@ -22,7 +22,7 @@ UNITS = ZONE_BYTES // UNIT
 RECEIVE = 0x7A
 CLOSE, FINISH, OPEN, RESET, OFFLINE = 1, 2, 3, 4, 5
 EMPTY, IMPLICIT, EXPLICIT, CLOSED, FULL = 1, 2, 3, 4, 14
-INVALID_FIELD = 0x002
+INVALID_FIELD, RANGE = 0x002, 0x080
 BOUNDARY, IS_FULL, INVALID_WRITE, MANY_ACTIVE, MANY_OPEN, TRANSITION = (
     0x1B8,
     0x1B9,
@@ -105,7 +105,7 @@ def write(hunt: Hunt, zones: Zones, index: int) -> None:
     if zone.full:
         wanted = IS_FULL
     elif zone.written + count > UNITS:
-        wanted = BOUNDARY
+        wanted = RANGE if index == ZONES - 1 and not append else BOUNDARY
     elif astray:
         wanted = INVALID_WRITE
     else:
@@ -114,7 +114,7 @@ def write(hunt: Hunt, zones: Zones, index: int) -> None:
     at = start if append else start + (zone.written + astray) * SECTORS
     if zone.full and not append:
         at = start
-    if astray and wanted == BOUNDARY:
+    if astray and wanted in (BOUNDARY, RANGE):
         return
     numbers = hunt.numbers(count)
     buffer = hunt.idle[-1]
@@ -155,7 +155,7 @@ def read(hunt: Hunt, zones: Zones, index: int) -> None:
         queue.submit(Op.READ, hunt.setup.nsid_zoned, where, cdw, flags=flags)
     ).status
     across = at + count > UNITS
-    wanted = 0 if not across else 0x080 if index == ZONES - 1 else BOUNDARY
+    wanted = 0 if not across else RANGE if index == ZONES - 1 else BOUNDARY
     if status != wanted:
         raise Wrong(
             f"zone {index}, read of {count} at {at}: status {status:#x}, wanted {wanted:#x}"

@@ -77,7 +77,8 @@ def _check(command: list[str | Path]) -> int:
 
 
 # What programs of tests/ add to their path.
-_OWN_PATHS = ("tests", *(f"tests/{name}" for name in ("bench", "conformance", "qtest", "scripts")))
+_PROGRAMS = ("bench", "conformance", "qtest", "scripts", "hunt-nvme")
+_OWN_PATHS = ("tests", *(f"tests/{name}" for name in _PROGRAMS))
 
 
 def _types(python: Path, files: list[str]) -> int:

@@ -161,6 +161,10 @@ def garbage(hunt: Hunt) -> None:
     queue = hunt.any_queue()
     opcode = pick.choice((*HARMLESS, pick.randrange(0x20, 0x79)))
     flags = pick.choice((0, 0, sgl.FLAG, pick.randrange(256)))
+    if flags & 0xC0:
+        # A descriptor of any kind, which does not lead beyond the scratch pages.
+        where = sgl.entry(pick.choice((hunt.scratch, ctrl.bar)), pick.choice((0, 16, 17, PAGE)),
+                          pick.randrange(16))  # fmt: skip
     queue.wait(queue.submit(opcode, nsid, where, cdw, flags=flags))
 
 
@@ -210,12 +214,13 @@ def by_interrupt(hunt: Hunt, index: int, target: int) -> None:
     if hunt.setup.place == "functions" or not ctrl:
         return
     function = Function(hunt.machine, SLOT + index)
-    function.set_vector(ctrl.bar, 1, target, FUNCTION_RESET)
+    vector = hunt.pick.choice((1, 40))  # the second one is none of the pins
+    function.set_vector(ctrl.bar, vector, target, FUNCTION_RESET)
     queue = ctrl.queue_class(ctrl, len(ctrl.queues) + 1)
     if shadow := getattr(ctrl, "shadow", 0):
         hunt.machine.write(shadow + queue.qid * 8, bytes(8))
     size = 255 << 16 | queue.qid
-    ctrl.check(Admin.CREATE_CQ, data=queue.cq_addr, cdw=(size, 1 << 16 | INTERRUPT | 1))
+    ctrl.check(Admin.CREATE_CQ, data=queue.cq_addr, cdw=(size, vector << 16 | INTERRUPT | 1))
     ctrl.check(Admin.CREATE_SQ, data=queue.sq_addr, cdw=(size, queue.qid << 16 | 1))
     for _ in range(hunt.pick.randint(1, 4)):
         hunt.smart[0].may_read(hunt.block[0])
@@ -223,6 +228,9 @@ def by_interrupt(hunt: Hunt, index: int, target: int) -> None:
         hunt.smart[0].has_read(hunt.block[0])
     if hunt.pick.random() < 0.5:
         function.disable_msix()
+        hunt.smart[0].may_read(hunt.block[0])
+        queue.wait(queue.submit(Op.READ, 1, (hunt.scratch, 0), (0, 0, 0)))
+        hunt.smart[0].has_read(hunt.block[0])
     ctrl.check(Admin.DELETE_SQ, cdw=(queue.qid,))
     ctrl.check(Admin.DELETE_CQ, cdw=(queue.qid,))
     function.disable_msix()

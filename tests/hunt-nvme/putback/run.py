@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Defects that were repaired are put back, one at a time, and the hunt must find each again.
+
+A patch of the series is taken back, or one of this folder brings a defect into hw/ or into QEMU.
+The objects that differ are compiled, and linked with all others of a build that is there; it stays
+as it is.  Then sequences are drawn from --seed on, in one process, until one fails.  Printed is a
+row of the table in docs/laws.md: the defect, then the commands and the seconds that it took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+for folder in (ROOT / "scripts", ROOT / "tests" / "qtest", HERE.parent):
+    sys.path.insert(0, str(folder))
+
+import cases  # noqa: E402
+from scarplib.build.qemu import compile_targets, ensure_qemu  # noqa: E402
+
+TARGET = "qemu-system-x86_64"
+# Patches of the series, by their numbers; what was wrong without them.
+SERIES = {
+    "0017": "The scatter lists of commands that a reset cancels are leaked",
+    "0018": "FDP events of all namespaces: an assertion",
+    "0019": "A queue's vector is one that only MSI-X has, and there is no MSI-X",
+    "0020": "Shadow doorbells out of range: QEMU is busy for ever",
+    "0022": "The drive's own data, interrupts and features reset it within themselves",
+    "0023": "Format does not wait for a copy in flight, which reads beyond its buffer",
+    "0025": "A PRP list in the last bytes of a page has entries that nobody has written",
+    "0026": "Data into another controller's memory is refused while that one's doorbell is served",
+    "0027": "Data that leads to no memory is an error of the media",
+    "0028": "Format leaks a coroutine of the drive's thread",
+}
+
+
+@dataclass
+class Defect:
+    name: str
+    what: str
+    patch: Path
+    taken_back: bool
+
+
+def defects(names: list[str]) -> list[Defect]:
+    patches = ROOT / "qemu-patches"
+    found = [
+        Defect(number, what, next(patches.glob(f"{number}-*.patch")), True)
+        for number, what in SERIES.items()
+    ]
+    for path in sorted(HERE.glob("*.patch")):
+        what = path.read_text().splitlines()[0].rstrip(".")
+        found.append(Defect(path.stem, what, path, False))
+    return [
+        each for each in found if not names or any(each.name.startswith(name) for name in names)
+    ]
+
+
+def sources(patch: Path) -> list[str]:
+    """The files of C that it changes; what it adds to headers may stay."""
+    lines = patch.read_text().splitlines()
+    named = [line.split()[1][2:] for line in lines if line.startswith("+++ b/")]
+    return [name for name in named if name.endswith(".c")]
+
+
+def at(name: str) -> str:
+    """Where a file of the checkout is in QEMU's tree."""
+    return name if name.startswith(("hw/nvme/", "hw/pci/")) else f"hw/nvme/scarp/{name}"
+
+
+def patched(defect: Defect, build: Path, work: Path) -> list[str]:
+    """Copies of the sources, with the defect; their names in QEMU's tree."""
+    shutil.rmtree(work, ignore_errors=True)
+    names = sources(defect.patch)
+    for name in names:
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(build.parent / "src" / at(name), work / name)
+    # Parts for other files are for headers, and for what is not compiled.
+    whole = defect.patch.read_text().split("diff --git ")
+    parts = [part for part in whole[1:] if part.split()[1][2:] in names]
+    text = "".join(f"diff --git {part}" for part in parts) or whole[0]
+    command = ["patch", "-p1", "-s", "--batch", "--no-backup-if-mismatch", "-d", str(work)]
+    if defect.taken_back:
+        command.append("-R")
+    subprocess.run(command, input=text, text=True, check=True)
+    return names
+
+
+def built(defect: Defect, build: Path, work: Path) -> Path:
+    names = patched(defect, build, work)
+    listing = subprocess.run(
+        ["ninja", "-t", "compdb", "-x"], cwd=build, capture_output=True, text=True, check=True
+    ).stdout
+    steps = {step["output"]: step["command"] for step in json.loads(listing)}
+    link = shlex.split(steps[TARGET])
+    for name in names:
+        source = f"../src/{at(name)}"
+        (output,) = [x for x, command in steps.items() if f" -c {source}" in f" {command} "]
+        made = str(work / f"{Path(name).stem}.o")
+        swap = {source: str(work / name), output: made}
+        command = [swap.get(word, word) for word in shlex.split(steps[output])]
+        # Headers beside the source are beside the copy no more.
+        command[-1:-1] = ["-iquote", str(Path(source).parent)]
+        subprocess.run(command, cwd=build, check=True)
+        link = [made if word == output else word for word in link]
+    binary = work / TARGET
+    link[link.index("-o") + 1] = str(binary)
+    subprocess.run(link, cwd=build, check=True)
+    return binary
+
+
+def search(binary: Path, defect: Defect, args: argparse.Namespace) -> bool:
+    began = time.monotonic()
+    commands = 0
+    for seed in range(args.seed, args.seed + args.seeds):
+        clock = cases.CLOCKS[seed % len(cases.CLOCKS)]
+        case = cases.Case(seed, clock, args.commands)
+        outcome = cases.run(binary, case)
+        commands += outcome.commands
+        if outcome.wrong:
+            spent = time.monotonic() - began
+            how = outcome.kind().replace("|", "/")[:90]
+            print(
+                f"| {defect.name} {defect.what} | {commands:,} | {spent:.0f} | {how} |", flush=True
+            )
+            if args.keep:
+                small = cases.shrunk(binary, case, outcome)
+                args.keep.mkdir(parents=True, exist_ok=True)
+                text = f"# {defect.what}\n{small.text()}"
+                (args.keep / f"{defect.name}.nvme").write_text(text)
+            return True
+    spent = time.monotonic() - began
+    print(
+        f"| {defect.name} {defect.what} | not found in {commands:,} | {spent:.0f} | |", flush=True
+    )
+    return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="defects, by the beginnings of their names (all)")
+    parser.add_argument("--build", type=Path, help="of QEMU; default: the sanitized one")
+    parser.add_argument("--seed", type=int, default=1, help="the first one")
+    parser.add_argument("--seeds", type=int, default=200, help="at most so many for each defect")
+    parser.add_argument("--commands", type=int, default=1000, help="of each sequence")
+    parser.add_argument("--keep", type=Path, help="where the shortest cases go")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "putback-nvme")
+    args = parser.parse_args()
+    if not args.build:
+        args.build = ensure_qemu("asan").build_dir
+        compile_targets(args.build, TARGET)
+    missed = 0
+    for defect in defects(args.names):
+        try:
+            binary = built(defect, args.build.resolve(), args.work.resolve())
+        except subprocess.CalledProcessError as error:
+            print(f"{defect.name}: cannot be put back: {error}", file=sys.stderr)
+            missed += 1
+            continue
+        missed += not search(binary, defect, args)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
