@@ -140,7 +140,7 @@ bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUND
 bench-realtime: ## the engine's thread on the host's clock: rates and lateness (ROUNDS=5; ARGS=--guest: of reads in a guest)
 	@$(SCARP) bench-realtime --rounds $(ROUNDS) $(ARGS)
 
-mutate: ## does a unit test see a line that is changed? (ARGS='--sample 200 --only ftl/gc/*')
+mutate: ## does a test see a line that is changed, in ftl/, guest/array, hw/? (ARGS='--only ftl/gc/*')
 	@python3 tests/mutate/mutate.py $(ARGS)
 
 fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer where clang has it

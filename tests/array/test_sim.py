@@ -243,8 +243,11 @@ def test_every_key_of_the_array_is_listed() -> None:
     assert len(names) == len(set(names)) == 13
 
 
+ONLY = sys.argv[2:]
 TESTS: list[Callable[[], None]] = [
-    value for name, value in list(globals().items()) if name.startswith("test_")
+    value
+    for name, value in list(globals().items())
+    if name.startswith("test_") and (not ONLY or name in ONLY)
 ]
 
 

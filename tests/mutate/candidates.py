@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+Key = tuple[str, str, str, str]
 RULES = ["universal.rules", "c_like.rules", "c.rules"]
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -28,7 +29,7 @@ class Mutant:
     text: str  # that stands for the line
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> Key:
         """What tells it from others, wherever its line moves in its function."""
         return self.path, self.function, self.old, self.new
 
@@ -136,11 +137,7 @@ def of_file(root: Path, path: str, rules: list[Exclude]) -> list[Mutant]:
     return list(mutants.values())
 
 
-def of_tree(root: Path, only: str = "*") -> list[Mutant]:
+def of_tree(root: Path, patterns: tuple[str, ...], only: str = "*") -> list[Mutant]:
     rules = excludes()
-    paths = sorted(
-        path.relative_to(root).as_posix()
-        for pattern in ("*.c", "*.h")
-        for path in (root / "ftl").rglob(pattern)
-    )
+    paths = sorted({p.relative_to(root).as_posix() for part in patterns for p in root.glob(part)})
     return [m for path in paths if fnmatch.fnmatch(path, only) for m in of_file(root, path, rules)]
