@@ -59,6 +59,13 @@ def parse() -> argparse.Namespace:
         metavar="SECONDS",
         help="only tests that take no more, without sanitizers, to look for weak spots",
     )
+    parser.add_argument(
+        "--longest",
+        type=float,
+        metavar="SECONDS",
+        help="only tests that take no more where lines are counted; later, only survivors are tried"
+        " with the others",
+    )
     parser.add_argument("--found", action="store_true", help="what is known; try nothing")
     parser.add_argument("--fresh", action="store_true", help="forget what was found before")
     return parser.parse_args()
@@ -92,26 +99,31 @@ Entry = dict[str, str]
 class Found:
     """What is known of each mutant; a line of a file for each that was tried."""
 
-    def __init__(self, path: Path, tests: str) -> None:
-        self.path, self.tests = path, tests
+    def __init__(self, path: Path, tests: str, longest_s: float) -> None:
+        self.path, self.tests, self.longest_s = path, tests, longest_s
         self.of: dict[str, Entry] = {}
-        self.first: dict[str, Entry] = {}
+        self.first: dict[str, Entry] = {}  # by the tests that there were when it was drawn
         for line in path.read_text().splitlines() if path.is_file() else []:
-            entry = json.loads(line)
-            self.first.setdefault(entry["id"], entry)
-            self.of[entry["id"]] = entry
+            self._know(json.loads(line))
+
+    def _know(self, entry: Entry) -> None:
+        self.of[entry["id"]] = entry
+        if self.first.setdefault(entry["id"], entry)["tests"] == entry["tests"]:
+            self.first[entry["id"]] = entry
 
     def get(self, name: str, is_listed: bool) -> Entry | None:
         """A listed survivor stays one: its reason says that no test can notice."""
         entry = self.of.get(name)
-        if not entry or entry["tests"] == self.tests:
+        if not entry:
+            return None
+        if entry["tests"] == self.tests and float(entry["longest_s"]) >= self.longest_s:
             return entry
         again = entry["verdict"] == "stuck" or (entry["verdict"] == "survived" and not is_listed)
         return None if again else entry
 
     def add(self, name: str, verdict: Entry) -> Entry:
-        entry = self.of[name] = {"id": name, "tests": self.tests, **verdict}
-        self.first.setdefault(name, entry)
+        entry = {"id": name, "tests": self.tests, "longest_s": f"{self.longest_s:g}", **verdict}
+        self._know(entry)
         with self.path.open("a") as stream:
             stream.write(json.dumps(entry) + "\n")
         return entry
@@ -138,12 +150,13 @@ class Ground:
         path = folder / f"found-{name}-{sources}{quick}.jsonl"
         if arguments.fresh:
             path.unlink(missing_ok=True)
-        self.found = Found(path, base.key)
+        longest_s = arguments.quick or arguments.longest or self.what.longest_s
+        self.found = Found(path, base.key, longest_s)
         if arguments.found:
             return
         self.reach = reach.Reach(base, folder)
         engine.forget_old(folder, self.bases)
-        self.tests = self.reach.find(arguments.quick or self.what.longest_s, arguments.jobs)
+        self.tests = self.reach.find(longest_s, arguments.jobs)
         print(f"{name}: {len(self.mutants)} candidates; {len(self.tests)} tests", flush=True)
 
 
