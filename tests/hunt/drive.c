@@ -13,6 +13,9 @@
 #include <string.h>
 
 #define MOST_TRIES 3000
+#define TRIES_OF_THEME 200
+#define TRIES_OF_SCHEME 8
+#define MOST_SPARE 10000 /* ftl.over_provisioning_permille */
 
 typedef struct {
     Draw *draw;
@@ -71,7 +74,7 @@ static void draw_shape(Maker *m, Shape *x)
         x->page_bytes = DRAW_OF(d, 512, 512, 1024, 1024, 2048, 4096, 16384,
                                 32768);
         x->units = 1;
-        if (!x->logs && some(m)) {
+        if (!x->logs && (some(m) || draw_chance(d, 25))) {
             x->units = 1ull << draw_below(d, 7);
         }
         x->units = theme->units ? theme->units : x->units;
@@ -154,7 +157,7 @@ static void draw_nand(Maker *m)
         set(m, "nand.bad_blocks_permille", DRAW_OF(d, 1, 10, 49, 100, 300,
                                                    500));
     }
-    if (some(m) && some(m)) {
+    if (draw_chance(d, 5)) {
         set(m, "nand.endurance_erases", DRAW_OF(d, 1, 3, 10, 100));
     }
 }
@@ -260,7 +263,7 @@ static void draw_gc(Maker *m, const Shape *x)
     }
     set(m, "ftl.over_provisioning_permille",
         DRAW_OF(d, 1, 20, 44, 70, 100, 150, 200, 300, 400, 582, 700, 1000,
-                1500, 2000, 4000));
+                1500, 2000, 4000, 9000));
 }
 
 static void remove_keys(Scenario *s, const char *without)
@@ -321,16 +324,16 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
     return m.s;
 }
 
-static void draw_scheme(Draw *d, const ScenarioWish *wish, Scenario *s)
+static void draw_scheme(Draw *d, const ScenarioWish *wish, char **scheme,
+                        char **params)
 {
-    g_free(s->scheme);
-    g_free(s->params);
+    g_free(*scheme);
+    g_free(*params);
     if (wish->scheme) {
-        s->scheme = g_strdup(wish->scheme);
-        s->params = draw_chance(d, 50) ? schemes_draw_params(d, s->scheme)
-                                       : NULL;
+        *scheme = g_strdup(wish->scheme);
+        *params = draw_chance(d, 50) ? schemes_draw_params(d, *scheme) : NULL;
     } else {
-        schemes_draw(d, &s->scheme, &s->params);
+        schemes_draw(d, scheme, params);
     }
 }
 
@@ -352,46 +355,121 @@ static void judge(const GError *error, ScenarioDraws *draws)
     }
 }
 
-/* A scheme is easily refused: a few are tried on each drive. */
-static ScarpDrive *accepted(Draw *d, const ScenarioWish *wish, Scenario *s,
+static const char spare_key[] = "ftl.over_provisioning_permille";
+
+/* permille 0: the key is not to be set. */
+static ScarpDrive *with_spare(const Scenario *s, uint64_t permille,
+                              GError **error)
+{
+    g_autofree char *key = g_strdup_printf("%s=%" G_GUINT64_FORMAT, spare_key,
+                                           permille);
+
+    return scenario_build(s, NULL, s->scheme, s->params, s->seed,
+                          permille ? key : NULL, error);
+}
+
+static uint64_t spare_of(const Scenario *s)
+{
+    const char *value = scenario_key(s, spare_key);
+
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static void set_spare(Scenario *s, uint64_t permille)
+{
+    if (permille) {
+        remove_keys(s, spare_key);
+        g_ptr_array_add(s->keys, g_strdup_printf("%s=%" G_GUINT64_FORMAT,
+                                                 spare_key, permille));
+    }
+}
+
+/* With more spare space, as long as that is what it lacks. */
+static ScarpDrive *accepted(const Scenario *s, uint64_t *permille,
                             ScenarioDraws *draws)
 {
-    for (int i = 0; i < 4; i++) {
+    for (;;) {
         g_autoptr(GError) error = NULL;
-        ScarpDrive *drive;
+        ScarpDrive *drive = with_spare(s, *permille, &error);
 
-        draw_scheme(d, wish, s);
-        drive = scenario_build(s, NULL, s->scheme, s->params, s->seed, NULL,
-                               &error);
         if (drive) {
             draws->accepted++;
             return drive;
         }
         judge(error, draws);
-        if (!schemes_named(error->message) ||
-            g_str_has_prefix(error->message, "ftl.over_provisioning")) {
+        if (!*permille || *permille >= MOST_SPARE ||
+            !strstr(error->message, spare_key)) {
             return NULL;
         }
+        *permille = MIN(6 * *permille + 100, MOST_SPARE);
     }
-    return NULL;
+}
+
+/*
+ * With as little as is accepted: there what is promised, kept free or waited
+ * for is met by all commands, and not by few.
+ */
+static ScarpDrive *tighten(const Scenario *s, uint64_t *permille,
+                           ScarpDrive *drive)
+{
+    uint64_t least = 0;
+
+    while (*permille - least > 1 + *permille / 64) {
+        uint64_t middle = (least + *permille) / 2;
+        ScarpDrive *other = with_spare(s, middle, NULL);
+
+        if (other) {
+            scarp_drive_free(drive);
+            drive = other;
+            *permille = middle;
+        } else {
+            least = middle;
+        }
+    }
+    return drive;
+}
+
+/* Unless its theme says how much it is to have. */
+static bool may_be_tight(const Theme *theme)
+{
+    return !theme || !theme->keys || !strstr(theme->keys, spare_key);
 }
 
 Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
                         ScenarioDraws *draws)
 {
     Draw d = { number * 0x2545f4914f6cdd1dull + 1 };
+    const Theme *theme = NULL;
+    ScenarioWish its = *wish;
+    g_autofree char *scheme = NULL;
+    g_autofree char *params = NULL;
 
     memset(draws, 0, sizeof(*draws));
     for (int i = 0; i < MOST_TRIES; i++) {
-        const Theme *theme = wish->scheme || wish->mapping ? NULL
-                                                          : theme_draw(&d);
-        ScenarioWish its = { theme ? theme->scheme : wish->scheme,
-                             theme ? theme->mapping : wish->mapping,
-                             wish->without };
-        Scenario *s = draw_one(&d, &its, theme);
-        ScarpDrive *drive = accepted(&d, &its, s, draws);
+        Scenario *s;
+        ScarpDrive *drive;
+        uint64_t permille;
 
+        /* What few drives go with is not much rarer than what all do. */
+        if (i % TRIES_OF_THEME == 0) {
+            theme = wish->scheme || wish->mapping ? NULL : theme_draw(&d);
+            its.scheme = theme ? theme->scheme : wish->scheme;
+            its.mapping = theme ? theme->mapping : wish->mapping;
+        }
+        if (i % TRIES_OF_SCHEME == 0) {
+            draw_scheme(&d, &its, &scheme, &params);
+        }
+        s = draw_one(&d, &its, theme);
+        permille = spare_of(s);
+        g_free(s->scheme);
+        s->scheme = g_strdup(scheme);
+        s->params = g_strdup(params);
+        drive = accepted(s, &permille, draws);
+        if (drive && may_be_tight(theme) && draw_chance(&d, 35)) {
+            drive = tighten(s, &permille, drive);
+        }
         if (drive) {
+            set_spare(s, permille);
             if (theme && theme->params) {
                 g_free(s->params);
                 s->params = g_strdup(theme->params);

@@ -230,15 +230,35 @@ char *schemes_draw_params(Draw *draw, const char *scheme)
     return g_string_free(text, false);
 }
 
-void schemes_draw(Draw *draw, char **scheme, char **params)
+/* One with parameters is more often drawn: there is more to it. */
+static const Choice *draw_choice(Draw *draw)
 {
     GPtrArray *all = choices();
+    uint64_t sum = 0, at;
+    guint i = 0;
+
+    for (guint k = 0; k < all->len; k++) {
+        sum += 2 + ((const Choice *)all->pdata[k])->params->len;
+    }
+    at = draw_below(draw, sum);
+    for (;; i++) {
+        const Choice *choice = all->pdata[i];
+
+        if (at < 2 + choice->params->len) {
+            return choice;
+        }
+        at -= 2 + choice->params->len;
+    }
+}
+
+void schemes_draw(Draw *draw, char **scheme, char **params)
+{
     const Choice *taken[5];
     unsigned n = 0, most = DRAW_OF(draw, 1, 1, 1, 2, 2, 3, 4, 5);
     GString *text = g_string_new(NULL);
 
     for (unsigned tries = 0; n < most && tries < 16; tries++) {
-        const Choice *choice = all->pdata[draw_below(draw, all->len)];
+        const Choice *choice = draw_choice(draw);
         bool fits = n == 0 || choice->axis;
 
         for (unsigned i = 0; i < n && fits; i++) {

@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+#define MOST_KINDS 3
+#define TRIES 6
+#define MOST_RELOADS 4 /* each may be followed by the rest of it, twice */
+
 /* What a stretch of commands is like: few features, and those much. */
 typedef struct {
     unsigned share[SCARP_OP__COUNT];
@@ -30,6 +34,11 @@ typedef struct {
     Scenario *s;
     uint32_t sectors, unit, streams; /* of the drive */
     const Theme *theme;
+    /* Between stretches: few kinds of steps, and those often. */
+    StepKind kind[MOST_KINDS];
+    unsigned n_kinds, reloads;
+    char *scheme[MOST_KINDS]; /* that are switched to, one after the other */
+    unsigned n_schemes;
 } Writer;
 
 static void draw_shares(Draw *d, Stretch *x)
@@ -61,14 +70,17 @@ static void draw_stretch(Writer *w, Stretch *x)
     draw_shares(d, x);
     x->sectors = draw_chance(d, 60) ? w->sectors
                                     : draw_scale(d, 1, w->sectors);
-    x->first = draw_below(d, w->sectors - x->sectors + 1);
     x->align = draw_chance(d, 50) ? unit : DRAW_OF(d, 1, 1, 2, 4 * unit);
     x->most = draw_chance(d, 50) ? unit
                                  : DRAW_OF(d, 1, unit + 1, 2 * unit, 4 * unit,
                                            16 * unit, 64 * unit);
     x->most = MIN(x->most, MOST_SECTORS / 4);
+    if (draw_chance(d, 20)) { /* one upon the other, in flight */
+        x->sectors = MIN(x->most * DRAW_OF(d, 1, 2, 4), w->sectors);
+    }
+    x->first = draw_below(d, w->sectors - x->sectors + 1);
     x->in_order = draw_chance(d, 15);
-    x->fua = draw_chance(d, 20) ? DRAW_OF(d, 2, 30, 100) : 0;
+    x->fua = draw_chance(d, 30) ? DRAW_OF(d, 2, 30, 100) : 0;
     x->late = draw_chance(d, 25) ? DRAW_OF(d, 5, 50, 100) : 0;
     x->streams = draw_chance(d, 70) ? w->streams : 1;
     x->hot = draw_chance(d, 25) ? DRAW_OF(d, 50, 80, 95) : 0;
@@ -182,13 +194,41 @@ static uint32_t add_text(Scenario *s, char *text)
     return s->texts->len - 1;
 }
 
-static char *other_scheme(Draw *d)
+static char *scheme_text(const char *scheme, const char *params)
 {
-    g_autofree char *scheme = NULL;
-    g_autofree char *params = NULL;
-
-    schemes_draw(d, &scheme, &params);
     return g_strdup_printf("%s %s", scheme, params ? params : "-");
+}
+
+/* Mostly one that the drive accepts. */
+static char *new_scheme(Writer *w)
+{
+    const Scenario *s = w->s;
+
+    for (int i = 0;; i++) {
+        g_autofree char *scheme = NULL;
+        g_autofree char *params = NULL;
+        ScarpDrive *drive;
+
+        schemes_draw(w->draw, &scheme, &params);
+        drive = scenario_build(s, NULL, scheme, params, s->seed, NULL, NULL);
+        if (drive) {
+            scarp_drive_free(drive);
+        }
+        if (drive || i == TRIES) {
+            return scheme_text(scheme, params);
+        }
+    }
+}
+
+/* Mostly one that was there before: back and forth. */
+static char *other_scheme(Writer *w)
+{
+    Draw *d = w->draw;
+
+    if (!w->n_schemes || draw_chance(d, 30)) {
+        return new_scheme(w);
+    }
+    return g_strdup(w->scheme[draw_below(d, w->n_schemes)]);
 }
 
 /* What an image may be loaded with. */
@@ -228,7 +268,7 @@ static void put_between(Writer *w, const char *text)
 
     if (!strcmp(text, "scheme")) {
         step.kind = STEP_SCHEME;
-        step.text = add_text(w->s, other_scheme(w->draw));
+        step.text = add_text(w->s, other_scheme(w));
     } else if (!strcmp(text, "idle")) {
         step.kind = STEP_IDLE;
         step.gap_ns = 100000000000;
@@ -239,49 +279,63 @@ static void put_between(Writer *w, const char *text)
     put(w, step);
 }
 
+static void draw_kinds(Writer *w)
+{
+    static const StepKind kinds[] = {
+        STEP_SCHEME, STEP_SCHEME, STEP_RELOAD, STEP_DRAIN, STEP_COLLECT,
+        STEP_HOLD, STEP_RESET, STEP_IDLE,
+    };
+    Draw *d = w->draw;
+
+    w->n_kinds = draw_from(d, 1, MOST_KINDS);
+    for (unsigned i = 0; i < w->n_kinds; i++) {
+        w->kind[i] = kinds[draw_below(d, G_N_ELEMENTS(kinds))];
+    }
+    w->n_schemes = draw_from(d, 1, MOST_KINDS);
+    w->scheme[0] = scheme_text(w->s->scheme, w->s->params);
+    for (unsigned i = 1; i < w->n_schemes; i++) {
+        w->scheme[i] = new_scheme(w);
+    }
+}
+
+static void draw_reload(Writer *w, Step *step)
+{
+    Draw *d = w->draw;
+    g_autofree char *keys = other_keys(d);
+    g_autofree char *scheme = draw_chance(d, 50) ? g_strdup("- -")
+                                                 : other_scheme(w);
+
+    if (w->reloads++ >= MOST_RELOADS) {
+        step->kind = STEP_DRAIN;
+    } else if (draw_chance(d, 50)) { /* as it is: the same future */
+        step->text = add_text(w->s, g_strdup("- - - -"));
+    } else {
+        step->text = add_text(w->s, g_strdup_printf(
+            "%s %s %s", scheme, draw_chance(d, 50) ? "-" : "77", keys));
+    }
+}
+
 /* Between two stretches. */
 static void draw_other(Writer *w)
 {
     Draw *d = w->draw;
-    Step step = { 0 };
+    Step step = { .kind = w->kind[draw_below(d, w->n_kinds)] };
 
-    switch (draw_below(d, 8)) {
-    case 0:
-    case 1:
-        step.kind = STEP_SCHEME;
-        step.text = add_text(w->s, other_scheme(d));
+    switch (step.kind) {
+    case STEP_SCHEME:
+        step.text = add_text(w->s, other_scheme(w));
         break;
-    case 2: {
-        g_autofree char *keys = other_keys(d);
-        g_autofree char *scheme = draw_chance(d, 50) ? g_strdup("- -")
-                                                     : other_scheme(d);
-
-        step.kind = STEP_RELOAD;
-        if (draw_chance(d, 50)) { /* as it is: the same future */
-            step.text = add_text(w->s, g_strdup("- - - -"));
-            break;
-        }
-        step.text = add_text(w->s, g_strdup_printf(
-            "%s %s %s", scheme, draw_chance(d, 50) ? "-" : "77", keys));
+    case STEP_RELOAD:
+        draw_reload(w, &step);
         break;
-    }
-    case 3:
-        step.kind = STEP_DRAIN;
-        break;
-    case 4:
-        step.kind = STEP_COLLECT;
+    case STEP_COLLECT:
         step.sectors = DRAW_OF(d, 1, 2, 3, 8, 1000000);
         break;
-    case 5:
-        step.kind = STEP_HOLD;
+    case STEP_HOLD:
+    case STEP_IDLE:
         step.gap_ns = draw_scale(d, 1, 10000000000);
-        break;
-    case 6:
-        step.kind = STEP_RESET;
         break;
     default:
-        step.kind = STEP_IDLE;
-        step.gap_ns = draw_scale(d, 1, 10000000000);
         break;
     }
     put(w, step);
@@ -294,10 +348,14 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
                  .sectors = scarp_drive_logical_bytes(drive) / SECTOR,
                  .unit = scarp_drive_unit_bytes(drive) / SECTOR,
                  .streams = scarp_drive_streams(drive) };
-    unsigned stretches = DRAW_OF(d, 1, 1, 2, 3, 5, 8);
+    bool others = draw_chance(d, 60);
+    unsigned stretches = others ? DRAW_OF(d, 2, 3, 5, 8, 13, 30)
+                                : DRAW_OF(d, 1, 1, 2, 3, 5, 8);
     unsigned commands = DRAW_OF(d, 100, 300, 350, 400, 600, 1000);
-    bool others = draw_chance(d, 40);
 
+    if (others) {
+        draw_kinds(&w);
+    }
     for (unsigned i = 0; i < stretches; i++) {
         Stretch x;
         unsigned n = MAX(commands / stretches, 8);
@@ -318,5 +376,8 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
         for (unsigned k = 0; k < n; k++) {
             draw_command(&w, &x, k);
         }
+    }
+    for (unsigned i = 0; i < w.n_schemes; i++) {
+        g_free(w.scheme[i]);
     }
 }
