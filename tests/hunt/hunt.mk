@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The engine and the hunt in one program, built again only where something changed:
-# make -f tests/hunt/hunt.mk release|checked [OUT=folder]
+# make -f tests/hunt/hunt.mk release|checked [OUT=folder], or unit T=test-edges: a program of tests/unit
 TOP := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../..)
 OUT ?= $(TOP)/build/hunt
 LIBRARIES := glib-2.0 zlib libzstd
@@ -11,14 +11,20 @@ SOURCES := $(shell cd $(TOP) && find ftl tests/hunt -name '*.c' ! -path 'ftl/rep
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
 CHECKED := $(SOURCES:%.c=$(OUT)/checked/%.o)
 
-.PHONY: release checked
+ENGINE := $(filter $(OUT)/checked/ftl/%,$(CHECKED))
+
+.PHONY: release checked unit
 release: $(OUT)/release/hunt
 checked: $(OUT)/checked/hunt
+unit: $(OUT)/unit/$(T)
 
 $(OUT)/release/hunt: $(RELEASE)
 	$(CC) -no-pie -o $@ $^ $(shell pkg-config --libs $(LIBRARIES)) -lm
 $(OUT)/checked/hunt: $(CHECKED)
 	$(CC) -no-pie -fsanitize=address,undefined -o $@ $^ $(shell pkg-config --libs $(LIBRARIES)) -lm
+$(OUT)/unit/%: $(TOP)/tests/unit/%.c $(ENGINE)
+	@mkdir -p $(@D)
+	$(CC) -no-pie $(SANITIZED) $(filter-out -MMD -MP,$(HUNT_FLAGS)) -o $@ $^ $(shell pkg-config --libs $(LIBRARIES)) -lm
 $(OUT)/release/%.o: $(TOP)/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 $(HUNT_FLAGS) -c -o $@ $<
