@@ -28,7 +28,7 @@ typedef struct {
     char message[MESSAGE_BYTES]; /* why it ended, if it says so itself */
     uint64_t done, accepted, refused, commands, events, collecting, merging,
              phased;
-    uint64_t marks[MOST_MARKS];
+    uint64_t marks[MOST_MARKS], met[MOST_MARKS]; /* times; scenarios */
     uint64_t with_commands[COMMAND_BUCKETS]; /* scenarios, for the median */
 } Report;
 

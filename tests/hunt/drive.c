@@ -80,12 +80,14 @@ static void draw_shape(Maker *m, Shape *x)
         x->units = theme->units ? theme->units : x->units;
         x->page_bytes = MAX(x->page_bytes, 512 * theme->units);
         x->units = MIN(x->units, x->page_bytes / 512);
-    } while (x->planes < theme->planes ||
+    } while (x->planes < theme->planes || x->blocks < theme->blocks ||
+             x->channels * x->chips * x->dies < theme->dies ||
              planes_of(x) * x->blocks * x->pages * x->units <
                  theme->least_units ||
              planes_of(x) * x->blocks * x->pages * x->units > most_units ||
              planes_of(x) * x->blocks * x->pages < 24 ||
-             planes_of(x) * x->blocks * x->pages * x->page_bytes > 4194304);
+             planes_of(x) * x->blocks * x->pages * x->page_bytes >
+                 MAX(4194304, theme->most_units * 512));
     set(m, "geometry.channels", x->channels);
     set(m, "geometry.chips_per_channel", x->chips);
     set(m, "geometry.dies_per_chip", x->dies);
@@ -222,7 +224,7 @@ static void draw_ftl(Maker *m, const Shape *x)
     }
     if (x->demand && draw_chance(d, 85)) {
         set(m, "ftl.map_cache_bytes",
-            DRAW_OF(d, 8, 16, 32, 64, 128, 1024, 2048, 4096, unit_bytes,
+            DRAW_OF(d, 128, 128, 136, 256, 1024, 2048, 4096, unit_bytes,
                     4 * unit_bytes, 16384, 1 << 20));
     }
     if (x->logs && draw_chance(d, 50)) {
@@ -452,7 +454,8 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
 
         /* What few drives go with is not much rarer than what all do. */
         if (i % TRIES_OF_THEME == 0) {
-            theme = wish->scheme || wish->mapping ? NULL : theme_draw(&d);
+            theme = wish->theme ? theme_numbered(wish->theme)
+                    : wish->scheme || wish->mapping ? NULL : theme_draw(&d);
             its.scheme = theme ? theme->scheme : wish->scheme;
             its.mapping = theme ? theme->mapping : wish->mapping;
         }

@@ -20,7 +20,7 @@
 #define MOST_FAILURES 4096
 #define MOST_JOBS 256
 
-static int64_t seed = 1, count = 1000, seconds, jobs, limit;
+static int64_t seed = 1, count = 1000, seconds, jobs, limit, theme;
 static char *scheme, *mapping, *without;
 static char **replays;
 static gboolean write_text, no_shrink, all_marks, only_first;
@@ -38,6 +38,8 @@ static const GOptionEntry entries[] = {
       "only this ftl.mapping", "NAME" },
     { "without", 0, 0, G_OPTION_ARG_STRING, &without,
       "no drive that sets one of these keys", "KEY,KEY" },
+    { "theme", 0, 0, G_OPTION_ARG_INT64, &theme,
+      "only this theme of tests/hunt/themes.c, from 1 on", "N" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
     { "limit", 0, 0, G_OPTION_ARG_INT64, &limit,
       "processor time of a scenario in seconds (20; with sanitizers 120)",
@@ -91,6 +93,7 @@ static void run_one(Report *report, const Scenario *s)
     report->phased += result.phases > 1;
     for (unsigned i = 0; i < MOST_MARKS; i++) {
         report->marks[i] += result.marks[i];
+        report->met[i] += result.marks[i] > 0;
     }
     report->with_commands[MIN(result.commands / COMMAND_BUCKET,
                               COMMAND_BUCKETS - 1)]++;
@@ -100,7 +103,7 @@ static void run_range(Report *report, void *opaque)
 {
     const Range *range = opaque;
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
-                                .without = without };
+                                .without = without, .theme = theme };
 
     for (uint64_t n = range->first; n < range->end; n++) {
         ScenarioDraws draws;
@@ -222,7 +225,7 @@ static void leave_replay(const Scenario *s, const char *path, Report *report)
 static void leave_file(const Failure *failure)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
-                                .without = without };
+                                .without = without, .theme = theme };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(failure->number, &wish, &draws);
     Report *report = child_shared(sizeof(Report));
@@ -420,7 +423,7 @@ static bool scheme_exists(void)
 static int one_scenario(void)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
-                                .without = without };
+                                .without = without, .theme = theme };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(seed, &wish, &draws);
     g_autofree char *text = s ? scenario_text(s) : NULL;
@@ -471,6 +474,11 @@ int main(int argc, char **argv)
         return replay_all();
     }
     if (!scheme_exists()) {
+        return 2;
+    }
+    if (theme < 0 || (theme && !theme_numbered(theme))) {
+        fprintf(stderr, "hunt: --theme: %" G_GINT64_FORMAT " is no theme of "
+                "tests/hunt/themes.c\n", theme);
         return 2;
     }
     status = one_scenario();

@@ -58,6 +58,7 @@ typedef struct {
     const char *scheme;  /* NULL: any */
     const char *mapping; /* ditto */
     const char *without; /* keys, joined by ',', that no drive has; or NULL */
+    uint64_t theme;      /* its number from 1 on; 0: any */
 } ScenarioWish;
 
 /* Of the draws of one scenario. */

@@ -297,24 +297,35 @@ const char *schemes_draw_mapping(Draw *draw)
     return names->pdata[draw_below(draw, names->len)];
 }
 
+/* Of every choice and every parameter. */
+static GHashTable *all_names(void)
+{
+    static GHashTable *names;
+    GPtrArray *all = choices();
+
+    if (names) {
+        return names;
+    }
+    names = g_hash_table_new(g_str_hash, g_str_equal);
+    for (guint i = 0; i < all->len; i++) {
+        const Choice *choice = all->pdata[i];
+
+        g_hash_table_add(names, choice->name);
+        for (guint p = 0; p < choice->params->len; p++) {
+            g_hash_table_add(names,
+                             g_array_index(choice->params, Param, p).name);
+        }
+    }
+    return names;
+}
+
 bool schemes_named(const char *text)
 {
     g_auto(GStrv) words = g_strsplit_set(text, " =:,;()+", -1);
-    GPtrArray *all = choices();
 
     for (char **word = words; *word; word++) {
-        for (guint i = 0; i < all->len; i++) {
-            const Choice *choice = all->pdata[i];
-
-            if (!strcmp(choice->name, *word)) {
-                return true;
-            }
-            for (guint p = 0; p < choice->params->len; p++) {
-                if (!strcmp(g_array_index(choice->params, Param, p).name,
-                            *word)) {
-                    return true;
-                }
-            }
+        if (g_hash_table_contains(all_names(), *word)) {
+            return true;
         }
     }
     return false;

@@ -108,6 +108,24 @@ static void adapt(Writer *w, Stretch *x)
         share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
         x->most = w->unit;
         break;
+    case HOST_UNITS:
+        share[SCARP_OP_WRITE] = 100;
+        share[SCARP_OP_READ] = DRAW_OF(d, 0, 50, 100);
+        x->first = 0;
+        x->sectors = w->sectors;
+        x->align = x->most = w->unit;
+        x->in_order = false;
+        x->gap_ns = 0;
+        break;
+    case HOST_FORCED:
+        share[SCARP_OP_WRITE] = share[SCARP_OP_DEALLOCATE] = 100;
+        x->sectors = MIN(w->sectors - x->first, 64 * w->unit);
+        x->align = w->unit;
+        x->most = 32 * w->unit;
+        x->exact = x->in_order = false;
+        x->gap_ns = 0;
+        x->fua = 70;
+        break;
     case HOST_OVER:
         share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
         share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 0, 20, 60);
@@ -244,7 +262,7 @@ static char *other_keys(Draw *d)
         "gc.trigger_free_blocks=1", "gc.trigger_free_blocks=2",
         "gc.background_free_blocks=8", "gc.wear_spread_erases=1",
         "gc.after_reads=1", "ftl.allocation=dynamic", "ftl.allocation=cwdp",
-        "ftl.allocation=pdwc", "ftl.map_cache_bytes=16",
+        "ftl.allocation=pdwc", "ftl.map_cache_bytes=128",
         "ftl.map_cache_bytes=65536", "ftl.log_blocks=1", "ftl.log_blocks=2",
         "ftl.streams=2", "ftl.parity_stripes=2", "nand.endurance_erases=3",
         "ftl.mapping=page", "ftl.mapping=demand",
@@ -269,6 +287,9 @@ static void put_between(Writer *w, const char *text)
     if (!strcmp(text, "scheme")) {
         step.kind = STEP_SCHEME;
         step.text = add_text(w->s, other_scheme(w));
+    } else if (g_str_has_prefix(text, "scheme ")) {
+        step.kind = STEP_SCHEME;
+        step.text = add_text(w->s, g_strdup(text + strlen("scheme ")));
     } else if (!strcmp(text, "idle")) {
         step.kind = STEP_IDLE;
         step.gap_ns = 100000000000;
@@ -355,6 +376,9 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
 
     if (others) {
         draw_kinds(&w);
+    }
+    if (theme && theme->between) {
+        stretches = MAX(stretches, 6);
     }
     for (unsigned i = 0; i < stretches; i++) {
         Stretch x;

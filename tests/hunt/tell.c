@@ -20,8 +20,9 @@ static bool print_marks(const Report *sum, bool all)
 
         met += sum->marks[i] > 0;
         if (!sum->marks[i] || all) {
-            printf("# mark %s (%s): %" G_GUINT64_FORMAT "\n", mark->name,
-                   mark->help, sum->marks[i]);
+            printf("# mark %s (%s): %" G_GUINT64_FORMAT " in %"
+                   G_GUINT64_FORMAT " scenarios\n", mark->name, mark->help,
+                   sum->marks[i], sum->met[i]);
         }
     }
     if (n) {
@@ -51,6 +52,7 @@ bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
         sum.phased += report->phased;
         for (unsigned k = 0; k < MOST_MARKS; k++) {
             sum.marks[k] += report->marks[k];
+            sum.met[k] += report->met[k];
         }
         for (int k = 0; k < COMMAND_BUCKETS; k++) {
             sum.with_commands[k] += report->with_commands[k];
