@@ -298,6 +298,8 @@ def forget_old(cache: Path, bases: list[Base]) -> None:
         if time.time() - folder.stat().st_mtime > KEPT_S:
             shutil.rmtree(folder, ignore_errors=True)
     for path in objects.glob("*.o"):
-        if path.stat().st_nlink == 1:  # no build that is kept has it
+        facts = path.stat()
+        # No build that is kept has it, nor one that is being made.
+        if facts.st_nlink == 1 and time.time() - facts.st_mtime > KEPT_S:
             path.unlink()
-            Path(f"{path}.d").unlink()
+            Path(f"{path}.d").unlink(missing_ok=True)

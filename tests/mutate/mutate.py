@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures as futures
+import contextlib
 import fnmatch
 import hashlib
 import json
@@ -162,17 +163,19 @@ class Ground:
 
 def main() -> int:
     arguments = parse()
-    with cache.locked("mutate"):
-        try:
-            import universalmutator  # type: ignore[import-not-found] # noqa: F401
-        except ImportError:
-            python = str(ensure_venv(PACKAGES))
-            os.execv(python, [python, *sys.argv])
-        folder = cache.cache_dir() / "mutate"
-        folder.mkdir(exist_ok=True)
-        chosen = samples(arguments)
-        names = {name for sample in chosen for name in sample.trees}
-        grounds = {name: Ground(name, folder, arguments) for name in sorted(names)}
+    try:
+        import universalmutator  # type: ignore[import-not-found] # noqa: F401
+    except ImportError:
+        python = str(ensure_venv(PACKAGES))
+        os.execv(python, [python, *sys.argv])
+    folder = cache.cache_dir() / "mutate"
+    folder.mkdir(exist_ok=True)
+    chosen = samples(arguments)
+    names = sorted({name for sample in chosen for name in sample.trees})
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            stack.enter_context(cache.locked(f"mutate-{name}"))
+        grounds = {name: Ground(name, folder, arguments) for name in names}
         return max(mutate(sample, grounds, arguments) for sample in chosen)
 
 
