@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import types
 import unittest
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import Any, cast
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.reproduce import spec, verdicts  # noqa: E402
+from scarplib.reproduce import spec, stale, verdicts  # noqa: E402
 from scarplib.reproduce.judge import JUDGES, Judge  # noqa: E402
 from scarplib.reproduce.results import Results, Row, key  # noqa: E402
 from scarplib.reproduce.verdicts import Verdict  # noqa: E402
@@ -145,6 +146,23 @@ class Papers(unittest.TestCase):
                         self.assertLessEqual(set(of.COMPARATORS), set(labels))
             known = {s.label for e in paper.experiments.values() for s in e.schemes}
             self.assertLessEqual({*of.SUBJECTS, *of.CONDITIONS}, known)
+
+
+class Pages(unittest.TestCase):
+    def test_a_page_of_another_engine_is_named(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "hios.md").write_text(f"Commit x, engine {stale.here('hios')}.")
+            self.assertEqual(stale.older(folder), [])
+            (folder / "hios.md").write_text("Commit x, engine 0123456789ab.")
+            (folder / "pregc.md").write_text("of long ago")
+            self.assertEqual(
+                [line.split(",")[0] for line in stale.older(folder)],
+                [
+                    "docs/results/pregc.md is of an engine that it does not name",
+                    "docs/results/hios.md is of engine 0123456789ab",
+                ],
+            )
 
 
 if __name__ == "__main__":

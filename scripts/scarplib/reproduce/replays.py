@@ -15,7 +15,7 @@ from typing import Any
 from scarplib.build import replayer
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
-from scarplib.reproduce import spec
+from scarplib.reproduce import spec, stale
 
 IMAGES = ROOT / "out" / "reproduce" / "images"
 
@@ -23,7 +23,7 @@ IMAGES = ROOT / "out" / "reproduce" / "images"
 @functools.cache
 def program() -> str:
     """What the results depend on besides the experiment: the program's sources."""
-    return replayer.ensure_replay().parent.name[:12]
+    return replayer.ensure_replay().parent.name[: stale.DIGITS]
 
 
 def shape(device: str, overrides: tuple[str, ...]) -> dict[str, int]:
