@@ -17,6 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * The version of all of Scarp, said here alone: three numbers, at most seven
+ * characters, as the log page has room for those.
+ */
+#define SCARP_VERSION "0.9.0"
+/* That of the engine that runs; the header may have been another's. */
+const char *scarp_version(void);
+
 #define SCARP_SECTOR_BYTES 512u
 #define SCARP_TIME_NEVER INT64_MAX
 #define SCARP_TIME_LAST (INT64_MAX / 8) /* 36 years: nothing is later */
@@ -450,8 +458,8 @@ void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
 #define SCARP_LATENCY_TAIL_COUNT 3
 
 /*
- * {"schema": "scarp-stats-1", "scheme": …, "logical_bytes": …,
- *  "raw_bytes": …,
+ * {"schema": "scarp-stats-1", "scarp_version": …, "scheme": …,
+ *  "logical_bytes": …, "raw_bytes": …,
  *  "write_amplification_milli": …, <every field by name>,
  *  "read_latency": {"n": …, "mean_ns": …, "p50_ns": …, "p90_ns", "p95_ns",
  *   "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns",
@@ -464,10 +472,11 @@ char *scarp_stats_json(const ScarpDrive *drive);
 
 /*
  * Vendor log page 0xCA, all little endian: char magic[8] "SCARPST1",
- * uint32 version, uint32 field count N, uint64 now_ns, uint64 reserved,
- * char scheme[32], then N × uint64: ScarpStats in its order; for reads, then
- * for writes: count, the latencies of SCARP_LATENCY_POINTS, and for each of
- * SCARP_LATENCY_TAILS a ScarpTail.
+ * uint32 layout version, uint32 field count N, uint64 now_ns,
+ * char engine[8] (its scarp_version(); zeroes before 0.9.0), char scheme[32],
+ * then N × uint64: ScarpStats in its order; for reads, then for writes: count,
+ * the latencies of SCARP_LATENCY_POINTS, and for each of SCARP_LATENCY_TAILS a
+ * ScarpTail.
  * Writes at most size bytes to buf and returns the full length.
  */
 size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,

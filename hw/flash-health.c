@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/cutils.h"
 #include "flash-int.h"
 
 #define SPARE_THRESHOLD_PERCENT 10
@@ -19,6 +20,19 @@ static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
     return cpu_to_le16(MIN(blocks - 1, UINT16_MAX));
 }
 
+/* The firmware of a drive on flash is the engine. */
+static void say_firmware(NvmeSubsystem *subsys)
+{
+    for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
+        NvmeCtrl *ctrl = nvme_subsys_ctrl(subsys, i);
+
+        if (ctrl) {
+            strpadcpy((char *)ctrl->id_ctrl.fr, sizeof(ctrl->id_ctrl.fr),
+                      scarp_version(), ' ');
+        }
+    }
+}
+
 /*
  * A mapping unit is written as a whole: a host that writes less makes the drive
  * read the rest first.  A unit is never half written.  The host is told that,
@@ -30,6 +44,8 @@ void nvme_flash_identify(NvmeNamespace *ns)
     NvmeIdNs *id = &ns->id_ns;
     uint32_t unit = scarp_drive_unit_bytes(drive);
     uint64_t program = scarp_drive_program_bytes(drive);
+
+    say_firmware(ns->subsys);
 
     /* a namespace's formats have no metadata */
     id->mc = 0;

@@ -7,6 +7,11 @@
 
 G_DEFINE_QUARK(scarp-error-quark, scarp_error)
 
+const char *scarp_version(void)
+{
+    return SCARP_VERSION;
+}
+
 /* What a drive is never changes: written once, const for everyone else. */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config)

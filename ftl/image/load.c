@@ -298,12 +298,26 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
     return true;
 }
 
+/* Any version's will do, and none at all: the first images had no writer. */
+static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
+                        GError **error)
+{
+    g_autofree uint8_t *text = NULL;
+    size_t n;
+
+    if (!image_find(image, "writer")) {
+        return true;
+    }
+    text = image_read_all(image, "writer", &n, error);
+    return text;
+}
+
 /* ---- All of it ----------------------------------------------------------- */
 
 /* In this order: each builds on what was read before. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
     read_lpns, read_versions, read_marks, read_state, check_written, read_data,
-    check_versions,
+    check_versions, read_writer,
 };
 
 /* On failure the drive is of no use: scarp_drive_free() is the undo. */

@@ -126,6 +126,14 @@ static bool has_data(const ScarpDrive *drive)
     return scarp_contents_kept(drive);
 }
 
+/* Who wrote it: for people, and for whoever reads what later proves wrong. */
+static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
+{
+    static const char text[] = "scarp " SCARP_VERSION "\n";
+
+    image_put(writer, text, strlen(text));
+}
+
 /* The sections of the file, in their order. */
 static const struct {
     const char *name;
@@ -140,6 +148,7 @@ static const struct {
     { "state", put_state, NULL },
     { "scheme", put_scheme, NULL },
     { "data", put_data, has_data },
+    { "writer", put_writer, NULL },
 };
 
 static bool is_wanted(const ScarpDrive *drive, size_t i)

@@ -19,7 +19,7 @@ static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
                scale_bytes, runtime_us, trace_from_us, trace_for_us;
-static gboolean list, quiet;
+static gboolean list, quiet, version;
 
 static const GOptionEntry entries[] = {
     { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
@@ -84,6 +84,7 @@ static const GOptionEntry entries[] = {
     { "quiet", 0, 0, G_OPTION_ARG_NONE, &quiet, "no progress", NULL },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list,
       "schemes, mappings, keys, generators and formats", NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &version, "of the engine", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
       "TRACE|gen:NAME[,KEY=VALUE...]" },
     { NULL }
@@ -438,6 +439,10 @@ int main(int argc, char **argv)
     if (!g_option_context_parse(context, &argc, &argv, &error)) {
         g_printerr("scarp-replay: %s\n", error->message);
         return 2;
+    }
+    if (version) {
+        printf("scarp-replay %s\n", scarp_version());
+        return 0;
     }
     if (list) {
         g_autofree char *schemes = scarp_schemes_text();

@@ -13,7 +13,7 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
         uint32_t version;
         uint32_t count;
         uint64_t now_ns;
-        uint64_t reserved;
+        char engine[8];
         char scheme[32];
         uint64_t value[SCARP_STAT_COUNT];
         uint64_t latency[SCARP_LATENCY_PAGE_WORDS];
@@ -24,6 +24,7 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
     };
 
     page.magic[7] = '1';
+    g_strlcpy(page.engine, scarp_version(), sizeof(page.engine));
     g_strlcpy(page.scheme, drive->scheme.name, sizeof(page.scheme));
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         page.value[i] = GUINT64_TO_LE(((const uint64_t *)&drive->stats)[i]);

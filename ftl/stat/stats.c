@@ -250,11 +250,13 @@ char *scarp_stats_json(const ScarpDrive *drive)
     GString *json = g_string_new("{\"schema\": \"scarp-stats-1\"");
     uint64_t host = s->host_page_programs;
 
-    g_string_append_printf(json, ", \"scheme\": \"%s\", \"logical_bytes\": %"
+    g_string_append_printf(json, ", \"scarp_version\": \"%s\""
+                           ", \"scheme\": \"%s\", \"logical_bytes\": %"
                            G_GUINT64_FORMAT
                            ", \"raw_bytes\": %" G_GUINT64_FORMAT
                            ", \"write_amplification_milli\": %"
-                           G_GUINT64_FORMAT, drive->scheme.name,
+                           G_GUINT64_FORMAT, scarp_version(),
+                           drive->scheme.name,
                            scarp_drive_logical_bytes(drive),
                            scarp_geometry_units(&drive->geo) *
                                drive->geo.unit_bytes,

@@ -14,6 +14,7 @@ from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
 from scarplib.option_types import Parser, add_cores, integer, integers, one_of_each, scheme_list
 from scarplib.paths import DEVICES, FIO_JOBS
+from scarplib.version import version
 
 
 def _overrides(text: str) -> str:
@@ -297,6 +298,7 @@ def _add_lists(commands: Any) -> None:
 def parser() -> Parser:
     """All commands with their options; a wrong one is a UserError."""
     parser = Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
+    parser.add_argument("--version", action="version", version=f"scarp {version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run the demonstration: a fio job, two schemes")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.paths import ROOT
+from scarplib.version import version
 
 DRIVE = ROOT / "tests" / "array" / "small.ini"
 SMALL = ("-d", str(DRIVE), "-n", "2", "-r", "2000", "--warmup", "500", "-k", "cache_bytes=1048576")
@@ -67,6 +68,11 @@ class Array(unittest.TestCase):
             self.assertEqual(done.stdout, "", options)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertIn(line, done.stderr)
+
+    def test_version(self) -> None:
+        self.assertEqual(_run("--version").stdout, f"scarp-array {version()}\n")
+        runs = json.loads(_run(*SMALL, "-m", "independent", "-j", "-").stdout)["runs"]
+        self.assertEqual([run["scarp_version"] for run in runs], [version()])
 
     def test_help_and_list_need_no_drive(self) -> None:
         self.assertIn("--read-permille", _run("--help").stdout)

@@ -20,6 +20,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import terminal  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import command_log  # noqa: E402
+from scarplib.version import version  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 
@@ -154,6 +155,20 @@ class Formats(Case):
 
 
 class Options(Case):
+    def test_version(self) -> None:
+        """Said in one place: by the programs, in results, in images."""
+        self.assertEqual(self.run_replay("--version").stdout, f"scarp-replay {version()}\n")
+        script = [str(ROOT / "scripts" / "scarp")]
+        for words, says in (([], "scarp"), (["replay"], "scarp-replay")):
+            done = subprocess.run(
+                [*script, *words, "--version"], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(done.stdout, f"{says} {version()}\n", done.stderr)
+        image = self.folder / "image"
+        out = self.result("--save", image, "gen:uniform,requests=10")
+        self.assertEqual(out["stats"]["scarp_version"], version())
+        self.assertTrue(image.read_bytes().endswith(f"scarp {version()}\n".encode()))
+
     def test_results(self) -> None:
         out = self.result("--age", 900, "-m", "closed", "-q", 8, "gen:mixed,requests=3000")
         self.assertEqual(out["schema"], "scarp-replay-1")

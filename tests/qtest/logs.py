@@ -87,13 +87,15 @@ def read_gc_runs(path: Path) -> list[GcRun]:
 @dataclass
 class StatsPage:
     version: int
+    engine: str
     now_ns: int
     scheme: str
     fields: tuple[int, ...]
 
 
 def parse_stats_page(page: bytes) -> StatsPage:
-    magic, version, count, now_ns, _, scheme = struct.unpack_from("<8sIIQQ32s", page)
+    magic, version, count, now_ns, engine, scheme = struct.unpack_from("<8sIIQ8s32s", page)
     assert magic == b"SCARPST1", magic
     fields = struct.unpack_from(f"<{count}Q", page, 64)
-    return StatsPage(version, now_ns, scheme.rstrip(b"\0").decode(), fields)
+    texts = (text.rstrip(b"\0").decode() for text in (engine, scheme))
+    return StatsPage(version, next(texts), now_ns, next(texts), fields)

@@ -7,6 +7,7 @@ from fixture import KIB, DriveTest, controller, flash, namespace, pattern
 from logs import parse_stats_page
 from nvme import FUA, Admin, Controller, Namespace, Op, Status
 from scarplib.device_logs import log_page
+from scarplib.version import version
 from test_realtime import HostController
 
 
@@ -142,11 +143,17 @@ class Statistics(DriveTest):
         self.assertEqual(status, 0)
         page = parse_stats_page(data)
         self.assertEqual((page.version, page.scheme), (1, "baseline"))
+        self.assertEqual(page.engine, version())
         self.assertEqual(page.fields[:4], (10, 10, 0, 10))
         self.assertGreater(page.now_ns, 0)
         stats = machine.stats()
         self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
         self.assertEqual(stats["write_bytes"], 40 * KIB)
+        self.finish(machine)
+
+    def test_firmware_revision_is_the_engines_version(self) -> None:
+        machine, ctrl, _ = self.drive()
+        self.assertEqual(ctrl.identify(1)[64:72], version().ljust(8).encode())
         self.finish(machine)
 
     def test_latencies_of_the_log_page(self) -> None:

@@ -126,6 +126,9 @@ class ByBasesKeys(unittest.TestCase):
         self.assertEqual(self.json(text, more), [])
         self.assertEqual(self.json(more, text), ["json: stats.merges is gone", "json: x is gone"])
         self.assertEqual(self.json(text, text.replace("3", "5")), ["json: stats.erases"])
+        # Each engine says which one it is.
+        ours, theirs = ({"stats": {"scarp_version": x, "erases": 3}} for x in ("1.0.0", "1.1.0"))
+        self.assertEqual(self.json(json.dumps(ours), json.dumps(theirs)), [])
         # In a list there are no keys to go by.
         self.assertEqual(self.json(text, text.replace('"n"', '"m"')), ["json: stats.tail"])
         self.assertEqual(self.json('{"x": 1.0}', '{"x": 1.00}'), ["json: x"])
@@ -139,6 +142,8 @@ class ByBasesKeys(unittest.TestCase):
         new = {**old, "describe": b"[ftl]\nmapping=page\n[gc]\nx=1\n[ftl]\nstreams=1\n",
                "layout": b"a.b=1\na.c=2\n", "more": b"?"}  # fmt: skip
         self.assertEqual(self.differ("drive", drive(**old), drive(**new)), ([], []))
+        written = [drive(**old, writer=text) for text in (b"scarp 1.0.0", b"scarp 1.1.0")]
+        self.assertEqual(self.differ("drive", *written), ([], []))
         for name, value, said in (
             ("layout", b"a.b=2\n", "drive: layout: a.b"),
             ("describe", b"[gc]\nstreams=1\n", "drive: describe: ftl.streams is gone"),

@@ -7,6 +7,7 @@ import re
 import unittest
 
 from scarplib.paths import ROOT
+from scarplib.version import version
 
 
 class Files(unittest.TestCase):
@@ -30,6 +31,7 @@ class Versions(unittest.TestCase):
         cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
         assert newest and cited
         self.assertEqual(newest[1], cited[1])
+        self.assertEqual(newest[1], version())
 
 
 if __name__ == "__main__":

@@ -412,6 +412,68 @@ static void test_other_order(void)
     }
 }
 
+/* ---- Who wrote it --------------------------------------------------------- */
+
+#define HEAD_BYTES 40
+#define ENTRY_BYTES 32
+#define DIGEST_AT 24
+
+/* The digest of head and table, as docs/images.md has it. */
+static void put_digest(char *image, uint32_t sections)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_MD5);
+    gsize length = 16;
+
+    memset(image + DIGEST_AT, 0, length);
+    g_checksum_update(sum, (const guchar *)image,
+                      HEAD_BYTES + sections * ENTRY_BYTES);
+    g_checksum_get_digest(sum, (guint8 *)image + DIGEST_AT, &length);
+}
+
+/* Without its last section: what versions before 0.9.0 wrote. */
+static void cut_writer(const char *path)
+{
+    g_autofree char *image = NULL;
+    gsize bytes, entry;
+    uint64_t cut, left;
+    uint32_t n;
+
+    g_assert_true(g_file_get_contents(path, &image, &bytes, NULL));
+    memcpy(&n, image + 12, sizeof(n));
+    n = GUINT32_FROM_LE(n) - 1;
+    entry = HEAD_BYTES + n * ENTRY_BYTES;
+    g_assert_cmpmem(image + entry, 8, "writer\0", 8);
+    memcpy(&cut, image + entry + 8, sizeof(cut));
+    cut = GUINT64_FROM_LE(cut);
+    bytes -= ENTRY_BYTES + cut;
+    memmove(image + entry, image + entry + ENTRY_BYTES, bytes - entry);
+    n = GUINT32_TO_LE(n);
+    memcpy(image + 12, &n, sizeof(n));
+    left = GUINT64_TO_LE(bytes);
+    memcpy(image + 16, &left, sizeof(left));
+    put_digest(image, GUINT32_FROM_LE(n));
+    put(path, image, bytes);
+}
+
+/* The file ends with who wrote it; one that does not say so is read as well. */
+static void test_writer(void)
+{
+    g_autofree char *path = saved(TINY), *image = NULL;
+    g_autofree char *ours = g_strdup_printf("scarp %s\n", scarp_version());
+    gsize bytes, n = strlen(ours);
+
+    g_assert_true(g_file_get_contents(path, &image, &bytes, NULL));
+    g_assert_cmpmem(image + bytes - n, n, ours, n);
+    image[bytes - 2] ^= 1;
+    put(path, image, bytes);
+    refused(TINY, path, "section 'writer' does not match its checksum");
+    image[bytes - 2] ^= 1;
+    put(path, image, bytes);
+    cut_writer(path);
+    scarp_drive_free(drive_new("baseline", TINY, path));
+    g_unlink(path);
+}
+
 static void test_file_errors(void)
 {
     g_autofree char *path = new_path();
@@ -818,6 +880,7 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/image/other-class", test_other_class);
     g_test_add_func("/image/other-order", test_other_order);
+    g_test_add_func("/image/writer", test_writer);
     g_test_add_func("/image/file-errors", test_file_errors);
     g_test_add_func("/image/only-files-are-replaced",
                     test_only_files_are_replaced);

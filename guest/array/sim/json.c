@@ -64,7 +64,8 @@ static void array_stats_text(GString *s, const ArrayStats *stats)
 
 char *sim_json(const SimOptions *o, const SimResult *r)
 {
-    GString *s = g_string_new("{\"schema\": \"scarp-array-1\"");
+    GString *s = g_string_new("{\"schema\": \"scarp-array-1\", "
+                              "\"scarp_version\": \"" SCARP_VERSION "\"");
 
     g_string_append_printf(s, ", \"mode\": \"%s\", \"scheme\": \"%s\", "
                            "\"drives\": %u, \"seed\": %" G_GUINT64_FORMAT,
@@ -100,7 +101,8 @@ char *sim_json(const SimOptions *o, const SimResult *r)
 
 char *sim_replay_json(const SimReplay *r)
 {
-    GString *s = g_string_new("{\"schema\": \"scarp-array-replay-1\"");
+    GString *s = g_string_new("{\"schema\": \"scarp-array-replay-1\", "
+                              "\"scarp_version\": \"" SCARP_VERSION "\"");
 
     g_string_append_printf(s, ", \"drives\": %u, \"requests\": %"
                            G_GUINT64_FORMAT ", \"ios\": %" G_GUINT64_FORMAT

@@ -23,7 +23,7 @@ static int64_t seed = 1, drives = 6, threads, depth = 32, drive_slots = 128,
                fill_permille = 800, warmup = -1, requests = 100000,
                barrier_every, turn_us = 500000, turn_drives = 1,
                turn_free_blocks = 4;
-static gboolean fresh, list;
+static gboolean fresh, list, version;
 
 static const GOptionEntry entries[] = {
     { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
@@ -80,6 +80,7 @@ static const GOptionEntry entries[] = {
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &json,
       "where the results go (standard output)", "FILE" },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list, "the array's keys", NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &version, "of the engine", NULL },
     { NULL }
 };
 
@@ -291,6 +292,10 @@ int main(int argc, char **argv)
 
     setlocale(LC_ALL, "");
     good = parse(&argc, &argv, number_given, &error);
+    if (good && version) {
+        printf("scarp-array %s\n", scarp_version());
+        return 0;
+    }
     if (good && list) {
         print_keys();
         return 0;

@@ -18,8 +18,8 @@ from scarplib.device_logs.log_file import LogError
 # What `nvme get-log` asks for.
 LOG_ID = 0xCA
 _MAGIC = b"SCARPST1"
-# Magic, layout version, how many numbers follow, virtual time (ns), reserved, scheme.
-_HEADER = struct.Struct("<8sIIQQ32s")
+# Magic, layout version, how many numbers follow, virtual time (ns), the engine's version, scheme.
+_HEADER = struct.Struct("<8sIIQ8s32s")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class StatsPage:
     """now_ns: virtual time of the reading; values: by name, in the units that the names end in."""
 
     version: int
+    # scarp_version() of the drive; empty before 0.9.0.
+    engine: str
     now_ns: int
     scheme: str
     values: dict[str, int]
@@ -65,7 +67,7 @@ def read(path: Path) -> StatsPage:
         raise LogError(f"{path}: {error.strerror}") from error
     if len(data) < _HEADER.size:
         raise LogError(f"{path}: {len(data)} bytes are too few for a statistics page")
-    magic, version, count, now_ns, _, scheme = _HEADER.unpack_from(data)
+    magic, version, count, now_ns, engine, scheme = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise LogError(f"{path}: begins with {magic!r}, expected {_MAGIC!r}")
     names = fields()
@@ -78,6 +80,7 @@ def read(path: Path) -> StatsPage:
     values = struct.unpack_from(f"<{len(names) + len(more)}Q", data, _HEADER.size)
     return StatsPage(
         version,
+        engine.rstrip(b"\0").decode(errors="replace"),
         now_ns,
         scheme.rstrip(b"\0").decode(),
         dict(zip(names, values, strict=False)),

@@ -40,6 +40,7 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
     parser.add_argument("--replay", default=None)
     parser.add_argument("--record", default=None)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--version", action="store_true")
     parser.add_argument("-h", "--help", action="store_true")
     options, rest = parser.parse_known_args(given)
     options.modes = (_MODES if options.mode is None else options.mode).split(",")
@@ -144,8 +145,8 @@ def main(given: list[str]) -> int:
     if options.help:
         print(_program([*rest, "--help"]) + _NOTES, end="")
         return 0
-    if options.list:
-        print(_program([*rest, "--list"]), end="")
+    if options.list or options.version:
+        print(_program([*rest, "--list" if options.list else "--version"]), end="")
         return 0
     if options.replay:
         if options.record or options.mode is not None:

@@ -12,6 +12,7 @@ from scarplib.build.cache import tree_hash
 from scarplib.build.qemu import QemuBuild
 from scarplib.guest import block_trace, file_system, job, script, user_packages, user_task, vm
 from scarplib.guest.image import GuestImage
+from scarplib.version import version
 
 # They write QEMU's command line and the script that the guest runs.
 _SCRIPTS = (
@@ -37,6 +38,7 @@ def file_hash(path: Path) -> str:
 def manifest(qemu: QemuBuild, image: GuestImage, inputs: Inputs) -> dict[str, Any]:
     """All that decides the bytes of a run, as hashes and values for JSON."""
     return {
+        "scarp": version(),
         "qemu": {
             "version": qemu.version,
             "series": qemu.series_hash,

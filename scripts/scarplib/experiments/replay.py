@@ -30,6 +30,7 @@ from scarplib.option_types import Parser, scheme_list
 from scarplib.results import replayed
 from scarplib.results.summary import cliff
 from scarplib.results.table import table_text
+from scarplib.version import version
 
 # What makes the state that all schemes start from; the last two belong to the runs, too.
 _STATE = ("age", "age-overwrite", "age-pattern", "age-seed", "description", "seed")
@@ -230,6 +231,7 @@ def _write(
         "schemes": schemes,
         "start": said,
         "manifest": {
+            "scarp": version(),
             "engine": tree_hash(sources()),
             "inputs": {name: manifest.file_hash(path) for name, path in sorted(files.items())},
             "settings": {"schemes": options.schemes, "arguments": asked.rest},
