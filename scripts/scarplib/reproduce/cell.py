@@ -43,7 +43,7 @@ def _table(path: Path, layout: log_file.Layout) -> Rows:
     return np.fromfile(path, dtype=np.dtype(columns), offset=log_file.HEADER.size)
 
 
-def _commands(path: Path) -> Rows:
+def commands(path: Path) -> Rows:
     """In the order of submission, which is the same under every scheme of an open loop."""
     rows = _table(path, command_log.LAYOUT)
     return rows[np.argsort(rows["order"] & command_log.ORDER_SEQ)]
@@ -145,7 +145,7 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
                 "requests_per_s": result["requests_per_s"],
             }
             if experiment.logs:
-                logged = _commands(folder / "cmd.bin")
+                logged = commands(folder / "cmd.bin")
                 rows = logged[experiment.warmup :]
                 gc = _table(folder / "gc.bin", gc_log.LAYOUT)
                 if not chosen:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from scarplib.device_logs.command_log import CAUSES
+from scarplib.device_logs.command_log import CAUSES, WRITE
 
 DEADLINES_MS = (10, 20, 30, 40, 50)
 CAUSES_OF_MS = 30
 SLOTS = 120
+TENTHS = 10
 
 Rows = np.ndarray[Any, np.dtype[Any]]
 
@@ -30,6 +31,27 @@ def spread(rows: Rows, logged: Rows) -> dict[str, Any]:
         "late_causes_ns": dict(zip(CAUSES, (int(c) for c in late), strict=True)),
         **_over_time(logged),
     }
+
+
+def by_use(logged: Rows, logical_bytes: int) -> dict[str, Any]:
+    """Requests, and those beyond 30 ms, by tenths of the drive in use before them.
+
+    In use: the share of the logical space that requests before it wrote, from an empty drive on.
+    """
+    unit = 4096
+    written = np.zeros(-(-logical_bytes // unit), bool)
+    used = 0
+    number, late = [0] * TENTHS, [0] * TENTHS
+    for row in logged[["op", "offset", "length", "submit", "complete"]]:
+        tenth = min(TENTHS - 1, used * TENTHS // len(written))
+        number[tenth] += 1
+        late[tenth] += int(row["complete"] - row["submit"] > CAUSES_OF_MS * 1_000_000)
+        if row["op"] == WRITE:
+            first = int(row["offset"]) // unit
+            part = written[first : -(-(int(row["offset"]) + int(row["length"])) // unit)]
+            used += len(part) - int(part.sum())
+            part[:] = True
+    return {"use_n": number, "use_late": late}
 
 
 def _over_time(rows: Rows) -> dict[str, Any]:
