@@ -26,7 +26,7 @@ SCHEDULERS = ("baseline", "anticipatory", "deadline", "flash-aware")
 SEEDS = (1001, 1002, 1003)
 FLASH = ("mlc", "slc")
 FTLS = ("block", "superblock")
-LOGS = (0, 15)
+LOGS = (0, 4)
 # Alignment and mean size of a request.
 REQUESTS = ((4096, 500_000), (65536, 500_000), (512_000, 512_000))
 HALVED = (1, 2)
@@ -144,7 +144,9 @@ def main() -> int:
     tried: list[tuple[float, float, str, Candidate]] = []
     for candidate in candidates():
         for rate in RATES:
-            if worst(candidate, rate, "mlc", SCHEDULERS[:1], SEEDS[:1])[0] > TOO_MANY:
+            empty = worst(candidate, rate, "mlc", SCHEDULERS[:1], SEEDS[:1])[0]
+            if empty > TOO_MANY:
+                print(f"   out  {candidate.text()}, {rate} a second: {empty:.1f} %", flush=True)
                 break
             far, said = distance(candidate, rate, SCHEDULERS[:1], SEEDS[:1])
             tried.append((far, rate, candidate.text(), candidate))
