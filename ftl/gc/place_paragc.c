@@ -20,7 +20,11 @@
 #include <string.h>
 
 enum { MAX_CHANNELS = 64, RING_SLOTS = 16, SKETCH_ROWS = 5 };
-enum { PARAM_ITERATIONS, PARAM_SLOT_US, PARAM_WIDTH, PARAM_HOT, PARAM_DECAY };
+enum { START_EVEN, START_OWN, START_RANDOM };
+enum {
+    PARAM_ITERATIONS, PARAM_SLOT_US, PARAM_WIDTH, PARAM_HOT, PARAM_DECAY,
+    PARAM_START
+};
 
 typedef struct {
     uint64_t bytes[RING_SLOTS]; /* read by the host, by slots of time */
@@ -175,15 +179,29 @@ static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
     return d + s[own] * most;
 }
 
-static void arrange(const ScarpDrive *drive, const uint64_t *s, uint32_t own,
+/* Line 1, "Generate an arrangement": the paper does not say which. */
+static void first_arrangement(ScarpDrive *drive, uint32_t own, uint32_t pages,
+                              uint32_t *v)
+{
+    uint64_t start = drive->scheme.param[AXIS_PLACEMENT][PARAM_START];
+    uint32_t n = drive->desc.channels;
+
+    for (uint32_t i = 0; i < n; i++) {
+        v[(own + i) % n] = start == START_EVEN ? pages / n + (i < pages % n)
+                           : start == START_OWN && !i ? pages : 0;
+    }
+    for (uint32_t i = 0; start == START_RANDOM && i < pages; i++) {
+        v[(unsigned __int128)scarp_policy_random(drive) * n >> 64]++;
+    }
+}
+
+static void arrange(ScarpDrive *drive, const uint64_t *s, uint32_t own,
                     uint32_t pages, uint32_t *v)
 {
     uint64_t limit = drive->scheme.param[AXIS_PLACEMENT][PARAM_ITERATIONS];
     uint32_t n = drive->desc.channels;
 
-    for (uint32_t i = 0; i < n; i++) {
-        v[(own + i) % n] = pages / n + (i < pages % n);
-    }
+    first_arrangement(drive, own, pages, v);
     for (uint64_t round = 0; round < limit; round++) {
         uint64_t best = suspended(s, v, n, own);
         uint32_t from = n, to = n;
@@ -332,6 +350,10 @@ static const ScarpParam params[] = {
                     65535, 2 },
     [PARAM_DECAY] = { "decay", "reads", "after which counters are halved", 1,
                       1ull << 40, 100000 },
+    [PARAM_START] = { "start", "choice",
+                      "Algorithm 1 starts from: 0 an even spread, 1 all on "
+                      "the victim's channel, 2 a random spread", START_EVEN,
+                      START_RANDOM, START_EVEN },
 };
 
 const ScarpPlaceOps scarp_place_paragc = {

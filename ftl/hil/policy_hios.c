@@ -294,7 +294,8 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
         return NULL;
     }
     classify(drive, hios, record, slack_ns - record->gc_ns);
-    if (hios->neutral && scarp_gc_round(drive) == SCARP_NONE) {
+    if (hios->neutral && hios_is_set(drive, HIOS_AGGREGATE) &&
+        scarp_gc_round(drive) == SCARP_NONE) {
         hios_aggregate(drive, hios, i, joined);
     }
     return hios_dispatch(drive, hios, waiting, i);
@@ -331,6 +332,9 @@ static const ScarpParam params[] = {
     [HIOS_ERASE_LAST] = { "erase_last", "switch",
                           "1: the last segments' command has the erase, too", 0,
                           1, 0 },
+    [HIOS_AGGREGATE] = { "aggregate", "switch",
+                         "hios-2, 0: no writes are joined in a page", 0, 1,
+                         1 },
 };
 
 #define HIOS_POLICY(its_name, its_help, its_source) \

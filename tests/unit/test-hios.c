@@ -617,19 +617,20 @@ static void test_pop_victim(void)
 static void test_aggregation(void)
 {
     static const struct {
-        const char *scheme;
+        const char *scheme, *params;
         unsigned kib[3]; /* written, of page 0 */
         unsigned programs, aggregated;
     } rows[] = {
-        { "hios-2", { 0, 1, 2 }, 1, 2 },
-        { "hios-1", { 0, 1, 2 }, 3, 0 },
-        { "hios-2", { 3, 2, 1 }, 1, 2 },
-        { "hios-2", { 0, 2, 4 }, 3, 0 }, /* a gap, and another page */
-        { "hios-2", { 0, 0, 1 }, 2, 1 }, /* the same unit is no neighbour */
+        { "hios-2", NULL, { 0, 1, 2 }, 1, 2 },
+        { "hios-1", NULL, { 0, 1, 2 }, 3, 0 },
+        { "hios-2", "aggregate=0", { 0, 1, 2 }, 3, 0 },
+        { "hios-2", NULL, { 3, 2, 1 }, 1, 2 },
+        { "hios-2", NULL, { 0, 2, 4 }, 3, 0 }, /* a gap, and another page */
+        { "hios-2", NULL, { 0, 0, 1 }, 2, 1 }, /* the same unit: no neighbour */
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        Rig *rig = rig_new(rows[i].scheme, NULL,
+        Rig *rig = rig_new(rows[i].scheme, rows[i].params,
                            "controller.slots=1,ftl.unit_bytes=1024");
         ScarpCmd first = write_page(4), cmd[3];
         char data[3][1024], back[1024];

@@ -152,6 +152,38 @@ static void test_busy_channel(void)
     }
 }
 
+/* Where Algorithm 1 starts: on the victim's channel, or at random. */
+static void test_start(void)
+{
+    static const unsigned reads[CHANNELS] = { 3, 0, 0, 0 };
+    Rig *rig = rig_of("paragc", "iterations=0,start=1");
+    bool uneven = false;
+    Spread spread;
+
+    collect(rig, NULL, &spread);
+    g_assert_cmpuint(spread.pages[0], ==, spread.total);
+    rig_free(rig);
+    /* Each round takes a page from there: it is the one that reads. */
+    rig = rig_of("paragc", "iterations=2,start=1");
+    collect(rig, reads, &spread);
+    g_assert_cmpuint(spread.victim, ==, 0);
+    g_assert_cmpuint(spread.pages[0], ==, spread.total - 2);
+    rig_free(rig);
+    rig = rig_of("paragc", "iterations=0,start=2");
+    for (int n = 0; n < 3; n++) {
+        uint32_t most = 0;
+
+        collect(rig, NULL, &spread);
+        for (uint32_t c = 0; c < CHANNELS; c++) {
+            most = MAX(most, spread.pages[c]);
+        }
+        uneven |= most > spread.total / CHANNELS + 1;
+        g_assert_cmpuint(most, <, spread.total);
+    }
+    g_assert_true(uneven);
+    rig_free(rig);
+}
+
 /*
  * Reads of translation units are not the host's: what is read through the one
  * of channel 1 is on no flash.
@@ -316,6 +348,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/paragc/even", test_even);
+    g_test_add_func("/paragc/start", test_start);
     g_test_add_func("/paragc/busy-channel", test_busy_channel);
     g_test_add_func("/paragc/translation-reads", test_translation_reads);
     g_test_add_func("/paragc/own-channel-reads-least",
