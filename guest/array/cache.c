@@ -88,7 +88,9 @@ bool array_part_run(Array *a, const Part *part, bool first)
     }
     /*
      * Nobody overtakes: were there a page to take, those who wait would have
-     * it, because array_set_run() goes through them at every change.
+     * it, because array_set_run() goes through them at every change.  Without
+     * clean_first someone may: what kept them was a dirty page, whose way to
+     * its drive has begun since, and the next page may be a clean one.
      */
     page = page_take(a, set, part->number);
     if (page == NONE) {

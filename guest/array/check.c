@@ -70,7 +70,9 @@ static bool check_set(const Array *a, uint32_t set, char *why)
     for (uint32_t i = s->waiting_first; i != NONE; i = a->parts[i].next) {
         uint32_t page = array_find(a, set, a->parts[i].number);
 
-        if ((page != NONE && a->flags[page] & PAGE_VALID) || !moves) {
+        /* Overtaken, where that can be: it goes on at the set's next end. */
+        if ((page != NONE && a->flags[page] & PAGE_VALID &&
+             a->config.clean_first) || !moves) {
             return FAIL(why, "set %" PRIu32 ": a part waits for nothing", set);
         }
     }

@@ -34,12 +34,15 @@ typedef enum {
 /*
  * Which run of the array a drive has seen last, in two blocks behind the label,
  * written in turn: a torn one leaves the other.  A run first says on all drives
- * that it starts, then on all that it serves, and only then serves.  So a drive
- * that has not seen what another one says was not there, or holds old contents.
+ * that it starts, then on all that it serves, and only then writes data.  So a
+ * drive that has not heard the start of the last run that served was not there,
+ * or holds old contents.  Starts that fail before that, however many, have
+ * written nothing: who has not heard of them has missed nothing.
  */
 typedef struct {
     uint8_t array[16]; /* as the label's */
     uint64_t state;    /* twice the run's number; and 1: it served */
+    uint64_t served;   /* while it starts: the last run that served; 0: none */
 } ArrayRun;
 
 #define ARRAY_RUN_BLOCKS 2u
@@ -54,12 +57,17 @@ void array_run_encode(const ArrayRun *run,
                       unsigned char bytes[ARRAY_LABEL_BYTES]);
 /* NONE: no run has been written there. */
 ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run);
+static inline uint64_t array_run_served(const ArrayRun *run)
+{
+    return run->state % 2 ? run->state / 2 : run->served;
+}
 /*
- * Whether n drives have seen the same runs; *number is that of the last.
- * False: error names the drive, by its place.
+ * Whether n drives have seen the same runs; *number is that of the last that
+ * one has heard of, *served of the last that served.  False: error names the
+ * drive, by its place.
  */
-bool array_run_set(const uint64_t *states, uint32_t n, uint64_t *number,
-                   char *error);
+bool array_run_set(const ArrayRun *runs, uint32_t n, uint64_t *number,
+                   uint64_t *served, char *error);
 
 void array_label_encode(const ArrayLabel *label,
                         unsigned char bytes[ARRAY_LABEL_BYTES]);

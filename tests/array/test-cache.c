@@ -287,6 +287,31 @@ static void test_backlog(void)
     rig_clear(&rig);
 }
 
+/*
+ * Of one set of two pages the first is dirty and to go; who waits for that is
+ * overtaken, and by a write of the same page at that, which takes the other.
+ */
+static void test_overtaken(void)
+{
+    ArrayRequest *clean, *update, *whole;
+    Rig rig;
+
+    rig_init(&rig, 1, 64, "set_pages=2,cache_bytes=8192,dirty_pages=1,"
+             "stale_score=1,flusher=0,clean_first=0");
+    rig_write(&rig, 0, 'a');
+    clean = rig_submit(&rig, ARRAY_OP_READ, PAGE, PAGE, 0);
+    rig_end_all(&rig);
+    rig_forget(&rig, clean, 0);
+    update = rig_submit(&rig, ARRAY_OP_WRITE, 2 * PAGE + 8, 8, 'b');
+    whole = rig_submit(&rig, ARRAY_OP_WRITE, 2 * PAGE, PAGE, 'c');
+    rig_forget(&rig, whole, 0);
+    g_assert_false(rig_is_done(&rig, update));
+    rig_end_all(&rig);
+    rig_forget(&rig, update, 0);
+    rig_quiet(&rig);
+    rig_clear(&rig);
+}
+
 /* Every way in which blocks, vectors and single bytes may follow each other. */
 static void test_copy(void)
 {
@@ -325,6 +350,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/cache/part-of-a-request", test_part_of_a_request);
     g_test_add_func("/array/cache/outside", test_outside);
     g_test_add_func("/array/cache/backlog", test_backlog);
+    g_test_add_func("/array/cache/overtaken", test_overtaken);
     g_test_add_func("/array/cache/copy", test_copy);
     return g_test_run();
 }

@@ -193,17 +193,23 @@ static void test_label_damage(void)
 static void test_runs(void)
 {
     static const struct {
-        uint64_t states[3], number;
+        uint64_t states[3], knows; /* knows: who starts, which one served */
+        uint64_t number, served;
         bool good;
     } sets[] = {
-        { { 0, 0, 0 }, 0, true }, { { 2, 0, 0 }, 1, true }, /* it starts */
-        { { 3, 2, 2 }, 1, true }, { { 3, 3, 3 }, 1, true }, /* it serves */
-        { { 3, 3, 0 }, 0, false }, { { 4, 3, 3 }, 2, true },
-        { { 4, 2, 4 }, 2, true }, /* the one before ended while it started */
-        { { 5, 3, 5 }, 0, false }, { { 4, 4, 1 }, 0, false },
+        { { 0, 0, 0 }, 0, 0, 0, true }, { { 2, 0, 0 }, 0, 1, 0, true },
+        { { 3, 2, 2 }, 0, 1, 1, true }, { { 3, 3, 3 }, 0, 1, 1, true },
+        { { 3, 3, 0 }, 0, 0, 0, false }, { { 4, 3, 3 }, 1, 2, 1, true },
+        { { 4, 2, 4 }, 1, 2, 1, true }, /* it ended while it started */
+        { { 5, 3, 5 }, 1, 0, 0, false }, { { 4, 4, 1 }, 1, 0, 0, false },
+        /* So did more than one, and not all heard of any of them. */
+        { { 4, 2, 0 }, 0, 2, 0, true }, { { 6, 0, 0 }, 0, 3, 0, true },
+        { { 8, 3, 6 }, 1, 4, 1, true }, { { 8, 1, 6 }, 1, 0, 0, false },
+        { { 8, 2, 7 }, 1, 0, 0, false },
     };
     unsigned char bytes[ARRAY_LABEL_BYTES];
-    ArrayRun run = { .array = { 1, 2, 3 }, .state = 77 }, out = { 0 };
+    ArrayRun run = { .array = { 1, 2, 3 }, .state = 77, .served = 5 };
+    ArrayRun out = { 0 };
 
     g_assert_cmpuint(array_run_offset(76), !=, array_run_offset(77));
     g_assert_cmpuint(array_run_offset(76), ==, array_run_offset(78));
@@ -218,11 +224,19 @@ static void test_runs(void)
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sets); i++) {
         char error[ARRAY_ERROR_BYTES] = "";
-        uint64_t number = 99;
+        uint64_t number, served;
+        ArrayRun runs[3];
 
-        g_assert_cmpint(array_run_set(sets[i].states, 3, &number, error), ==,
+        for (int k = 0; k < 3; k++) {
+            runs[k] = (ArrayRun) { .state = sets[i].states[k],
+                                   .served = sets[i].knows };
+        }
+        g_assert_cmpint(array_run_set(runs, 3, &number, &served, error), ==,
                         sets[i].good);
-        g_assert_cmpuint(number, ==, sets[i].good ? sets[i].number : 99);
+        if (sets[i].good) {
+            g_assert_cmpuint(number, ==, sets[i].number);
+            g_assert_cmpuint(served, ==, sets[i].served);
+        }
         g_assert_true(sets[i].good || strstr(error, "it holds old contents"));
     }
 }

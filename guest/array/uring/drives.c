@@ -238,13 +238,13 @@ static bool order_drives(ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
-/* The newer one of its two blocks; 0: it has seen none. */
-static bool read_state(const ArrayDrives *drives, uint32_t i,
-                       unsigned char *buffer, uint64_t *state, char *error)
+/* The newer one of its two blocks; zeroes: it has seen none. */
+static bool read_run(const ArrayDrives *drives, uint32_t i,
+                     unsigned char *buffer, ArrayRun *last, char *error)
 {
     unsigned good = 0, damaged = 0;
 
-    *state = 0;
+    memset(last, 0, sizeof(*last));
     for (uint64_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
         ArrayLabelState is;
         ArrayRun run;
@@ -258,7 +258,7 @@ static bool read_state(const ArrayDrives *drives, uint32_t i,
         is = array_run_decode(buffer, &run);
         if (is == ARRAY_LABEL_GOOD &&
             !memcmp(run.array, drives->label.array, sizeof(run.array))) {
-            *state = run.state > *state ? run.state : *state;
+            *last = run.state > last->state ? run : *last;
             good++;
         }
         damaged += is == ARRAY_LABEL_DAMAGED;
@@ -273,38 +273,51 @@ static bool read_state(const ArrayDrives *drives, uint32_t i,
 
 static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
 {
-    uint64_t states[ARRAY_MAX_DRIVES];
+    ArrayRun runs[ARRAY_MAX_DRIVES];
 
     for (uint32_t i = 0; i < drives->n; i++) {
-        if (!read_state(drives, i, buffer, &states[i], error)) {
+        if (!read_run(drives, i, buffer, &runs[i], error)) {
             return false;
         }
     }
-    return array_run_set(states, drives->n, &drives->run, error);
+    return array_run_set(runs, drives->n, &drives->run, &drives->served,
+                         error);
 }
 
-bool array_drives_begin_run(ArrayDrives *drives, char *error)
+static bool tell_drives(const ArrayDrives *drives, ArrayRun run, char *error)
 {
     unsigned char *buffer = aligned_alloc(ARRAY_LABEL_BYTES,
                                           ARRAY_LABEL_BYTES);
-    ArrayRun run = { .state = 2 * (drives->run + 1) };
     bool good = buffer;
 
     memcpy(run.array, drives->label.array, sizeof(run.array));
-    for (int served = 0; good && served < 2; served++, run.state++) {
+    if (good) {
         array_run_encode(&run, buffer);
-        for (uint32_t i = 0; good && i < drives->n; i++) {
-            good = write_block(drives->fd[i], buffer,
-                               array_run_offset(run.state));
-        }
+    }
+    for (uint32_t i = 0; good && i < drives->n; i++) {
+        good = write_block(drives->fd[i], buffer, array_run_offset(run.state));
     }
     if (!good) {
         snprintf(error, ARRAY_ERROR_BYTES, "the run's number cannot be "
                  "written: %s", strerror(errno));
     }
-    drives->run += good;
     free(buffer);
     return good;
+}
+
+bool array_drives_start_run(ArrayDrives *drives, char *error)
+{
+    ArrayRun run = { .state = 2 * ++drives->run, .served = drives->served };
+
+    return tell_drives(drives, run, error);
+}
+
+bool array_drives_serve_run(ArrayDrives *drives, char *error)
+{
+    ArrayRun run = { .state = 2 * drives->run + 1 };
+
+    drives->served = drives->run;
+    return tell_drives(drives, run, error);
 }
 
 bool array_drives_open(ArrayDrives *drives, const char *const *paths,

@@ -13,7 +13,8 @@ typedef struct {
     int fd[ARRAY_MAX_DRIVES]; /* in the order of striping */
     uint64_t bytes[ARRAY_MAX_DRIVES];
     ArrayLabel label; /* of the first; what they have in common */
-    uint64_t run;     /* the last one of this array; 0: it never served */
+    uint64_t run;     /* the last one that began to start; 0: none did */
+    uint64_t served;  /* the last one that wrote data; 0: none did */
 } ArrayDrives;
 
 /*
@@ -32,10 +33,12 @@ bool array_drives_open(ArrayDrives *drives, const char *const *paths,
                        uint32_t n, char *error);
 void array_drives_close(ArrayDrives *drives);
 /*
- * A new run begins, of the next number: all drives know of it when this
- * returns, and before anything is written to one.  False: error is one line.
+ * A new run begins, of the next number, in two steps: all drives know that it
+ * starts, then that it serves, and only then data may be written to one.
+ * False: error is one line.
  */
-bool array_drives_begin_run(ArrayDrives *drives, char *error);
+bool array_drives_start_run(ArrayDrives *drives, char *error);
+bool array_drives_serve_run(ArrayDrives *drives, char *error);
 /* The configuration of the array on them: what the label says, and keys. */
 bool array_drives_config(const ArrayDrives *drives, const char *keys,
                          ArrayConfig *config, char *error);

@@ -110,21 +110,29 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
     return good;
 }
 
-/* Of the array's last run; or it has nothing, and can overwrite nothing. */
-static bool check_run(const Head *head, uint64_t run, uint64_t marked,
+/*
+ * Of the last run that served, or of one that took it over and did not come so
+ * far; or it has nothing, and can overwrite nothing.
+ */
+static bool check_run(const Head *head, uint64_t served, uint64_t marked,
                       const char *path, char *error)
 {
-    if (!marked || head->run == run) {
+    if (!marked || head->run >= served) {
         return true;
     }
     snprintf(error, ARRAY_ERROR_BYTES, "%.100s: has what run %" PRIu64 " of "
              "the array left, but the last was %" PRIu64 ": the drives are "
-             "newer, remove it", path, head->run, run);
+             "newer, remove it", path, head->run, served);
     return false;
 }
 
+void keep_adopt(Keep *k, uint64_t run)
+{
+    ((Head *)k->base)->run = run;
+}
+
 bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
-               uint64_t run, uint64_t n_pages, char *error)
+               uint64_t served, uint64_t n_pages, char *error)
 {
     Head head = { 0 };
     uint64_t marked;
@@ -153,7 +161,7 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
     } else if (!check_marks(k, n_pages, &marked)) {
         good = failed(error, path, "names pages that the array does not have");
     } else {
-        good = check_run(&head, run, marked, path, error);
+        good = check_run(&head, served, marked, path, error);
     }
     if (!good) {
         keep_close(k);

@@ -12,7 +12,7 @@
 
 /*
  * A cache that another run of the array left may be older than the drives: it
- * knows the run it is of, and is taken only if that was the last one.
+ * knows the run it is of, and is taken only if none has served since.
  */
 typedef struct {
     void *base; /* NULL: there is none */
@@ -27,12 +27,17 @@ typedef struct {
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
                uint64_t run, uint64_t buffers, char *error);
 /*
- * What the last run of an array of n_pages left; base is NULL where it left
- * nothing.  False: it is not for this array as it is now, and error is one
- * line; the file is untouched.
+ * What the last run that served left, of an array of n_pages; base is NULL
+ * where it left nothing.  False: it is not for this array as it is now, and
+ * error is one line; the file is untouched.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
-               uint64_t run, uint64_t n_pages, char *error);
+               uint64_t served, uint64_t n_pages, char *error);
+/*
+ * It is now of a run that starts, and is to write it to the drives: that run
+ * may end, and the next one needs it then.  All drives know that it starts.
+ */
+void keep_adopt(Keep *keep, uint64_t run);
 /* PATH.new is PATH now, in one step. */
 bool keep_take_over(Keep *keep, const char *path, char *error);
 /*

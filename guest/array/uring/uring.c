@@ -273,30 +273,53 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
     return true;
 }
 
-static bool restore(ArrayUring *u, char *error)
+/*
+ * A run begins.  What is left of another one is written once all drives know
+ * that this one serves, and belongs to this one by then: wherever it ends, the
+ * next one finds it, and no drive that has missed the writing is taken for one
+ * that has not.
+ */
+static bool begin(ArrayUring *u, Keep *left, char *error)
+{
+    if (!array_drives_start_run(&u->drives, error)) {
+        return false;
+    }
+    if (left->base) {
+        keep_adopt(left, u->drives.run);
+    }
+    return array_drives_serve_run(&u->drives, error);
+}
+
+static bool restore(ArrayUring *u, const Keep *left, char *error)
+{
+    int code;
+
+    if (left->base) {
+        if (!write_kept(u, left, error)) {
+            return false;
+        }
+        code = array_uring_flush(u);
+        if (code) {
+            return failed(error, u->options.keep, code);
+        }
+    }
+    return !u->keep.base || keep_take_over(&u->keep, u->options.keep, error);
+}
+
+static bool begin_and_restore(ArrayUring *u, char *error)
 {
     const char *path = u->options.keep;
     uint64_t pages = array_bytes(u->array) / u->config.page_bytes;
-    Keep left;
-    int code;
+    Keep left = { 0 };
     bool good;
 
-    if (!path) {
-        return true;
-    }
-    if (!keep_open(&left, path, &u->drives.label, u->drives.run, pages,
-                   error)) {
+    if (path && !keep_open(&left, path, &u->drives.label, u->drives.served,
+                           pages, error)) {
         return false;
     }
-    if (left.base) {
-        good = write_kept(u, &left, error);
-        keep_close(&left);
-        code = good ? array_uring_flush(u) : 0;
-        if (!good || code) {
-            return good ? failed(error, path, code) : false;
-        }
-    }
-    return keep_take_over(&u->keep, path, error);
+    good = begin(u, &left, error) && restore(u, &left, error);
+    keep_close(&left);
+    return good;
 }
 
 int array_uring_flush(ArrayUring *u)
@@ -349,12 +372,7 @@ static bool make(ArrayUring *u, char *error)
     u->config.memory = u->place.memory;
     u->config.marks = u->keep.marks;
     u->array = array_new(&u->config, &ops, u, error);
-    /*
-     * The new cache knows the run before the drives do: a process that ends
-     * between the two has served nothing, and its cache is empty.
-     */
-    return u->array && make_rings(u, error) && restore(u, error) &&
-           array_drives_begin_run(&u->drives, error);
+    return u->array && make_rings(u, error) && begin_and_restore(u, error);
 }
 
 ArrayUring *array_uring_new(ArrayDrives *drives,

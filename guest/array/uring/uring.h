@@ -49,7 +49,10 @@ ArrayUring *array_uring_new(ArrayDrives *drives,
 bool array_uring_record(ArrayUring *uring, const char *path, char *error);
 /* 0, or an errno: the record is not whole. */
 int array_uring_record_end(ArrayUring *uring);
-/* Ends when all is on the drives: 0, or an errno, and the keep is kept. */
+/*
+ * Ends when all is on the drives: 0, or an errno.  Where drives have not taken
+ * all pages the keep is kept then, when the array goes.
+ */
 int array_uring_flush(ArrayUring *uring);
 /* Nothing may be outstanding; flush before, or what is dirty is lost. */
 void array_uring_free(ArrayUring *uring);
