@@ -22,7 +22,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme
-NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt
+NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -154,6 +154,12 @@ hunt: ## random drives, schemes and hosts, until a law breaks (ARGS='--scheme mi
 
 test-hunt: ## the scenarios that once failed, then 60 s of those that follow from the commit (SECONDS)
 	@sh tests/hunt/run.sh test $(or $(SECONDS),60)
+
+hunt-array: ## random SSD arrays, requests, faults and restarts, without a kernel (ARGS='checked --seconds 60')
+	@sh tests/hunt-array/run.sh $(ARGS)
+
+test-hunt-array: ## the arrays that once failed, then 30 s of those that follow from the commit (SECONDS)
+	@sh tests/hunt-array/run.sh test $(or $(SECONDS),30)
 
 coverage: ## branches of the engine that neither unit tests nor the hunt take (ARGS='--count 20000 --seed 7')
 	@python3 tests/coverage/coverage.py $(ARGS)

@@ -1,13 +1,18 @@
 #!/bin/sh
 # Fuzzes the parsers and the engine for a while each: run.sh [SECONDS [TARGET...]], a target being the
 # middle of fuzz-*.c. With clang by libFuzzer, else with gcc and a driver that mutates the seeds.
+# By libFuzzer also so often each: run.sh 1000000x [TARGET...]; it says what the last tenth brought.
 # Ends non-zero at the first crash, whose input is printed, and kept in $FUZZ_KEEP if that is a folder.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-10}
+runs=
 case $seconds in
-    '' | *[!0-9]* | 0*) echo "run.sh: '$seconds': a whole number of seconds, from 1" >&2; exit 1 ;;
+    [1-9]*x) runs=${seconds%x} seconds=0 ;;
+esac
+case $seconds$runs in
+    '' | *[!0-9]* | 0) echo "run.sh: '$seconds': a whole number of seconds, from 1, or of executions with x behind it" >&2; exit 1 ;;
 esac
 [ $# -eq 0 ] || shift
 all=$(cd "$top/tests/fuzz" && ls fuzz-*.c | sed 's/^fuzz-//; s/\.c$//')
@@ -24,15 +29,17 @@ if clang -fsanitize=fuzzer,address -o "$work/try" "$work/try.c" 2>/dev/null; the
     compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver=
 else
     compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c
+    [ -z "$runs" ] || { echo "run.sh: ${runs}x: needs clang's libFuzzer" >&2; exit 1; }
 fi
 # shellcheck disable=SC2086
 flags="-std=gnu11 -g -O1 -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
-    -I$top/ftl -I$top/ftl/replay $(pkg-config --cflags $libraries)"
+    -I$top/ftl -I$top/ftl/replay -I$top/guest/array $(pkg-config --cflags $libraries)"
 flags=$(echo $flags)
 
 mkdir "$work/o"
 export work compiler object flags
-find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' | sort | xargs -P "$(nproc)" -I{} sh -c '
+{ find "$top/ftl" -name '*.c' ! -path '*/replay/main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
+    echo "$top/guest/array/uring/keep.c"; } | sort | xargs -P "$(nproc)" -I{} sh -c '
     $compiler $flags $object -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
 
 mkdir "$work/seeds"
@@ -68,6 +75,13 @@ while [ "$i" -lt 8 ]; do # drives
     seed "image-$i-swapped" "\\001\\00$i\\020\\000\\202\\006\\004"
     i=$((i + 1))
 done
+# Of an array: drives, and edits of labels before and after their sums; a kept cache, whole and cut.
+seed label-1 '\0000'
+seed label-4 '\0203\001\000\000\003\002\060\000\000\000\070\000\000'
+seed label-raw '\002\001\020\000\377\000\003\020\001'
+seed keep-whole '\0200'
+seed keep-edited '\0200\100\000\007\010\001\003\050\002\020'
+seed keep-cut '\050\100\000\007'
 i=0
 while [ "$i" -lt 12 ]; do
     # The same at every run: what a drive and some hundred commands are made of.
@@ -89,11 +103,13 @@ for target in $targets; do
     mkdir "$work/corpus"
     cp "$work/seeds/$target"* "$work/corpus"
     status=0
+    [ -n "$runs" ] && bound="-runs=$runs -print_final_stats=1" || bound=-max_total_time=$seconds
     # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
     # time ends any other, too, where there is no libFuzzer.
     (
-        ulimit -S -t $((seconds + 300))
-        exec "$work/$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -timeout=300 \
+        [ -n "$runs" ] || ulimit -S -t $((seconds + 300))
+        # shellcheck disable=SC2086
+        exec "$work/$name" $bound -max_len=4096 -rss_limit_mb=2048 -timeout=300 \
             -artifact_prefix="$work/crash-" "$work/corpus"
     ) >"$work/log" 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
@@ -107,7 +123,19 @@ for target in $targets; do
         exit 1
     fi
     done=$((done + 1))
-    echo "ok $done $name: $(tail -n 1 "$work/log")"
+    if [ -n "$runs" ]; then
+        # "#N NEW cov: EDGES …" for each input that brought something.
+        echo "ok $done $name: $(awk -v runs="$runs" '
+            match($0, / cov: [0-9]+/) {
+                cov = substr($0, RSTART + 6, RLENGTH - 6); at = substr($1, 2) + 0
+                if (at <= runs * 9 / 10) before = cov
+            }
+            /^Done/ { n = $2; s = $5 }
+            END { print n " executions in " s " s, " cov " edges, " cov - before " of them in the last tenth" }
+        ' "$work/log")"
+    else
+        echo "ok $done $name: $(tail -n 1 "$work/log")"
+    fi
     rm -rf "$work/corpus"
 done
 echo "1..$done"

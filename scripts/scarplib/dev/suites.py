@@ -20,7 +20,6 @@ from scarplib.build.venv import ensure_venv
 from scarplib.dev import lint, tap, upstream_tests
 from scarplib.guest.image import ensure_image
 from scarplib.paths import ROOT
-from scarplib.reproduce import stale
 
 # A suite that has said nothing for so long hangs: on a busy host it is slow, but it goes on.
 SILENT_S = 2700
@@ -58,6 +57,8 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
         # Scenarios that once failed, then for a minute scenarios that follow from the commit.
         Suite("hunt", ["sh", "tests/hunt/run.sh", "test", "60"], 2),
+        # Arrays of drives that fail and servers that are killed: what once failed, then fresh ones.
+        Suite("hunt-array", ["sh", "tests/hunt-array/run.sh", "test", "30"], 2),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
         # What README.md and docs/ tell a reader to type.
@@ -191,8 +192,6 @@ def test() -> int:
     skips = [skip for count in runner.counts.values() for skip in count.skips]
     for skip in skips:
         print(f"# skipped: {skip}")
-    for line in stale.older():
-        print(f"# {line}")
     print(f"{len(skips)} skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

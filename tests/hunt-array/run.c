@@ -1,0 +1,861 @@
+/*
+ * A scenario: servers of one array, one after the other, what they are asked,
+ * and how each of them ends.
+ *
+ * The laws: a read returns what the model permits; an error comes from a fault;
+ * a server starts, or says in a line why not, and then has harmed nothing; what
+ * is outstanding ends; at the end nothing is open, and the cache's laws hold.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "run.h"
+#include "uring.h"
+#include "world.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_REQUESTS 64u
+#define MEMORIES 2u /* earlier states of drives */
+
+typedef struct {
+    ArrayRequest request; /* first: the array's pointer to it is ours */
+    ModelRequest model;
+    uint64_t failures;    /* World.failures when it was submitted */
+    bool excused; /* then something had failed that it may hear of */
+} Op;
+
+typedef struct {
+    World world;
+    const ArrayScenario *s;
+    ArrayRunResult *result;
+    char *keys;
+    ArrayModel *model;
+    uint64_t sectors;
+    uint64_t page_sectors;
+    ArrayUring *server;
+    GPtrArray *ops;     /* Op */
+
+    unsigned keep;      /* where the server keeps its cache; 0: nowhere */
+    /*
+     * Where the last server left what it acknowledged and had not written;
+     * whether another start has made that old meanwhile.
+     */
+    unsigned holder;
+    bool outdated;
+    Disk memory[MEMORIES][4]; /* [][drives] */
+    unsigned memories;
+} Run;
+
+typedef struct {
+    unsigned keep;
+    const char *paths[MOST_DISKS];
+    unsigned n;
+} Start;
+
+/* ---- Requests ---------------------------------------------------------- */
+
+static void op_free(gpointer data)
+{
+    Op *op = data;
+
+    g_free(op->model.data);
+    g_free(op);
+}
+
+static bool may_fail(const Run *run, const Op *op)
+{
+    const World *w = &run->world;
+
+    return w->failures != op->failures || w->flush_failed ||
+           op->excused || world_unwritten(w);
+}
+
+static void op_ended(Run *run, Op *op)
+{
+    int error = op->request.error;
+    g_autofree char *why = NULL;
+
+    if (error && (error != EIO || !may_fail(run, op))) {
+        wrong("an error %d that no drive had", error);
+    }
+    why = array_model_done(run->model, &op->model, error);
+    if (why) {
+        wrong("%s", why);
+    }
+    g_ptr_array_remove(run->ops, op);
+}
+
+static void take_ended(Run *run)
+{
+    ArrayRequest *r;
+
+    while ((r = array_uring_reap(run->server))) {
+        op_ended(run, (Op *)r);
+    }
+}
+
+static void check_laws(Run *run)
+{
+    char why[ARRAY_ERROR_BYTES] = "";
+
+    if (!array_check(run->world.array, why)) {
+        wrong("the cache: %s", why);
+    }
+}
+
+/* The kernel has I/O, or will be given some. */
+static bool has_io(const Run *run)
+{
+    struct io_uring *ring = array_uring_ring(run->server);
+
+    return run->world.in_ring || io_uring_sq_ready(ring) ||
+           io_uring_cq_ready(ring);
+}
+
+/* One turn of the server, if there is anything to do. */
+static bool turn(Run *run, bool wait)
+{
+    if (!run->ops->len && !has_io(run)) {
+        return false;
+    }
+    if (wait) {
+        array_uring_wait(run->server);
+    } else {
+        array_uring_run(run->server);
+    }
+    take_ended(run);
+#ifdef SCARP_CHECKED
+    check_laws(run);
+#endif
+    return true;
+}
+
+static void finish_all(Run *run)
+{
+    memset(run->world.stalled, 0, sizeof(run->world.stalled));
+    while (run->ops->len) {
+        turn(run, true);
+    }
+    while (has_io(run)) {
+        turn(run, true);
+    }
+}
+
+static void submit(Run *run, ArrayOp kind, uint64_t first, uint64_t n,
+                   bool fua)
+{
+    Op *op = g_new0(Op, 1);
+
+    while (run->ops->len >= MOST_REQUESTS) {
+        turn(run, true);
+    }
+    first %= run->sectors;
+    n = MIN(n, run->sectors - first);
+    if (kind == ARRAY_OP_FLUSH) {
+        first = n = 0;
+    }
+    op->failures = run->world.failures;
+    op->excused = world_unwritten(&run->world) ||
+                  io_uring_cq_ready(array_uring_ring(run->server));
+    op->model = (ModelRequest) {
+        .op = kind, .fua = fua && kind == ARRAY_OP_WRITE, .first = first,
+        .n = n, .data = g_malloc(MAX(n, 1) * SECTOR_BYTES),
+    };
+    op->request = (ArrayRequest) {
+        .op = kind, .fua = op->model.fua, .offset_bytes = first * SECTOR_BYTES,
+        .length_bytes = n * SECTOR_BYTES, .data = op->model.data,
+    };
+    g_ptr_array_add(run->ops, op);
+    array_model_submit(run->model, &op->model);
+    run->result->requests++;
+    array_uring_submit(run->server, &op->request);
+    take_ended(run);
+}
+
+static void read_all(Run *run)
+{
+    finish_all(run);
+    for (uint64_t at = 0; at < run->sectors; at += 64) {
+        submit(run, ARRAY_OP_READ, at, 64, false);
+    }
+    finish_all(run);
+}
+
+/* ---- How a server begins ----------------------------------------------- */
+
+static Start usual(const Run *run, unsigned keep)
+{
+    Start start = { .keep = keep, .n = run->s->drives };
+
+    for (unsigned i = 0; i < start.n; i++) {
+        /* In whatever order they are named. */
+        start.paths[i] = world_path((i + 1) % start.n);
+    }
+    return start;
+}
+
+static void check_refusal(const char *error)
+{
+    if (!*error || strchr(error, '\n')) {
+        wrong("refused by '%s', which is no line", error);
+    }
+}
+
+static void check_closed(const Run *run)
+{
+    const World *w = &run->world;
+
+    for (unsigned i = 0; i < w->n_disks; i++) {
+        if (w->disks[i].fd >= 0) {
+            wrong("drive %u is open, and no server is there", i);
+        }
+    }
+    if (w->rings || w->array) {
+        wrong("a ring or an array is left, and no server is there");
+    }
+}
+
+/* NULL: it serves; else why not, g_free() it. */
+static char *try_start(Run *run, const Start *start)
+{
+    World *w = &run->world;
+    ArrayUringOptions how = {
+        .keys = run->keys, .threads = ARRAY_URING_ALONE,
+        .keep = start->keep ? w->keep[start->keep - 1] : NULL,
+    };
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+
+    world_forget_failures(w);
+    w->old_kernel = draw_chance(&w->draw, 30);
+    if (array_drives_open(&drives, start->paths, start->n, error)) {
+        run->server = array_uring_new(&drives, &how, error);
+    }
+    if (!run->server) {
+        check_refusal(error);
+        check_closed(run);
+        return g_strdup(error);
+    }
+    if (array_uring_bytes(run->server) != run->sectors * SECTOR_BYTES) {
+        wrong("the array has %" G_GUINT64_FORMAT " bytes, and had %"
+              G_GUINT64_FORMAT, array_uring_bytes(run->server),
+              run->sectors * SECTOR_BYTES);
+    }
+    run->keep = start->keep;
+    return NULL;
+}
+
+/* It serves: what another one had kept is in it, or given up. */
+static void serves(Run *run)
+{
+    if (run->holder && (run->holder != run->keep || run->outdated)) {
+        array_model_lost(run->model);
+    }
+    run->holder = 0;
+    run->outdated = false;
+    run->result->lives++;
+}
+
+static bool has_file(const Run *run, unsigned keep)
+{
+    return keep && g_file_test(run->world.keep[keep - 1],
+                               G_FILE_TEST_EXISTS);
+}
+
+static void forget_keep(Run *run, unsigned keep)
+{
+    if (keep) {
+        unlink(run->world.keep[keep - 1]);
+    }
+    if (run->holder == keep && run->holder) {
+        array_model_lost(run->model);
+        run->holder = 0;
+    }
+}
+
+/* No fault: it starts, or has a cache that is not of the last run. */
+static void start_cleanly(Run *run, unsigned keep)
+{
+    Start start = usual(run, keep);
+    g_autofree char *why = NULL;
+
+    memset(run->world.err, 0, sizeof(run->world.err));
+    why = try_start(run, &start);
+    if (why) {
+        bool old = has_file(run, keep) &&
+                   (keep != run->holder || run->outdated);
+
+        if (!old) {
+            wrong("does not start: %s", why);
+        }
+        run->result->refused++;
+        forget_keep(run, keep);
+        g_clear_pointer(&why, g_free);
+        why = try_start(run, &start);
+        if (why) {
+            wrong("does not start without the cache, either: %s", why);
+        }
+    }
+    serves(run);
+}
+
+static void need_server(Run *run)
+{
+    if (!run->server) {
+        start_cleanly(run, run->s->keep);
+    }
+}
+
+/* ---- How a server ends -------------------------------------------------- */
+
+/* Drives as they are, for a time when they are old. */
+static void remember(Run *run)
+{
+    unsigned at = run->memories++ % MEMORIES;
+
+    for (unsigned i = 0; i < run->s->drives; i++) {
+        disk_restore(&run->world, &run->memory[at][i], &run->world.disks[i]);
+    }
+}
+
+static void gone(Run *run)
+{
+    run->server = NULL;
+    check_closed(run);
+}
+
+static void dropped(Run *run, bool cut)
+{
+    World *w = &run->world;
+
+    g_ptr_array_set_size(run->ops, 0);
+    world_live(w);
+    if (cut) {
+        world_cut_power(w);
+        array_model_lost(run->model);
+        run->holder = 0;
+        run->outdated = false;
+    }
+    remember(run);
+}
+
+/* The server, or with cut the machine, is gone from one moment to the next. */
+static void kill_server(Run *run, bool cut)
+{
+    World *w = &run->world;
+
+    if (!run->server) {
+        if (cut) {
+            world_die(w);
+            dropped(run, true);
+        }
+        return;
+    }
+    world_die(w);
+    array_uring_free(run->server);
+    gone(run);
+    array_model_killed(run->model);
+    run->holder = run->keep;
+    if (!run->keep && !cut) {
+        array_model_lost(run->model);
+    }
+    dropped(run, cut);
+    run->result->died++;
+}
+
+static void stop_server(Run *run)
+{
+    World *w = &run->world;
+    uint64_t failures = w->failures;
+    bool unwritten, dirty, kept;
+    char why[ARRAY_ERROR_BYTES] = "";
+    int code;
+
+    if (!run->server) {
+        return;
+    }
+    finish_all(run);
+    unwritten = world_unwritten(w) || w->flush_failed;
+    code = array_uring_flush(run->server);
+    if (code && failures == w->failures && !unwritten) {
+        wrong("the last flush fails with %d, and no drive did", code);
+    }
+    while (has_io(run)) {
+        turn(run, true);
+    }
+    if (!array_quiet(w->array, why)) {
+        wrong("at its end: %s", why);
+    }
+    check_laws(run);
+    dirty = array_dirty_pages(w->array);
+    if (!code && dirty) {
+        wrong("a flush of all has left something dirty");
+    }
+    array_uring_free(run->server);
+    gone(run);
+    kept = has_file(run, run->keep);
+    if (!code) {
+        array_model_flushed(run->model);
+    } else if (!run->keep) {
+        array_model_lost(run->model);
+    } else if (kept) {
+        run->holder = run->keep;
+    }
+    if (run->keep && dirty != kept) {
+        wrong("the kept cache is %s, and pages are %s", kept ? "there" : "gone",
+              dirty ? "dirty" : "on the drives");
+    }
+    remember(run);
+}
+
+/* ---- Starts that may fail ---------------------------------------------- */
+
+/* It may have told drives that it starts, and then a kept cache is old. */
+static void not_started(Run *run, unsigned keep, uint64_t writes)
+{
+    run->result->refused++;
+    if (run->holder && run->holder != keep && run->world.writes != writes) {
+        run->outdated = true;
+    }
+}
+
+static void start_and_die(Run *run, unsigned keep, uint64_t at, bool cut)
+{
+    World *w = &run->world;
+    Start start = usual(run, keep);
+    uint64_t writes = w->writes;
+    g_autofree char *why = NULL;
+
+    if (run->server) {
+        return;
+    }
+    if (!at) {
+        start_cleanly(run, keep);
+        return;
+    }
+    memset(w->err, 0, sizeof(w->err));
+    w->dies_at = w->ios + at;
+    why = try_start(run, &start);
+    w->dies_at = 0;
+    if (!why) {
+        serves(run);
+        return;
+    }
+    if (w->dead) {
+        run->result->died++;
+        not_started(run, keep, writes);
+        dropped(run, cut);
+    } else if (!has_file(run, keep) ||
+               (keep == run->holder && !run->outdated)) {
+        wrong("does not start: %s", why);
+    } else {
+        run->result->refused++;
+        forget_keep(run, keep);
+    }
+}
+
+static void start_badly(Run *run, unsigned keep, unsigned err, bool no_room)
+{
+    World *w = &run->world;
+    Start start = usual(run, keep);
+    uint64_t writes = w->writes, failures = w->failures;
+    g_autofree char *why = NULL;
+
+    if (run->server) {
+        return;
+    }
+    for (unsigned i = 0; i < run->s->drives; i++) {
+        w->err[i] = err;
+    }
+    w->no_room = no_room;
+    why = try_start(run, &start);
+    w->no_room = false;
+    memset(w->err, 0, sizeof(w->err));
+    if (!why) {
+        serves(run);
+        return;
+    }
+    not_started(run, keep, writes);
+    if (w->failures == failures) {
+        if (!has_file(run, keep) || (keep == run->holder && !run->outdated)) {
+            wrong("does not start: %s", why);
+        }
+        forget_keep(run, keep);
+    }
+}
+
+/* ---- What is not as it was ---------------------------------------------- */
+
+static void flip(World *w, unsigned disk, uint64_t at, unsigned bits)
+{
+    w->disks[disk].now[at] ^= bits;
+    w->disks[disk].durable[at] ^= bits;
+}
+
+static void forge(Run *run, unsigned which)
+{
+    World *w = &run->world;
+
+    for (unsigned i = 0; i < run->s->drives; i++) {
+        char error[ARRAY_ERROR_BYTES];
+        ArrayLabel label;
+
+        if (array_label_decode(w->disks[i].now, &label, error) !=
+            ARRAY_LABEL_GOOD) {
+            continue;
+        }
+        switch (which % 5) {
+        case 0:
+            label.page_bytes = 0;
+            break;
+        case 1:
+            label.stripe_bytes = 0;
+            break;
+        case 2:
+            label.data_offset_bytes = 0;
+            break;
+        case 3:
+            label.n_drives = 0;
+            break;
+        default:
+            label.drive_bytes = 0;
+            break;
+        }
+        array_label_encode(&label, w->disks[i].now);
+        memcpy(w->disks[i].durable, w->disks[i].now, ARRAY_LABEL_BYTES);
+    }
+}
+
+static void swap_disks(World *w, unsigned a, unsigned b)
+{
+    Disk disk = w->disks[a];
+
+    w->disks[a] = w->disks[b];
+    w->disks[b] = disk;
+}
+
+static void change_keep(Run *run, unsigned keep, Tamper what, uint64_t where)
+{
+    const char *path = run->world.keep[keep - 1];
+    g_autofree char *bytes = NULL;
+    gsize length;
+
+    if (!g_file_get_contents(path, &bytes, &length, NULL) || !length) {
+        return;
+    }
+    if (what == TAMPER_KEEP_CUT) {
+        /* At any byte; half of the cuts are in its head and first marks. */
+        length = where / 2 % (where % 2 ? length : MIN(length, 8192));
+    } else {
+        bytes[8] ^= 1; /* the array's number */
+    }
+    /* Written over it would keep its length. */
+    unlink(path);
+    g_file_set_contents_full(path, bytes, length, G_FILE_SET_CONTENTS_NONE,
+                             0600, NULL);
+}
+
+/* False: there is nothing of the kind here. */
+static bool tamper_drives(Run *run, Start *start, Tamper what, uint64_t where)
+{
+    World *w = &run->world;
+    unsigned n = run->s->drives, disk = where % n;
+
+    switch (what) {
+    case TAMPER_OLD:
+        if (!run->memories || n == 1) {
+            return false; /* no other drive could tell */
+        }
+        disk_restore(w, &w->disks[disk],
+                     &run->memory[where / n % MIN(run->memories, MEMORIES)]
+                                 [disk]);
+        return true;
+    case TAMPER_OTHER:
+        if (n == 1) {
+            return false; /* it would be that array */
+        }
+        swap_disks(w, disk, n + disk);
+        return true;
+    case TAMPER_ORDER:
+        start->paths[0] = world_path(where % n);
+        for (unsigned i = 1; i < n; i++) {
+            start->paths[i] = world_path((where + i) % n);
+        }
+        return true;
+    case TAMPER_TWICE:
+        start->paths[disk] = start->paths[(disk + 1) % n];
+        return n > 1;
+    case TAMPER_MISSING:
+        start->n--;
+        return true;
+    case TAMPER_SIZE:
+        w->disks[disk].bytes += where / n % 2 ? 4096 : -4096;
+        return true;
+    case TAMPER_LABEL:
+        flip(w, disk, where % ARRAY_LABEL_BYTES,
+             1 + where / ARRAY_LABEL_BYTES % 255);
+        return true;
+    case TAMPER_RUN:
+        flip(w, disk, ARRAY_LABEL_BYTES + where %
+             (ARRAY_RUNS_END - ARRAY_LABEL_BYTES),
+             1 + where / ARRAY_RUNS_END % 255);
+        return true;
+    case TAMPER_FORGED:
+        forge(run, where);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Must it say no, or may it say yes and be right? */
+static bool must_refuse(Tamper what)
+{
+    switch (what) {
+    case TAMPER_OTHER:
+    case TAMPER_TWICE:
+    case TAMPER_MISSING:
+    case TAMPER_SIZE:
+    case TAMPER_LABEL:
+    case TAMPER_FORGED:
+    case TAMPER_KEEP_CUT:
+    case TAMPER_KEEP_OTHER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * A start with something that is not as it was: refused, and then nothing was
+ * written, or right.
+ */
+static void tamper(Run *run, unsigned keep, Tamper what, uint64_t where)
+{
+    World *w = &run->world;
+    Start start = usual(run, keep);
+    bool of_keep = what >= TAMPER_KEEP_CUT, changed = true;
+    uint64_t writes = w->writes;
+    g_autofree char *why = NULL;
+    Disk before[MOST_DISKS];
+
+    if (run->server || (of_keep && !has_file(run, keep)) ||
+        what >= TAMPER__COUNT) {
+        return;
+    }
+    memset(w->err, 0, sizeof(w->err));
+    for (unsigned i = 0; i < w->n_disks; i++) {
+        before[i] = disk_copy(w, &w->disks[i]);
+    }
+    world_die(w); /* its files as they are now */
+    w->dead = false;
+    if (of_keep) {
+        change_keep(run, keep, what, where);
+    } else {
+        changed = tamper_drives(run, &start, what, where);
+    }
+    why = changed ? try_start(run, &start) : NULL;
+    if (why) {
+        run->result->refused++;
+        if (w->writes != writes) {
+            wrong("refused, and has written before: %s", why);
+        }
+    } else if (changed && must_refuse(what)) {
+        wrong("a start with tamper %d is not refused", what);
+    }
+    if (what == TAMPER_OTHER && changed) {
+        swap_disks(w, where % run->s->drives,
+                   run->s->drives + where % run->s->drives);
+    }
+    if (!run->server) {
+        for (unsigned i = 0; i < w->n_disks; i++) {
+            disk_restore(w, &w->disks[i], &before[i]);
+        }
+        world_live(w);
+    }
+    for (unsigned i = 0; i < w->n_disks; i++) {
+        disk_free(&before[i]);
+    }
+    if (run->server) {
+        serves(run);
+        read_all(run);
+    }
+}
+
+/* ---- Making an array ---------------------------------------------------- */
+
+static bool format_disks(Run *run, unsigned first, bool force, char *error)
+{
+    const char *paths[MOST_DISKS];
+
+    for (unsigned i = 0; i < run->s->drives; i++) {
+        paths[i] = world_path(first + i);
+    }
+    return array_drives_format(paths, run->s->drives, run->keys, force, error);
+}
+
+/* Of the same drives another array, of which nobody knows what it holds. */
+static void format_anew(Run *run, uint64_t at)
+{
+    char error[ARRAY_ERROR_BYTES] = "";
+    World *w = &run->world;
+
+    if (run->server) {
+        return;
+    }
+    memset(w->err, 0, sizeof(w->err));
+    if (format_disks(run, 0, false, error) || !strstr(error, "--force")) {
+        wrong("an array is made anew without --force: %s", error);
+    }
+    w->dies_at = at ? w->ios + at : 0;
+    if (!format_disks(run, 0, true, error) && !w->dead) {
+        wrong("an array cannot be made anew: %s", error);
+    }
+    w->dies_at = 0;
+    if (w->dead) {
+        g_autofree char *why = NULL;
+        Start start = usual(run, 0);
+
+        dropped(run, true);
+        /* Half of an array is none, or it is the one that was there. */
+        why = try_start(run, &start);
+        if (!why) {
+            serves(run);
+            array_model_forget(run->model);
+            stop_server(run);
+        }
+        if (!format_disks(run, 0, true, error)) {
+            wrong("an array cannot be made anew: %s", error);
+        }
+    }
+    check_closed(run);
+    array_model_forget(run->model);
+    run->holder = 0;
+    run->outdated = false;
+}
+
+/* ---- All of it ---------------------------------------------------------- */
+
+static void step(Run *run, const ArrayStep *step)
+{
+    static const ArrayOp ops[] = {
+        [STEP_WRITE] = ARRAY_OP_WRITE, [STEP_READ] = ARRAY_OP_READ,
+        [STEP_FLUSH] = ARRAY_OP_FLUSH, [STEP_DISCARD] = ARRAY_OP_DISCARD,
+    };
+    World *w = &run->world;
+    uint64_t a = step->value[0], b = step->value[1], c = step->value[2];
+
+    switch (step->op) {
+    case STEP_WRITE:
+    case STEP_READ:
+    case STEP_FLUSH:
+    case STEP_DISCARD:
+        need_server(run);
+        submit(run, ops[step->op], a, b, c);
+        break;
+    case STEP_END:
+        for (uint64_t i = 0; i < a && run->server; i++) {
+            if (!turn(run, draw_chance(&w->draw, 50))) {
+                break;
+            }
+        }
+        break;
+    case STEP_ERR:
+        w->err[a % run->s->drives] = run->server ? b : 0;
+        break;
+    case STEP_STALL:
+        w->stalled[a % run->s->drives] = b;
+        break;
+    case STEP_CHECK:
+        need_server(run);
+        read_all(run);
+        break;
+    case STEP_STOP:
+        stop_server(run);
+        break;
+    case STEP_KILL:
+    case STEP_CUT:
+        kill_server(run, step->op == STEP_CUT);
+        break;
+    case STEP_START:
+        start_and_die(run, a % (KEEPS + 1), b, c);
+        break;
+    case STEP_BAD:
+        start_badly(run, a % (KEEPS + 1), b, c);
+        break;
+    case STEP_TAMPER:
+        tamper(run, a % (KEEPS + 1), b, c);
+        break;
+    case STEP_FORMAT:
+        format_anew(run, a);
+        break;
+    case STEP_KINDS:
+        g_assert_not_reached();
+    }
+}
+
+static void last_check(Run *run)
+{
+    if (run->server) {
+        memset(run->world.err, 0, sizeof(run->world.err));
+        stop_server(run);
+    }
+    need_server(run);
+    read_all(run);
+    stop_server(run);
+    if (run->holder) {
+        wrong("drives that are well again do not take what is dirty");
+    }
+}
+
+static bool make_array(Run *run, char **why)
+{
+    char error[ARRAY_ERROR_BYTES] = "";
+
+    if (!format_disks(run, 0, false, error) ||
+        !format_disks(run, run->s->drives, false, error)) {
+        *why = g_strdup(error);
+        return false;
+    }
+    return true;
+}
+
+bool array_run(const ArrayScenario *s, ArrayRunResult *result, char **why)
+{
+    uint64_t stripe = array_scenario_key(s, "stripe_bytes");
+    Run *run = g_new0(Run, 1);
+    bool good;
+
+    run->s = s;
+    run->result = result;
+    run->keys = array_scenario_keys(s);
+    run->sectors = s->drives * s->stripes * stripe / SECTOR_BYTES;
+    run->page_sectors = array_scenario_key(s, "page_bytes") / SECTOR_BYTES;
+    run->ops = g_ptr_array_new_with_free_func(op_free);
+    world_init(&run->world, s->seed, 2 * s->drives,
+               ARRAY_DATA_OFFSET + s->stripes * stripe);
+    run->model = array_model_new(run->sectors, MAX(run->page_sectors, 1));
+    for (unsigned i = 0; i < MEMORIES * s->drives; i++) {
+        run->memory[i / s->drives][i % s->drives] =
+            disk_copy(&run->world, &run->world.disks[0]);
+    }
+    good = make_array(run, why);
+    for (guint i = 0; good && i < s->steps->len; i++) {
+        step(run, &g_array_index(s->steps, ArrayStep, i));
+    }
+    if (good) {
+        last_check(run);
+    }
+    result->ios += run->world.ios;
+    for (unsigned i = 0; i < MEMORIES * s->drives; i++) {
+        disk_free(&run->memory[i / s->drives][i % s->drives]);
+    }
+    array_model_free(run->model);
+    world_clear(&run->world);
+    g_ptr_array_free(run->ops, true);
+    g_free(run->keys);
+    g_free(run);
+    return good;
+}
