@@ -21,7 +21,7 @@ typedef enum {
     AXIS_ALLOCATION, /* where host data goes */
     AXIS_VICTIM,
     AXIS_PACING,     /* when collections start, and whose turn it is */
-    AXIS_MERGE,      /* which commands share a multi-plane command */
+    AXIS_MULTIPLANE, /* which commands share a multi-plane command */
     AXIS_PLACEMENT,  /* where relocated units go */
     AXIS_AHEAD,      /* work before a collection is due */
     AXIS_REDUNDANCY, /* what parity is used for */
@@ -172,7 +172,7 @@ typedef struct {
      * plane's aligned block, as a mate will.
      */
     bool (*aligned)(const ScarpDrive *drive, const ScarpFlashCmd *lead);
-} ScarpMergeOps;
+} ScarpMultiplaneOps;
 
 typedef struct {
     ScarpPolicy policy;
@@ -209,7 +209,7 @@ struct ScarpScheme {
     const ScarpAllocOps *alloc;
     const ScarpVictimOps *victim;
     const ScarpPacingOps *pacing;
-    const ScarpMergeOps *merge;
+    const ScarpMultiplaneOps *multiplane;
     const ScarpPlaceOps *place;
     const ScarpAheadOps *ahead;
     const ScarpRedundancyOps *redundancy;
@@ -228,8 +228,8 @@ extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
 extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
     scarp_pacing_preemptive, scarp_pacing_gftl, scarp_pacing_pagc,
     scarp_pacing_rotating, scarp_pacing_redistributed;
-extern const ScarpMergeOps scarp_merge_none, scarp_merge_host,
-    scarp_merge_gc_par;
+extern const ScarpMultiplaneOps scarp_multiplane_none, scarp_multiplane_host,
+    scarp_multiplane_gc_par;
 extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_copyback,
     scarp_place_global, scarp_place_gc_z, scarp_place_paragc;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
@@ -250,7 +250,7 @@ static inline void scarp_scheme_policies(const ScarpScheme *scheme,
     policy[AXIS_ALLOCATION] = &scheme->alloc->policy;
     policy[AXIS_VICTIM] = &scheme->victim->policy;
     policy[AXIS_PACING] = &scheme->pacing->policy;
-    policy[AXIS_MERGE] = &scheme->merge->policy;
+    policy[AXIS_MULTIPLANE] = &scheme->multiplane->policy;
     policy[AXIS_PLACEMENT] = &scheme->place->policy;
     policy[AXIS_AHEAD] = &scheme->ahead->policy;
     policy[AXIS_REDUNDANCY] = &scheme->redundancy->policy;

@@ -60,7 +60,7 @@ static bool lags(const ScarpDrive *drive, uint32_t p)
     uint32_t pages = drive->desc.pages_per_block;
     uint32_t own = scarp_aligned_offset(drive, p);
 
-    if (!drive->scheme.merge->aligned) {
+    if (!drive->scheme.multiplane->aligned) {
         return scarp_aligned_open(drive, p);
     }
     for (uint32_t q = p / n * n; q < p / n * n + n; q++) {
@@ -161,7 +161,7 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
         scarp_media_open(drive, *active, origin, stream);
     }
     scarp_mark_if(drive, orphaned_aligned_block,
-                  point == WRITE_ALIGNED && !drive->scheme.merge->aligned);
+                  point == WRITE_ALIGNED && !drive->scheme.multiplane->aligned);
     block = scarp_block_record(drive, *active);
     ppn = scarp_block_ppn(drive, *active) +
           block->written * drive->geo.units_per_page;
@@ -186,7 +186,7 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     ScarpOrigin origin = SCARP_ORIGIN_GC;
     uint32_t ppn;
 
-    if (drive->scheme.merge->aligned) {
+    if (drive->scheme.multiplane->aligned) {
         *pages = 1; /* each may change which block is behind */
     }
     ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,

@@ -11,13 +11,13 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
     if (scarp_flash_is_gc(lead)) {
         scarp_flash_set_aligned(
             lead, scarp_flash_kind(lead) == SCARP_FLASH_PROGRAM &&
-                      drive->scheme.merge->aligned &&
+                      drive->scheme.multiplane->aligned &&
                       !scarp_flash_stream(lead) &&
-                      drive->scheme.merge->aligned(drive, lead));
+                      drive->scheme.multiplane->aligned(drive, lead));
         scarp_gc_cmd_started(drive, lead);
     }
-    if (drive->scheme.merge->may) {
-        scarp_flow_merge(drive, die, lead);
+    if (drive->scheme.multiplane->may) {
+        scarp_flow_take_mates(drive, die, lead);
     }
     scarp_nand_begin(drive, lead);
 }

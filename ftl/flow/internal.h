@@ -3,18 +3,18 @@
  * one, asks a room for the next step, and tells the others what has ended.
  * No room calls up: what one has for another goes through here.
  *
- *     run.c      the events of a drive, in order
- *     command.c  a command's way: what is done when it enters the device
- *     read.c     host reads: split, retried when a unit has moved, ended
- *     ended.c    whose a flash command is that has ended
- *     mapped.c   what has waited for its entry of the mapping
- *     die.c      a die's events, and what it does next
- *     pick.c     which of the flash commands that wait runs next
- *     redirect.c what waits for a plane that can take nothing any more
- *     merge.c    which others run with it, in a multi-plane command
- *     observe.c  what observers of flash commands are told
- *     scheme.c   names of schemes become a choice on each axis
- *     drive.c    how a drive is made and freed, as lists of steps
+ *     run.c         the events of a drive, in order
+ *     command.c     a command's way: what is done when it enters the device
+ *     read.c        host reads: split, retried when a unit has moved, ended
+ *     ended.c       whose a flash command is that has ended
+ *     mapped.c      what has waited for its entry of the mapping
+ *     die.c         a die's events, and what it does next
+ *     pick.c        which of the flash commands that wait runs next
+ *     redirect.c    what waits for a plane that can take nothing any more
+ *     multiplane*.c which others run with it, in a multi-plane command
+ *     observe.c     what observers of flash commands are told
+ *     scheme.c      names of schemes become a choice on each axis
+ *     drive.c       how a drive is made and freed, as lists of steps
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -73,13 +73,14 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die);
 void scarp_flow_channel_event(ScarpDrive *drive, uint32_t channel);
 void scarp_flow_die_work(ScarpDrive *drive, uint32_t die);
 
-/* ---- pick.c, merge.c ---------------------------------------------------- */
+/* ---- pick.c, multiplane.c ----------------------------------------------- */
 
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
 /* NULL: nothing can run.  It is out of its queue; a program has its page. */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /* Mates from the die's other planes join lead. */
-void scarp_flow_merge(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead);
+void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
+                           ScarpFlashCmd *lead);
 /* A host's program that was taken from its queue gets its page. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 

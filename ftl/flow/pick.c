@@ -128,6 +128,7 @@ static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
 
 static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
 {
+    const ScarpMultiplaneOps *multiplane = drive->scheme.multiplane;
     Planes planes = planes_of(drive, die);
     const ScarpFlashCmd *best =
         older_program(drive, planes, QUEUE_PROGRAMS, NULL), *map = best;
@@ -143,8 +144,8 @@ static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
     cmd = take_head(drive, scarp_flash_plane(map),
                     map == best ? QUEUE_PROGRAMS : QUEUE_MAP);
     scarp_flash_waited(drive, cmd);
-    scarp_flash_set_aligned(cmd, drive->scheme.merge->aligned &&
-                                     drive->scheme.merge->aligned(drive, cmd));
+    scarp_flash_set_aligned(cmd, multiplane->aligned &&
+                                     multiplane->aligned(drive, cmd));
     scarp_flow_place_program(drive, cmd);
     return cmd;
 }

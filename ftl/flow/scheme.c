@@ -33,9 +33,9 @@ static const ScarpPolicy *const policies[] = {
     &scarp_pacing_gftl.policy,
     &scarp_pacing_pagc.policy,
     &scarp_pacing_rotating.policy,
-    &scarp_merge_none.policy,
-    &scarp_merge_host.policy,
-    &scarp_merge_gc_par.policy,
+    &scarp_multiplane_none.policy,
+    &scarp_multiplane_host.policy,
+    &scarp_multiplane_gc_par.policy,
     &scarp_place_in_plane.policy,
     &scarp_place_copyback.policy,
     &scarp_place_global.policy,
@@ -56,7 +56,7 @@ static const struct {
 } presets[] = {
     { "baseline", "greedy, blocking, in-plane garbage collection", { NULL } },
     { "gc-vic", "GC-PAR, and victims that match the reads that wait",
-      { [AXIS_MERGE] = &scarp_merge_gc_par.policy,
+      { [AXIS_MULTIPLANE] = &scarp_multiplane_gc_par.policy,
         [AXIS_VICTIM] = &scarp_victim_read_match.policy } },
     { "ttflash", "rotating collections by copyback, reads served by parity",
       { [AXIS_PACING] = &scarp_pacing_rotating.policy,
@@ -179,9 +179,9 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
         return &scarp_victim_greedy.policy;
     case AXIS_PACING:
         return &scarp_pacing_blocking.policy;
-    case AXIS_MERGE:
-        return drive->desc.multiplane ? &scarp_merge_host.policy
-                                   : &scarp_merge_none.policy;
+    case AXIS_MULTIPLANE:
+        return drive->desc.multiplane ? &scarp_multiplane_host.policy
+                                   : &scarp_multiplane_none.policy;
     case AXIS_PLACEMENT:
         return drive->desc.copyback ? &scarp_place_copyback.policy
                                  : &scarp_place_in_plane.policy;
@@ -222,7 +222,7 @@ static bool takes_time(const ScarpDrive *drive G_GNUC_UNUSED,
 static bool joins_gc(const ScarpDrive *drive G_GNUC_UNUSED,
                      const ScarpScheme *scheme)
 {
-    return scheme->merge->joins_gc;
+    return scheme->multiplane->joins_gc;
 }
 
 static bool has_parity(const ScarpDrive *drive,
@@ -326,7 +326,8 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
     scheme->alloc = POLICY_OPS(ScarpAllocOps, chosen[AXIS_ALLOCATION]);
     scheme->victim = POLICY_OPS(ScarpVictimOps, chosen[AXIS_VICTIM]);
     scheme->pacing = POLICY_OPS(ScarpPacingOps, chosen[AXIS_PACING]);
-    scheme->merge = POLICY_OPS(ScarpMergeOps, chosen[AXIS_MERGE]);
+    scheme->multiplane = POLICY_OPS(ScarpMultiplaneOps,
+                                    chosen[AXIS_MULTIPLANE]);
     scheme->place = POLICY_OPS(ScarpPlaceOps, chosen[AXIS_PLACEMENT]);
     scheme->ahead = POLICY_OPS(ScarpAheadOps, chosen[AXIS_AHEAD]);
     scheme->redundancy = POLICY_OPS(ScarpRedundancyOps,

@@ -13,7 +13,7 @@ static bool fits(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                  const ScarpFlashCmd *mate)
 {
     return scarp_flash_kind(mate) == scarp_flash_kind(lead) &&
-           drive->scheme.merge->may(drive, lead, mate);
+           drive->scheme.multiplane->may(drive, lead, mate);
 }
 
 static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
@@ -117,7 +117,7 @@ static ScarpFlashCmd *take_erase(ScarpDrive *drive, uint32_t p,
     return cmd;
 }
 
-void scarp_flow_merge(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
+void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 {
     uint32_t first = scarp_die_plane(drive, die);
 
@@ -167,18 +167,18 @@ static bool same_side(const ScarpDrive *drive G_GNUC_UNUSED,
     return scarp_flash_is_gc(lead) == scarp_flash_is_gc(mate);
 }
 
-const ScarpMergeOps scarp_merge_none = {
+const ScarpMultiplaneOps scarp_multiplane_none = {
     .policy = {
-        .axis = AXIS_MERGE,
+        .axis = AXIS_MULTIPLANE,
         .name = "single-plane",
         .help = "every flash command is of one plane",
         .source = "hpdc18 section 2",
     },
 };
 
-const ScarpMergeOps scarp_merge_host = {
+const ScarpMultiplaneOps scarp_multiplane_host = {
     .policy = {
-        .axis = AXIS_MERGE,
+        .axis = AXIS_MULTIPLANE,
         .name = "multi-plane",
         .needs = NEEDS_PLANES,
         .help = "host commands run together, and so do GC's, not both",

@@ -30,7 +30,7 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
     uint32_t first = own / n * n;
     bool host = !scarp_flash_is_gc(lead);
 
-    if (!drive->scheme.param[AXIS_MERGE][0] ||
+    if (!drive->scheme.param[AXIS_MULTIPLANE][0] ||
         !scarp_aligned_possible(drive, own)) {
         return false;
     }
@@ -57,9 +57,9 @@ static const ScarpParam params[] = {
       0, 1, 1 },
 };
 
-const ScarpMergeOps scarp_merge_gc_par = {
+const ScarpMultiplaneOps scarp_multiplane_gc_par = {
     .policy = {
-        .axis = AXIS_MERGE,
+        .axis = AXIS_MULTIPLANE,
         .name = "gc-par",
         .needs = NEEDS_PLANES | NEEDS_TIME | NEEDS_ANY_PAGE,
         .help = "host commands join GC's in multi-plane commands",
