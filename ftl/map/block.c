@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/log.h"
+#include "map/log_blocks.h"
 
 static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {

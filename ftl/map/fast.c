@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/log.h"
+#include "map/log_blocks.h"
 
 /* What a page that does not go to its data block needs. */
 typedef enum { LOG_SEQUENTIAL, LOG_NEW_SEQUENTIAL, LOG_MERGE, LOG_RANDOM } Need;

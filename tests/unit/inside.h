@@ -17,7 +17,7 @@
 #include "flow/ops.h"
 #include "gc/internal.h"
 #include "map/demand.h"
-#include "map/log.h"
+#include "map/log_blocks.h"
 #include "map/superblock.h"
 
 #define INSIDE_NONE UINT32_MAX /* no block, no PPN, any LPN */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/log.h"
+#include "map/log_blocks.h"
 
 bool scarp_logs_init(ScarpDrive *drive, GError **error)
 {

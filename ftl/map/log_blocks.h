@@ -167,7 +167,7 @@ uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
 uint32_t scarp_log_target(ScarpDrive *drive, uint32_t plane,
                           ScarpMerge *merge);
 
-/* ---- map/log_laws.c ----------------------------------------------------- */
+/* ---- map/log_blocks_laws.c ---------------------------------------------- */
 
 /* ScarpMappingOps: check, persist. */
 bool scarp_logs_check(const ScarpDrive *drive, GError **error);
