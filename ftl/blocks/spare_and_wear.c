@@ -1,5 +1,6 @@
 /*
- * Health: how much of the spare blocks is left, and how worn the rest is.
+ * Health, for the SMART log: how much of the spare blocks is left, and how worn
+ * the rest is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
