@@ -5,8 +5,9 @@
  *     submit → firmware → host queue → policy's choice, when a slot is free
  *     → link in (writes) → flow → link out (reads) → done
  *
- * Its policies choose from the queue (policy_*.c).  Flow drives it, and does
- * what lies between the two links.  It asks gc for costs, stat and core.
+ * Its policies choose from the queue (policy_*.c; those of HIOS are in hios/).
+ * Flow drives it, and does what lies between the two links.  It asks gc for
+ * costs, stat and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

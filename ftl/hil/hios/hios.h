@@ -126,7 +126,7 @@ static inline int64_t hios_latest_ns(const HiosRecord *record)
     return record->deadline_ns - record->own_ns;
 }
 
-/* ---- hios_records.c ----------------------------------------------------- */
+/* ---- records.c ----------------------------------------------------------- */
 
 bool hios_init(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
 void hios_clear(ScarpDrive *drive, void *state);
@@ -138,7 +138,7 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
 void hios_data_in(ScarpDrive *drive, const ScarpCmd *cmd);
 void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
 
-/* ---- hios_detect.c ------------------------------------------------------ */
+/* ---- detect.c ------------------------------------------------------------ */
 
 typedef struct {
     int64_t gc_ns;   /* what the rounds cost that it could begin */
@@ -156,7 +156,7 @@ typedef enum {
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
                     HiosLook look);
 
-/* ---- hios_slack.c ------------------------------------------------------- */
+/* ---- slack.c ------------------------------------------------------------- */
 
 /* Equation 1, without collections that are still to begin. */
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
@@ -171,7 +171,7 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);
 
-/* ---- hios_neutral.c ----------------------------------------------------- */
+/* ---- neutral.c ----------------------------------------------------------- */
 
 /* Algorithm 3: which of the commands that wait is next. */
 uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios);

@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "hil/hios.h"
+#include "hil/hios/hios.h"
 
 uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios)
 {

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "hil/hios.h"
+#include "hil/hios/hios.h"
 
 #include <string.h>
 

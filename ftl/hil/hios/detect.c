@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "hil/hios.h"
+#include "hil/hios/hios.h"
 
 /* The plane whose round must end before this one's can begin, or SCARP_NONE. */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)

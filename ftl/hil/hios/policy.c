@@ -16,7 +16,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "hil/hios.h"
+#include "hil/hios/hios.h"
 
 #define HELD_PARTS 64 /* of the time that a write is held: a look each */
 

@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "hil/hios.h"
+#include "hil/hios/hios.h"
 
 static int64_t pending_ns(const ScarpDrive *drive, const Hios *hios,
                           uint32_t die, bool reads)
