@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a timeline back: Perfetto's protobuf format, as much as ftl/stat/timeline.c writes.
+"""Reads a timeline back: Perfetto's protobuf format, as much as ftl/timeline/timeline.c writes.
 
 Strict: a field that the writer does not use is an error, so a wrong number is found.
 """
