@@ -1,7 +1,7 @@
 /*
  * Policies: what a scheme may choose, one table of functions per axis.
  *
- * A policy is one file with one table, named in flow/scheme.c's list.  Its state
+ * A policy is one file with one table, named in drive/scheme.c's list.  Its state
  * (state_size bytes, zeroed) and its parameters belong to the drive; it keeps
  * nothing else.
  *
@@ -36,7 +36,7 @@ typedef struct {
 } ScarpParam;
 
 /*
- * What a policy cannot do without, bits of ScarpPolicy.needs: flow/scheme.c
+ * What a policy cannot do without, bits of ScarpPolicy.needs: drive/scheme.c
  * refuses a choice whose needs the drive, or the choices on the other axes, do
  * not meet, and says why.
  */
@@ -237,7 +237,7 @@ extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
 extern const ScarpRedundancyOps scarp_redundancy_direct,
     scarp_redundancy_reconstruct;
 
-/* flow/scheme.c */
+/* drive/scheme.c */
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
                        const char *name, const char *params, GError **error);
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive);

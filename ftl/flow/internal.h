@@ -13,8 +13,6 @@
  *     redirect.c    what waits for a plane that can take nothing any more
  *     multiplane*.c which others run with it, in a multi-plane command
  *     observe.c     what observers of flash commands are told
- *     scheme.c      names of schemes become a choice on each axis
- *     drive.c       how a drive is made and freed, as lists of steps
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,11 +20,6 @@
 #define SCARP_FLOW_INTERNAL_H
 
 #include "flow/ops.h"
-
-/* ---- run.c -------------------------------------------------------------- */
-
-/* Dies that something happened to look for work, in the order it happened. */
-void scarp_flow_work(ScarpDrive *drive);
 
 /* ---- command.c ---------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * What programs and the rooms beside may ask of flow, besides scarp.h.
+ * What the rooms above may ask of flow, besides scarp.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,6 +8,9 @@
 
 #include "buffer/ops.h"
 #include "hil/ops.h"
+
+/* Dies that something happened to look for work, in the order it happened. */
+void scarp_flow_work(ScarpDrive *drive);
 
 /* Quiescent, and nothing is buffered or still to happen. */
 bool scarp_at_rest(const ScarpDrive *drive, GError **error);

@@ -71,8 +71,8 @@ class SchemePage(unittest.TestCase):
         code, declaration, entry = blocks
         self.assertLess(code.count("\n"), 100)
         (ftl / file).write_text(code)
-        policy, scheme = ftl / "policy.h", ftl / "flow" / "scheme.c"
-        end = "/* flow/scheme.c */"
+        policy, scheme = ftl / "policy.h", ftl / "drive" / "scheme.c"
+        end = "/* drive/scheme.c */"
         policy.write_text(policy.read_text().replace(end, f"{declaration}\n{end}"))
         mark = f"    &scarp_{like}.policy,\n"
         self.assertIn(mark, scheme.read_text())

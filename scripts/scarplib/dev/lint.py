@@ -40,7 +40,7 @@ NOT_OURS = re.compile(
             r"qemu_real_host_page_size|qemu_strto",  # the engine knows nothing of QEMU
             # G_DEFINE_QUARK's name
             r"ftl/core/core\.c:\d+: ERROR: spaces required around that '-'",
-            r"ftl/flow/scheme\.c:\d+: ERROR: spaces required around that '\*'",  # a cast in a macro
+            r"ftl/drive/scheme\.c:\d+: ERROR: spaces required around that '\*'",  # a cast in a macro
             # The list of marks: what MARK makes of a line, its user says.
             r"ftl/marks\.h:\d+: ERROR: Macros with complex values",
         ]

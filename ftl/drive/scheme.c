@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "flow/internal.h"
+#include "flow/ops.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "flow/internal.h"
+#include "flow/ops.h"
 #include "image/ops.h"
 
 #include <unistd.h>
