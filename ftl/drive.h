@@ -21,6 +21,7 @@
 #include "nand/state.h"
 #include "blocks/state.h"
 #include "pack/state.h"
+#include "allocation/state.h"
 #include "map/state.h"
 #include "gc/state.h"
 #include "redundancy/state.h"
@@ -40,6 +41,7 @@ struct ScarpDrive {
     ScarpNand nand;
     ScarpBlocks blocks;
     ScarpPack pack;
+    ScarpAllocation allocation;
     ScarpMap map;
     ScarpGc gc;
     ScarpParity parity;

@@ -72,7 +72,7 @@ static void visit_drive(ScarpDrive *drive, ScarpVisit *visit)
     uint64_t random = scarp_policy_random_state(drive);
     uint64_t next_seq = scarp_seq_count(drive);
     uint64_t next_block_seq = scarp_media_next_seq(drive);
-    uint32_t next_plane = scarp_map_turn(drive);
+    uint32_t next_plane = scarp_alloc_turn(drive);
 
     scarp_visit_u64(visit, "life_ns", &life_ns, 0, MAX_LIFE_NS);
     scarp_visit_u64(visit, "next_seq", &next_seq, 0, INT64_MAX);
@@ -84,7 +84,7 @@ static void visit_drive(ScarpDrive *drive, ScarpVisit *visit)
     if (visit->loading) {
         scarp_core_load(drive, life_ns, next_seq, seed, random);
         scarp_media_load_next_seq(drive, next_block_seq);
-        scarp_map_load_turn(drive, next_plane);
+        scarp_alloc_load_turn(drive, next_plane);
     }
 }
 

@@ -114,13 +114,3 @@ void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
         drive->map.ops->mapped(drive, lpn, ppn);
     }
 }
-
-uint32_t scarp_map_turn(const ScarpDrive *drive)
-{
-    return drive->map.next_plane;
-}
-
-void scarp_map_load_turn(ScarpDrive *drive, uint32_t next_plane)
-{
-    drive->map.next_plane = next_plane;
-}

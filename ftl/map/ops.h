@@ -6,6 +6,7 @@
 #ifndef SCARP_MAP_OPS_H
 #define SCARP_MAP_OPS_H
 
+#include "allocation/ops.h"
 #include "blocks/ops.h"
 #include "pack/ops.h"
 
@@ -237,20 +238,12 @@ static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
 
 /* From an image: lpn, which is unmapped, lies at ppn. */
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
-/* Dynamic allocation's turn, for an image. */
-uint32_t scarp_map_turn(const ScarpDrive *drive);
-void scarp_map_load_turn(ScarpDrive *drive, uint32_t next_plane);
 
 /*
  * map/rebuild.c: the mapping by what the flash holds, as after a loss of all
  * else; docs/images.md says what it finds.  ppn_of[mapped_units] is filled.
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
-
-/* map/alloc_static.c: ftl.allocation; beside dynamic what has an order: cwdp */
-const char *scarp_alloc_letters(const ScarpDescription *desc);
-/* The i-th plane in that order. */
-uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
 
 #ifdef SCARP_CHECKED
 /* For a mark: changed entries are on their way out of the cache. */

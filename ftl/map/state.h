@@ -1,11 +1,10 @@
 /*
  * map: where a logical unit lies.  Owns the forward map and what the mapping of
- * the drive (ftl.mapping) holds besides; which units are valid
- * follows from it, and is marked in blocks.  Write allocation, which decides
- * the plane that data goes to, is here too.
+ * the drive (ftl.mapping) holds besides; which units are valid follows from it,
+ * and is marked in blocks.
  *
  * Others look up, commit what was programmed, relocate and unmap.  It asks
- * blocks, media, nand and pack.
+ * allocation, blocks, media, nand and pack.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,7 +37,6 @@ typedef struct {
     void *state;         /* the mapping's own */
     ScarpMerge *merge;   /* [plane], or NULL: any_page */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
-    uint32_t next_plane; /* dynamic allocation's turn; images have it */
     ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
     bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;

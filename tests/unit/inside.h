@@ -339,7 +339,7 @@ static inline void inside_set_load(ScarpDrive *drive, uint32_t die,
 /* The plane that dynamic allocation looks at first. */
 static inline void inside_set_first_plane(ScarpDrive *drive, uint32_t plane)
 {
-    drive->map.next_plane = plane;
+    drive->allocation.next_plane = plane;
 }
 
 /*
@@ -570,7 +570,7 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
         drive->core.random = 0;
         return "random is 0; allowed are 1 to 18446744073709551615";
     case 15:
-        drive->map.next_plane = 1;
+        drive->allocation.next_plane = 1;
         return "next_plane is 1; allowed are 0 to 0";
     case 16:
         drive->core.next_seq = 1ull << 63;

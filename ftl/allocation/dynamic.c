@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "allocation/ops.h"
 
 /* Less is better. */
 static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
@@ -33,7 +33,7 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
                               uint16_t stream)
 {
     uint32_t n = drive->geo.n_planes, best = SCARP_NONE, least = UINT32_MAX;
-    uint32_t *next_plane = &drive->map.next_plane;
+    uint32_t *next_plane = &drive->allocation.next_plane;
 
     /* Plane by plane over all dies: channels first, planes last. */
     for (uint32_t i = 0; i < n && least; i++) {
@@ -63,6 +63,16 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
         }
     }
     return best;
+}
+
+uint32_t scarp_alloc_turn(const ScarpDrive *drive)
+{
+    return drive->allocation.next_plane;
+}
+
+void scarp_alloc_load_turn(ScarpDrive *drive, uint32_t next_plane)
+{
+    drive->allocation.next_plane = next_plane;
 }
 
 const ScarpAllocOps scarp_alloc_dynamic = {

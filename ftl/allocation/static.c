@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "allocation/ops.h"
 
 typedef struct {
     uint32_t *plane_of; /* [n_planes]: of the groups of each round */

@@ -1,0 +1,21 @@
+/*
+ * What other rooms may ask of allocation.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_ALLOCATION_OPS_H
+#define SCARP_ALLOCATION_OPS_H
+
+#include "blocks/ops.h"
+#include "pack/ops.h"
+
+/* static.c: ftl.allocation; beside dynamic what has an order: cwdp */
+const char *scarp_alloc_letters(const ScarpDescription *desc);
+/* The i-th plane in that order. */
+uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
+
+/* dynamic.c: its turn, for an image */
+uint32_t scarp_alloc_turn(const ScarpDrive *drive);
+void scarp_alloc_load_turn(ScarpDrive *drive, uint32_t next_plane);
+
+#endif /* SCARP_ALLOCATION_OPS_H */
