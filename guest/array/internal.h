@@ -2,15 +2,16 @@
  * What the core's files share; nothing of it is for others.
  *
  * Who owns what:
- *   cache.c    the pages' numbers, contents and states; who waits for them
- *   gclock.c   hits and the clock's head of each set
- *   writeback.c  dirty pages and their epochs; what the end of a write means
- *   queue.c    the drives' queues and slots
- *   flusher.c  the FIFO of sets, the number of pending flush requests
- *   barrier.c  epochs, pending flushes
- *   discard.c  pending discards
- *   array.c    requests, parts, and the order in which all this runs
- *   copy.c     copies of pages
+ *   cache.c          the pages' numbers, contents, states; who waits for them
+ *   gclock.c         hits and the clock's head of each set
+ *   writeback.c      dirty pages, their epochs; what a write's end means
+ *   drive_queues.c   the drives' queues and slots
+ *   stale_flushes.c  which flush requests are discarded at their queue's head
+ *   flusher.c        the FIFO of sets, the number of pending flush requests
+ *   barrier.c        epochs, pending flushes
+ *   discard.c        pending discards
+ *   array.c          requests, parts, and the order in which all this runs
+ *   copy.c           copies of pages
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -106,7 +107,7 @@ struct Array {
     uint32_t *spares;  /* buffers of no page */
     uint32_t n_spares;
 
-    /* queue.c */
+    /* drive_queues.c */
     Drive *drives;
     uint32_t *kicks; /* drives whose queues must be looked at, a stack */
     uint32_t n_kicks;
@@ -225,15 +226,23 @@ void array_page_write_soon(Array *a, uint32_t page);
 void array_page_writing(Array *a, uint32_t page, ArrayIo *io);
 void array_write_done(Array *a, ArrayIo *io, int error);
 
-/* ---- queue.c ----------------------------------------------------------- */
+/* ---- drive_queues.c ---------------------------------------------------- */
 
 void array_drive_kick(Array *a, uint32_t drive);
 void array_drive_queue_high(Array *a, uint32_t page);
 void array_drive_queue_low(Array *a, uint32_t entry);
-/* Why it should be dropped: the rule's statistic, or NULL. */
-uint64_t *array_flush_stale(Array *a, uint32_t entry);
 /* Issue what may be issued. */
 void array_drive_run(Array *a, uint32_t drive);
+
+/* ---- stale_flushes.c --------------------------------------------------- */
+
+/* Why it should be dropped: the rule's statistic, or NULL. */
+uint64_t *array_flush_stale(Array *a, uint32_t entry);
+/*
+ * The head of a drive's low-priority queue, which has one, leaves it: the page
+ * to write, or NONE, as the request was stale.
+ */
+uint32_t array_flush_take(Array *a, uint32_t drive);
 
 /* ---- flusher.c --------------------------------------------------------- */
 

@@ -11,6 +11,18 @@
 
 /* ---- The lists --------------------------------------------------------- */
 
+/* What leads to the page behind one; NONE: to the list's first. */
+static uint32_t *link_after(Array *a, Drive *d, uint32_t page)
+{
+    return page == NONE ? &d->dirty_first : &a->pages[page].next;
+}
+
+/* What leads back to the page before one; NONE: to the list's last. */
+static uint32_t *link_before(Array *a, Drive *d, uint32_t page)
+{
+    return page == NONE ? &d->dirty_last : &a->pages[page].prev;
+}
+
 static void list_add(Array *a, uint32_t page)
 {
     Page *p = &a->pages[page];
@@ -22,11 +34,9 @@ static void list_add(Array *a, uint32_t page)
         before = a->pages[before].prev;
     }
     p->prev = before;
-    p->next = before == NONE ? d->dirty_first :
-                                     a->pages[before].next;
-    *(before == NONE ? &d->dirty_first : &a->pages[before].next) = page;
-    *(p->next == NONE ? &d->dirty_last :
-                              &a->pages[p->next].prev) = page;
+    p->next = *link_after(a, d, before);
+    *link_after(a, d, before) = page;
+    *link_before(a, d, p->next) = page;
 }
 
 static void list_remove(Array *a, uint32_t page)
@@ -34,12 +44,8 @@ static void list_remove(Array *a, uint32_t page)
     Page *p = &a->pages[page];
     Drive *d = &a->drives[p->drive];
 
-    *(p->prev == NONE ? &d->dirty_first :
-                              &a->pages[p->prev].next) =
-        p->next;
-    *(p->next == NONE ? &d->dirty_last :
-                              &a->pages[p->next].prev) =
-        p->prev;
+    *link_after(a, d, p->prev) = p->next;
+    *link_before(a, d, p->next) = p->prev;
 }
 
 /* ---- Marks ------------------------------------------------------------- */

@@ -54,7 +54,7 @@ done
 
 # On io_uring, where there is one; its threads are watched as well.
 uring="$top/tests/array/uring/test-uring.c"
-for name in uring ring threads keep drives; do
+for name in uring ring threads keep drives drive_labels; do
     uring="$uring $top/guest/array/uring/$name.c"
 done
 for kind in address thread; do

@@ -11,7 +11,7 @@ SANITIZED := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_
 WRAPPED := open close pread pwrite fsync posix_fallocate usleep array_new array_free
 LINK := -no-pie $(WRAPPED:%=-Wl,--wrap=%)
 SOURCES := $(shell cd $(TOP) && find guest/array -maxdepth 1 -name '*.c' && find tests/hunt-array -maxdepth 1 -name '*.c') \
-           $(addprefix guest/array/uring/,uring.c ring.c threads.c keep.c drives.c) tests/hunt/child.c
+           $(addprefix guest/array/uring/,uring.c ring.c threads.c keep.c drives.c drive_labels.c) tests/hunt/child.c
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
 CHECKED := $(SOURCES:%.c=$(OUT)/checked/%.o)
 

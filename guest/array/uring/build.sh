@@ -10,10 +10,11 @@ fio=${2-}
 mkdir -p "$folder"
 : "${CC:=cc}" "${CFLAGS:=-O2 -g}"
 core=$(find "$array" -maxdepth 1 -name '*.c')
-uring="$array/uring/uring.c $array/uring/ring.c $array/uring/threads.c $array/uring/keep.c $array/uring/drives.c"
+uring="$array/uring/uring.c $array/uring/ring.c $array/uring/threads.c $array/uring/keep.c
+    $array/uring/drives.c $array/uring/drive_labels.c"
 flags="-std=gnu11 -Wall -Wextra -Werror -I$array -I$array/uring"
 # shellcheck disable=SC2086
-$CC $flags $CFLAGS -o "$folder/array-format" "$array/uring/format.c" "$array/uring/drives.c" $core
+$CC $flags $CFLAGS -o "$folder/array-format" "$array/uring/format.c" "$array/uring/drives.c" "$array/uring/drive_labels.c" $core
 if echo '#include <linux/ublk_cmd.h>
 #include <sys/ioctl.h>
 unsigned long needed(void) { return UBLK_U_CMD_DEL_DEV_ASYNC; }' | $CC -fsyntax-only -x c - 2>/dev/null; then

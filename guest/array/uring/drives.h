@@ -17,6 +17,19 @@ typedef struct {
     uint64_t served;  /* the last one that wrote data; 0: none did */
 } ArrayDrives;
 
+/* ---- drives.c ---------------------------------------------------------- */
+
+/*
+ * Open drives in the order given, whatever is on them.  Nobody else has them
+ * while they are open: not another array, a mounted file system or md.
+ * False: error (of ARRAY_ERROR_BYTES) is one line, and none is open.
+ */
+bool array_drives_claim(ArrayDrives *drives, const char *const *paths,
+                        uint32_t n, char *error);
+void array_drives_close(ArrayDrives *drives);
+
+/* ---- drive_labels.c ---------------------------------------------------- */
+
 /*
  * Write labels that make an array of the drives, block devices or files, in
  * the order given.  A drive that has a label is refused unless force is set.
@@ -25,13 +38,9 @@ typedef struct {
  */
 bool array_drives_format(const char *const *paths, uint32_t n,
                          const char *keys, bool force, char *error);
-/*
- * Open the drives of one array, in any order.  Nobody else has them while they
- * are open: not another array, a mounted file system or md.
- */
+/* Claim the drives of one array, in any order. */
 bool array_drives_open(ArrayDrives *drives, const char *const *paths,
                        uint32_t n, char *error);
-void array_drives_close(ArrayDrives *drives);
 /*
  * A new run begins, of the next number, in two steps: all drives know that it
  * starts, then that it serves, and only then data may be written to one.

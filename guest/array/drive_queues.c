@@ -1,6 +1,5 @@
 /*
- * A drive's two queues and its slots (section 3.2), and which flush requests
- * have become stale in them (section 3.3.2).
+ * A drive's two queues and its slots (section 3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,23 +37,6 @@ void array_drive_queue_low(Array *a, uint32_t entry)
         entry;
     d->low_last = entry;
     array_drive_kick(a, drive);
-}
-
-uint64_t *array_flush_stale(Array *a, uint32_t entry)
-{
-    const FlushEntry *e = &a->entries[entry];
-    const Page *p = &a->pages[e->page];
-
-    if (a->numbers[e->page] != e->number) {
-        return &a->stats.discarded_evicted;
-    }
-    if (p->flush != entry || !page_listed(a, e->page)) {
-        return &a->stats.discarded_cleaned;
-    }
-    if (array_flush_score(a, e->page) < a->config.stale_score) {
-        return &a->stats.discarded_score;
-    }
-    return NULL;
 }
 
 static void issue(Array *a, uint32_t drive, ArrayIoOp op, uint32_t page,
@@ -101,54 +83,11 @@ static void issue_high(Array *a, uint32_t drive)
     }
 }
 
-/*
- * The queue is long, and what it leads to was last looked at long ago: have it
- * fetched, each part when the part before it is there.
- */
-static void low_fetch(const Array *a, const Drive *d)
-{
-    uint32_t first = d->low_first, second, third, page;
-    const Page *p;
-
-    if (first == NONE) {
-        return;
-    }
-    p = &a->pages[a->entries[first].page];
-    if (page_listed(a, a->entries[first].page)) {
-        __builtin_prefetch(&a->pages[p->next == NONE ? 0 : p->next]);
-        __builtin_prefetch(&a->pages[p->prev == NONE ? 0 : p->prev]);
-    }
-    second = a->entries[first].next;
-    if (second == NONE) {
-        return;
-    }
-    page = a->entries[second].page;
-    __builtin_prefetch(&a->pages[page]);
-    set_fetch(a, set_of_page(a, page));
-    third = a->entries[second].next;
-    if (third != NONE) {
-        __builtin_prefetch(&a->entries[third]);
-    }
-}
-
 static void issue_low(Array *a, uint32_t drive)
 {
-    Drive *d = &a->drives[drive];
-    uint32_t entry = d->low_first;
-    uint32_t page = a->entries[entry].page;
-    uint64_t *stale = array_flush_stale(a, entry);
+    uint32_t page = array_flush_take(a, drive);
 
-    d->low_first = a->entries[entry].next;
-    low_fetch(a, d);
-    if (a->pages[page].flush == entry) {
-        a->pages[page].flush = NONE;
-        a->flags[page] &= ~PAGE_ASKED;
-    }
-    array_entry_free(a, entry);
-    if (stale) {
-        (*stale)++;
-        array_flusher_ended(a);
-    } else {
+    if (page != NONE) {
         issue(a, drive, ARRAY_IO_WRITE, page, true);
     }
 }
