@@ -36,6 +36,37 @@ echo "write 1000" >$SCARP_OUT/latencies
 uname -r >$SCARP_OUT/version
 """
 
+_POSTGRES = """set -e
+as="setpriv --reuid=postgres --regid=postgres --init-groups"
+PATH=/usr/lib/postgresql/17/bin:$PATH
+stat -c '%U:%G %a' /var/log/postgresql /run/postgresql /tmp /etc/shadow >$SCARP_OUT/owners
+env setpriv --version >$SCARP_OUT/setpriv
+id -Gn postgres >$SCARP_OUT/id
+install -d -o postgres -g postgres -m 700 $SCARP_DIR/data
+cd /tmp
+$as initdb --no-sync --auth=trust -D $SCARP_DIR/data
+$as pg_ctl -D $SCARP_DIR/data -l $SCARP_OUT/log -w -o '-c jit=off' start
+$as createdb bench
+$as pgbench -q -i -s 1 bench
+scarp-start
+$as pgbench -c 2 -t 10 bench >$SCARP_OUT/pgbench
+su postgres -c 'test $(id -un) = postgres && touch /tmp/of-postgres $SCARP_OUT/of-postgres'
+$as pg_ctl -D $SCARP_DIR/data -m fast -w stop
+"""
+
+_SQLITE = """set -e
+install -d -o games $SCARP_DIR/data
+cat >/tmp/commands <<END
+CREATE TABLE t (n INTEGER);
+WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100)
+INSERT INTO t SELECT n FROM c;
+SELECT count(*), sum(n) FROM t;
+END
+su -s /bin/sh games -c 'cd /tmp && sqlite3 own "CREATE TABLE x (y)" && sqlite3 own VACUUM'
+scarp-start
+su -s /bin/sh games -c 'sqlite3 $SCARP_DIR/data/base </tmp/commands >$SCARP_OUT/rows'
+"""
+
 
 def _fresh(name: str) -> Path:
     folder = ROOT / "out" / "test-guest" / name
@@ -130,7 +161,46 @@ def failing() -> Outcome:
     return good and kept.read_text() == "kept\n", _notes(said)
 
 
+def _packages(name: str, script: str, *arguments: str) -> tuple[bool, str, Path]:
+    """A script in the root of packages: whether it ended well, what was said, what it left."""
+    folder = _fresh(name)
+    (folder / "script").write_text(script)
+    status, said = _scarp(
+        folder / "out", "--script", str(folder / "script"), "--age", "0", *arguments
+    )
+    left = folder / "out" / "baseline"
+    log = left / "script.log"
+    return status == 0, said + (log.read_text() if log.is_file() else ""), left / "files"
+
+
+def postgres() -> Outcome:
+    """A server of a user that its package's script makes, beside programs that busybox has, too."""
+    good, said, left = _packages(
+        "user-postgres", _POSTGRES, "--fs", "ext4", "--packages", "postgresql,util-linux"
+    )
+    if not good:
+        return False, _notes(said)
+    bench = (left / "pgbench").read_text()
+    good = "transactions actually processed: 20/20" in bench
+    # Not busybox's, though another program of busybox's started it.
+    good = good and "util-linux" in (left / "setpriv").read_text()
+    good = good and (left / "id").read_text().split() == ["postgres", "ssl-cert"]
+    wanted = ["root:postgres 1775", "postgres:postgres 2775", "root:root 1777", "root:shadow 640"]
+    good = good and (left / "owners").read_text().splitlines() == wanted
+    return good, _notes(f"{said}\n{bench}\n{(left / 'owners').read_text()}")
+
+
+def sqlite() -> Outcome:
+    """A database of an ordinary user's, in the temporary folder and on the drive."""
+    good, said, left = _packages("user-sqlite", _SQLITE, "--packages", "sqlite3", "--fs", "xfs")
+    if not good:
+        return False, _notes(said)
+    return (left / "rows").read_text() == "100|5050\n", _notes(said)
+
+
 TESTS = [
+    ("PostgreSQL as its own user, of Debian's packages", postgres),
+    ("SQLite as an ordinary user", sqlite),
     ("the user's own kernel, packages, file system and script", everything),
     ("a script of the user's that fails", failing),
     *user_terminal.TESTS,

@@ -89,7 +89,7 @@ def start(path: Path, within: str = "") -> list[str]:
     said = "the script ended with status $status"
     return [
         "status=0",
-        f"{within}sh -c '{inside}' >{LOG} 2>&1 </dev/null || status=$?",
+        f"{within}/bin/sh -c '{inside}' >{LOG} 2>&1 </dev/null || status=$?",
         f"if [ $status != 0 ]; then tail -n {_LAST_LINES} {LOG}; "
         f'echo "scarp-error: {said}"; exit $status; fi',
     ]

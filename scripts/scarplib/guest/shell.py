@@ -69,7 +69,7 @@ def task_text(task: UserTask, cpu_shift: int | None, terminal: Terminal) -> str:
     shell = "sh -i"
     if task.packages:
         # Into the same folder of the other root.
-        shell = f"{enter()}sh -c 'cd $SCARP_DIR && exec $(command -v bash || echo sh) -i'"
+        shell = f"{enter()}/bin/sh -c 'cd $SCARP_DIR && exec bash -i'"
     lines += [
         "set +e",
         *terminal.lines(),

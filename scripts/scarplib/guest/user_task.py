@@ -14,7 +14,10 @@ from scarplib.guest.script import Script
 MOUNT = "/mnt"
 _WORK = "/tmp/work"
 # Here the initramfs's own programs are, too, when the root is that of packages.
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/bin:/scarp/bin:/base/bin"
+PATH = (
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/bin:/scarp/bin:"
+    f"{user_packages.APPLETS}:/base/bin"
+)
 _FAIL = '{{ echo "scarp-error: {text}"; exit 1; }}'
 # Bytes that all processes have handed to write() so far, those that have ended included.
 _WRITTEN = (
@@ -73,6 +76,8 @@ class UserTask:
         lines.append(f"export SCARP_DIR={folder}")
         if self.packages:
             root = user_packages.ROOT
+            if not self.file_system:
+                lines.append(f"chmod 1777 {folder}")
             lines.append(f"mkdir -p {root}{folder} && mount -o bind {folder} {root}{folder}")
         if self.trace:
             lines += block_trace.prepare(["", user_packages.ROOT] if self.packages else [""])
