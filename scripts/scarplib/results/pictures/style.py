@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -75,9 +76,10 @@ def scatter(
     order: int = 1,
 ) -> None:
     """A dot for each of many commands; rasterized, as an SVG would have a shape for each."""
+    # As arrays: matplotlib asks a list's values one by one whether they are masked.
     axes.scatter(
-        seconds,
-        latencies,
+        np.asarray(seconds),
+        np.asarray(latencies),
         s=2.0,
         color=colour,
         alpha=0.45,
