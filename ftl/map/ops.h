@@ -158,7 +158,7 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
 void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
                             uint32_t n, uint32_t to);
 
-/* ---- Where pages go, if it is not any page: map/merge.c ----------------- */
+/* ---- Where pages go, if it is not any page: map/next_page.c ------------- */
 
 /* As scarp_page_possible(), _offset() and _take(), of a page with lpn. */
 bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
@@ -175,6 +175,8 @@ bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
  */
 bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                         uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
+
+/* ---- Merges: map/merge.c ----------------------------------------------- */
 
 /*
  * A merge is chosen, for lpn, or SCARP_NONE for a free block more; false:
