@@ -222,12 +222,15 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 /* Lets a collection that was left alone move so many pages more. */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
 /*
- * gc/victim.c: what the victim policy chooses, or one to level wear.
+ * gc/choose_victim.c: what the victim policy chooses, or one to level wear.
  * SCARP_NONE: there is none, or a program of it is on its way.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);
-/* Up to max full blocks of the least valid units; none when all are valid. */
+/*
+ * gc/victim_candidates.c: up to max full blocks of the least valid units; none
+ * when all are valid.
+ */
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);
 /*
