@@ -58,7 +58,7 @@ int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 /* gc/reclaim.c: what lpn a merge for the write is for, or SCARP_NONE */
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
-/* gc/pacing_redistributed.c: a round follows the erase that is awaited */
+/* gc/rounds.c: a round follows the erase that is awaited */
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
 /* What was granted of the round for lpn is what lpn's room needs. */
 bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,

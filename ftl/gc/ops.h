@@ -150,7 +150,7 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
 /* Until the die's collections end, if nothing disturbs them. */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
-/* ---- Pages by grant: gc/pacing_redistributed.c, gc/reclaim.c ------------ */
+/* ---- Pages by grant: gc/rounds.c, gc/reclaim.c -------------------------- */
 
 /*
  * Only while that is the scheme's pacing, which hios-1 and hios-2 bring with

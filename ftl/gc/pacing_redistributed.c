@@ -1,12 +1,7 @@
 /*
  * Redistributed pacing (hios-isca14 §5.2, algorithm 2): a collection, or a
  * merge, does what the host queue's policy grants it, page by page, and nothing
- * else; it comes with hios-1 and hios-2.
- *
- * As in the algorithm, a victim goes back unerased, and is erased before the
- * pages of the next one move.  Here it is not in the list of free blocks
- * meanwhile: its job waits for the erase.  A merge may have several such
- * blocks, and each erase is granted by itself.
+ * else; it comes with hios-1 and hios-2.  What is granted: gc/rounds.c.
  *
  * When no command waits nothing is granted, and nothing runs.  Three do not
  * wait any longer, but run to their end, erases and all (counted in
@@ -16,393 +11,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "gc/internal.h"
+#include "gc/rounds.h"
 
 #define LAST_FREE_BLOCK 1
 
-typedef struct {
-    int64_t segment_ns, erase_ns; /* what each costs, at most */
-    int64_t channel_ns; /* of a segment: so long it uses the channel */
-    uint32_t *plane;    /* [n_planes] those that have a round */
-    uint32_t n;
-    bool *listed;       /* [n_planes] it is one of them */
-    ScarpGcRound *open; /* [n_planes] what scarp_gc_rounds() returns */
-    bool *next;         /* a victim follows the erase that was granted */
-    uint32_t *pages;    /* and has been granted so many */
-    uint32_t *lpn; /* for whom a merge is, or what follows; or SCARP_NONE */
-} Rounds;
-
-static Rounds *rounds_of(const ScarpDrive *drive)
-{
-    return drive->scheme.state[AXIS_PACING];
-}
-
-/* ---- Planes with a round ------------------------------------------------ */
-
-static void list(ScarpDrive *drive, uint32_t plane)
-{
-    Rounds *rounds = rounds_of(drive);
-
-    if (!rounds->listed[plane]) {
-        rounds->listed[plane] = true;
-        rounds->plane[rounds->n++] = plane;
-    }
-}
-
-static void unlist(Rounds *rounds, uint32_t k)
-{
-    rounds->listed[rounds->plane[k]] = false;
-    rounds->plane[k] = rounds->plane[--rounds->n];
-}
-
-/* It goes on to its end without being granted anything. */
-static bool is_released(const ScarpGcJob *job)
-{
-    return !job->erase_later;
-}
-
-static bool is_paced(const ScarpGcJob *job)
-{
-    return job->running && job->origin == SCARP_ORIGIN_GC && !is_released(job);
-}
-
-bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane)
-{
-    return rounds_of(drive)->next[plane];
-}
-
-bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-    const Rounds *rounds = rounds_of(drive);
-
-    if (!job->running || !is_paced(job) || rounds->lpn[plane] != lpn) {
-        return false;
-    }
-    return rounds->next[plane]
-               ? !scarp_gc_awaits_erase(drive, job)
-               : scarp_merge_copies_left(drive, plane) <= job->moves_left;
-}
-
-/* Pages that are still to move, whether granted or not. */
-static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
-{
-    uint32_t valid;
-
-    if (job->merge) {
-        return scarp_merge_copies_left(drive, job->plane);
-    }
-    valid = scarp_block_valid(drive, job->victim);
-    /* Units that were read may have been written again meanwhile. */
-    return valid > job->units_out
-               ? MIN(drive->desc.pages_per_block - job->next_page,
-                     valid - job->units_out) : 0;
-}
-
-static uint32_t pages_of_next(const ScarpDrive *drive, uint32_t plane)
-{
-    uint32_t victim, copies, erases;
-
-    if (!scarp_map_any_page(drive)) {
-        return scarp_merge_plan(drive, plane, rounds_of(drive)->lpn[plane],
-                                &copies, &erases) ? copies : 0;
-    }
-    return scarp_victim_least(drive, plane, &victim, 1)
-               ? MIN(scarp_block_valid(drive, victim),
-                     drive->desc.pages_per_block) : 0;
-}
-
-uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-
-    return job->merge ? scarp_gc_merge_erases_left(drive, job) : 1;
-}
-
-uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
-                             uint32_t *erases)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-    uint32_t pages;
-
-    *erases = 0;
-    if (!is_paced(job)) {
-        return 0;
-    }
-    if (scarp_gc_awaits_erase(drive, job)) {
-        if (!rounds_of(drive)->next[plane]) {
-            return 0;
-        }
-        *erases = scarp_gc_round_erases(drive, plane);
-        return pages_of_next(drive, plane);
-    }
-    pages = pages_to_move(drive, job);
-    pages -= MIN(pages, job->moves_left);
-    /* What was read and waits for company takes a page, too. */
-    return pages || job->pages_out || job->moves_left ? pages
-                                                      : job->units_out > 0;
-}
-
-/* Pages that were granted and have not moved. */
-static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-
-    if (!job->running) {
-        return 0;
-    }
-    return job->pages_out + rounds_of(drive)->pages[plane] +
-           (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
-}
-
-/* It may have something left later, even if it has nothing now. */
-static bool is_open(const ScarpDrive *drive, uint32_t plane)
-{
-    const ScarpGcJob *job = scarp_gc_job(drive, plane);
-
-    return is_paced(job) && (!scarp_gc_awaits_erase(drive, job) ||
-                             rounds_of(drive)->next[plane]);
-}
-
-uint32_t scarp_gc_round(ScarpDrive *drive)
-{
-    Rounds *rounds = rounds_of(drive);
-
-    for (uint32_t k = 0; k < rounds->n;) {
-        if (scarp_gc_has_round(drive, rounds->plane[k])) {
-            return rounds->plane[k];
-        }
-        if (is_open(drive, rounds->plane[k])) {
-            k++;
-        } else {
-            unlist(rounds, k);
-        }
-    }
-    return SCARP_NONE;
-}
-
-uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open)
-{
-    Rounds *rounds = rounds_of(drive);
-    uint32_t n = 0;
-
-    for (uint32_t k = 0; k < rounds->n;) {
-        ScarpGcRound *round = &rounds->open[n];
-        uint32_t plane = rounds->plane[k];
-
-        if (!is_open(drive, plane)) {
-            unlist(rounds, k);
-            continue;
-        }
-        round->plane = plane;
-        round->pages = scarp_gc_round_left(drive, plane, &round->erases);
-        n += round->pages || round->erases;
-        k++;
-    }
-    *open = rounds->open;
-    return n;
-}
-
-/* ---- What hil asks for -------------------------------------------------- */
-
-int64_t scarp_gc_segment_ns(const ScarpDrive *drive)
-{
-    return rounds_of(drive)->segment_ns;
-}
-
-int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
-{
-    return rounds_of(drive)->erase_ns;
-}
-
-/* A plane of the die moves pages now, or is about to. */
-static bool moves(const ScarpDrive *drive, uint32_t die)
-{
-    uint32_t first = scarp_die_plane(drive, die);
-    uint32_t end = first + drive->desc.planes_per_die;
-
-    for (uint32_t p = first; p < end; p++) {
-        if (rounds_of(drive)->listed[p] || pages_granted(drive, p)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die)
-{
-    const Rounds *rounds = rounds_of(drive);
-    uint32_t dies = drive->geo.n_dies / drive->desc.channels;
-    uint32_t first = scarp_die_channel(drive, die) * dies;
-    int64_t ns = rounds->segment_ns;
-
-    for (uint32_t other = first; other < first + dies; other++) {
-        if (other != die && moves(drive, other)) {
-            ns += rounds->channel_ns;
-        }
-    }
-    return ns;
-}
-
-static bool start(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
-{
-    rounds_of(drive)->lpn[plane] = lpn;
-    if (scarp_map_any_page(drive)
-            ? scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)
-            : scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC)) {
-        return true;
-    }
-    rounds_of(drive)->lpn[plane] = SCARP_NONE;
-    return false;
-}
-
-bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
-{
-    Rounds *rounds = rounds_of(drive);
-    uint32_t plane = write->plane, lpn = scarp_gc_write_lpn(drive, write);
-
-    if (!scarp_gc_runs(drive, plane)) {
-        return start(drive, plane, lpn);
-    }
-    if (!scarp_gc_awaits_erase(drive, scarp_gc_job(drive, plane)) ||
-        rounds->next[plane]) {
-        return false;
-    }
-    rounds->next[plane] = true;
-    rounds->lpn[plane] = lpn;
-    rounds->pages[plane] = 0;
-    list(drive, plane);
-    return true;
-}
-
-/*
- * Enough moves for what is left of any victim, and one, as an erase wants a
- * move left.  What was counted need not be enough: of pages that are on their
- * way some may be stale, and count for others that are not.
- */
-static uint32_t to_the_end(const ScarpDrive *drive)
-{
-    return drive->desc.pages_per_block + 1;
-}
-
-void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
-                    uint32_t pages)
-{
-    ScarpGcJob *job = scarp_gc_job(drive, plane);
-    Rounds *rounds = rounds_of(drive);
-
-    if (scarp_gc_awaits_erase(drive, job)) { /* it comes first */
-        scarp_mark_if(drive, erase_with_next_round, erases && pages);
-        rounds->pages[plane] = pages;
-        pages = 0;
-    }
-    if (job->merge) {
-        job->erases += erases;
-    } else if (erases) {
-        job->erase_later = false;
-        pages = to_the_end(drive) - job->moves_left;
-    }
-    job->moves_left += pages;
-    scarp_gc_advance(drive, job);
-}
-
-/* Erases of the job that were granted, but for one that runs. */
-static uint32_t erases_granted(const ScarpDrive *drive, uint32_t die,
-                               const ScarpGcJob *job)
-{
-    int64_t left_ns;
-    bool waits = job->erasing && !scarp_nand_erasing(drive, die, &left_ns);
-
-    if (job->origin != SCARP_ORIGIN_GC) {
-        return 0;
-    }
-    if (job->merge) {
-        return waits + (is_released(job)
-                            ? scarp_gc_merge_erases_left(drive, job)
-                            : job->erases);
-    }
-    return is_released(job) && (!job->erasing || waits);
-}
-
-int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die)
-{
-    uint32_t first = scarp_die_plane(drive, die);
-    const Rounds *rounds = rounds_of(drive);
-    uint32_t pages = 0;
-    int64_t ns = 0;
-
-    if (!scarp_nand_collecting(drive, die)) {
-        return 0;
-    }
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        const ScarpGcJob *job = scarp_gc_job(drive, p);
-
-        if (job->running) {
-            pages += pages_granted(drive, p);
-            ns += erases_granted(drive, die, job) * rounds->erase_ns;
-        }
-    }
-    return pages ? ns + pages * scarp_gc_segment_on_ns(drive, die) : ns;
-}
-
-/* ---- Pacing ------------------------------------------------------------- */
-
-static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
-{
-    Rounds *rounds = rounds_of(drive);
-
-    job->moves_left = rounds->pages[job->plane];
-    job->erase_later = true;
-    rounds->pages[job->plane] = 0;
-    list(drive, job->plane);
-}
-
-/* The round that was asked for while the last one's erase was awaited. */
-static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
-{
-    return scarp_gc_due(drive, plane) ||
-           (lpn != SCARP_NONE && !scarp_map_page_possible(drive, plane, lpn));
-}
-
-/* If none goes on, the list is empty, as in a drive from an image. */
-static void unlist_all(ScarpDrive *drive)
-{
-    Rounds *rounds = rounds_of(drive);
-
-    for (uint32_t k = 0; k < rounds->n; k++) {
-        if (is_open(drive, rounds->plane[k])) {
-            return;
-        }
-    }
-    while (rounds->n) {
-        unlist(rounds, rounds->n - 1);
-    }
-}
-
-static void gc_done(ScarpDrive *drive, ScarpGcJob *job)
-{
-    Rounds *rounds = rounds_of(drive);
-    uint32_t plane = job->plane, lpn = rounds->lpn[plane];
-    bool follows = rounds->next[plane];
-
-    rounds->next[plane] = false;
-    /* What begins otherwise, as when it is asked for by hand, is for no one. */
-    rounds->lpn[plane] = SCARP_NONE;
-    /* One that was released was not erased for the sake of another. */
-    if (follows && job->moves_left <= to_the_end(drive) &&
-        still_wants(drive, plane, lpn)) {
-        scarp_mark(drive, round_follows_erase);
-        start(drive, plane, lpn);
-    } else {
-        scarp_mark_if(drive, round_not_wanted_any_more, follows);
-    }
-    rounds->pages[plane] = 0;
-    unlist_all(drive);
-}
-
 static void release(ScarpDrive *drive, ScarpGcJob *job)
 {
-    if (is_paced(job)) {
+    if (scarp_round_is_paced(job)) {
         scarp_mark(drive, round_forced);
         drive->stats.gc_forced_runs++;
         scarp_gc_allow(drive, job, UINT32_MAX);
@@ -440,12 +55,13 @@ static void make_room(ScarpDrive *drive, uint32_t plane)
     ScarpGcJob *job = scarp_gc_job(drive, plane);
 
     if (!scarp_map_is_stuck(drive, plane) ||
-        (!job->running && (!start(drive, plane, SCARP_NONE) ||
+        (!job->running && (!scarp_round_start(drive, plane, SCARP_NONE) ||
                            !scarp_map_is_stuck(drive, plane)))) {
         return;
     }
     if (!has_grant(drive, job)) {
-        scarp_mark_if(drive, round_forced_by_program, is_paced(job));
+        scarp_mark_if(drive, round_forced_by_program,
+                      scarp_round_is_paced(job));
         release(drive, job);
     }
 }
@@ -483,70 +99,19 @@ static bool may_collect(const ScarpDrive *drive G_GNUC_UNUSED,
     return false;
 }
 
-static int64_t longest(const ScarpDrive *drive,
-                       int64_t (*of)(const ScarpDrive *drive, uint32_t page))
-{
-    int64_t ns = 0;
-
-    for (uint32_t page = 0; page < drive->desc.pages_per_block; page++) {
-        ns = MAX(ns, of(drive, page));
-    }
-    return ns;
-}
-
-static bool init(ScarpDrive *drive, ScarpScheme *scheme,
-                 GError **error G_GNUC_UNUSED)
-{
-    Rounds *rounds = scheme->state[AXIS_PACING];
-    int64_t command_ns = drive->desc.command_ns;
-    int64_t transfer_ns = scarp_nand_page_transfer_ns(drive);
-
-    rounds->segment_ns = longest(drive, scarp_nand_read_ns) +
-                               longest(drive, scarp_nand_program_ns) +
-                               2 * command_ns;
-    if (!scheme->place->copyback) {
-        rounds->channel_ns = 2 * transfer_ns;
-    }
-    rounds->segment_ns += rounds->channel_ns;
-    rounds->segment_ns = MAX(1, rounds->segment_ns);
-    rounds->erase_ns = MAX(1, command_ns + (int64_t)drive->desc.erase_ns);
-    rounds->plane = g_new0(uint32_t, drive->geo.n_planes);
-    rounds->open = g_new0(ScarpGcRound, drive->geo.n_planes);
-    rounds->listed = g_new0(bool, drive->geo.n_planes);
-    rounds->next = g_new0(bool, drive->geo.n_planes);
-    rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
-    rounds->lpn = g_new(uint32_t, drive->geo.n_planes);
-    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        rounds->lpn[p] = SCARP_NONE;
-    }
-    return true;
-}
-
-static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
-{
-    Rounds *rounds = state;
-
-    g_free(rounds->plane);
-    g_free(rounds->open);
-    g_free(rounds->listed);
-    g_free(rounds->next);
-    g_free(rounds->pages);
-    g_free(rounds->lpn);
-}
-
 const ScarpPacingOps scarp_pacing_redistributed = {
     .policy = {
         .axis = AXIS_PACING,
         .name = "redistributed",
         .help = "collections move pages in the slack of commands",
         .source = "hios-isca14 section 5.2, algorithm 2",
-        .state_size = sizeof(Rounds),
-        .init = init,
-        .clear = clear,
+        .state_size = sizeof(ScarpRounds),
+        .init = scarp_rounds_init,
+        .clear = scarp_rounds_clear,
     },
     .check = check,
     .turn = turn,
-    .gc_start = gc_start,
-    .gc_done = gc_done,
+    .gc_start = scarp_round_began,
+    .gc_done = scarp_round_ended,
     .may_collect = may_collect,
 };
