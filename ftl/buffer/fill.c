@@ -6,7 +6,7 @@
  */
 #include "buffer/internal.h"
 
-void scarp_dirty_merge(const ScarpDrive *drive, ScarpDirty *dirty,
+void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
                        const void *base)
 {
     uint32_t end = dirty->first_byte + dirty->bytes;
@@ -44,7 +44,7 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
     ScarpDirty *dirty = scarp_dirty_of(unit);
 
     if (scarp_unit_data(unit)) {
-        scarp_dirty_merge(drive, dirty, base);
+        scarp_dirty_complete(drive, dirty, base);
     }
     scarp_unit_set_partial(unit, false);
     *dependent = dirty->dependent ? &dirty->dependent->unit : NULL;

@@ -20,7 +20,9 @@ static inline ScarpDirty *scarp_buffer_find(const ScarpDrive *drive,
     return scarp_dirty_of(scarp_pack_find(drive, lpn));
 }
 
-/* buffer/dirty.c: units, in the order of arrival */
+/* ---- dirty.c ------------------------------------------------------------ */
+
+/* Units, in the order of arrival. */
 ScarpDirty *scarp_dirty_new(ScarpDrive *drive, uint32_t lpn);
 /* It is on flash, or nobody needs it any more. */
 void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty);
@@ -42,10 +44,48 @@ void scarp_dirty_drain(ScarpDrive *drive, uint64_t seq);
 /* A writer waits: at least half of the buffer must be on its way. */
 void scarp_dirty_drain_half(ScarpDrive *drive);
 
-/* buffer/fill.c: what the host did not write comes from base, NULL: zeroes */
-void scarp_dirty_merge(const ScarpDrive *drive, ScarpDirty *dirty,
+/* ---- fill.c ------------------------------------------------------------- */
+
+/* What the host did not write comes from base, NULL: zeroes. */
+void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
                        const void *base);
 /* All of its bytes are known: it goes on its way to a page. */
 void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty);
+
+/* ---- host_write.c, host_deallocate.c ------------------------------------ */
+
+/* What a command puts into one unit. */
+typedef struct {
+    uint32_t lpn, first_byte, bytes;
+    uint16_t stream;
+    const char *from; /* NULL: zeroes */
+} ScarpPiece;
+
+/* A newer write, or a deallocate, made it stale. */
+void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty);
+/* A power cut may not lose it: it has FUA set, or there is no buffer. */
+static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
+                                             const ScarpCmd *cmd)
+{
+    return !drive->buffer.room_units || cmd->fua;
+}
+
+/*
+ * A command that goes through waits until the unit is on flash.  Any other
+ * waits until the rest of the unit's bytes is known; nobody waits for a
+ * record's.
+ */
+void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
+                      const ScarpPiece *piece);
+
+/*
+ * n units from lpn on, of one record.  The record is a unit above the host's
+ * that goes to flash like any other.
+ */
+void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
+                                 uint32_t n);
+/* Of the command, from its next byte on: what one record has. */
+uint32_t scarp_buffer_run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
+                                uint32_t lpn);
 
 #endif /* SCARP_BUFFER_INTERNAL_H */

@@ -18,7 +18,7 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
     return !drive->buffer.oldest;
 }
 
-/* ---- Commands: buffer/write.c ------------------------------------------- */
+/* ---- Commands: buffer/host_*.c ------------------------------------------ */
 
 /*
  * A write, or a write of zeroes, whose data has arrived; units_left counts the

@@ -1,5 +1,6 @@
 /*
- * Writes, deallocations and flushes come into the buffer.
+ * What the host writes comes into the buffer: a command becomes units, each as
+ * there is room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,8 +8,7 @@
 
 /* ---- Units -------------------------------------------------------------- */
 
-/* A newer write, or a deallocate, made it stale. */
-static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
+void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
 {
     ScarpUnit *unit = &dirty->unit;
 
@@ -29,38 +29,6 @@ static void supersede(ScarpDrive *drive, ScarpDirty *dirty)
         drive->stats.buffer_coalesced_units++;
         scarp_contents_release(drive, scarp_unit_data(unit));
         scarp_dirty_release(drive, dirty);
-    }
-}
-
-#ifdef SCARP_CHECKED
-/* For a mark: its copy on flash lies in a block that is being collected. */
-static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
-{
-    uint32_t ppn = scarp_map_lookup(drive, lpn);
-
-    return ppn != SCARP_NONE && scarp_block_state(
-        drive, scarp_ppn_block(drive, ppn)) == BLOCK_VICTIM;
-}
-#endif
-
-void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
-{
-    ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
-    bool mapped = scarp_map_is_mapped(drive, lpn) || dirty;
-
-    drive->stats.deallocated_units += mapped;
-    scarp_mark_if(drive, deallocated_in_victim, in_victim(drive, lpn));
-    scarp_mark_if(drive, deallocated_in_packer,
-                  dirty && scarp_unit_is_packing(&dirty->unit));
-    scarp_mark_if(drive, deallocated_in_flight,
-                  dirty && !scarp_unit_is_packing(&dirty->unit) &&
-                  !scarp_unit_is_partial(&dirty->unit));
-    if (dirty) {
-        supersede(drive, dirty);
-    }
-    scarp_map_trim(drive, lpn);
-    if (scarp_has_parity(drive) && mapped) {
-        scarp_parity_changed(drive, lpn, NULL);
     }
 }
 
@@ -127,16 +95,16 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
             return;
         }
         if (scarp_unit_data(unit)) {
-            scarp_dirty_merge(drive, dirty, NULL);
+            scarp_dirty_complete(drive, dirty, NULL);
         }
     } else {
         if (partial) {
             scarp_mark(drive, part_behind_part);
             older->dependent = dirty;
         } else if (scarp_unit_data(unit)) {
-            scarp_dirty_merge(drive, dirty, scarp_unit_data(&older->unit));
+            scarp_dirty_complete(drive, dirty, scarp_unit_data(&older->unit));
         }
-        supersede(drive, older);
+        scarp_dirty_supersede(drive, older);
         scarp_pack_index(drive, unit);
     }
     if (!partial) {
@@ -144,28 +112,11 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     }
 }
 
-/* What a command puts into one unit. */
-typedef struct Piece {
-    uint32_t lpn, first_byte, bytes;
-    uint16_t stream;
-    const char *from; /* NULL: zeroes */
-} Piece;
-
-/* A power cut may not lose it: it has FUA set, or there is no buffer. */
-static bool goes_through(const ScarpDrive *drive, const ScarpCmd *cmd)
-{
-    return !drive->buffer.room_units || cmd->fua;
-}
-
-/*
- * A command that goes through waits until the unit is on flash.  Any other
- * waits until the rest of the unit's bytes is known; nobody waits for a
- * record's.
- */
-static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
+void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
+                      const ScarpPiece *piece)
 {
     ScarpDirty *older = scarp_buffer_find(drive, piece->lpn), *dirty;
-    bool through = goes_through(drive, cmd);
+    bool through = scarp_buffer_goes_through(drive, cmd);
     bool is_record = piece->lpn >= drive->geo.logical_units;
     ScarpUnit *unit;
 
@@ -204,7 +155,7 @@ static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
         return;
     }
     if (older) {
-        supersede(drive, older);
+        scarp_dirty_supersede(drive, older);
     }
     scarp_pack_index(drive, unit);
     scarp_dirty_settle(drive, dirty);
@@ -213,7 +164,7 @@ static void put_unit(ScarpDrive *drive, ScarpCmd *cmd, const Piece *piece)
 static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                        uint32_t first_byte, uint32_t bytes, const char *from)
 {
-    Piece piece = { .lpn = lpn, .first_byte = first_byte, .bytes = bytes,
+    ScarpPiece piece = { .lpn = lpn, .first_byte = first_byte, .bytes = bytes,
                     .from = from };
 
     /* What has no blocks of its own goes with what names no stream. */
@@ -224,61 +175,7 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (drive->scheme.place->host_write) {
         drive->scheme.place->host_write(drive, lpn);
     }
-    put_unit(drive, cmd, &piece);
-}
-
-/* ---- Deallocations ------------------------------------------------------ */
-
-/*
- * n units from lpn on, of one record.  The record is a unit above the host's
- * that goes to flash like any other.
- */
-static void deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
-                           uint32_t n)
-{
-    uint32_t at = lpn % drive->geo.record_lpns;
-    uint32_t first = UINT32_MAX, end = 0;
-    Piece piece = { .lpn = drive->geo.logical_units +
-                           lpn / drive->geo.record_lpns };
-    uint64_t when;
-
-    for (uint32_t i = 0; i < n; i++) {
-        if (scarp_map_is_mapped(drive, lpn + i) ||
-            scarp_buffer_find(drive, lpn + i)) {
-            scarp_buffer_deallocate(drive, lpn + i);
-            first = MIN(first, i);
-            end = i + 1;
-        }
-    }
-    if (!end) {
-        if (!goes_through(drive, cmd) || !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* the flash says so already */
-        }
-        scarp_mark(drive, record_on_its_way);
-        /* It is about to say so: the command waits for a record of its own. */
-        first = 0;
-        end = n;
-    }
-    when = scarp_next_seq(drive);
-    for (uint32_t i = first; i < end; i++) {
-        drive->buffer.record[i] = GUINT64_TO_LE(when);
-    }
-    drive->stats.record_writes++;
-    piece.first_byte = (at + first) * sizeof(uint64_t);
-    piece.bytes = (end - first) * sizeof(uint64_t);
-    piece.from = (const char *)&drive->buffer.record[first];
-    put_unit(drive, cmd, &piece);
-}
-
-/* Of the command, from its next byte on: what one record has. */
-static uint32_t run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
-                          uint32_t lpn)
-{
-    uint64_t left = (cmd->length_bytes - cmd->next_byte) >>
-                    drive->geo.unit_shift;
-
-    return MIN(left, drive->geo.record_lpns - lpn % drive->geo.record_lpns) <<
-           drive->geo.unit_shift;
+    scarp_buffer_put(drive, cmd, &piece);
 }
 
 /* ---- Writes ------------------------------------------------------------- */
@@ -348,15 +245,16 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
             scarp_mark(drive, parities_full);
             return false;
         } else if (empties && bytes == unit_bytes) {
-            bytes = run_bytes(drive, cmd, lpn);
-            deallocate_run(drive, cmd, lpn, bytes >> drive->geo.unit_shift);
+            bytes = scarp_buffer_run_bytes(drive, cmd, lpn);
+            scarp_buffer_deallocate_run(drive, cmd, lpn,
+                                        bytes >> drive->geo.unit_shift);
         } else {
             write_unit(drive, cmd, lpn, first_byte, bytes,
                        data ? data + cmd->next_byte : NULL);
         }
         cmd->next_byte += bytes;
     }
-    if (cmd->length_bytes && goes_through(drive, cmd) &&
+    if (cmd->length_bytes && scarp_buffer_goes_through(drive, cmd) &&
         drive->geo.units_per_page > 1 && !cmd->joined) {
         close_packers(drive, cmd);
     }
@@ -396,34 +294,4 @@ ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive)
     scarp_cmd_pop(&drive->buffer.waiting);
     account(drive, cmd);
     return cmd;
-}
-
-/* ---- Flushes ------------------------------------------------------------ */
-
-void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
-{
-    cmd->order = scarp_next_seq(drive);
-    scarp_mark_if(drive, flush_waits, drive->buffer.oldest);
-    scarp_mark_if(drive, flush_met_collection,
-                  drive->buffer.oldest && !scarp_gc_at_rest(drive));
-    scarp_mark_if(drive, flush_met_full_merge,
-                  drive->buffer.oldest &&
-                  scarp_gc_merges(drive, SCARP_MERGE_FULL));
-    scarp_mark_if(drive, flush_met_waiting_write,
-                  scarp_cmd_first(&drive->buffer.waiting));
-    scarp_cmd_push(&drive->buffer.flushes, cmd);
-    scarp_dirty_drain(drive, cmd->order);
-}
-
-ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive)
-{
-    const ScarpDirty *oldest = drive->buffer.oldest;
-    ScarpCmd *flush = scarp_cmd_first(&drive->buffer.flushes);
-
-    if (!flush || (oldest && scarp_unit_seq(&oldest->unit) < flush->order)) {
-        return NULL;
-    }
-    scarp_cmd_pop(&drive->buffer.flushes);
-    scarp_cause_until_now(drive, flush, SCARP_CAUSE_ORDER);
-    return flush;
 }

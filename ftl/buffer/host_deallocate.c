@@ -1,0 +1,87 @@
+/*
+ * What the host deallocates: units are unmapped, and with ftl.recovery=1 a
+ * record of that is written, as data is.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+#ifdef SCARP_CHECKED
+/* For a mark: its copy on flash lies in a block that is being collected. */
+static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+    return ppn != SCARP_NONE && scarp_block_state(
+        drive, scarp_ppn_block(drive, ppn)) == BLOCK_VICTIM;
+}
+#endif
+
+void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
+{
+    ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
+    bool mapped = scarp_map_is_mapped(drive, lpn) || dirty;
+
+    drive->stats.deallocated_units += mapped;
+    scarp_mark_if(drive, deallocated_in_victim, in_victim(drive, lpn));
+    scarp_mark_if(drive, deallocated_in_packer,
+                  dirty && scarp_unit_is_packing(&dirty->unit));
+    scarp_mark_if(drive, deallocated_in_flight,
+                  dirty && !scarp_unit_is_packing(&dirty->unit) &&
+                  !scarp_unit_is_partial(&dirty->unit));
+    if (dirty) {
+        scarp_dirty_supersede(drive, dirty);
+    }
+    scarp_map_trim(drive, lpn);
+    if (scarp_has_parity(drive) && mapped) {
+        scarp_parity_changed(drive, lpn, NULL);
+    }
+}
+
+void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
+                                 uint32_t n)
+{
+    uint32_t at = lpn % drive->geo.record_lpns;
+    uint32_t first = UINT32_MAX, end = 0;
+    ScarpPiece piece = { .lpn = drive->geo.logical_units +
+                           lpn / drive->geo.record_lpns };
+    uint64_t when;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (scarp_map_is_mapped(drive, lpn + i) ||
+            scarp_buffer_find(drive, lpn + i)) {
+            scarp_buffer_deallocate(drive, lpn + i);
+            first = MIN(first, i);
+            end = i + 1;
+        }
+    }
+    if (!end) {
+        if (!scarp_buffer_goes_through(drive, cmd) ||
+            !scarp_buffer_find(drive, piece.lpn)) {
+            return; /* the flash says so already */
+        }
+        scarp_mark(drive, record_on_its_way);
+        /* It is about to say so: the command waits for a record of its own. */
+        first = 0;
+        end = n;
+    }
+    when = scarp_next_seq(drive);
+    for (uint32_t i = first; i < end; i++) {
+        drive->buffer.record[i] = GUINT64_TO_LE(when);
+    }
+    drive->stats.record_writes++;
+    piece.first_byte = (at + first) * sizeof(uint64_t);
+    piece.bytes = (end - first) * sizeof(uint64_t);
+    piece.from = (const char *)&drive->buffer.record[first];
+    scarp_buffer_put(drive, cmd, &piece);
+}
+
+uint32_t scarp_buffer_run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
+                                uint32_t lpn)
+{
+    uint64_t left = (cmd->length_bytes - cmd->next_byte) >>
+                    drive->geo.unit_shift;
+
+    return MIN(left, drive->geo.record_lpns - lpn % drive->geo.record_lpns) <<
+           drive->geo.unit_shift;
+}

@@ -1,0 +1,34 @@
+/*
+ * Flushes of the host: each ends when what was written before it is on flash.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
+{
+    cmd->order = scarp_next_seq(drive);
+    scarp_mark_if(drive, flush_waits, drive->buffer.oldest);
+    scarp_mark_if(drive, flush_met_collection,
+                  drive->buffer.oldest && !scarp_gc_at_rest(drive));
+    scarp_mark_if(drive, flush_met_full_merge,
+                  drive->buffer.oldest &&
+                  scarp_gc_merges(drive, SCARP_MERGE_FULL));
+    scarp_mark_if(drive, flush_met_waiting_write,
+                  scarp_cmd_first(&drive->buffer.waiting));
+    scarp_cmd_push(&drive->buffer.flushes, cmd);
+    scarp_dirty_drain(drive, cmd->order);
+}
+
+ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive)
+{
+    const ScarpDirty *oldest = drive->buffer.oldest;
+    ScarpCmd *flush = scarp_cmd_first(&drive->buffer.flushes);
+
+    if (!flush || (oldest && scarp_unit_seq(&oldest->unit) < flush->order)) {
+        return NULL;
+    }
+    scarp_cmd_pop(&drive->buffer.flushes);
+    scarp_cause_until_now(drive, flush, SCARP_CAUSE_ORDER);
+    return flush;
+}
