@@ -24,11 +24,15 @@ static void release(ScarpDrive *drive, ScarpGcJob *job)
     }
 }
 
-/* False: it need not collect. */
+/*
+ * False: it need not collect.  One of translation units, which other programs
+ * of them wait for, is released even where a command's slack has begun it:
+ * nobody else who comes may bring the erase.
+ */
 static bool collect(ScarpDrive *drive, uint32_t plane)
 {
     if (scarp_plane_spare_blocks(drive, plane) > LAST_FREE_BLOCK &&
-        !scarp_translation_due(drive, plane)) {
+        !scarp_translation_short(drive, plane)) {
         return false;
     }
     if (scarp_gc_runs(drive, plane) ||
