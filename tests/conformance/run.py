@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`make conformance`: suites of others on Scarp's device and on the same QEMU's stock nvme.
 
-Each suite runs in two guests that differ in nothing but the drive.  What passes on stock must pass
-on Scarp; else the exit status is 1.
+Each suite runs in guests that differ in nothing but the drive.  What passes on stock must pass on
+Scarp; else the exit status is 1.  Verdicts are kept as they come, and --resume goes on after them.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import shutil
 import subprocess
 import sys
 import tarfile
+from functools import cached_property
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -23,7 +25,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
 import debian  # noqa: E402
 import suites  # noqa: E402
 import verdicts  # noqa: E402
-from scarplib.build.qemu import ensure_qemu  # noqa: E402
+from scarplib.build.qemu import QemuBuild, ensure_qemu  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import user_packages, vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules, kernel_config  # noqa: E402
@@ -116,15 +118,19 @@ def _scarp_drive(namespaces: tuple[int, ...], virtual: bool) -> vm.FlashDrive:
 
 
 class Session:
-    """One suite from one source, in a guest for each device."""
+    """One suite from one source, in guests for each device."""
 
     def __init__(self, suite: suites.Suite, source: Path, arguments: argparse.Namespace) -> None:
         self.suite = suite
         self.arguments = arguments
-        plan = suite.plan(source, arguments.long).only(arguments.only)
-        self.names, self.tests = plan.names, plan.tests
+        self.plan = suite.plan(source, arguments.long).only(arguments.only)
+        self.names = self.plan.names
         self.source = archive(source, suite.parts)
         self.out = arguments.out / suite.name
+
+    @cached_property
+    def qemu(self) -> QemuBuild:
+        return ensure_qemu()
 
     def _files(self) -> dict[str, Path | bytes]:
         packages = user_packages.ensure_packages(self.suite.packages)
@@ -140,9 +146,28 @@ class Session:
             files |= ensure_modules(name, ("ext4", "xfs"))
         return files
 
+    def _identity(self, device: str) -> str:
+        """What a kept verdict is of: another QEMU's or another source's says nothing here."""
+        scarp = [self.qemu.engine_hash, self.arguments.clock] if device == "scarp" else []
+        parts = [self.qemu.series_hash, str(self.arguments.long), *scarp]
+        total = hashlib.sha256("\n".join(parts).encode())
+        total.update(hashlib.sha256(self.source).digest())
+        return total.hexdigest()
+
     def on(self, device: str) -> dict[str, Verdict]:
         """The verdicts of the suite's tests: on `stock` or on `scarp`."""
-        out = self.out / device
+        path = self.out / f"{device}.json"
+        identity = self._identity(device)
+        found = verdicts.kept(path, identity) if self.arguments.resume else {}
+        if not found:
+            shutil.rmtree(self.out / device, ignore_errors=True)
+        for plan in self.plan.without(set(found)).parts(self.arguments.each):
+            found |= self._guest(device, plan)
+            verdicts.keep(path, identity, found)
+        return {name: found[name] for name in [*self.names, *(set(found) - set(self.names))]}
+
+    def _guest(self, device: str, plan: suites.Plan) -> dict[str, Verdict]:
+        out = self.out / device / plan.tests[0].replace("/", "-")
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         scarp = device == "scarp"
@@ -154,10 +179,10 @@ class Session:
         try:
             result = vm.run_guest(
                 vm.GuestRun(
-                    qemu=ensure_qemu(),
+                    qemu=self.qemu,
                     image=ensure_image(tests=True),
                     drives=[_scarp_drive(namespaces, virtual)] if scarp else [],
-                    task=_task(self.suite, self.tests, longer),
+                    task=_task(self.suite, plan.tests, longer),
                     out=out,
                     files=self._files(),
                     memory_mib=self.suite.memory_mib,
@@ -175,8 +200,9 @@ class Session:
             print(f"# {self.suite.name} on {device}: the guest: {result.reason}")
             for line in result.console_tail.splitlines()[-12:]:
                 print(f"#   {line}")
-        print(f"# {self.suite.name} on {device}: {result.wall_seconds:.0f} s", flush=True)
-        return verdicts.parse(console, self.names, result.reason)
+        what = f"{len(plan.names)} of {len(self.names)} tests"
+        print(f"# {self.suite.name} on {device}: {what}, {result.wall_seconds:.0f} s", flush=True)
+        return verdicts.parse(console, plan.names, result.reason)
 
 
 def needs() -> str:
@@ -214,6 +240,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT", help="tests whose name contains it"
     )
+    parser.add_argument(
+        "--each", type=int, default=0, metavar="N", help="so many tests to a guest; default: all"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the verdicts that --out has of this device"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "conformance")
     return parser.parse_args()
 
@@ -229,28 +261,37 @@ def main() -> int:
     for suite, source in given.items():
         if source:
             suites.check(suite, source)
-    worse: list[str] = []
-    passed = 0
+    stock: dict[str, Verdict] = {}
+    scarp: dict[str, Verdict] = {}
+    notes: list[str] = []
     summary: dict[str, object] = {}
     for suite, source in given.items():
         if not source:
-            print(f"\n{suite.name}: absent ({suite.variable}= names {suite.what})")
+            notes.append(f"{suite.name}: absent ({suite.variable}= names {suite.what})")
             continue
         session = Session(suite, source, arguments)
         if not session.names:
-            print(f"\n{suite.name}: {nothing(arguments.only, arguments.long)}")
+            notes.append(f"{suite.name}: {nothing(arguments.only, arguments.long)}")
             continue
-        stock, scarp = session.on("stock"), session.on("scarp")
-        print(f"\n{suite.name}, {revision(source)}")
-        print("\n".join(verdicts.table(stock, scarp)))
-        print(f"stock: {verdicts.counts(stock)}\nScarp: {verdicts.counts(scarp)}", flush=True)
-        worse += verdicts.regressions(stock, scarp)
-        passed += sum(verdict.outcome == "pass" for verdict in scarp.values())
+        on = {device: session.on(device) for device in ("stock", "scarp")}
+        stock |= on["stock"]
+        scarp |= on["scarp"]
+        notes.append(f"{suite.name}, {revision(source)}")
+        notes.append(f"  stock: {verdicts.counts(on['stock'])}")
+        notes.append(f"  Scarp: {verdicts.counts(on['scarp'])}")
         summary[suite.name] = {
             "revision": revision(source),
-            "stock": {n: [v.outcome, v.why] for n, v in stock.items()},
-            "scarp": {n: [v.outcome, v.why] for n, v in scarp.items()},
+            **{
+                where: {n: [v.outcome, v.why] for n, v in said.items()}
+                for where, said in on.items()
+            },
         }
+    print()
+    if stock:
+        print("\n".join(verdicts.table(stock, scarp)) + "\n")
+    print("\n".join(notes), flush=True)
+    worse = verdicts.regressions(stock, scarp)
+    passed = sum(verdict.outcome == "pass" for verdict in scarp.values())
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
     if worse:

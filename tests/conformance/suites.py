@@ -27,6 +27,20 @@ class Plan:
         tests = [t for t in self.tests if any(f"/{t}/" in f"/{n}/" for n in names)]
         return Plan(names, tests)
 
+    def without(self, done: set[str]) -> Plan:
+        """What has no verdict yet: a test of which one name lacks it is run whole."""
+        return self.of([test for test in self.tests if not set(self.of([test]).names) <= done])
+
+    def of(self, tests: list[str]) -> Plan:
+        """Those tests, with their names."""
+        return Plan([n for n in self.names if any(f"/{t}/" in f"/{n}/" for t in tests)], tests)
+
+    def parts(self, each: int) -> list[Plan]:
+        """So many tests to each; 0: all to one."""
+        size = each or len(self.tests) or 1
+        starts = range(0, len(self.tests), size)
+        return [self.of(self.tests[start : start + size]) for start in starts]
+
 
 @dataclass(frozen=True)
 class Suite:

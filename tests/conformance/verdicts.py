@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 # The kernel may write into a line of the console before ours begins.
 _LINE = re.compile(r"conformance: (begin|pass|fail|skip|absent) (\S+)[ \t]*(.*)")
@@ -37,6 +39,26 @@ def parse(console: str, planned: Sequence[str], ending: str) -> dict[str, Verdic
         found.setdefault(name, Verdict("absent", f"the guest ended before {where}: {ending}"))
     # Planned ones in their order, then whatever the suite ran besides.
     return {name: found[name] for name in [*planned, *(n for n in found if n not in planned)]}
+
+
+def keep(path: Path, identity: str, found: Mapping[str, Verdict]) -> None:
+    """For another invocation of the same; whoever stops us finds the old or the new file."""
+    said = {name: [verdict.outcome, verdict.why] for name, verdict in found.items()}
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps({"identity": identity, "verdicts": said}, indent=1) + "\n")
+    fresh.rename(path)
+
+
+def kept(path: Path, identity: str) -> dict[str, Verdict]:
+    """What was kept of the same; not what has no verdict."""
+    try:
+        text = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    if text["identity"] != identity:
+        return {}
+    said = {name: Verdict(outcome, why) for name, (outcome, why) in text["verdicts"].items()}
+    return {name: verdict for name, verdict in said.items() if verdict.outcome != "absent"}
 
 
 def regressions(stock: Mapping[str, Verdict], scarp: Mapping[str, Verdict]) -> list[str]:

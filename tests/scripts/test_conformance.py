@@ -270,6 +270,37 @@ class Sources(unittest.TestCase):
         ):
             self.assertEqual(plan.only(wanted).tests, tests)
 
+    def test_what_has_a_verdict_is_not_run_again(self) -> None:
+        plan = suites.Plan(
+            ["fio/nvmept/1", "fio/nvmept/2", "b/block/003", "b/block/005"],
+            ["nvmept", "block/003", "block/005"],
+        )
+        for done, tests in (
+            (set(), plan.tests),
+            ({"b/block/003"}, ["nvmept", "block/005"]),
+            ({"fio/nvmept/1"}, plan.tests),
+            (set(plan.names), []),
+        ):
+            self.assertEqual(plan.without(done).tests, tests)
+        parts = plan.parts(2)
+        self.assertEqual([part.tests for part in parts], [plan.tests[:2], plan.tests[2:]])
+        self.assertEqual([len(part.names) for part in parts], [3, 1])
+        self.assertEqual(plan.parts(0), [plan])
+        self.assertEqual(suites.Plan([], []).parts(0), [])
+
+    def test_verdicts_are_kept(self) -> None:
+        found = verdicts.parse("conformance: pass s/1\nconformance: skip s/3 why\n", NAMES, "hang")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "stock.json"
+            self.assertEqual(verdicts.kept(path, "a"), {})
+            verdicts.keep(path, "a", found)
+            self.assertEqual(set(verdicts.kept(path, "a")), {"s/1", "s/3"})
+            self.assertEqual(verdicts.kept(path, "a")["s/3"], found["s/3"])
+            # Of another drive, or cut off.
+            self.assertEqual(verdicts.kept(path, "b"), {})
+            path.write_text(path.read_text()[:20])
+            self.assertEqual(verdicts.kept(path, "a"), {})
+
     def test_a_source_without_git_has_its_folders_name(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "fio-3.39"
