@@ -21,7 +21,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme
+	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -148,6 +148,9 @@ fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer whe
 
 hunt-nvme: ## random NVMe commands and interruptions, without a guest (ARGS='--seeds 100 --commands 1000 --sanitize')
 	@python3 tests/hunt-nvme/run.py $(ARGS)
+
+fuzz-device: ## QEMU's own fuzzer on the drive and on stock nvme, and what of hw/ it reached (ARGS='--seconds 600')
+	@python3 tests/fuzz-device/run.py $(ARGS)
 
 hunt: ## random drives, schemes and hosts, until a law breaks (ARGS='--scheme mine --seconds 60', ARGS='checked …': all laws)
 	@sh tests/hunt/run.sh $(ARGS)

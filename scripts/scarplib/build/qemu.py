@@ -45,7 +45,21 @@ VARIANTS: dict[str, list[str]] = {
     # GCC's thread sanitizer does not know the fortified longjmp: its copy of the vCPU thread's
     # stack would grow with each of TCG's jumps, past its end.
     "tsan": ["--enable-tsan", "--extra-cflags=-D_FORTIFY_SOURCE=0"],
+    # QEMU's own fuzzer; what it reaches is counted.  Nothing is executed but the devices.
+    "fuzz": [
+        "--cc=clang",
+        "--cxx=clang++",
+        "--disable-tcg",
+        "--disable-tools",
+        "--disable-werror",
+        "--enable-fuzzing",
+        "--enable-asan",
+        "--extra-cflags=-fprofile-instr-generate -fcoverage-mapping",
+        "--extra-ldflags=-fprofile-instr-generate",
+    ],
 }
+# What of each is built; else the emulator.
+_PROGRAMS = {"fuzz": "qemu-fuzz-x86_64"}
 _FIRMWARE = (
     "bios-256k.bin",
     "kvmvapic.bin",
@@ -284,7 +298,8 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
         f"{source} {series_hash} {engine_hash} {variant} {(*CONFIGURE, *VARIANTS[variant])}"
     )
     key = hashlib.sha256(everything.encode()).hexdigest()[:20]
-    binary = cache_dir() / "binaries" / key / "qemu-system-x86_64"
+    program = _PROGRAMS.get(variant, "qemu-system-x86_64")
+    binary = cache_dir() / "binaries" / key / program
     build = source.parent / f"build{'-' + variant if variant else ''}"
     firmware = _firmware()
     if not binary.is_file():
@@ -294,9 +309,9 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
             with step(
                 f"QEMU {version} with the flash device{' (' + variant + ')' if variant else ''}"
             ):
-                _ninja(build, "qemu-system-x86_64")
+                _ninja(build, program)
             binary.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(build / "qemu-system-x86_64", binary.with_suffix(".new"))
+            shutil.copyfile(build / program, binary.with_suffix(".new"))
             binary.with_suffix(".new").chmod(0o755)
             binary.with_suffix(".new").rename(binary)
     return QemuBuild(binary, firmware, version, series_hash, engine_hash, build)

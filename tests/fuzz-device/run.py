@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""QEMU's generic fuzzer on the drive, in four configurations, and on stock nvme of the same build.
+
+It writes bytes to the registers of the controller and to the memory that it reads, and lets time
+pass.  libFuzzer keeps what reaches new code in --out, and the next run goes on with that.  At the
+end: the rate, when the last new edge was found, and how much of each source file was reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from scarplib.build.host_packages import BUILD_PACKAGES, ensure_packages  # noqa: E402
+from scarplib.build.qemu import ensure_qemu  # noqa: E402
+
+DESCRIPTION = ROOT / "tests" / "qtest" / "tiny.ini"
+FLASH = f"-device nvme-flash,id=f0,description={DESCRIPTION}"
+SUBSYSTEM = "-device nvme-subsys,id=s0"
+CONTROLLER = "-device nvme,id=n0,serial=s,subsys=s0"
+NAMESPACE = "-device nvme-ns,bus=n0,flash=f0"
+STREAMS = "overrides=ftl.streams=4;ftl.over_provisioning_permille=500"
+STOCK = "stock"
+CONFIGURATIONS = {
+    "virtual": [FLASH, SUBSYSTEM, CONTROLLER, f"{NAMESPACE},size=2M", NAMESPACE],
+    "realtime": [f"{FLASH},clock=realtime", SUBSYSTEM, f"{CONTROLLER},ioeventfd=on", NAMESPACE],
+    "zones": [
+        FLASH,
+        SUBSYSTEM,
+        f"{CONTROLLER},cmb_size_mb=1,legacy-cmb=on",
+        f"{NAMESPACE},zoned=on,zoned.zone_size=256K,zoned.max_open=3,zoned.max_active=4",
+    ],
+    "functions": [
+        f"{FLASH},{STREAMS}",
+        f"{SUBSYSTEM},fdp=on,fdp.nruh=4",
+        f"{CONTROLLER},sriov_max_vfs=2,sriov_vq_flexible=4,sriov_vi_flexible=2,max_ioqpairs=6,"
+        "msix_qsize=5",
+        f"{NAMESPACE},fdp.ruhs=0-3",
+    ],
+    STOCK: [
+        "-blockdev driver=null-co,node-name=d0,size=8M,read-zeroes=on",
+        SUBSYSTEM,
+        CONTROLLER,
+        "-device nvme-ns,bus=n0,drive=d0",
+    ],
+}
+# What an input may take: a QEMU that is busy for longer hangs.
+INPUT_S = 60
+PROFILE = "profile.raw"
+# libFuzzer's, of what it has found and of what it has done.
+LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+cov: (\d+)", re.MULTILINE)
+
+
+@dataclass
+class Result:
+    name: str
+    executions: int
+    last_new: int  # the execution that reached an edge for the last time
+    edges: int
+    seconds: float
+    status: int
+    profile: Path
+    log: Path
+
+    def text(self) -> str:
+        rate = self.executions / max(self.seconds, 1)
+        late = self.last_new > 0.9 * self.executions
+        said = (
+            f"{self.name}: {self.executions:,} executions in {self.seconds:.0f} s, {rate:.0f} a "
+            f"second; {self.edges:,} edges, the last new one at execution {self.last_new:,}"
+            f"{' (in the last tenth)' if late else ''}"
+        )
+        return said if not self.status else f"{said}; ENDED WITH {self.status}, {self.log}"
+
+
+def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
+    out = args.out / name
+    corpus = out / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    log, profile = out / "log", out / PROFILE
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, log.open("wb") as stream:
+        bios = Path(folder) / "bios.bin"
+        bios.write_bytes(bytes(128 << 10))  # never executed
+        machine = f"-machine q35 -nodefaults -bios {bios} -global apic-common.vapic=off"
+        devices = " ".join(CONFIGURATIONS[name]).replace(";", "\\;")
+        environment = {
+            **os.environ,
+            "QEMU_FUZZ_ARGS": f"{machine} {devices}",
+            "QEMU_FUZZ_OBJECTS": "nvme*",
+            # QEMU leaves its machine to the end of its process.
+            "ASAN_OPTIONS": "detect_leaks=0",
+            "LLVM_PROFILE_FILE": str(profile),
+        }
+        command = [
+            str(binary),
+            "--fuzz-target=generic-fuzz",
+            f"-runs={args.runs if args.runs else -1}",
+            f"-max_total_time={args.seconds}",
+            f"-timeout={INPUT_S}",
+            "-print_final_stats=1",
+            f"-artifact_prefix={out}/",
+            f"-seed={args.seed}",
+            str(corpus),
+        ]
+        done = subprocess.run(
+            command, env=environment, stdout=stream, stderr=stream, cwd=folder, check=False
+        )
+    seconds = time.monotonic() - began
+    lines = [(int(n), int(cov)) for n, _, cov in LINE.findall(log.read_bytes())]
+    edges = max((cov for _, cov in lines), default=0)
+    last_new = min((n for n, cov in lines if cov == edges), default=0)
+    executions = max((n for n, _ in lines), default=0)
+    return Result(name, executions, last_new, edges, seconds, done.returncode, profile, log)
+
+
+def tool(name: str) -> str:
+    """One of LLVM's, of the clang that compiled."""
+    said = subprocess.run(
+        ["clang", f"-print-prog-name={name}"], capture_output=True, text=True, check=True
+    )
+    return said.stdout.strip()
+
+
+def exported(binary: Path, result: Result) -> dict[str, object]:
+    """What was reached, as llvm-cov says it, of the sources of the device."""
+    data = result.profile.with_suffix(".data")
+    merge = [tool("llvm-profdata"), "merge", "-sparse", "-o", str(data), str(result.profile)]
+    subprocess.run(merge, check=True)
+    command = [tool("llvm-cov"), "export", f"-instr-profile={data}", str(binary)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found: dict[str, object] = json.loads(text)["data"][0]
+    return found
+
+
+def is_ours(path: str) -> bool:
+    return "/hw/nvme/" in path and "/scarp/ftl/" not in path and path.endswith(".c")
+
+
+def coverage(binary: Path, results: list[Result]) -> None:
+    """A table of files and configurations; then what no configuration with a flash has reached."""
+    lines: dict[str, dict[str, str]] = {}
+    reached: set[tuple[str, str]] = set()
+    every: set[tuple[str, str]] = set()
+    for result in results:
+        if not result.profile.is_file():
+            print(f"# {result.name}: it left no profile")
+            continue
+        data = exported(binary, result)
+        for each in data["files"]:  # type: ignore[attr-defined]
+            if is_ours(each["filename"]):
+                said = each["summary"]["lines"]
+                name = each["filename"].partition("/hw/nvme/")[2]
+                lines.setdefault(name, {})[result.name] = f"{said['percent']:.0f} %"
+        for each in data["functions"]:  # type: ignore[attr-defined]
+            (path, *_) = each["filenames"]
+            if is_ours(path) and result.name != STOCK:
+                key = (path.partition("/hw/nvme/")[2], each["name"].rpartition(":")[2])
+                every.add(key)
+                if each["count"]:
+                    reached.add(key)
+    names = [result.name for result in results]
+    print("\n| lines reached | " + " | ".join(names) + " |")
+    print("|---" * (len(names) + 1) + "|")
+    for file, said in sorted(lines.items()):
+        print(f"| {file} | " + " | ".join(said.get(name, "") for name in names) + " |")
+    missing: dict[str, list[str]] = {}
+    for file, function in sorted(every - reached):
+        missing.setdefault(file, []).append(function)
+    print("\nnever reached with a flash:")
+    for file, functions in missing.items():
+        print(f"  {file}: {', '.join(functions)}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(CONFIGURATIONS)} (all)")
+    parser.add_argument("--seconds", type=int, default=60, help="for each (60)")
+    parser.add_argument("--runs", type=int, default=0, help="at most so many executions of each")
+    parser.add_argument("--seed", type=int, default=1, help="libFuzzer's")
+    parser.add_argument("--binary", type=Path, help="a fuzzer that is built; default: build it")
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "fuzz-device")
+    args = parser.parse_args()
+    for name in args.names:
+        if name not in CONFIGURATIONS:
+            parser.error(f"'{name}' is not known; there are {', '.join(CONFIGURATIONS)}")
+    args.out = args.out.resolve()
+    ensure_packages((*BUILD_PACKAGES, "clang", "llvm"))
+    binary = (args.binary or ensure_qemu("fuzz").binary).resolve()
+    results = []
+    for name in args.names or CONFIGURATIONS:
+        results.append(fuzz(binary, name, args))
+        print(results[-1].text(), flush=True)
+    coverage(binary, results)
+    bad = [each.name for each in results if each.status or not each.executions]
+    print(f"\n{len(results) - len(bad)} passed, {len(bad)} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
