@@ -115,6 +115,8 @@ def pull(hunt: Hunt) -> None:
     said: dict[str, object] = dict(controller(hunt.setup, index))
     if "cmb_size_mb" in said:
         said |= {"cmb_size_mb": 1, "legacy-cmb": said["legacy-cmb"] == "on"}
+    if "ioeventfd" in said:
+        said["ioeventfd"] = True
     hunt.machine.qmp("device_add", **said)
     hunt.make(index)
 
@@ -178,6 +180,10 @@ def format_namespace(hunt: Hunt) -> None:
     if hunt.pick.random() < 0.1 and not hunt.setup.zoned:
         some, nsid = list(range(hunt.setup.namespaces)), 0xFFFFFFFF
     kind = hunt.pick.choice((0, 1))
+    if hunt.setup.events:
+        # The controller has not looked at a queue yet whose event is on its way.
+        for pending in [each for each in hunt.pending if each.ns in some]:
+            hunt.wait(pending)
     hunt.any_controller().check(Admin.FORMAT, nsid, cdw=(kind,))
     for pending in [each for each in hunt.pending if each.ns in some]:
         # Those were before it, and so was what they read.

@@ -65,7 +65,7 @@ class Hunt:
     def __init__(self, qemu: Path, seed: int, clock: str) -> None:
         self.seed = seed
         self.pick = random.Random(seed)
-        self.setup = draw(self.pick, clock == "realtime")
+        self.setup = draw(seed, self.pick, clock == "realtime")
         self.ran: list[int] = []
         self.count = Counter[str]()
         self.digest = hashlib.sha256()

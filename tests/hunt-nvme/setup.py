@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fixture import DESCRIPTION, KIB, MIB
 
@@ -27,6 +27,7 @@ class Setup:
     cmb: str  # "": none; "legacy": always on; "new": the host turns it on
     zoned: bool
     shadow: bool
+    events: bool  # the host's shadow doorbells ring event descriptors
     link_mbs: int
     buffer_bytes: int
     scheme: str
@@ -36,10 +37,12 @@ class Setup:
         return self.namespaces + 1
 
 
-def draw(pick: random.Random, realtime: bool) -> Setup:
+def draw(seed: int, pick: random.Random, realtime: bool) -> Setup:
+    # Drawn apart: what seeds gave before this was drawn, they give still.
+    events = realtime and random.Random(f"{seed} events").random() < 0.5
     place = pick.choice(("bus", "bus", "removable", "functions"))
     handles = pick.choice((0, 0, 2, 4))
-    return Setup(
+    setup = Setup(
         realtime=realtime,
         namespaces=pick.choice((1, 2)),
         controllers=1 if place == "functions" else pick.choice((1, 1, 2)),
@@ -48,10 +51,12 @@ def draw(pick: random.Random, realtime: bool) -> Setup:
         cmb="" if place == "functions" else pick.choice(("", "legacy", "new")),
         zoned=not handles and pick.random() < 0.4,
         shadow=place != "functions" and pick.random() < 0.4,
+        events=False,
         link_mbs=pick.choice((50, 800, 3200)),
         buffer_bytes=pick.choice((0, 256 * KIB)),
         scheme=pick.choice(("baseline", "baseline", "pgc", "gftl")),
     )
+    return replace(setup, events=events and setup.shadow)
 
 
 def controller(setup: Setup, index: int) -> dict[str, str]:
@@ -61,6 +66,8 @@ def controller(setup: Setup, index: int) -> dict[str, str]:
     if setup.cmb and index == 0:
         more["cmb_size_mb"] = "1"
         more["legacy-cmb"] = "on" if setup.cmb == "legacy" else "off"
+    if setup.events:
+        more["ioeventfd"] = "on"
     if setup.place == "functions":
         more |= {"sriov_max_vfs": str(FUNCTIONS), "sriov_vq_flexible": "4"}
         more |= {"sriov_vi_flexible": "2", "max_ioqpairs": "6", "msix_qsize": "5"}

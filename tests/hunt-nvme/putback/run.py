@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Defects that were repaired are put back, one at a time, and the hunt must find each again.
+"""Defects that were repaired are put back, one at a time, and must be found again.
 
 A patch of the series is taken back, or one of this folder brings a defect into hw/ or into QEMU.
 The objects that differ are compiled, and linked with all others of a build that is there; it stays
-as it is.  Then sequences are drawn from --seed on, in one process, until one fails.  Printed is a
-row of the table in docs/laws.md: the defect, then the commands and the seconds that it took.
+as it is.  The tests of tests/qtest that are named for the defect are run: one must fail.  Then
+sequences are drawn from --seed on, in one process, until one fails.  Printed is a row of the table
+in docs/laws.md: the defect, the commands and the seconds that it took, how it was seen, which test
+fails.  What is "Test alone:" in its patch is nothing that a sequence draws.
 """
 
 from __future__ import annotations
@@ -29,18 +31,40 @@ import cases  # noqa: E402
 from scarplib.build.qemu import compile_targets, ensure_qemu  # noqa: E402
 
 TARGET = "qemu-system-x86_64"
-# Patches of the series, by their numbers; what was wrong without them.
+# Patches of the series, by their numbers; what was wrong without them, and which test sees it.
 SERIES = {
-    "0017": "The scatter lists of commands that a reset cancels are leaked",
-    "0018": "FDP events of all namespaces: an assertion",
-    "0019": "A queue's vector is one that only MSI-X has, and there is no MSI-X",
-    "0020": "Shadow doorbells out of range: QEMU is busy for ever",
-    "0022": "The drive's own data, interrupts and features reset it within themselves",
-    "0023": "Format does not wait for a copy in flight, which reads beyond its buffer",
-    "0025": "A PRP list in the last bytes of a page has entries that nobody has written",
-    "0026": "Data into another controller's memory is refused while that one's doorbell is served",
-    "0027": "Data that leads to no memory is an error of the media",
-    "0028": "Format leaks a coroutine of the drive's thread",
+    "0017": (
+        "The scatter lists of commands that a reset cancels are leaked",
+        "resets_leave_nothing",
+    ),
+    "0018": ("FDP events of all namespaces: an assertion", "events_of_all_namespaces"),
+    "0019": (
+        "A queue's vector is one that only MSI-X has, and there is no MSI-X",
+        "vector_beyond_the_pins",
+    ),
+    "0020": (
+        "Shadow doorbells out of range: QEMU is busy for ever",
+        "shadow_doorbells_out_of_range",
+    ),
+    "0022": (
+        "The drive's own data, interrupts and features reset it within themselves",
+        "that_reset_the_function",
+    ),
+    "0023": (
+        "Format does not wait for a copy in flight, which reads beyond its buffer",
+        "format.F",
+    ),
+    "0024": ("A device that ejects itself goes within its access", "data_that_ejects_the_drive"),
+    "0025": (
+        "A PRP list in the last bytes of a page has entries that nobody has written",
+        "a_list_begins_at_a_qword",
+    ),
+    "0026": (
+        "Data into another controller's memory is refused while that one's doorbell is served",
+        "into_the_memory_of_another_controller",
+    ),
+    "0027": ("Data that leads to no memory is an error of the media", "where_no_memory_is"),
+    "0028": ("Format leaks a coroutine of the drive's thread", ""),
 }
 
 
@@ -50,17 +74,21 @@ class Defect:
     what: str
     patch: Path
     taken_back: bool
+    test: str  # parts of the names of those that see it
+    hunted: bool = True
 
 
 def defects(names: list[str]) -> list[Defect]:
     patches = ROOT / "qemu-patches"
     found = [
-        Defect(number, what, next(patches.glob(f"{number}-*.patch")), True)
-        for number, what in SERIES.items()
+        Defect(number, what, next(patches.glob(f"{number}-*.patch")), True, test)
+        for number, (what, test) in SERIES.items()
     ]
     for path in sorted(HERE.glob("*.patch")):
-        what = path.read_text().splitlines()[0].rstrip(".")
-        found.append(Defect(path.stem, what, path, False))
+        what, said = path.read_text().splitlines()[:2]
+        kind, _, test = said.partition(":")
+        alone = kind == "Test alone"
+        found.append(Defect(path.stem, what.rstrip("."), path, False, test.strip(), not alone))
     return [
         each for each in found if not names or any(each.name.startswith(name) for name in names)
     ]
@@ -119,7 +147,8 @@ def built(defect: Defect, build: Path, work: Path) -> Path:
     return binary
 
 
-def search(binary: Path, defect: Defect, args: argparse.Namespace) -> bool:
+def search(binary: Path, defect: Defect, args: argparse.Namespace) -> list[str]:
+    """Commands, seconds, and what was seen; nothing: not found."""
     began = time.monotonic()
     commands = 0
     for seed in range(args.seed, args.seed + args.seeds):
@@ -127,23 +156,26 @@ def search(binary: Path, defect: Defect, args: argparse.Namespace) -> bool:
         case = cases.Case(seed, clock, args.commands)
         outcome = cases.run(binary, case)
         commands += outcome.commands
+        spent = time.monotonic() - began
         if outcome.wrong:
-            spent = time.monotonic() - began
-            how = outcome.kind().replace("|", "/")[:90]
-            print(
-                f"| {defect.name} {defect.what} | {commands:,} | {spent:.0f} | {how} |", flush=True
-            )
             if args.keep:
                 small = cases.shrunk(binary, case, outcome)
                 args.keep.mkdir(parents=True, exist_ok=True)
                 text = f"# {defect.what}\n{small.text()}"
                 (args.keep / f"{defect.name}.nvme").write_text(text)
-            return True
-    spent = time.monotonic() - began
-    print(
-        f"| {defect.name} {defect.what} | not found in {commands:,} | {spent:.0f} | |", flush=True
+            return [f"{commands:,}", f"{spent:.0f}", outcome.kind().replace("|", "/")[:90]]
+        if spent > args.seconds:
+            break
+    return [f"not found in {commands:,}", f"{time.monotonic() - began:.0f}", ""]
+
+
+def failing(binary: Path, defect: Defect) -> list[str]:
+    """Those tests that are named for it, and fail."""
+    command = [sys.executable, str(ROOT / "tests/qtest/run.py"), "--qemu", str(binary)]
+    done = subprocess.run(
+        [*command, *defect.test.split()], capture_output=True, text=True, check=False
     )
-    return False
+    return [line.split()[3] for line in done.stdout.splitlines() if line.startswith("not ok")]
 
 
 def main() -> int:
@@ -155,6 +187,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--seeds", type=int, default=200, help="at most so many for each defect")
     parser.add_argument("--commands", type=int, default=1000, help="of each sequence")
+    parser.add_argument("--seconds", type=int, default=600, help="at most, for each defect")
+    parser.add_argument("--tests", action="store_true", help="those alone, no sequences")
     parser.add_argument("--keep", type=Path, help="where the shortest cases go")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "putback-nvme")
     args = parser.parse_args()
@@ -166,10 +200,16 @@ def main() -> int:
         try:
             binary = built(defect, args.build.resolve(), args.work.resolve())
         except subprocess.CalledProcessError as error:
-            print(f"{defect.name}: cannot be put back: {error}", file=sys.stderr)
+            print(f"{defect.name}: cannot be put back: {error.cmd[0]} failed", file=sys.stderr)
             missed += 1
             continue
-        missed += not search(binary, defect, args)
+        red = failing(binary, defect) if defect.test else []
+        hunted = defect.hunted and not args.tests
+        found = search(binary, defect, args) if hunted else ["", "", ""]
+        missed += bool(defect.test and not red) or (hunted and not found[-1])
+        tests = ", ".join(f"`{name}`" for name in red) or ("**not seen**" if defect.test else "")
+        cells = [f"{defect.name} {defect.what}", *found, tests]
+        print(f"| {' | '.join(cells)} |", flush=True)
     return 1 if missed else 0
 
 

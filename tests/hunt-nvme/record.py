@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How far the sequences have been hunted: record.txt, a line for each range of seeds."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cases import CLOCKS, COMMANDS, Case, Outcome
+from scarplib.build.cache import tree_hash
+from scarplib.paths import ROOT
+
+RECORD = Path(__file__).resolve().parent / "record.txt"
+# So many seeds are a line: some minutes with sanitizers, which is what an interruption costs.
+BLOCK = 20
+
+
+def device() -> str:
+    """What the device is made of: a line of another one says nothing of this one's changes."""
+    files = [*(ROOT / "qemu-patches").glob("*.patch"), *(ROOT / "hw").glob("*.[ch]")]
+    files += (ROOT / "ftl").rglob("*.[ch]")
+    return tree_hash(files)[:12]
+
+
+def commit() -> str:
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or "none"
+
+
+@dataclass
+class Range:
+    """Seeds that were run, each on the clock that its number gives it."""
+
+    device: str
+    commit: str
+    first: int
+    last: int
+    commands: Counter[str] = field(default_factory=Counter)
+    seconds: int = 0
+    failed: list[int] = field(default_factory=list)
+
+    def text(self) -> str:
+        numbers = [self.first, self.last, *(self.commands[clock] for clock in CLOCKS)]
+        failed = ",".join(map(str, self.failed)) or "-"
+        return " ".join([self.device, self.commit, *map(str, numbers), str(self.seconds), failed])
+
+
+def read() -> list[Range]:
+    found = []
+    for line in RECORD.read_text().splitlines():
+        if line[:1] == "#":
+            continue
+        made, at, first, last, *counts, seconds, failed = line.split()
+        commands = Counter(dict(zip(CLOCKS, map(int, counts), strict=True)))
+        bad = [] if failed == "-" else [int(seed) for seed in failed.split(",")]
+        found.append(Range(made, at, int(first), int(last), commands, int(seconds), bad))
+    return found
+
+
+class Goal:
+    """Goes on where the record ends, until it has so many commands of each clock."""
+
+    def __init__(self, commands: int) -> None:
+        self.each = commands // len(CLOCKS)
+        self.before = read()
+        self.device, self.commit = device(), commit()
+
+    def counted(self, ranges: list[Range]) -> Counter[str]:
+        return sum((each.commands for each in ranges), Counter())
+
+    def cases(self) -> Iterator[Case]:
+        while min(self.counted(self.before)[clock] for clock in CLOCKS) < self.each:
+            first = max((each.last for each in self.before), default=0) + 1
+            now = Range(self.device, self.commit, first, first + BLOCK - 1)
+            self.now, began = now, time.monotonic()
+            for seed in range(now.first, now.last + 1):
+                yield Case(seed, CLOCKS[seed % len(CLOCKS)], COMMANDS)
+            now.seconds = round(time.monotonic() - began)
+            self.before.append(now)
+            with RECORD.open("a") as stream:
+                stream.write(now.text() + "\n")
+
+    def ended(self, case: Case, outcome: Outcome) -> None:
+        if outcome.wrong:
+            self.now.failed.append(case.seed)
+        else:
+            self.now.commands[case.clock] += outcome.commands
+
+    def said(self) -> list[str]:
+        """What there is now, and how much of it this device has seen."""
+        own = [each for each in self.before if each.device == self.device]
+        lines = []
+        for name, ranges in (("in all", self.before), ("on these sources", own)):
+            commands = self.counted(ranges)
+            parts = ", ".join(f"{commands[clock]:,} {clock}" for clock in CLOCKS)
+            bad = sum(len(each.failed) for each in ranges)
+            hours = sum(each.seconds for each in ranges) / 3600
+            total = sum(commands.values())
+            lines.append(
+                f"{name}: {total:,} commands in clean sequences ({parts}), "
+                f"{bad} sequences failed, {hours:.1f} hours"
+            )
+        return lines
