@@ -32,8 +32,8 @@ typedef enum {
 } ArrayLabelState;
 
 /*
- * Which run of the array a drive has seen last, in two blocks behind the label,
- * written in turn: a torn one leaves the other.  A run first says on all drives
+ * Which run of the array a drive has seen last, in two blocks behind the label.
+ * The one that is older, or damaged, is written: a torn one leaves the newest.  A run first says on all drives
  * that it starts, then on all that it serves, and only then writes data.  So a
  * drive that has not heard the start of the last run that served was not there,
  * or holds old contents.  Starts that fail before that, however many, have
@@ -47,10 +47,10 @@ typedef struct {
 
 #define ARRAY_RUN_BLOCKS 2u
 #define ARRAY_RUNS_END (ARRAY_LABEL_BYTES * (1 + ARRAY_RUN_BLOCKS))
-/* Of the block that a state is written to, from the drive's first byte. */
-static inline uint64_t array_run_offset(uint64_t state)
+/* Of a block, from the drive's first byte. */
+static inline uint64_t array_run_offset(uint32_t block)
 {
-    return ARRAY_LABEL_BYTES * (1 + state % ARRAY_RUN_BLOCKS);
+    return ARRAY_LABEL_BYTES * (UINT64_C(1) + block);
 }
 
 void array_run_encode(const ArrayRun *run,

@@ -80,7 +80,7 @@ static bool write_labels(const ArrayDrives *drives, const char *const *paths,
         bool good = true;
 
         memset(buffer, 0, ARRAY_LABEL_BYTES);
-        for (uint64_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
+        for (uint32_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
             good = good && write_block(fd, buffer, array_run_offset(k));
         }
         label->index = i;
@@ -157,13 +157,14 @@ static bool order_drives(ArrayDrives *drives, const char *const *paths,
 }
 
 /* The newer one of its two blocks; zeroes: it has seen none. */
-static bool read_run(const ArrayDrives *drives, uint32_t i,
+static bool read_run(ArrayDrives *drives, uint32_t i,
                      unsigned char *buffer, ArrayRun *last, char *error)
 {
     unsigned good = 0, damaged = 0;
 
     memset(last, 0, sizeof(*last));
-    for (uint64_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
+    drives->newest[i] = ARRAY_RUN_BLOCKS - 1;
+    for (uint32_t k = 0; k < ARRAY_RUN_BLOCKS; k++) {
         ArrayLabelState is;
         ArrayRun run;
 
@@ -176,7 +177,10 @@ static bool read_run(const ArrayDrives *drives, uint32_t i,
         is = array_run_decode(buffer, &run);
         if (is == ARRAY_LABEL_GOOD &&
             !memcmp(run.array, drives->label.array, sizeof(run.array))) {
-            *last = run.state > last->state ? run : *last;
+            if (run.state > last->state) {
+                *last = run;
+                drives->newest[i] = k;
+            }
             good++;
         }
         damaged += is == ARRAY_LABEL_DAMAGED;
@@ -202,7 +206,7 @@ static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
                          error);
 }
 
-static bool tell_drives(const ArrayDrives *drives, ArrayRun run, char *error)
+static bool tell_drives(ArrayDrives *drives, ArrayRun run, char *error)
 {
     unsigned char *buffer = aligned_alloc(ARRAY_LABEL_BYTES,
                                           ARRAY_LABEL_BYTES);
@@ -213,7 +217,10 @@ static bool tell_drives(const ArrayDrives *drives, ArrayRun run, char *error)
         array_run_encode(&run, buffer);
     }
     for (uint32_t i = 0; good && i < drives->n; i++) {
-        good = write_block(drives->fd[i], buffer, array_run_offset(run.state));
+        uint32_t block = !drives->newest[i];
+
+        good = write_block(drives->fd[i], buffer, array_run_offset(block));
+        drives->newest[i] = good ? block : !block;
     }
     if (!good) {
         snprintf(error, ARRAY_ERROR_BYTES, "the run's number cannot be "
@@ -235,7 +242,8 @@ bool array_drives_serve_run(ArrayDrives *drives, char *error)
     ArrayRun run = { .state = 2 * drives->run + 1 };
 
     drives->served = drives->run;
-    return tell_drives(drives, run, error);
+    /* In both blocks: one that is damaged later leaves no older one alone. */
+    return tell_drives(drives, run, error) && tell_drives(drives, run, error);
 }
 
 bool array_drives_open(ArrayDrives *drives, const char *const *paths,
