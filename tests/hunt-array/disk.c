@@ -50,7 +50,7 @@ static void make_disk(const World *w, Disk *d)
     d->now = g_malloc0(stored(w));
     d->durable = g_malloc0(stored(w));
     d->in_cache = g_new0(bool, stored(w) / SECTOR_BYTES);
-    d->unwritten = g_new0(bool, stored(w) / SECTOR_BYTES);
+    d->fails = g_new0(uint8_t, stored(w) / SECTOR_BYTES);
     d->fd = -1;
 }
 
@@ -69,7 +69,6 @@ void disk_restore(const World *w, Disk *disk, const Disk *from)
     memcpy(disk->now, from->now, stored(w));
     memcpy(disk->durable, from->durable, stored(w));
     memcpy(disk->in_cache, from->in_cache, stored(w) / SECTOR_BYTES);
-    memcpy(disk->unwritten, from->unwritten, stored(w) / SECTOR_BYTES);
 }
 
 void disk_free(Disk *disk)
@@ -77,24 +76,23 @@ void disk_free(Disk *disk)
     g_free(disk->now);
     g_free(disk->durable);
     g_free(disk->in_cache);
-    g_free(disk->unwritten);
+    g_free(disk->fails);
 }
 
-bool world_unwritten(const World *w)
+void world_all_written(World *w)
 {
+    w->unwritten = 0;
     for (unsigned i = 0; i < w->n_disks; i++) {
-        if (memchr(w->disks[i].unwritten, true, stored(w) / SECTOR_BYTES)) {
-            return true;
-        }
+        memset(w->disks[i].fails, 0, stored(w) / SECTOR_BYTES);
     }
-    return false;
 }
 
 void world_forget_failures(World *w)
 {
+    world_all_written(w);
     w->flush_failed = false;
     for (unsigned i = 0; i < w->n_disks; i++) {
-        memset(w->disks[i].unwritten, false, stored(w) / SECTOR_BYTES);
+        w->disks[i].flush_fails = 0;
     }
 }
 
@@ -113,15 +111,25 @@ static void put_sector(World *w, unsigned disk, uint64_t at, const void *data)
     }
 }
 
-static void note(World *w, unsigned disk, uint64_t at, uint64_t n, bool fails)
+/* A write ended.  True: it failed, and that was its last try. */
+static bool note_write(World *w, unsigned disk, uint64_t at, uint64_t n,
+                       bool fails)
 {
+    bool last = false;
+
     for (uint64_t i = 0; i < n; i += SECTOR_BYTES) {
         int64_t to = place_of(w, at + i);
 
         if (to >= 0) {
-            w->disks[disk].unwritten[to / SECTOR_BYTES] = fails;
+            uint8_t *count = &w->disks[disk].fails[to / SECTOR_BYTES];
+
+            w->unwritten -= *count > w->retries;
+            *count = fails ? MIN(*count + 1, UINT8_MAX) : 0;
+            w->unwritten += *count > w->retries;
+            last |= *count > w->retries;
         }
     }
+    return last;
 }
 
 /* A power cut leaves it now. */
@@ -146,7 +154,6 @@ static int begin_io(World *w, unsigned disk, bool changes)
         return EIO;
     }
     if (draw_below(&w->draw, 1000) < w->err[disk]) {
-        w->failures++;
         return EIO;
     }
     return 0;
@@ -181,6 +188,7 @@ int disk_read(World *w, unsigned disk, void *data, uint64_t at, uint64_t n)
             memset((char *)data + i, 0, MIN(SECTOR_BYTES, n - i));
         }
     }
+    w->failures += code != 0;
     return code;
 }
 
@@ -196,8 +204,9 @@ int disk_write(World *w, unsigned disk, const void *data, uint64_t at,
     for (uint64_t i = 0; i < n && !code; i += SECTOR_BYTES) {
         put_sector(w, disk, at + i, (const char *)data + i);
     }
-    if (!w->dead) {
-        note(w, disk, at, n, code);
+    /* Labels are written once. */
+    if (!w->dead && (note_write(w, disk, at, n, code) || at < HEAD_BYTES)) {
+        w->failures += code != 0;
     }
     return code;
 }
@@ -208,9 +217,13 @@ int disk_flush(World *w, unsigned disk)
     int code = begin_io(w, disk, false);
 
     if (code) {
-        w->flush_failed |= !w->dead;
+        if (!w->dead && d->flush_fails++ >= w->retries) {
+            w->flush_failed = true;
+            w->failures++;
+        }
         return code;
     }
+    d->flush_fails = 0;
     for (uint64_t i = 0; i < stored(w) / SECTOR_BYTES; i++) {
         if (d->in_cache[i]) {
             keep_sector(d, i);
@@ -231,7 +244,7 @@ int disk_discard(World *w, unsigned disk, uint64_t at, uint64_t n)
         }
     }
     if (!w->dead) {
-        note(w, disk, at, n, false);
+        w->failures += code != 0;
     }
     return code;
 }
@@ -458,11 +471,14 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at)
 int __wrap_fsync(int fd)
 {
     unsigned disk = the_world ? disk_of(the_world, fd) : MOST_DISKS;
+    int code;
 
     if (disk == MOST_DISKS) {
         return __real_fsync(fd);
     }
-    return ended(disk_flush(the_world, disk), 0);
+    code = disk_flush(the_world, disk);
+    the_world->failures += code != 0; /* this one is not tried again */
+    return ended(code, 0);
 }
 
 int __wrap_posix_fallocate(int fd, off_t at, off_t n)

@@ -22,7 +22,7 @@
 typedef struct {
     ArrayRequest request; /* first: the array's pointer to it is ours */
     ModelRequest model;
-    uint64_t failures;    /* World.failures when it was submitted */
+    uint64_t failures;    /* World.failures that the server had heard of */
     bool excused; /* then something had failed that it may hear of */
 } Op;
 
@@ -36,6 +36,7 @@ typedef struct {
     uint64_t page_sectors;
     ArrayUring *server;
     GPtrArray *ops;     /* Op */
+    uint64_t heard;     /* failures of the world that the server knows */
 
     unsigned keep;      /* where the server keeps its cache; 0: nowhere */
     /*
@@ -69,7 +70,7 @@ static bool may_fail(const Run *run, const Op *op)
     const World *w = &run->world;
 
     return w->failures != op->failures || w->flush_failed ||
-           op->excused || world_unwritten(w);
+           op->excused || w->unwritten;
 }
 
 static void op_ended(Run *run, Op *op)
@@ -126,6 +127,9 @@ static bool turn(Run *run, bool wait)
         array_uring_run(run->server);
     }
     take_ended(run);
+    if (run->world.unwritten && !array_dirty_pages(run->world.array)) {
+        world_all_written(&run->world);
+    }
 #ifdef SCARP_CHECKED
     check_laws(run);
 #endif
@@ -156,9 +160,11 @@ static void submit(Run *run, ArrayOp kind, uint64_t first, uint64_t n,
     if (kind == ARRAY_OP_FLUSH) {
         first = n = 0;
     }
-    op->failures = run->world.failures;
-    op->excused = world_unwritten(&run->world) ||
-                  io_uring_cq_ready(array_uring_ring(run->server));
+    if (!io_uring_cq_ready(array_uring_ring(run->server))) {
+        run->heard = run->world.failures;
+    }
+    op->failures = run->heard;
+    op->excused = run->world.unwritten;
     op->model = (ModelRequest) {
         .op = kind, .fua = fua && kind == ARRAY_OP_WRITE, .first = first,
         .n = n, .data = g_malloc(MAX(n, 1) * SECTOR_BYTES),
@@ -377,7 +383,7 @@ static void stop_server(Run *run)
         return;
     }
     finish_all(run);
-    unwritten = world_unwritten(w) || w->flush_failed;
+    unwritten = w->unwritten || w->flush_failed;
     code = array_uring_flush(run->server);
     if (code && failures == w->failures && !unwritten) {
         wrong("the last flush fails with %d, and no drive did", code);
@@ -506,7 +512,7 @@ static void forge(Run *run, unsigned which)
             ARRAY_LABEL_GOOD) {
             continue;
         }
-        switch (which % 5) {
+        switch (which % 6) {
         case 0:
             label.page_bytes = 0;
             break;
@@ -518,6 +524,9 @@ static void forge(Run *run, unsigned which)
             break;
         case 3:
             label.n_drives = 0;
+            break;
+        case 4:
+            label.data_offset_bytes = ARRAY_LABEL_BYTES;
             break;
         default:
             label.drive_bytes = 0;
@@ -836,6 +845,7 @@ bool array_run(const ArrayScenario *s, ArrayRunResult *result, char **why)
     run->ops = g_ptr_array_new_with_free_func(op_free);
     world_init(&run->world, s->seed, 2 * s->drives,
                ARRAY_DATA_OFFSET + s->stripes * stripe);
+    run->world.retries = array_scenario_key(s, "retries");
     run->model = array_model_new(run->sectors, MAX(run->page_sectors, 1));
     for (unsigned i = 0; i < MEMORIES * s->drives; i++) {
         run->memory[i / s->drives][i % s->drives] =

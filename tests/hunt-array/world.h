@@ -27,7 +27,8 @@ typedef struct {
     uint8_t *now;       /* what is read */
     uint8_t *durable;   /* what a power cut leaves */
     bool *in_cache;     /* sectors that differ */
-    bool *unwritten;    /* sectors whose last write failed */
+    uint8_t *fails;     /* sectors: writes that failed since one did not */
+    unsigned flush_fails;
     int fd;             /* below 0: not open */
 } Disk;
 
@@ -50,8 +51,14 @@ typedef struct {
     bool stalled[MOST_DISKS];
     bool no_room;     /* for a file of shared memory */
     bool old_kernel;  /* whose rings cannot be told to hold ends back */
-    uint64_t failures; /* I/O that was made to fail */
-    bool flush_failed; /* a drive's, since the server began */
+    uint64_t retries; /* of the server */
+    /*
+     * What may be told: I/O that was made to fail; writes and flushes only
+     * when that was their last try.
+     */
+    uint64_t failures;
+    uint64_t unwritten; /* sectors whose last try failed */
+    bool flush_failed;  /* a drive's last try, since the server began */
 
     /* Death: the server ends at some I/O, the machine may end with it. */
     uint64_t ios;     /* that drives were asked for */
@@ -80,8 +87,8 @@ void world_cut_power(World *world);
 Disk disk_copy(const World *world, const Disk *disk);
 void disk_restore(const World *world, Disk *disk, const Disk *from);
 void disk_free(Disk *disk);
-/* Sectors whose last write failed: the array may have to say so. */
-bool world_unwritten(const World *world);
+/* Nothing is dirty: what was discarded fails no more. */
+void world_all_written(World *world);
 /* Another server begins: what failed before is none of its failures. */
 void world_forget_failures(World *world);
 
