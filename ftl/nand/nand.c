@@ -37,10 +37,22 @@ bool scarp_nand_init(ScarpDrive *drive,
     return true;
 }
 
+/* What reads under way have sensed for their owners, who will not have it. */
+static void free_sensed(ScarpFlashCmd *group)
+{
+    for (; group; group = group->mate) {
+        g_free(group->data);
+    }
+}
+
 void scarp_nand_clear(ScarpDrive *drive)
 {
     ScarpNand *nand = &drive->nand;
 
+    for (uint32_t i = 0; nand->die && i < drive->geo.n_dies; i++) {
+        free_sensed(nand->die[i].current);
+        free_sensed(nand->die[i].ahead);
+    }
     scarp_nand_observe(drive, false);
     scarp_table_free(nand->plane);
     g_free(nand->kicked);

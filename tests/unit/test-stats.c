@@ -3,11 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "scarp.h"
+#include "helpers.h"
 
 #include <string.h>
 
-#define PAGE 4096u
 #define DEPTH 16
 
 typedef struct {
@@ -184,6 +183,25 @@ static void test_reset(void)
     end(drive, seen);
 }
 
+/* One that came before a reset is not late after it. */
+static void test_reset_and_deadlines(void)
+{
+    Rig *rig = rig_new("deadline", NULL, NULL);
+    ScarpCmd cmd[2] = { read_page(0), read_page(0) };
+
+    rig_write(rig, 0);
+    for (int i = 0; i < 2; i++) {
+        cmd[i].deadline_ns = scarp_now_ns(rig->drive) + 1;
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive));
+        if (i == 0) {
+            scarp_stats_reset(rig->drive);
+        }
+        rig_drain(rig);
+        g_assert_cmpuint(rig_stats(rig)->missed_reads, ==, i);
+    }
+    rig_free(rig);
+}
+
 static uint64_t json_number(const char *json, const char *path)
 {
     g_auto(GStrv) part = g_strsplit(path, "/", -1);
@@ -262,6 +280,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/stats/latencies", test_latencies);
     g_test_add_func("/stats/reset", test_reset);
+    g_test_add_func("/stats/reset-and-deadlines", test_reset_and_deadlines);
     g_test_add_func("/stats/page-and-json", test_page_and_json);
     g_test_add_func("/stats/empty", test_empty);
     return g_test_run();
