@@ -15,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.device_logs.command_log import CAUSES  # noqa: E402
-from scarplib.reproduce import spec  # noqa: E402
+from scarplib.reproduce import spec, verdicts  # noqa: E402
 from scarplib.reproduce.judge import hios  # noqa: E402
 from scarplib.reproduce.judge.hios_values import FTLS, ftls  # noqa: E402
 from scarplib.reproduce.results import Results, Row  # noqa: E402
+from scarplib.reproduce.verdicts import Verdict  # noqa: E402
 
 COUNTED = (
     "gc_segments", "gc_forced_runs", "gc_runs", "aggregated_writes", "negative_activities",
@@ -71,6 +72,7 @@ def judged(change: Change | None = None) -> tuple[spec.Paper, dict[str, Results]
                 for scheme in experiment.schemes:
                     # Deadlines and queues are varied under hios-2.
                     name_ = "hios-2" if scheme.label[1:].isdigit() else scheme.label
+                    name_ = "noop" if name_ == "control" else name_
                     made = entries[scheme.label] = entry(name_, seed)
                     if change:
                         change(name, point.name, scheme.label, made)
@@ -99,6 +101,13 @@ class Judge(unittest.TestCase):
             self.assertEqual({r.number for r in found if ftl_of(r) == ftl}, wanted)
         for claim, good in hios.directions(data):
             self.assertTrue(good, claim)
+
+    def test_hios_1_like_hios_2_says_nothing(self) -> None:
+        """Two that do the same are alike, too, if neither does anything."""
+        paper, data = judged()
+        for found in verdicts.verdicts(hios, paper, data):
+            wanted = Verdict.NOTHING if found.row.number == "3i" else Verdict.HOLDS
+            self.assertIs(found.verdict, wanted, found.row.metric)
 
     def check(self, rows: set[str], change: Change) -> None:
         """On the first mapping alone."""

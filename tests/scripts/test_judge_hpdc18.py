@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.device_logs.command_log import CAUSES  # noqa: E402
-from scarplib.reproduce import spec  # noqa: E402
+from scarplib.reproduce import spec, verdicts  # noqa: E402
 from scarplib.reproduce.calibrate import hpdc18 as calibration  # noqa: E402
 from scarplib.reproduce.cell import QUANTILES  # noqa: E402
 from scarplib.reproduce.judge import hpdc18  # noqa: E402
@@ -74,7 +74,7 @@ def judged(change: Change | None = None) -> tuple[spec.Paper, dict[str, Results]
 class Judge(unittest.TestCase):
     def setUp(self) -> None:
         # The generators are run by the row itself; test-replay checks them.
-        row = Row("1g", "", "", "", True, "")
+        row = Row("1g", "", "", "", True, "", of_scheme=False)
         patched = mock.patch.object(hpdc18, "generator_row", return_value=row)
         patched.start()
         self.addCleanup(patched.stop)
@@ -91,6 +91,24 @@ class Judge(unittest.TestCase):
         self.check([])
         for claim, good in hpdc18.directions(judged()[1]):
             self.assertTrue(good, claim)
+
+    def test_who_changes_nothing_passes_none(self) -> None:
+        paper, data = judged()
+        for found in verdicts.verdicts(hpdc18, paper, data):
+            self.assertEqual(found.text(), "holds", found.row.metric)
+
+    def test_rows_that_control_passes(self) -> None:
+        """Its collections come at other times, so that most of the same requests meet none."""
+
+        def change(experiment: str, point: str, scheme: str, made: Entry) -> None:
+            if (experiment, scheme) == ("open", "control"):
+                made["affected_read_ns"] *= 0.3
+                made["sibling_read_ns"] *= 0.3
+
+        paper, data = judged(change)
+        found = verdicts.verdicts(hpdc18, paper, data)
+        nothing = [j.row.metric for j in found if j.verdict is verdicts.Verdict.NOTHING]
+        self.assertEqual(nothing, ["affected reads to the sibling plane", "all affected reads"])
 
     def test_more_than_half_without_sharing(self) -> None:
         def change(experiment: str, point: str, scheme: str, made: Entry) -> None:

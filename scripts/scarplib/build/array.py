@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scarplib.build.replayer import ensure_program
+from scarplib.build.replayer import built_program, ensure_program
 from scarplib.build.replayer import sources as engine_and_replayer
 from scarplib.paths import ENGINE, ROOT
 
@@ -20,8 +20,16 @@ def core() -> list[Path]:
     return sorted(path for path in ARRAY.glob("*") if path.suffix in (".c", ".h"))
 
 
+def _simulator() -> list[Path]:
+    engine = [p for p in engine_and_replayer() if _REPLAYER not in p.parents or p in _SHARED]
+    return [*engine, *core(), *sorted((ARRAY / "sim").glob("*.[ch]"))]
+
+
 def ensure_simulator() -> Path:
     """scarp-array, from the cache or built into it."""
-    engine = [p for p in engine_and_replayer() if _REPLAYER not in p.parents or p in _SHARED]
-    simulator = sorted((ARRAY / "sim").glob("*.[ch]"))
-    return ensure_program("array", "scarp-array", [*engine, *core(), *simulator])
+    return ensure_program("array", "scarp-array", _simulator())
+
+
+def built_simulator() -> Path:
+    """Where scarp-array is, if it has been built."""
+    return built_program("array", "scarp-array", _simulator())

@@ -21,13 +21,14 @@ def sources() -> list[Path]:
     return sorted(path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
 
 
-def _place(folder: str, name: str, files: list[Path]) -> Path:
+def built_program(folder: str, name: str, files: list[Path]) -> Path:
+    """Where a program of these sources is, if it has been built."""
     return cache_dir() / folder / tree_hash([*files, RECIPE])[:20] / name
 
 
 def ensure_program(folder: str, name: str, files: list[Path]) -> Path:
     """A program of these sources on the engine's headers, from the cache or built into it."""
-    binary = _place(folder, name, files)
+    binary = built_program(folder, name, files)
     if binary.is_file():
         return binary
     ensure_packages(PACKAGES)
@@ -44,7 +45,7 @@ def ensure_replay() -> Path:
 
 def built_replay() -> Path:
     """Where scarp-replay is, if it has been built."""
-    return _place("replay", "scarp-replay", sources())
+    return built_program("replay", "scarp-replay", sources())
 
 
 def scheme_names(program: Path | None = None) -> list[str]:

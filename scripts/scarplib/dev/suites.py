@@ -20,6 +20,7 @@ from scarplib.build.venv import ensure_venv
 from scarplib.dev import lint, tap, upstream_tests
 from scarplib.guest.image import ensure_image
 from scarplib.paths import ROOT
+from scarplib.reproduce import stale
 
 # A suite that has said nothing for so long hangs: on a busy host it is slow, but it goes on.
 SILENT_S = 2700
@@ -192,6 +193,8 @@ def test() -> int:
     skips = [skip for count in runner.counts.values() for skip in count.skips]
     for skip in skips:
         print(f"# skipped: {skip}")
+    for line in stale.older():
+        print(f"# {line}")
     print(f"{len(skips)} skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -8,6 +8,7 @@ collection under it are followed under all of them.
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import tempfile
 from dataclasses import replace
@@ -170,6 +171,8 @@ def main(arguments: list[str]) -> int:
     point = next(p for p in experiment.points if p.name == point_name)
     replayer.ensure_replay()
     result = cell(experiment, point, int(seed))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result["cpu_s"] = round(used.ru_utime + used.ru_stime, 1)
     path = Path(target)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A name appears only with the whole result behind it.

@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
-from scarplib.paths import OUT, RESULTS
-from scarplib.reproduce import results, spec
+from scarplib.paths import OUT, RESULTS, ROOT
+from scarplib.reproduce import replays, results, spec
 from scarplib.reproduce.judge import JUDGES
 from scarplib.reproduce.markdown import table
-from scarplib.reproduce.results import Row
+from scarplib.reproduce.results import Results
+from scarplib.reproduce.verdicts import count, verdicts
 
 DOCS = RESULTS
 TRACED = OUT / "reproduce" / "traces"
-
-
-def verdict(row: Row) -> str:
-    """In words."""
-    return "holds" if row.holds else "**does not hold**"
 
 
 def source(paper: spec.Paper) -> str:
@@ -30,36 +27,76 @@ def source(paper: spec.Paper) -> str:
     rest = "" if all(p.trace for p in points) else " (the other workloads: generated stand-ins)"
     return (
         f"real traces: {', '.join(traces)}{rest}; at their own pace, addresses folded onto the "
-        "drive, and each seed ages it otherwise"
+        "drive"
     )
+
+
+def runs(data: dict[str, Results]) -> list[str]:
+    """What was run, by experiment."""
+    body = []
+    for name, of in data.items():
+        e = of.experiment
+        ages = sorted({e.age if p.age < 0 else p.age for p in e.points})
+        used = sum(cell.get("cpu_s", 0) for cells in of.cells.values() for cell in cells)
+        body.append(
+            (
+                f"`{name}`", Path(e.device).stem,
+                f"{replays.percent(e, 'ftl', 'over_provisioning_permille')} %",
+                f"{', '.join(f'{age / 10:g}' for age in ages)} %",
+                str(len(e.points)), ", ".join(of.labels()), str(e.seeds), f"{used / 60:.0f}",
+            )
+        )  # fmt: skip
+    return [
+        "## What was run",
+        "",
+        *table(
+            (
+                "experiment", "drive", "over-provisioning", "in use", "workloads", "schemes",
+                "seeds", "minutes of a core",
+            ),
+            body,
+        ),
+        "",
+    ]  # fmt: skip
+
+
+def commit() -> str:
+    """Of the checkout that runs this; a changed one says so."""
+    line = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "no checkout"
 
 
 def text(paper: spec.Paper) -> str:
     """The page of a paper, from the results of its cells."""
     data = results.load(paper)
     judge = JUDGES[paper.name]
-    rows = judge.rows(paper, data)
+    judged = verdicts(judge, paper, data)
     seeds = max(e.seeds for e in paper.experiments.values())
     lines = [
         f"# {paper.title}",
         "",
         f"Written by `make reproduce PAPER={paper.name}` from {source(paper)}. "
-        f"Means over {seeds} seeds with paired 95 % intervals (Student's t); an order "
-        "holds when its interval says so. "
-        f"{sum(r.holds for r in rows)} of {len(rows)} rows hold.",
+        f"Commit {commit()}, engine {replays.program()}. "
+        f"Means over {seeds} seeds, each with its own aged drive, with paired 95 % intervals "
+        "(Student's t); an order holds when its interval says so. "
+        f"{count(judged)}",
         "",
         *table(
             ("row", "metric", "paper", "here", "holds when", ""),
-            [(r.number, r.metric, r.paper, r.ours, r.wanted, verdict(r)) for r in rows],
+            [
+                (j.row.number, j.row.metric, j.row.paper, j.row.ours, j.row.wanted, j.text())
+                for j in judged
+            ],
         ),
         "",
     ]
-    notes = [f"- **{r.number}**: {r.why}" for r in rows if r.why]
+    notes = [f"- **{j.row.number}**: {j.row.reason()}" for j in judged if j.row.why]
     if notes:
         lines += ["## What the rows do not say", "", *notes, ""]
     lines += ["## Choices", "", f"In `experiments/{paper.name}.toml`, with the rest.", ""]
     lines += [f"- {choice}" for choice in paper.choices]
-    lines += ["", *judge.details(paper, data)]
+    lines += ["", *runs(data), *judge.details(paper, data)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

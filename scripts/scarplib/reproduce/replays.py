@@ -15,7 +15,7 @@ from typing import Any
 from scarplib.build import replayer
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
-from scarplib.reproduce import spec
+from scarplib.reproduce import spec, stale
 
 IMAGES = ROOT / "out" / "reproduce" / "images"
 
@@ -23,7 +23,7 @@ IMAGES = ROOT / "out" / "reproduce" / "images"
 @functools.cache
 def program() -> str:
     """What the results depend on besides the experiment: the program's sources."""
-    return replayer.ensure_replay().parent.name[:12]
+    return replayer.ensure_replay().parent.name[: stale.DIGITS]
 
 
 def shape(device: str, overrides: tuple[str, ...]) -> dict[str, int]:
@@ -49,6 +49,19 @@ def device_key(device: str, group: str, name: str) -> int:
     return int(keys[group][name])
 
 
+def percent(e: spec.Experiment, group: str, name: str) -> str:
+    """A key in permille as percent, or its values where points differ."""
+    plain = device_key(e.device, group, name)
+    found = set()
+    for point in e.points:
+        value = plain
+        for text in (*e.set, *point.set):
+            if text.startswith(f"{group}.{name}="):
+                value = int(text.split("=", 1)[1])
+        found.add(value)
+    return ", ".join(f"{value / 10:g}" for value in sorted(found))
+
+
 def _options(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme) -> list[str]:
     out = ["--quiet", "-d", str(ROOT / e.device)]
     for text in (*e.set, *point.set, *scheme.set):
@@ -63,8 +76,9 @@ def _making(
     age = e.age if point.age < 0 else point.age
     if not age:
         return None
-    # Other stand-ins for another seed, but a trace is one: then it is the drive that differs.
-    age_seed = 1 + scheme.age_seed + (1000 * (seed - 1) if point.trace else 0)
+    # Each seed has a drive of its own: an interval over drives that were aged alike would leave out
+    # what ageing varies.
+    age_seed = 1 + scheme.age_seed + 1000 * (seed - 1)
     making = [
         *_options(e, point, scheme), "-s", scheme.age_as, "--age", str(age),
         "--age-seed", str(age_seed),
@@ -74,7 +88,7 @@ def _making(
 
 
 def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int) -> Path | None:
-    """The aged drive that every scheme and seed of a point start from; made where it is missing."""
+    """The aged drive that all schemes of a point and seed start from; made where it is missing."""
     found = _making(e, point, scheme, seed)
     if not found:
         return None

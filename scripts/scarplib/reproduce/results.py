@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scarplib.reproduce import replays, spec
@@ -21,6 +21,7 @@ class Results:
 
     experiment: spec.Experiment
     cells: dict[str, list[dict[str, Any]]]
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> list[str]:
@@ -33,8 +34,16 @@ class Results:
 
     def entry(self, point: str, seed: int, scheme: str) -> Entry:
         """What a scheme's run gave."""
-        found: Entry = self.cells[point][seed]["schemes"][scheme]
+        found: Entry = self.cells[point][seed]["schemes"][self.replaced.get(scheme, scheme)]
         return found
+
+    def labels(self) -> list[str]:
+        """The columns that were run."""
+        return [scheme.label for scheme in self.experiment.schemes]
+
+    def with_replaced(self, replaced: Mapping[str, str]) -> Results:
+        """The same runs; who asks for a scheme that is a key here is given its value's."""
+        return replace(self, replaced=replaced)
 
     def change(
         self, scheme: str, against: str, value: Value, points: Sequence[str] | None = None
@@ -116,7 +125,13 @@ def amplification(entry: Entry) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of targets: what the paper says, what was seen, and whether it holds."""
+    """A row of targets: what the paper says, what was seen, and whether it holds.
+
+    `why` is asked for only where the row is printed: what it divides by may be 0 elsewhere.
+    `against`: whom the scheme is compared with besides the first of the judge's comparators.
+    `of_scheme`: it compares a scheme with others; not so what is said of a drive or of a load.
+    `by_construction`: why it can't but hold.
+    """
 
     number: str
     metric: str
@@ -124,4 +139,11 @@ class Row:
     ours: str
     holds: bool
     wanted: str
-    why: str = ""
+    why: Callable[[], str] | str = ""
+    against: tuple[str, ...] = ()
+    of_scheme: bool = True
+    by_construction: str = ""
+
+    def reason(self) -> str:
+        """Why it is as it is; empty: there is nothing to say."""
+        return self.why if isinstance(self.why, str) else self.why()

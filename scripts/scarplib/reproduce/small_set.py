@@ -7,7 +7,7 @@ import sys
 import time
 
 from scarplib.reproduce import command as reproduce
-from scarplib.reproduce import replays, results, spec
+from scarplib.reproduce import replays, results, spec, stale
 from scarplib.reproduce.judge import JUDGES
 
 
@@ -25,6 +25,8 @@ def main(cores: int) -> int:
             failed += not good
             print(f"{'' if good else 'not '}ok {number} - {paper.name}: {name}")
     replays.drop_images(papers)
+    for line in stale.older():
+        print(f"# {line}")
     print(f"1..{number}")
     print(f"# {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return 1 if failed else 0

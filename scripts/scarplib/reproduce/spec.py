@@ -21,7 +21,7 @@ from scarplib.paths import ROOT
 
 PAPERS = ("hpdc18", "paragc", "pregc", "mappings", "hios")
 # Counts up when cells are made otherwise from the same settings.
-LAYOUT = 3
+LAYOUT = 4
 SETS = ("full", "small")
 # A folder of real traces, for this process and those that it starts.
 TRACES = "SCARP_TRACES"

@@ -12,7 +12,23 @@ from scarplib.reproduce.results import Results, Row
 
 
 class Judge(Protocol):
-    """What each of the files has; `data`: the results by the experiment's name."""
+    """What each of the files has; `data`: the results by the experiment's name.
+
+    `SUBJECTS`: the columns that the rows are about.  In their place `control` is put, and
+    `COMPARATORS`, of which the first is meant by every row.
+    `JUDGED_BY`: the experiments where the rows ask for them; each runs all of these.
+    `CONDITIONS`: columns with another value of what the paper leaves open, and what is to be said
+    where a row does not hold with one of them.
+    """
+
+    @property
+    def SUBJECTS(self) -> tuple[str, ...]: ...
+    @property
+    def COMPARATORS(self) -> tuple[str, ...]: ...
+    @property
+    def CONDITIONS(self) -> dict[str, str]: ...
+    @property
+    def JUDGED_BY(self) -> tuple[str, ...]: ...
 
     def rows(self, paper: spec.Paper, data: dict[str, Results], /) -> list[Row]:
         """The paper's claims, each with what was seen and whether it holds."""

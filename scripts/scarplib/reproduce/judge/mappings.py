@@ -12,6 +12,11 @@ from scarplib.reproduce.intervals import Interval
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, Row, Value, amplification, stat
 
+# What is said here is said of mappings, which are no schemes: each is compared by itself.
+SUBJECTS: tuple[str, ...] = ()
+COMPARATORS: tuple[str, ...] = ()
+CONDITIONS: dict[str, str] = {}
+JUDGED_BY = ("mappings",)
 MAPPINGS = ("page", "demand", "demand-10", "block", "superblock", "fast")
 MERGED = ("block", "superblock", "fast")
 SEQUENTIAL = "sequential"

@@ -20,6 +20,13 @@ AFFECTED = "affected_io"
 JUDGED = ("usr0", "wdev0")
 
 
+SWEPT = ("T100", "T101", "T102", "T110", "T150", "T200")
+SUBJECTS = ("pregc", BOTH, *SWEPT)
+COMPARATORS = ("baseline",)
+CONDITIONS: dict[str, str] = {}
+JUDGED_BY = ("drive3d", "sweep")
+
+
 def _each(data: Results, value: Value) -> dict[str, Interval]:
     return {p: data.change("pregc", "baseline", value, [p]) for p in data.points}
 
@@ -95,6 +102,7 @@ def ratio_row(flat: Results, high: Results) -> Row:
     return Row(
         "4d", "time of migration : erase, 2D and 3D", "0.1 to 5.2, 2.9 to 11.5", each,
         all(i.above(0) for i in larger.values()), "larger in 3D on every workload",
+        of_scheme=False,
     )  # fmt: skip
 
 
@@ -180,7 +188,7 @@ def sweep_row(data: Results) -> Row:
         "4e", "99th percentile of the affected requests against T_block",
         "least near 10.75 to 11 %, worse beyond", said,
         all(down and up and _permille(least) > 100 for least, down, up in found.values()),
-        "a single minimum above the GC threshold", _why(data, points, value),
+        "a single minimum above the GC threshold", partial(_why, data, points, value),
     )  # fmt: skip
 
 
