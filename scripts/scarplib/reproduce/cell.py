@@ -22,7 +22,7 @@ from scarplib.device_logs import command_log, gc_log, log_file
 from scarplib.device_logs.command_log import CAUSES, READ, WRITE
 from scarplib.reproduce import spec
 from scarplib.reproduce.replays import run
-from scarplib.reproduce.spread import spread
+from scarplib.reproduce.spread import by_use, spread
 
 # A log's rows.
 Rows = np.ndarray[Any, np.dtype[Any]]
@@ -159,6 +159,8 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
                     out["trace"] = result["trace"]
                 entry.update(_latencies(rows, {"": np.ones(len(rows), bool), **chosen}))
                 entry.update(spread(rows, logged))
+                if (experiment.age if point.age < 0 else point.age) == 0:
+                    entry.update(by_use(logged, result["stats"]["logical_bytes"]))
                 entry.update(_gc(gc, int(rows["submit"][0])))
             out["schemes"][scheme.label] = entry
     return out

@@ -34,7 +34,8 @@ def spread(rows: Rows, logged: Rows) -> dict[str, Any]:
 
 
 def by_use(logged: Rows, logical_bytes: int) -> dict[str, Any]:
-    """Requests, and those beyond 30 ms, by tenths of the drive in use before them.
+    """Requests, and those beyond 30 ms, by tenths of the drive in use before them; in the last
+    tenth, those beyond each deadline.
 
     In use: the share of the logical space that requests before it wrote, from an empty drive on.
     """
@@ -42,16 +43,24 @@ def by_use(logged: Rows, logical_bytes: int) -> dict[str, Any]:
     written = np.zeros(-(-logical_bytes // unit), bool)
     used = 0
     number, late = [0] * TENTHS, [0] * TENTHS
+    full = dict.fromkeys(DEADLINES_MS, 0)
     for row in logged[["op", "offset", "length", "submit", "complete"]]:
         tenth = min(TENTHS - 1, used * TENTHS // len(written))
         number[tenth] += 1
-        late[tenth] += int(row["complete"] - row["submit"] > CAUSES_OF_MS * 1_000_000)
+        latency = int(row["complete"] - row["submit"])
+        late[tenth] += latency > CAUSES_OF_MS * 1_000_000
+        for ms in DEADLINES_MS if tenth == TENTHS - 1 else ():
+            full[ms] += latency > ms * 1_000_000
         if row["op"] == WRITE:
             first = int(row["offset"]) // unit
             part = written[first : -(-(int(row["offset"]) + int(row["length"])) // unit)]
             used += len(part) - int(part.sum())
             part[:] = True
-    return {"use_n": number, "use_late": late}
+    return {
+        "use_n": number,
+        "use_late": late,
+        "full_beyond": {str(ms): late for ms, late in full.items()},
+    }
 
 
 def _over_time(rows: Rows) -> dict[str, Any]:

@@ -82,6 +82,8 @@ def verdicts(judge: Judge, paper: spec.Paper, data: dict[str, Results]) -> list[
 
 
 def _one(row: Row, passing: list[str], conditions: list[str]) -> Judged:
+    if row.not_tried:
+        return Judged(row, Verdict.NOT_TRIED, row.not_tried)
     if not row.holds:
         return Judged(row, Verdict.FAILS)
     if row.by_construction:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The open parameters of the HIOS experiments, from what runs under `noop`.
 
-    python -m scarplib.reproduce.calibrate.hios    (in scripts/)
+    python -m scarplib.reproduce.calibrate.hios [bursts]    (in scripts/)
 
 Only `noop` runs here, on seeds that the experiments do not use: nothing that is judged has a part
 in it.  The arrival rate of a workload is the one at which its mean latency is Table 1's, on the
 page-mapped drive, or the least at which every seed has a request that waits as long as the table's
-shortest worst case; with bursts, and for large and small random writes, half of what a drive
-sustains.
+shortest worst case; with bursts half of what the drive sustains (docs/papers/hios.md has the rule).
 """
 
 from __future__ import annotations
@@ -68,28 +67,36 @@ def sustained(e: spec.Experiment, point: spec.Point) -> float:
     return mean([float(_run(e, point, seed)["requests_per_s"]) for seed in FEW])
 
 
+def pauses(bursts: spec.Experiment) -> None:
+    """Of the workloads in bursts: half of what the slowest mapping sustains."""
+    done = set()
+    for point in bursts.points:
+        name = point.name.rsplit("-", 1)[0]
+        if name in done:
+            continue
+        done.add(name)
+        plain = replace(point, workload=NO_BURSTS.sub("", point.workload))
+        rates = [
+            sustained(bursts, replace(plain, set=(f"ftl.mapping={mapping}",)))
+            for mapping in MAPPINGS
+        ]
+        text = ", ".join(f"{rate_:.1f}" for rate_ in rates)
+        print(f"{name}: idle_us={round(2e6 * BURST / min(rates))}  # {text} a second", flush=True)
+
+
 def main() -> int:
     """Print what stands in experiments/hios.toml."""
     paper = spec.load("hios")
+    if sys.argv[1:] == ["bursts"]:
+        pauses(paper.experiments["bursts"])
+        return 0
     main_ = replace(paper.experiments["workloads"], requests=12_000, warmup=2_000)
     least_us = min(row["worst_us"] for row in paper.published["workloads"].values())
     for name, row in paper.published["workloads"].items():
         point = next(p for p in main_.points if p.name == f"{name}-page")
         iops, found, worst = rate(main_, point, row["mean_us"], least_us)
         print(f"{name}: iops={iops}  # {found:.0f} ({row['mean_us']}), {worst:.0f} us", flush=True)
-    bursts = paper.experiments["bursts"]
-    for point in bursts.points:
-        plain = replace(point, workload=NO_BURSTS.sub("", point.workload))
-        rates = [
-            sustained(bursts, replace(plain, set=(f"ftl.mapping={mapping}",)))
-            for mapping in MAPPINGS
-        ]
-        print(f"{point.name}: idle_us={round(2e6 * BURST / min(rates))}  # {rates}", flush=True)
-    for name in ("deadlines-mlc", "deadlines-slc", "small-requests"):
-        for point in paper.experiments[name].points:
-            if point.name.endswith("-900"):
-                rate_ = sustained(paper.experiments[name], point)
-                print(f"{name}, {point.name}: {rate_ / 2:.1f} of {rate_:.1f}", flush=True)
+    pauses(paper.experiments["bursts"])
     return 0
 
 

@@ -153,7 +153,7 @@ def main() -> int:
             print(f"{far:6.1f}  {candidate.text()}, {rate} a second: {said}", flush=True)
     tried.sort(key=lambda each: each[:3])
     print("all four schedulers, three seeds:")
-    best: list[tuple[float, float, str]] = []
+    best: list[tuple[float, int, str]] = []
     for _, rate, text, candidate in tried[:3]:
         for at in sorted({max(1, round(rate * factor)) for factor in NEAR}):
             far, said = distance(candidate, at, SCHEDULERS, SEEDS)

@@ -16,20 +16,25 @@ from scarplib.reproduce.intervals import Interval
 from scarplib.reproduce.judge import hios_page as page
 from scarplib.reproduce.judge.hios_values import (
     DEADLINE_MS,
+    EARLY,
     FTLS,
     FULL,
     HIOS,
+    HPC,
+    KINDS,
     OTHERS,
     QUEUE,
     SETTINGS,
     below,
-    beyond,
+    filled,
+    filling,
     ftls,
-    most,
+    missed_full,
     of_ftl,
-    share,
+    uncalibrated,
     write_ns,
 )
+from scarplib.reproduce.replays import shape
 from scarplib.reproduce.results import Results, Row, Value, key
 
 SUBJECTS = (
@@ -38,13 +43,13 @@ SUBJECTS = (
 COMPARATORS = ("noop",)
 CONDITIONS: dict[str, str] = {}
 JUDGED_BY = (
-    "workloads", "bursts", "deadlines-mlc", "deadlines-slc", "thresholds", "superpage",
-    "superpage-merging",
+    "workloads", "bursts", "filling-mlc", "filling-slc", "thresholds", "superpage",
+    "superpage-merging", "aggregation",
 )  # fmt: skip
 WORST, MEAN, DEVIATION = key("io_max_ns"), key("io_ns"), key("io_sd_ns")
 ALIKE = 10.0
 SOME = 1.0
-MANY = 20.0
+PLAIN = "hios-2-plain"
 
 
 def _each(data: Results, ftl: str, value: Value, one: str, other: str) -> dict[str, Interval]:
@@ -73,15 +78,32 @@ def worst_row(data: Results, ftl: str) -> Row:
     )  # fmt: skip
 
 
-def mean_row(data: Results, ftl: str, bursts: bool) -> Row:
-    """3b: what reordering adds."""
-    change = data.change(HIOS, "hios-1", MEAN, of_ftl(data, ftl))
-    each = _each(data, ftl, MEAN, HIOS, "hios-1")
+def _bursts(data: Results, ftl: str, hpc: bool) -> list[str]:
+    return [p for p in of_ftl(data, ftl) if (p.split("-")[0] in HPC) == hpc]
+
+
+def reordering_row(data: Results, ftl: str) -> Row:
+    """3b1: what empty channels first add."""
+    points = _bursts(data, ftl, hpc=False)
+    change = data.change(HIOS, "hios-1", MEAN, points)
+    each = {p: data.change(HIOS, "hios-1", MEAN, [p]) for p in points}
     return Row(
-        "3b", f"mean latency, HIOS-2 against HIOS-1, {'bursts, ' if bursts else ''}{FTLS[ftl]}",
+        "3b1", f"mean latency, HIOS-2 against HIOS-1, bursts, {FTLS[ftl]}",
         "-13.2 %", f"{change.text(digits=2)}, {_range(each)}", change.below(-SOME),
         f"HIOS-2 < HIOS-1 by more than {SOME:.0f} %",
         "" if change.below(-SOME) else partial(page.reordering, data, ftl),
+    )  # fmt: skip
+
+
+def hpc_row(data: Results, ftl: str) -> Row:
+    """3b2: HPC, by aggregation of redundant updates."""
+    points = _bursts(data, ftl, hpc=True)
+    found = {s: data.change(HIOS, s, MEAN, points) for s in OTHERS}
+    good = all(i.below(0) for i in found.values())
+    return Row(
+        "3b2", f"mean latency, HPC in bursts, HIOS-2 against {', '.join(OTHERS)}, {FTLS[ftl]}",
+        "about -30 %", ", ".join(i.text() for i in found.values()), good, "below each",
+        "" if good else partial(page.redundant, data, points),
     )  # fmt: skip
 
 
@@ -97,20 +119,22 @@ def deviation_row(data: Results, ftl: str) -> Row:
 
 
 def missed_row(all_: dict[str, Results], ftl: str, kind: str) -> Row:
-    """3d: deadlines missed on a full drive."""
-    data = all_[f"deadlines-{kind.lower()}"]
-    point = f"iometer-{ftl}-{FULL}"
-    value = share(DEADLINE_MS)
-    found = {s: data.level(s, value, [point]) for s in (HIOS, *OTHERS)}
-    none = most(data, HIOS, point, DEADLINE_MS) == 0
-    others = all(found[s].above(MANY) for s in OTHERS)
+    """3d: deadlines missed while a drive fills up."""
+    data = filling(all_, kind)
+    [point] = of_ftl(data, ftl)
+    found = {s: data.level(s, filled(FULL)) for s in (HIOS, *OTHERS)}
+    early = {s: data.level(s, filled(EARLY)).mean for s in (HIOS, *OTHERS)}
+    none = max(data.entry(point, seed, HIOS)["use_late"][-1] for seed in data.seeds()) == 0
     listed = ", ".join(f"{s} {found[s].text(sign=False)}" for s in OTHERS)
     return Row(
-        "3d", f"missed 30 ms, drive full, {kind}, {FTLS[ftl]}",
-        f"HIOS 0 %, others up to {'72.3' if kind == 'MLC' else '22.5'} %",
-        f"HIOS {found[HIOS].text(sign=False)}; {listed}", none and others,
-        "HIOS none; each of the others > 20 %",
-        "" if none and others else partial(page.missed, all_, data, point, none, others),
+        "3d", f"missed 30 ms, empty to full in one run, {kind}, {FTLS[ftl]}",
+        f"below 40 % in use just below 4 %; full: HIOS 0 %, others up to "
+        f"{'72.3' if kind == 'MLC' else '22.5'} %",
+        f"below 40 %: {min(early.values()):.1f} to {max(early.values()):.1f} %; "
+        f"full: HIOS {found[HIOS].text(sign=False)}; {listed}", none,
+        "the load gives the others the paper's figures; HIOS none when full",
+        "" if none else partial(page.missed, data, point),
+        not_tried=uncalibrated(all_),
     )  # fmt: skip
 
 
@@ -119,7 +143,7 @@ def _by_threshold(
 ) -> tuple[list[dict[int, float]], str]:
     """Percent missed by each setting, a scheme's label and a deadline in ms, at each threshold."""
     missed = {
-        point: {n: beyond(data, label, point, ms) for n, (label, ms) in settings.items()}
+        point: {n: missed_full(data, label, point, ms) for n, (label, ms) in settings.items()}
         for point in of_ftl(data, ftl)
     }
     listed = "; ".join(
@@ -129,40 +153,49 @@ def _by_threshold(
     return list(missed.values()), listed
 
 
-def deadline_row(data: Results, ftl: str) -> Row:
+def deadline_row(all_: dict[str, Results], ftl: str) -> Row:
     """3e: shorter deadlines, larger thresholds."""
+    data = all_["thresholds"]
     deadlines = {ms: (f"d{ms}", ms) for ms in (10, 20, 30, 40, 50)}
     missed, listed = _by_threshold(data, ftl, deadlines)
     good = all(m[ms] == 0 if ms >= DEADLINE_MS else m[10] > 0 for m in missed for ms in m)
     return Row(
-        "3e", f"percent missed, deadlines of 10, 20, 30, 40, 50 ms by threshold, {FTLS[ftl]}",
+        "3e", "percent missed when full, deadlines of 10, 20, 30, 40, 50 ms by threshold, "
+        f"{FTLS[ftl]}",
         "misses appear only below 30 ms", listed, good, "some at 10 ms, none from 30 ms on",
-        "" if good else partial(page.deadlines, data, ftl),
+        "" if good else partial(page.deadlines, data, ftl), not_tried=uncalibrated(all_),
     )  # fmt: skip
 
 
-def queue_row(data: Results, ftl: str) -> Row:
+def queue_row(all_: dict[str, Results], ftl: str) -> Row:
     """3f: as few entries of the queue as let nothing be missed."""
+    data = all_["thresholds"]
     queues = {n: (label, DEADLINE_MS) for n, label in QUEUE.items()}
     missed, listed = _by_threshold(data, ftl, queues)
     good = all(m[32] == 0 for m in missed)
     return Row(
-        "3f", f"percent missed, queue of {', '.join(map(str, QUEUE))} by threshold, {FTLS[ftl]}",
+        "3f", f"percent missed when full, queue of {', '.join(map(str, QUEUE))} by threshold, "
+        f"{FTLS[ftl]}",
         "32 suffice", listed, good, "none with 32, at each threshold",
-        "" if good else partial(page.queues, data, ftl),
+        "" if good else partial(page.queues, data, ftl), not_tried=uncalibrated(all_),
     )  # fmt: skip
 
 
 def aggregation_row(data: Results, ftl: str) -> Row:
-    """3g: small sequential writes."""
-    each = {p: data.change(HIOS, "noop", key("requests_per_s"), [p])
-            for p in of_ftl(data, ftl) if p.startswith("sequential")}  # fmt: skip
-    good = all(i.above(0) for i in each.values())
+    """3g: HIOS-2 with its aggregation against HIOS-2 without."""
+    page_kib = shape(data.experiment.device, data.experiment.set)["page_bytes"] // 1024
+    each = {
+        int(p.split("-")[1]): data.change(HIOS, PLAIN, key("requests_per_s"), [p])
+        for p in of_ftl(data, ftl)
+    }
+    good = all(i.above(0) if kib < page_kib else not i.below(0) for kib, i in each.items())
     return Row(
-        "3g", f"throughput of sequential writes, HIOS-2 against noop, {FTLS[ftl]}",
+        "3g", f"throughput of sequential writes, HIOS-2 with against without aggregation, pages of "
+        f"{page_kib} KiB, {FTLS[ftl]}",
         "up from 1 to 16 KiB",
-        ", ".join(f"{p.split('-')[1]} KiB {i.text()}" for p, i in each.items()), good,
-        "up at each size", "" if good else partial(page.aggregation, data, ftl),
+        ", ".join(f"{kib} KiB {i.text()}" for kib, i in each.items()), good,
+        "up at each size below a page, not lower elsewhere",
+        "" if good else partial(page.aggregation, data, ftl),
     )  # fmt: skip
 
 
@@ -199,18 +232,20 @@ def _named(row: Row, name: str) -> str:
 def rows(_: spec.Paper, data: dict[str, Results]) -> list[Row]:
     """All rows, in the order of their numbers, each for every FTL."""
     plain, bursts = data["workloads"], data["bursts"]
-    thresholds = data["thresholds"]
+    thresholds, joined = data["thresholds"], data["aggregation"]
     # Where the row's points are, as not each experiment has each mapping.
     by_number: Sequence[tuple[Results, Callable[[str], Row]]] = (
         (plain, lambda ftl: worst_row(plain, ftl)),
-        (plain, lambda ftl: mean_row(plain, ftl, bursts=False)),
-        (bursts, lambda ftl: mean_row(bursts, ftl, bursts=True)),
+        (bursts, lambda ftl: reordering_row(bursts, ftl)),
+        (bursts, lambda ftl: hpc_row(bursts, ftl)),
         (plain, lambda ftl: deviation_row(plain, ftl)),
-        (plain, lambda ftl: missed_row(data, ftl, "MLC")),
-        (plain, lambda ftl: missed_row(data, ftl, "SLC")),
-        (thresholds, lambda ftl: deadline_row(thresholds, ftl)),
-        (thresholds, lambda ftl: queue_row(thresholds, ftl)),
-        (plain, lambda ftl: aggregation_row(below(data, ftl), ftl)),
+        *(
+            (filling(data, kind), lambda ftl, kind=kind: missed_row(data, ftl, kind))
+            for kind in KINDS
+        ),
+        (thresholds, lambda ftl: deadline_row(data, ftl)),
+        (thresholds, lambda ftl: queue_row(data, ftl)),
+        (joined, lambda ftl: aggregation_row(joined, ftl)),
         (plain, lambda ftl: superpage_row(below(data, ftl), ftl)),
         (plain, lambda ftl: alike_row(plain, ftl)),
     )

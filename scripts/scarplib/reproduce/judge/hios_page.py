@@ -11,23 +11,22 @@ from scarplib.reproduce.judge.hios_values import (
     DEADLINE_MS,
     FTLS,
     HIOS,
+    KINDS,
     QUEUE,
     below,
     beyond,
+    filled,
+    filling,
     ftls,
     late_causes,
+    missed_full,
     of_ftl,
-    share,
     write_ns,
 )
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.replays import device_key, shape
 from scarplib.reproduce.results import Entry, Results, Value, key, stat
 
-LOGS_FIRST = (
-    "With B-FTL the shares do not depend on it: on a drive that is filled to 90 % a plane's log "
-    "blocks run out before its free blocks do."
-)
 SOONER = "What was granted is not taken back when another request comes before it is done."
 IDLE = [
     "HIOS's mean is above `noop`'s where requests are rare: `noop` collects between them, after "
@@ -119,83 +118,59 @@ def _carried(data: Results, point: str) -> float:
     return data.level(HIOS, value, [point]).mean
 
 
-def _small(all_: dict[str, Results]) -> str:
-    data = all_["small-requests"]
-    point = data.points[0]
-    found = {s: data.level(s, share(DEADLINE_MS), [point]) for s in ("noop", HIOS)}
-    worst = data.level(HIOS, key("io_max_ns"), [point]).mean / 1e6
+def redundant(data: Results, points: list[str]) -> str:
+    """3b2: what aggregation does here."""
+    joined = data.level(HIOS, stat("aggregated_writes"), points).mean
     return (
-        "The same writes in requests of 16 KB (`small`, MLC, page mapping, half of what `noop` "
-        f"sustains): HIOS misses {found[HIOS].text(sign=False)}, its worst is {worst:.1f} ms; "
-        f"`noop` misses {found['noop'].text(sign=False)}."
+        "the paper's gain comes from updates of what waits already, of which only the last is "
+        f"written. Aggregation here joins writes of different units of a page ({joined:,.0f} of "
+        f"them), and drops none. {_waits(data, points):.1f} % of the requests' time under `noop` "
+        "is spent in the queue."
     )
 
 
-def missed(all_: dict[str, Results], data: Results, point: str, none: bool, others: bool) -> str:
+def missed(data: Results, point: str) -> str:
     """3d: how much work there is, and what of it was in requests' slack."""
-    if none and not others:
-        return "HIOS meets all deadlines; so do most requests under the others."
-    work = _work_ms(data, "noop", point)
-    page_mapped = "page" in point.split("-")
-    mlc = data is all_["deadlines-mlc"]
-    can = (
-        "no pace of it can keep 30 ms"
-        if work > DEADLINE_MS
-        else "that fits into 30 ms on average, but not if the request is a large one, or if "
-        "another one comes soon"
-    )
     return (
-        f"each request leaves every die {work:.0f} ms of work on average, copies and erases "
-        f"included: {can}. It carries {_carried(data, point):.0f} segments on each die. "
-        f"{_forced(data, [point])}, but ran at once to make room. Under `noop` part of "
-        "the work is done between requests, where HIOS does none. "
-        f"{_small(all_) if mlc and page_mapped else ''}"
-    ).strip()  # fmt: skip
+        f"each request leaves every die {_work_ms(data, 'noop', point):.0f} ms of work on average "
+        "over the whole run, copies and erases included. It carries "
+        f"{_carried(data, point):.0f} segments on each die. {_forced(data, [point])}, but ran at "
+        "once to make room. Under `noop` part of the work is done between requests, where HIOS "
+        "does none."
+    )
 
 
 def deadlines(data: Results, ftl: str) -> str:
     """3e: which part of the collections was paced, by threshold."""
-    points = of_ftl(data, ftl)
-    geometry = shape(data.experiment.device, ())
     each = ", ".join(
-        f"{data.level('d30', _unpaced, [p]).mean:.0f} % ({p.split('-')[-1]} %)" for p in points
+        f"{data.level('d30', _unpaced, [p]).mean:.0f} % ({p.split('-')[-1]} %)"
+        for p in of_ftl(data, ftl)
     )
-    pages = data.level("d30", stat("host_page_programs"), points).mean
-    blocks = pages / geometry["dies"] / geometry["pages_per_block"]
     return (
         "as row 3d, with the same requests. Collections and merges that were not paced, by "
-        f"threshold: {each}. A higher threshold is a stock of free blocks, which HIOS uses up "
-        f"while it falls behind; the requests of a run fill {blocks:.0f} blocks of each die. "
-        f"{SOONER if ftl == 'page' else LOGS_FIRST if ftl == 'block' else ''}"
-    ).strip()
+        f"threshold: {each}. {SOONER}"
+    )
 
 
 def queues(data: Results, ftl: str) -> str:
     """3f: the queue is not what lacks."""
     spread_ = []
     for p in of_ftl(data, ftl):
-        missed_ = [beyond(data, label, p, DEADLINE_MS) for label in QUEUE.values()]
+        missed_ = [missed_full(data, label, p, DEADLINE_MS) for label in QUEUE.values()]
         spread_.append(max(missed_) - min(missed_))
     return (
-        "as row 3d. The length of the queue is not what lacks: from the shortest to the longest, "
-        f"shares differ by at most {max(spread_):.1f} points."
+        "as row 3d. From the shortest queue to the longest, shares differ by at most "
+        f"{max(spread_):.1f} points."
     )
 
 
 def aggregation(data: Results, ftl: str) -> str:
-    """3g: which writes can share a page."""
+    """3g: which writes shared a page."""
     joined = ", ".join(
         f"{p.split('-')[1]} KiB {data.level(HIOS, stat('aggregated_writes'), [p]).mean:,.0f}"
         for p in of_ftl(data, ftl)
-        if p.startswith("sequential")
     )
-    reason = (
-        "Writes of a page (4 KiB) or more fill their pages by themselves, and follow each other "
-        "over the channels in any order of dispatch"
-        if ftl == "page"
-        else "This mapping has no unit smaller than a page, so that no two writes can share one"
-    )
-    return f"{reason}. Writes that went in the page of another: {joined}."
+    return f"writes that went in the page of another: {joined}."
 
 
 def superpage(data: Results, ftl: str) -> str:
@@ -260,17 +235,13 @@ def _schedulers(data: Results, ftl: str) -> list[str]:
     return table(head, body)
 
 
-def _used(point: str) -> float:
-    return int(point.split("-")[-1]) / 10
-
-
-def _missed_table(data: Results, ftl: str) -> list[str]:
-    points = of_ftl(data, ftl)
+def _filling_table(data: Results) -> list[str]:
+    tenths = [(f"{10 * i} to {10 * i + 10} %", slice(i, i + 1)) for i in range(10)]
+    labels = data.labels()
     return table(
-        ("in use", *(s.label for s in data.experiment.schemes)),
-        [(f"{_used(p):.0f} %",
-          *(f"{beyond(data, s.label, p, DEADLINE_MS):.1f} %" for s in data.experiment.schemes))
-         for p in points],
+        ("in use", *labels),
+        [(name, *(f"{data.level(s, filled(part)).mean:.1f} %" for s in labels))
+         for name, part in tenths],
     )  # fmt: skip
 
 
@@ -300,11 +271,12 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
             "",
             *(IDLE if ftl == "page" else []),
         ]
-        if of_ftl(bursts, ftl):
-            lines += ["Two of them, in bursts of 48:", "", *_schedulers(bursts, ftl), ""]
-        for kind in ("mlc", "slc"):
-            lines += [f"Requests of 500 KB, missed 30 ms, {kind.upper()}:", "",
-                      *_missed_table(data[f"deadlines-{kind}"], ftl), ""]  # fmt: skip
+        lines += ["The same in bursts of 48:", "", *_schedulers(bursts, ftl), ""]
+    for kind in KINDS:
+        of = filling(data, kind)
+        lines += [f"## Empty to full in one run, {kind}: missed 30 ms", "",
+                  f"{', '.join(FTLS[ftl] for ftl in ftls(of))}; {of.experiment.points[0].workload}",
+                  "", *_filling_table(of), ""]  # fmt: skip
     lines += [
         "## Below a superpage",
         "",
@@ -323,8 +295,9 @@ def _pictures(data: dict[str, Results]) -> list[tuple[str, str]]:
             (f"worst-{ftl}", f"figures 11 and 13a: worst-case latency, {FTLS[ftl]}"),
             (f"mean-{ftl}", f"figures 12 and 13b: mean latency, {FTLS[ftl]}"),
             (f"deviation-{ftl}", f"figure 14a: standard deviation, {FTLS[ftl]}"),
-            (f"missed-{ftl}", f"figure 15b: deadlines missed by the share in use, {FTLS[ftl]}"),
         ]
+    out += [(f"missed-{k.lower()}", f"figure 15b: deadlines missed by the share in use, {k}")
+            for k in KINDS]  # fmt: skip
     return [*out, ("cliff", "figures 6 and 15a: the worst latency over time, with pauses")]
 
 
@@ -342,12 +315,13 @@ def figures(data: dict[str, Results], folder: Path) -> None:
                 {s: [100 + plain.change(s, "noop", key(field), [p]).mean for p in points]
                  for s in SCHEDULERS},
             )  # fmt: skip
-        mlc = data["deadlines-mlc"]
+    for kind in KINDS:
+        of = filling(data, kind)
         draw.curves(
-            folder / f"hios-missed-{ftl}.svg", [_used(p) for p in of_ftl(mlc, ftl)],
-            "percent of the drive in use", "percent missed",
-            {s.label: [beyond(mlc, s.label, p, DEADLINE_MS) for p in of_ftl(mlc, ftl)]
-             for s in mlc.experiment.schemes},
+            folder / f"hios-missed-{kind.lower()}.svg", [5 + 10 * i for i in range(10)],
+            "percent of the drive in use", "percent of the requests that took more than 30 ms",
+            {s: [of.level(s, filled(slice(i, i + 1))).mean for i in range(10)]
+             for s in of.labels() if s != "control"},
         )  # fmt: skip
     cliff = data["cliff"]
     point = cliff.points[0]

@@ -14,8 +14,13 @@ FTLS = {
 HIOS = "hios-2"
 OTHERS = ("noop", "anticipatory", "deadline", "flash-aware")
 DEADLINE_MS = 30
-# Permille of the drive in use that is called full.
-FULL = 900
+# Tenths of the drive in use: below 40 %, and full.
+EARLY, FULL = slice(0, 4), slice(9, 10)
+# What of the conventional schedulers is printed: percent missed below 40 % in use, and full.
+EARLY_BAND = (1.0, 4.0)
+FULL_BAND = {"MLC": (65.0, 80.0), "SLC": (15.0, 30.0)}
+KINDS = tuple(FULL_BAND)
+HPC = ("hpio2", "hpio4", "hpio8", "ior")
 # Queue entries: the scheme's label.
 QUEUE = {2: "q2", 8: "q8", 32: "d30", 64: "q64"}
 SETTINGS = ("random", "sequential")
@@ -46,9 +51,45 @@ def beyond(data: Results, scheme: str, point: str, ms: int) -> float:
     return data.level(scheme, share(ms), [point]).mean
 
 
-def most(data: Results, scheme: str, point: str, ms: int) -> int:
-    """The most of any seed."""
-    return max(int(data.entry(point, seed, scheme)["beyond"][str(ms)]) for seed in data.seeds())
+def filled(part: slice) -> Value:
+    """Percent of the requests in these tenths of the drive in use that missed 30 ms."""
+    return lambda entry: 100 * sum(entry["use_late"][part]) / max(1, sum(entry["use_n"][part]))
+
+
+def when_full(ms: int) -> Value:
+    """Percent of the requests on the full drive that took longer."""
+    return lambda entry: 100 * float(entry["full_beyond"][str(ms)]) / max(1, entry["use_n"][-1])
+
+
+def missed_full(data: Results, scheme: str, point: str, ms: int) -> float:
+    """The same, mean over the seeds."""
+    return data.level(scheme, when_full(ms), [point]).mean
+
+
+def filling(data: dict[str, Results], kind: str) -> Results:
+    """The run from an empty drive to a full one."""
+    return data[f"filling-{kind.lower()}"]
+
+
+def conventional(data: Results, part: slice) -> float:
+    """Of the schedulers that know of no collection, the worst one's percent missed."""
+    return max(data.level(s, filled(part)).mean for s in OTHERS)
+
+
+def uncalibrated(data: dict[str, Results]) -> str:
+    """Why the load is not the paper's; empty: the conventional schedulers do as it prints."""
+    said, good = [], True
+    for kind, band in FULL_BAND.items():
+        of = filling(data, kind)
+        early, full = conventional(of, EARLY), conventional(of, FULL)
+        good &= EARLY_BAND[0] <= early <= EARLY_BAND[1] and band[0] <= full <= band[1]
+        said.append(f"{kind} {early:.1f} % below 40 % in use, {full:.1f} % full")
+    if good:
+        return ""
+    return (
+        "no load of those tried gives the conventional schedulers what the paper prints of them; "
+        f"the nearest: {', '.join(said)}"
+    )
 
 
 def write_ns(entry: Entry) -> float:
