@@ -432,6 +432,15 @@ def parser() -> Parser:
         metavar="DIR",
         help="real traces in place of the stand-ins named after them: NAME.csv, plain, .gz or .zst",
     )
+    less = reproduce.add_mutually_exclusive_group()
+    less.add_argument(
+        "--quick",
+        action="store_true",
+        help="directions in minutes: three seeds, short runs; the page goes to out/reproduce/quick",
+    )
+    less.add_argument(
+        "--estimate", action="store_true", help="say how long it would take on this machine"
+    )
 
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),

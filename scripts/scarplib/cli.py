@@ -282,7 +282,8 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     # Snakemake, and numpy: the system's Python need not have them.
     command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce"]
-    command += [options.paper, str(options.cores), options.traces]
+    how = "quick" if options.quick else "estimate" if options.estimate else ""
+    command += [options.paper, str(options.cores), how, options.traces]
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     return subprocess.run(command, env=environment, check=False).returncode
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`python -m scarplib.reproduce PAPER CORES [TRACES]`, in a Python that has the packages.
+"""`python -m scarplib.reproduce PAPER CORES HOW [TRACES]`, in a Python that has the packages.
 
 `scarp reproduce` starts it, and has checked the arguments.
 """
@@ -10,5 +10,5 @@ import sys
 
 from scarplib.reproduce.command import command
 
-paper, cores, *traces = sys.argv[1:]
-sys.exit(command(paper, int(cores), *traces))
+paper, cores, how, *traces = sys.argv[1:]
+sys.exit(command(paper, int(cores), how, *traces))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
-from scarplib.reproduce import page, replays, spec
+from scarplib.reproduce import estimate, keep, overview, page, replays, spec
 
 
 def bar(cells: list[Path], ended: threading.Event) -> None:
@@ -94,25 +94,37 @@ def _use_traces(folder: str) -> None:
     os.environ[spec.TRACES] = str(path)
 
 
-def main(name: str, cores: int = 0) -> int:
+def main(name: str, cores: int = 0, part: str = "full", only_estimate: bool = False) -> int:
     """Run, judge and write the page of a paper or of all."""
     names = [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
-    papers = [spec.load(n) for n in names]
+    papers = [spec.load(n, part) for n in names]
     points = [p for paper in papers for e in paper.experiments.values() for p in e.points]
-    if os.environ.get(spec.TRACES) and not any(p.trace for p in points):
+    traced = bool(os.environ.get(spec.TRACES))
+    if traced and not any(p.trace for p in points):
         wanted = ", ".join(f"{n}.csv" for n in sorted({p.stands_for for p in points}))
         raise UserError(f"--traces: none of its files is one of {wanted}, plain, .gz or .zst")
+    if not traced and (kept := sum(keep.restore(p, replays.program()) for p in papers)):
+        print(f"{kept} cells of this engine were kept in docs/results/raw", file=sys.stderr)
+    if only_estimate or part == "full":
+        print(estimate.text(papers, cores or os.cpu_count() or 1), file=sys.stderr, flush=True)
+    if only_estimate:
+        return 0
     begun = time.monotonic()
-    run_cells(papers, "full", cores)
+    run_cells(papers, part, cores)
     print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     for paper in papers:
         print(page.write(paper))
+        if not traced:
+            folder = keep.RAW if part == "full" else page.QUICKLY
+            print(keep.write(paper, replays.program(), page.commit(), folder))
+    if part == "full" and not traced:
+        print(overview.write())
     replays.drop_images(papers)
     return 0
 
 
-def command(name: str, cores: int, traces: str = "") -> int:
-    """What `scarp reproduce` calls, in a Python that has the packages."""
+def command(name: str, cores: int, how: str = "", traces: str = "") -> int:
+    """What `scarp reproduce` calls, in a Python that has the packages; `how`: quick, estimate."""
     try:
         os.environ.pop(spec.TRACES, None)
         if name == "small":
@@ -124,10 +136,12 @@ def command(name: str, cores: int, traces: str = "") -> int:
 
             if traces:
                 raise UserError("--traces: the array's workloads are generated: uniform and Zipf")
+            if how:
+                raise UserError(f"--{how}: not with safs, whose points are commands of scarp-array")
             return safs.main(cores)
         if traces:
             _use_traces(traces)
-        return main(name, cores)
+        return main(name, cores, "quick" if how == "quick" else "full", how == "estimate")
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
         return 1

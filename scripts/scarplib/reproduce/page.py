@@ -16,6 +16,12 @@ from scarplib.reproduce.verdicts import count, verdicts
 
 DOCS = RESULTS
 TRACED = OUT / "reproduce" / "traces"
+QUICKLY = OUT / "reproduce" / "quick"
+QUICK = (
+    f"A quick run: {spec.QUICK_SEEDS} seeds, and most experiments cut short. It shows directions; "
+    "its verdicts are not the paper's page's.",
+    "",
+)
 
 
 def source(paper: spec.Paper) -> str:
@@ -82,6 +88,7 @@ def text(paper: spec.Paper) -> str:
         "(Student's t); an order holds when its interval says so. "
         f"{count(judged)}",
         "",
+        *(QUICK if paper.part == "quick" else ()),
         *table(
             ("row", "metric", "paper", "here", "holds when", ""),
             [
@@ -106,6 +113,7 @@ def write(paper: spec.Paper) -> Path:
     judge = JUDGES[paper.name]
     # The committed pages are of the stand-ins.
     folder = TRACED if os.environ.get(spec.TRACES) else DOCS
+    folder = QUICKLY if paper.part == "quick" else folder
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{paper.name}.md"
     target.write_text(text(paper))

@@ -22,7 +22,10 @@ from scarplib.paths import ROOT
 PAPERS = ("hpdc18", "paragc", "pregc", "mappings", "hios")
 # Counts up when cells are made otherwise from the same settings.
 LAYOUT = 4
-SETS = ("full", "small")
+SETS = ("full", "small", "quick")
+# Of a quick run: seeds, and the length of an experiment that does not say another, in permille.
+QUICK_SEEDS, QUICK_LENGTH = 3, 250
+CELLS = ROOT / "out" / "reproduce"
 # A folder of real traces, for this process and those that it starts.
 TRACES = "SCARP_TRACES"
 
@@ -94,6 +97,7 @@ class Paper:
     choices: tuple[str, ...]
     experiments: dict[str, Experiment]
     published: dict[str, Any]
+    part: str = "full"
 
 
 def _fields(
@@ -150,13 +154,28 @@ def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tup
     return tuple(points)
 
 
+def _quick(e: Experiment, permille: int) -> Experiment:
+    """The whole experiment with few seeds and short runs: directions, no magnitudes."""
+    points = tuple(
+        replace(p, requests=p.requests * permille // 1000, warmup=p.warmup * permille // 1000)
+        for p in e.points
+    )
+    return replace(
+        e,
+        points=points,
+        seeds=min(QUICK_SEEDS, e.seeds),
+        requests=e.requests * permille // 1000,
+        warmup=e.warmup * permille // 1000,
+    )
+
+
 def exists(paper: str) -> bool:
     """Is there a file for the paper?"""
     return (ROOT / "experiments" / f"{paper}.toml").is_file()
 
 
 def load(paper: str, part: str = "full") -> Paper:
-    """Read the file; `part`: full, or small for few workloads and seeds."""
+    """Read the file; `part`: full, small for few workloads and seeds, or quick."""
     path = ROOT / "experiments" / f"{paper}.toml"
     try:
         data = tomllib.loads(path.read_text())
@@ -172,6 +191,7 @@ def load(paper: str, part: str = "full") -> Paper:
     for name, table in data["experiments"].items():
         where = f"{path.name}: experiments.{name}"
         small = table.pop("small", None)
+        quick = table.pop("quick", QUICK_LENGTH)
         if part == "small":
             if small is None:
                 continue
@@ -179,17 +199,18 @@ def load(paper: str, part: str = "full") -> Paper:
         chosen = [schemes.get(s, Scheme(s, s)) for s in table.pop("schemes")]
         points = _points(table, data["workloads"], where)
         rest = _fields(Experiment, table, where)
-        experiments[name] = Experiment(
+        made = Experiment(
             **{**rest, "paper": paper, "name": name, "schemes": tuple(chosen), "points": points}
         )
+        experiments[name] = _quick(made, quick) if part == "quick" else made
     return Paper(
-        paper, data["title"], tuple(data["choices"]), experiments, data.get("published", {})
+        paper, data["title"], tuple(data["choices"]), experiments, data.get("published", {}), part
     )
 
 
 def cell_path(experiment: Experiment, point: str, seed: int, program: str) -> Path:
     """Results of other sources or other settings lie elsewhere, and are never taken for these."""
-    folder = ROOT / "out" / "reproduce" / experiment.paper
+    folder = CELLS / experiment.paper
     return folder / f"{experiment.name}-{experiment.key()}-{program}" / point / f"{seed}.json"
 
 

@@ -154,8 +154,8 @@ def main() -> int:
     tried.sort(key=lambda each: each[:3])
     print("all four schedulers, three seeds:")
     best: list[tuple[float, int, str]] = []
-    for _, rate, text, candidate in tried[:3]:
-        for at in sorted({max(1, round(rate * factor)) for factor in NEAR}):
+    for _, around, text, candidate in tried[:3]:
+        for at in sorted({max(1, round(around * factor)) for factor in NEAR}):
             far, said = distance(candidate, at, SCHEDULERS, SEEDS)
             best.append((far, at, f"{text}, {at} a second: {said}"))
             print(f"{far:6.1f}  {best[-1][2]}", flush=True)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""docs/results/raw/PAPER.jsonl.xz: the figures of finished cells, kept in the repository.
+
+The first line says of which engine they are; each further one is a cell with its experiment's key.
+A run takes from it what is of its engine and settings.  The table of all papers is computed from
+it, whichever engine that was.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+from scarplib.paths import RESULTS
+from scarplib.reproduce import spec
+from scarplib.reproduce.results import Results
+
+RAW = RESULTS / "raw"
+# Cells of one experiment by point and seed.
+Cells = dict[tuple[str, int], dict[str, Any]]
+
+
+def path_of(paper: spec.Paper, folder: Path = RAW) -> Path:
+    """Of a paper's figures; those of a quick run are never taken for the others."""
+    return folder / f"{paper.name}{'-quick' if paper.part == 'quick' else ''}.jsonl.xz"
+
+
+def write(paper: spec.Paper, engine: str, made: str, folder: Path = RAW) -> Path:
+    """All cells of the paper that there are; `made`: the commit."""
+    lines: list[dict[str, Any]] = [
+        {"paper": paper.name, "part": paper.part, "engine": engine, "commit": made}
+    ]
+    for experiment, point, seed, path in spec.cells(paper, engine):
+        if path.is_file():
+            cell = json.loads(path.read_text(encoding="utf-8"))
+            lines.append(
+                {"experiment": experiment.name, "key": experiment.key(), "point": point,
+                 "seed": seed, "cell": cell}
+            )  # fmt: skip
+    target = path_of(paper, folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    target.write_bytes(lzma.compress(text.encode(), preset=9))
+    return target
+
+
+def read(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[str, Cells]]:
+    """The head, and the cells by experiment, of those whose settings are still the same."""
+    path = path_of(paper, folder)
+    if not path.is_file():
+        return {}, {}
+    head, *rest = map(json.loads, lzma.decompress(path.read_bytes()).decode().splitlines())
+    keys = {e.name: e.key() for e in paper.experiments.values()}
+    found: dict[str, Cells] = {}
+    for line in rest:
+        if keys.get(line["experiment"]) == line["key"]:
+            cells = found.setdefault(line["experiment"], {})
+            cells[line["point"], line["seed"]] = line["cell"]
+    return head, found
+
+
+def restore(paper: spec.Paper, engine: str, folder: Path = RAW) -> int:
+    """Cells of this engine that are not there yet are put where a run looks; how many."""
+    head, found = read(paper, folder)
+    if head.get("engine") != engine:
+        return 0
+    number = 0
+    for experiment, point, seed, path in spec.cells(paper, engine):
+        cell = found.get(experiment.name, {}).get((point, seed))
+        if cell and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(cell), encoding="utf-8")
+            number += 1
+    return number
+
+
+def load(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[str, Results]]:
+    """The head and the results; no results if a cell of any experiment is missing."""
+    head, found = read(paper, folder)
+    data = {}
+    for e in paper.experiments.values():
+        cells = found.get(e.name, {})
+        wanted = [(p.name, seed) for p in e.points for seed in range(1, e.seeds + 1)]
+        if any(each not in cells for each in wanted):
+            return head, {}
+        data[e.name] = Results(
+            e, {p.name: [cells[p.name, s] for s in range(1, e.seeds + 1)] for p in e.points}
+        )
+    return head, data
