@@ -9,6 +9,7 @@ request, so they belong together.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import tomllib
@@ -154,6 +155,20 @@ def _points(table: dict[str, Any], workloads: dict[str, Any], where: str) -> tup
     return tuple(points)
 
 
+def _grid(tables: list[dict[str, Any]], where: str) -> list[Scheme]:
+    """A scheme with every combination of parameters' values; the label is the parameters."""
+    found: dict[str, Scheme] = {}
+    for table in tables:
+        values = dict(table)
+        scheme = values.pop("scheme", "")
+        if not scheme or not all(isinstance(v, list) and v for v in values.values()):
+            raise UserError(f"{where}: grid: must have a scheme, and a list for each parameter")
+        for each in itertools.product(*values.values()):
+            params = ",".join(f"{k}={v}" for k, v in zip(values, each, strict=True))
+            found[params] = Scheme(params, scheme, params)
+    return list(found.values())
+
+
 def _quick(e: Experiment, permille: int) -> Experiment:
     """The whole experiment with few seeds and short runs: directions, no magnitudes."""
     points = tuple(
@@ -197,6 +212,7 @@ def load(paper: str, part: str = "full") -> Paper:
                 continue
             table.update(small)
         chosen = [schemes.get(s, Scheme(s, s)) for s in table.pop("schemes")]
+        chosen += _grid(table.pop("grid", []), where)
         points = _points(table, data["workloads"], where)
         rest = _fields(Experiment, table, where)
         made = Experiment(
