@@ -8,9 +8,8 @@
  * with an idle channel D would be 0 for a victim that stays where it is, and
  * nothing would be parallel).  Whenever the victim's channel reads least of
  * all, D itself is least when every page stays on it, which is the baseline:
- * the limit of iterations is what keeps the spread.  The default, a round for
- * each of the paper's eight channels, takes pages from the busy ones and
- * leaves the rest where they were.  A channel writes its share in one of its
+ * the limit of iterations is what keeps the spread.  Its default is the middle
+ * of 1 to 1,024, which were swept: docs/papers/paragc.md.  A channel writes its share in one of its
  * planes, t_i = v_i T (equation 4); the planes take turns by victims.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -340,7 +339,7 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 
 static const ScarpParam params[] = {
     [PARAM_ITERATIONS] = { "iterations", "rounds",
-                           "limit of Algorithm 1 (lambda)", 0, 100000, 8 },
+                           "limit of Algorithm 1 (lambda)", 0, 100000, 32 },
     [PARAM_SLOT_US] = { "slot", "us", "a slot of the service-rate rings, of 16",
                         1, 1000000000, 100000 },
     /* 2 bytes each: the 238.4 KB of §III-B. */

@@ -47,7 +47,7 @@ static const Param params[] = {
     { "gftl", "", "gftl_floor", 2, 1, 1048576, "free blocks" },
     { "ttflash", PARITY, "rotating_floor", 1, 1, 1048576, "free blocks" },
     { "gc-par", PLANES, "second_active_block", 1, 0, 1, "switch" },
-    { "paragc", "", "iterations", 8, 0, 100000, "rounds" },
+    { "paragc", "", "iterations", 32, 0, 100000, "rounds" },
     { "paragc", "", "slot", 100000, 1, 1000000000, "us" },
     { "paragc", "", "width", 24412, 16, 16777216, "counters" },
     { "paragc", "", "hot", 2, 1, 65535, "reads" },

@@ -81,6 +81,28 @@ def curves(
     _save(figure, path)
 
 
+def heat(
+    path: Path,
+    columns: Sequence[str],
+    label: str,
+    maps: Sequence[tuple[str, Mapping[str, Sequence[float]]]],
+) -> None:
+    """Percent of the baseline, a map beside the other: blue is less, orange is more."""
+    figure, axes = plt.subplots(1, len(maps), figsize=(4.4 * len(maps), 3.4), sharey=True)
+    for each, (title, rows) in zip(axes, maps, strict=True):
+        each.imshow(list(rows.values()), cmap="PuOr_r", vmin=30, vmax=170, aspect="auto")
+        for y, values in enumerate(rows.values()):
+            for x, value in enumerate(values):
+                light = 50 < value < 150
+                each.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=6,
+                          color="black" if light else "white")  # fmt: skip
+        each.set_xticks(range(len(columns)), columns, fontsize=7, rotation=45)
+        each.set_yticks(range(len(rows)), list(rows), fontsize=8)
+        each.set_xlabel(label, fontsize=8)
+        each.set_title(f"{title}, % of Baseline", fontsize=9)
+    _save(figure, path)
+
+
 def over_time(path: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
     """The worst latency and the bytes a second of each slot of a run, a line for each scheme."""
     figure, axes = plt.subplots(2, 1, figsize=(9, 3.6), sharex=True)

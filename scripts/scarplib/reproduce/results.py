@@ -131,6 +131,7 @@ class Row:
     `against`: whom the scheme is compared with besides the first of the judge's comparators.
     `of_scheme`: it compares a scheme with others; not so what is said of a drive or of a load.
     `by_construction`: why it can't but hold.
+    `condition`: of what is swept, for how much it holds; empty: for all of it, or nothing is.
     `not_tried`: why it could not be asked; what was seen stands there without a verdict.
     """
 
@@ -145,6 +146,7 @@ class Row:
     of_scheme: bool = True
     by_construction: str = ""
     not_tried: str = ""
+    condition: str = ""
 
     def reason(self) -> str:
         """Why it is as it is; empty: there is nothing to say."""

@@ -84,8 +84,9 @@ def verdicts(judge: Judge, paper: spec.Paper, data: dict[str, Results]) -> list[
 def _one(row: Row, passing: list[str], conditions: list[str]) -> Judged:
     if row.not_tried:
         return Judged(row, Verdict.NOT_TRIED, row.not_tried)
+    conditions = [*conditions, *([row.condition] if row.condition else [])]
     if not row.holds:
-        return Judged(row, Verdict.FAILS)
+        return Judged(row, Verdict.FAILS, row.condition)
     if row.by_construction:
         return Judged(row, Verdict.NOTHING, row.by_construction)
     if passing:
