@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 from scarplib.reproduce.cell import QUANTILES
 from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.results import Results
+from scarplib.results.pictures.schemes import look
 
 matplotlib.use("Agg")
 # The same bytes every time.
@@ -21,9 +22,13 @@ matplotlib.rcParams["svg.fonttype"] = "none"
 
 
 def _save(figure: Any, path: Path) -> None:
-    figure.tight_layout()
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
+
+
+def _legend(axes: Any, columns: int) -> None:
+    """Above the axes: never over what is drawn."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, fontsize=7, frameon=False)
 
 
 def bars(
@@ -34,23 +39,25 @@ def bars(
     log: bool = False,
 ) -> None:
     """A group of bars for each of `names`, a bar in it for each of `groups`."""
-    figure, axes = plt.subplots(figsize=(9, 2.8))
+    figure, axes = plt.subplots(figsize=(9, 2.8), layout="constrained")
     width = 0.8 / len(groups)
     for number, (group, values) in enumerate(groups.items()):
         at = [i + (number - (len(groups) - 1) / 2) * width for i in range(len(names))]
-        axes.bar(at, values, width, label=group)
+        axes.bar(at, values, width, label=group, **look(group).bar())
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     if log:
         axes.set_yscale("log")
     axes.set_ylabel(label, fontsize=8)
     axes.grid(axis="y", linewidth=0.3)
-    axes.legend(fontsize=7, ncols=len(groups))
+    _legend(axes, len(groups))
     _save(figure, path)
 
 
 def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequence[str]) -> None:
     """Mean of the seeds' quantiles, up to 95 %."""
-    figure, axes = plt.subplots(1, 2 * len(points), figsize=(9, 2.6), sharey=True)
+    figure, axes = plt.subplots(
+        1, 2 * len(points), figsize=(9, 2.6), sharey=True, layout="constrained"
+    )
     upto = sum(q <= 0.951 for q in QUANTILES)
     for column, (point, kind) in enumerate((p, k) for p in points for k in ("write", "read")):
         for scheme in schemes:
@@ -58,12 +65,17 @@ def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequen
                 mean([data.entry(point, s, scheme)[f"{kind}_q"][i] / 1e6 for s in data.seeds()])
                 for i in range(upto)
             ]
-            axes[column].plot(quantiles, QUANTILES[:upto], label=scheme, linewidth=1)
+            axes[column].plot(
+                quantiles, QUANTILES[:upto], label=scheme, linewidth=1.2, **look(scheme).line()
+            )
         axes[column].set_xscale("log")
         axes[column].set_title(f"{point}, {kind}s", fontsize=8)
-        axes[column].set_xlabel("ms", fontsize=8)
+        axes[column].set_xlabel("latency, ms", fontsize=8)
         axes[column].grid(linewidth=0.3)
-    axes[0].legend(fontsize=6)
+    axes[0].set_ylabel("share of the requests", fontsize=8)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(schemes), fontsize=7,
+                  frameon=False)  # fmt: skip
     _save(figure, path)
 
 
@@ -71,13 +83,15 @@ def curves(
     path: Path, x: Sequence[float], x_label: str, y_label: str, lines: Mapping[str, Sequence[float]]
 ) -> None:
     """A line for each of `lines`, over the same x."""
-    figure, axes = plt.subplots(figsize=(5, 2.8))
+    figure, axes = plt.subplots(figsize=(5, 2.8), layout="constrained")
     for label, values in lines.items():
-        axes.plot(x, values, marker="o", markersize=3, linewidth=1, label=label)
+        axes.plot(
+            x, values, marker="o", markersize=3, linewidth=1.2, label=label, **look(label).line()
+        )
     axes.set_xlabel(x_label, fontsize=8)
     axes.set_ylabel(y_label, fontsize=8)
     axes.grid(linewidth=0.3)
-    axes.legend(fontsize=7)
+    _legend(axes, 4)
     _save(figure, path)
 
 
@@ -88,7 +102,9 @@ def heat(
     maps: Sequence[tuple[str, Mapping[str, Sequence[float]]]],
 ) -> None:
     """Percent of the baseline, a map beside the other: blue is less, orange is more."""
-    figure, axes = plt.subplots(1, len(maps), figsize=(4.4 * len(maps), 3.4), sharey=True)
+    figure, axes = plt.subplots(
+        1, len(maps), figsize=(4.4 * len(maps), 3.4), sharey=True, layout="constrained"
+    )
     for each, (title, rows) in zip(axes, maps, strict=True):
         each.imshow(list(rows.values()), cmap="PuOr_r", vmin=30, vmax=170, aspect="auto")
         for y, values in enumerate(rows.values()):
@@ -105,18 +121,19 @@ def heat(
 
 def over_time(path: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
     """The worst latency and the bytes a second of each slot of a run, a line for each scheme."""
-    figure, axes = plt.subplots(2, 1, figsize=(9, 3.6), sharex=True)
+    figure, axes = plt.subplots(2, 1, figsize=(9, 3.6), sharex=True, layout="constrained")
     for label, entry in entries.items():
         slot_s = entry["slot_ns"] / 1e9
         at = [i * slot_s for i in range(len(entry["slot_bytes"]))]
         worst = [w / 1e6 or None for w in entry["slot_worst_ns"]]
-        axes[0].plot(at, worst, linewidth=1, label=label)
-        axes[1].plot(at, [b / slot_s / 1e6 for b in entry["slot_bytes"]], linewidth=1)
+        line = {"linewidth": 1, **look(label).line()}
+        axes[0].plot(at, worst, label=label, **line)
+        axes[1].plot(at, [b / slot_s / 1e6 for b in entry["slot_bytes"]], **line)
     axes[0].set_yscale("log")
-    axes[0].set_ylabel("worst, ms", fontsize=8)
-    axes[0].legend(fontsize=7)
-    axes[1].set_ylabel("MB/s", fontsize=8)
-    axes[1].set_xlabel("s", fontsize=8)
+    axes[0].set_ylabel("worst latency, ms", fontsize=8)
+    _legend(axes[0], len(entries))
+    axes[1].set_ylabel("written and read, MB/s", fontsize=8)
+    axes[1].set_xlabel("time since the first request, s", fontsize=8)
     for each in axes:
         each.grid(linewidth=0.3)
     _save(figure, path)

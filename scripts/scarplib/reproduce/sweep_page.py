@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from scarplib.reproduce.intervals import Interval, interval
-from scarplib.results.pictures.style import latency_axis, scheme_colour, style
+from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.style import latency_axis, style
 from scarplib.results.report import head, html_table, picture
 from scarplib.results.summary import seen
 from scarplib.results.table import columns
@@ -123,7 +124,7 @@ def figure(seeds: Seeds) -> Figure | None:
             ]
             if not values:
                 continue
-            colour = scheme_colour(column)
+            colour = scheme_colour(name)
             axes.plot([column] * len(values), values, "o", color=colour, alpha=0.35, markersize=5)
             if len(values) > 1:
                 found = interval(values)

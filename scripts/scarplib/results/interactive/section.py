@@ -21,7 +21,8 @@ from scarplib.results.causes import labels, merges, sentences
 from scarplib.results.interactive.bins import KEPT, bins, kept, levels
 from scarplib.results.interactive.columns import Packer
 from scarplib.results.interactive.served import Served
-from scarplib.results.pictures.style import CAUSE_COLOURS, scheme_colour
+from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.style import CAUSE_COLOURS
 from scarplib.results.summary import SchemeData
 
 HEADING = "Latency over time"
@@ -113,12 +114,12 @@ def describe(
     pack = Packer()
     total = sum(len(data.commands) for data in schemes)
     described = []
-    for row, data in enumerate(schemes):
+    for data in schemes:
         count = len(data.commands)
         room = count if total <= limit else limit * count // total
         described.append({
             "name": data.name,
-            "colour": scheme_colour(row),
+            "colour": scheme_colour(data.name),
             "begin": data.begin_ns,
             "span": data.end_ns - data.begin_ns,
             "count": count,

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from scarplib.device_logs.command_log import READ, WRITE
-from scarplib.results.pictures.style import latency_axis, scheme_colour
+from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.style import latency_axis
 from scarplib.results.summary import SchemeData
 
 
@@ -16,18 +17,14 @@ def figure_distribution(schemes: list[SchemeData]) -> Figure:
     """The distribution twice: all of it, and its tail on a logarithmic axis."""
     figure, (whole, tail) = plt.subplots(1, 2, figsize=(13.5, 4.8), layout="constrained")
     smallest = 1.0
-    for row, data in enumerate(schemes):
-        colour = scheme_colour(row)
-        for op, label, dashes in (
-            (READ, "reads", "-"),
-            (WRITE, "writes", (0, (4, 2))),
-        ):
+    for data in schemes:
+        for op, label, width, faint in ((READ, "reads", 2.0, 1.0), (WRITE, "writes", 1.2, 0.6)):
             ordered = sorted(data.commands.latencies(op))
             if not ordered:
                 continue
             n = len(ordered)
             smallest = min(smallest, 1 / n)
-            style = {"color": colour, "linestyle": dashes, "linewidth": 1.8, "where": "post"}
+            style = {**look(data.name).line(), "linewidth": width, "alpha": faint, "where": "post"}
             name = f"{data.name} {label}"
             whole.step(ordered, [(i + 1) / n * 100 for i in range(n)], label=name, **style)
             # The share that is at least this slow: the slowest one stays visible.

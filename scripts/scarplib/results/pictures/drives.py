@@ -17,7 +17,8 @@ from scarplib.results.pictures.latency_over_time import (
     WRITE_COLOUR,
     merge_spans,
 )
-from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
+from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.style import latency_axis, scatter
 from scarplib.results.units import human_ns
 
 # Collections closer than this share of the run are one bar.
@@ -108,7 +109,7 @@ def figure_drives(layouts: list[LayoutData]) -> Figure:
         main.set_xlim(0, longest * 1.005)
         latency_axis(main.yaxis)
         main.set_ylabel("latency")
-        _title(main, data, scheme_colour(row))
+        _title(main, data, scheme_colour(data.name))
         main.tick_params(labelbottom=False)
         clock = lateness.clock(drive.summary for drive in data.drives)
         strip.set_xlabel(f"{clock} time since the job's start (s)")

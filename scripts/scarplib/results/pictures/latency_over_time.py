@@ -12,7 +12,8 @@ from matplotlib.patches import Rectangle
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results import lateness
-from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
+from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.style import latency_axis, scatter
 from scarplib.results.summary import SchemeData
 
 GC_BAND = "#F0C987"
@@ -125,7 +126,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
     longest = max((data.end_ns - data.begin_ns) / 1e9 for data in schemes)
     most = max(max(gc_steps(data)[1]) for data in schemes)
     for row, data in enumerate(schemes):
-        colour = scheme_colour(row)
+        colour = scheme_colour(data.name)
         main = figure.add_subplot(grid[2 * row, 0])
         strip = figure.add_subplot(grid[2 * row + 1, 0], sharex=main)
         closer = figure.add_subplot(grid[2 * row, 1], sharey=main)

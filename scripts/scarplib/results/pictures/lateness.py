@@ -14,7 +14,8 @@ from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.device_logs.lateness_log import completions
 from scarplib.guest.host_load import stretches
 from scarplib.results.pictures.latency_over_time import READ_COLOUR, WRITE_COLOUR
-from scarplib.results.pictures.style import latency_axis, scatter, scheme_colour
+from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.style import latency_axis, scatter
 from scarplib.results.summary import SchemeData
 
 _OTHER_COLOUR, _STOLEN_COLOUR, _OWN_COLOUR = "#CC79A7", "#D55E00", "#56B4E9"
@@ -92,7 +93,7 @@ def figure_lateness(schemes: list[SchemeData], load: Path | None = None) -> Figu
         above.set_ylabel("lateness")
         verdict = "doubtful" if late["doubtful"] else "good"
         above.set_title(
-            f"{data.name}: lateness of every completion ({verdict})", color=scheme_colour(row)
+            f"{data.name}: lateness of every completion ({verdict})", color=scheme_colour(data.name)
         )
         above.legend(loc="upper right", ncols=5, fontsize=8, markerscale=3)
         above.set_xlim(0, (data.end_ns - data.begin_ns) / 1e9)

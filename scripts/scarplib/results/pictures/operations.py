@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scarplib.results import script
-from scarplib.results.pictures.style import latency_axis, scheme_colour
+from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.style import latency_axis
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
 
@@ -21,7 +22,7 @@ def _curve(axes: Axes, row: int, name: str, ordered: list[int]) -> float:
     """One scheme's: to the right ten times rarer; returns how far it goes."""
     count = len(ordered)
     xs = [-math.log10(1 - i / count) for i in range(count)]
-    axes.step(xs, ordered, where="post", color=scheme_colour(row), linewidth=2, label=name)
+    axes.step(xs, ordered, where="post", **look(name).line(), linewidth=2, label=name)
     axes.annotate(
         human_ns(ordered[-1]),
         (xs[-1], ordered[-1]),
@@ -29,7 +30,7 @@ def _curve(axes: Axes, row: int, name: str, ordered: list[int]) -> float:
         textcoords="offset points",
         va="center",
         fontsize=8.5,
-        color=scheme_colour(row),
+        color=look(name).colour,
     )
     return xs[-1]
 

@@ -14,8 +14,6 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-# Okabe and Ito's palette: told apart by every kind of colour vision.
-SCHEME_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Families: garbage collection warm, other host I/O blue, the command's own work grey.
 CAUSE_COLOURS = {
     "die_gc_program": "#D55E00",
@@ -38,11 +36,6 @@ CAUSE_COLOURS = {
     "transfer": "#B5B5B5",
     "controller": "#D9D9D9",
 }
-
-
-def scheme_colour(row: int) -> str:
-    """Of the scheme in that row, the same in every picture."""
-    return SCHEME_COLOURS[row % len(SCHEME_COLOURS)]
 
 
 def style() -> None:

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results.causes import TAIL_PERMILLE, labels, merges, tail_shares
-from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis, scheme_colour
+from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
 
@@ -21,8 +22,6 @@ from scarplib.results.units import human_ns
 _POINTS = 240
 _TAIL_BAND = "#F3EBDD"
 _NINES = ("50", "90", "99", "99.9", "99.99", "99.999")
-# Curves often lie on each other: those above are dashed, and the ones below show between.
-_DASHES = ((None, None), (6, 2), (4, 4), (2, 4), (1, 3))
 _OPS = {"read": READ, "write": WRITE}
 
 
@@ -53,13 +52,11 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
         xs, ys = percentile_curve(ordered)
         most = max(most, xs[-1])
         low.append(ordered[len(ordered) // 2])
-        dashes = _DASHES[row % len(_DASHES)]
         axes.plot(
             xs,
             ys,
-            color=scheme_colour(row),
+            **look(data.name).line(),
             linewidth=2.2,
-            dashes=dashes,
             label=data.name,
             zorder=3 + row,
         )
@@ -125,8 +122,8 @@ def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, An
             linespacing=1.3,
         )
     axes.set_yticks(range(len(schemes)), [data.name for data in schemes])
-    for row, label in enumerate(axes.get_yticklabels()):
-        label.set_color(scheme_colour(row))
+    for data, label in zip(schemes, axes.get_yticklabels(), strict=True):
+        label.set_color(look(data.name).colour)
         label.set_fontweight("bold")
     axes.invert_yaxis()
     axes.set_xlim(0, longest * 1.42)

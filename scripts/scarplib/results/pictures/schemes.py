@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a scheme is drawn: one colour, one line and one filling for each, in every picture.
+
+The colours are Okabe and Ito's, told apart by every kind of colour vision; lines and fillings
+differ besides, for print without colours.  A name that is not listed takes a place by its letters,
+so that it, too, looks the same wherever it is drawn.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+_BLACK, _GREY, _ORANGE, _SKY = "#000000", "#7A7A7A", "#E69F00", "#56B4E9"
+_GREEN, _BLUE, _RED, _PURPLE = "#009E73", "#0072B2", "#D55E00", "#CC79A7"
+# Solid, long dashes, short ones, dashes and dots, dots; as bars are filled for each of them.
+_DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (3, 2), (6, 2, 1, 2), (1, 1.5))
+_HATCHES = ("", "///", "...", "xxx", "---")
+
+_KINDS = {"read": 0, "write": 1, "io": 2}
+_PLACES = {
+    # What all are compared with, and what is no scheme.
+    "baseline": (_BLACK, 0),
+    "noop": (_BLACK, 0),
+    "control": (_GREY, 2),
+    "ideal": (_GREY, 1),
+    # Host queues.
+    "anticipatory": (_SKY, 3),
+    "deadline": (_ORANGE, 2),
+    "flash-aware": (_BLUE, 4),
+    "hios-1": (_GREEN, 1),
+    "hios-2": (_PURPLE, 0),
+    "hios-2-plain": (_PURPLE, 2),
+    # Pacing.
+    "pgc": (_GREEN, 0),
+    "gftl": (_ORANGE, 0),
+    "pagc": (_SKY, 2),
+    "ttflash": (_PURPLE, 3),
+    # Collections that share commands.
+    "gc-par": (_BLUE, 0),
+    "gc-vic": (_RED, 1),
+    "gc-par+pgc": (_SKY, 1),
+    "pgc+gc-par": (_SKY, 1),
+    # Where copies go.
+    "gc-z": (_SKY, 0),
+    "paragc": (_RED, 0),
+    "even": (_GREEN, 2),
+    "searched": (_ORANGE, 3),
+    # Ahead of collections.
+    "pregc": (_BLUE, 1),
+    "pregc+gftl": (_GREEN, 3),
+    "background": (_ORANGE, 4),
+    # Mappings.
+    "page": (_BLACK, 1),
+    "demand": (_SKY, 4),
+    "block": (_RED, 3),
+    "superblock": (_GREEN, 4),
+    "fast": (_ORANGE, 1),
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Of a scheme, or of what else a picture compares."""
+
+    colour: str
+    number: int
+
+    @property
+    def dashes(self) -> tuple[float, ...]:
+        """Of a line; none: it is solid."""
+        return _DASHES[self.number]
+
+    @property
+    def hatch(self) -> str:
+        """Of a bar."""
+        return _HATCHES[self.number]
+
+    def line(self) -> dict[str, Any]:
+        """matplotlib's words for a line."""
+        return {"color": self.colour, "dashes": self.dashes or (None, None)}
+
+    def bar(self) -> dict[str, Any]:
+        """matplotlib's words for a bar."""
+        return {"color": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
+
+
+def look(name: str) -> Look:
+    """The same for the same name, always.
+
+    "SCHEME, read": of several things of one scheme, which have its colour.
+    """
+    scheme, _, kind = name.partition(", ")
+    if kind:
+        return Look(look(scheme).colour, _KINDS.get(kind, zlib.crc32(kind.encode()) % 5))
+    if name not in _PLACES:
+        colours = (_BLUE, _RED, _GREEN, _PURPLE, _ORANGE, _SKY)
+        place = zlib.crc32(name.encode())
+        return Look(colours[place % len(colours)], place // len(colours) % len(_DASHES))
+    return Look(*_PLACES[name])
+
+
+def scheme_colour(name: str) -> str:
+    """Its colour alone."""
+    return look(name).colour
