@@ -319,7 +319,7 @@ def figures(data: dict[str, Results], folder: Path) -> None:
         of = filling(data, kind)
         draw.curves(
             folder / f"hios-missed-{kind.lower()}.svg", [5 + 10 * i for i in range(10)],
-            "percent of the drive in use", "percent of the requests that took more than 30 ms",
+            "percent of the drive in use", "requests over 30 ms, percent",
             {s: [of.level(s, filled(slice(i, i + 1))).mean for i in range(10)]
              for s in of.labels() if s != "control"},
         )  # fmt: skip
