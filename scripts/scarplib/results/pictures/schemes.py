@@ -54,6 +54,7 @@ _PLACES = {
     # Mappings.
     "page": (_BLACK, 1),
     "demand": (_SKY, 4),
+    "demand-10": (_BLUE, 2),
     "block": (_RED, 3),
     "superblock": (_GREEN, 4),
     "fast": (_ORANGE, 1),
