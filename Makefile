@@ -23,6 +23,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
+NEED_PYTHON += update-locks
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -169,6 +170,9 @@ coverage: ## branches of the engine that neither unit tests nor the hunt take (A
 
 test-fuzz-long:
 	@sh tests/fuzz/run.sh 600
+
+update-locks: ## what the mirror and the Python registry have today becomes what is locked (scripts/locks)
+	@$(SCARP) update-locks
 
 lint: ## Python (ruff, mypy), C and patches (checkpatch), the engine's rooms, shell, words, licences
 	@$(SCARP) lint

@@ -13,7 +13,7 @@ from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
 from scarplib.option_types import Parser, add_cores, integer, integers, one_of_each, scheme_list
-from scarplib.paths import DEVICES, FIO_JOBS
+from scarplib.paths import DEVICES, FIO_JOBS, UNLOCKED
 from scarplib.version import version
 
 
@@ -295,6 +295,13 @@ def _add_lists(commands: Any) -> None:
     completion.add_argument("shell", choices=("bash", "zsh"), help="whose; see its first lines")
 
 
+# Commands that fetch nothing; and those whose options are their programs' own.
+_BUILD_NOTHING = (
+    *("devices", "keys", "convert", "completion", "rows", "update-locks"),
+    *("replay", "array", "sweep"),
+)
+
+
 def parser() -> Parser:
     """All commands with their options; a wrong one is a UserError."""
     parser = Parser(prog="scarp", description="An NVMe SSD inside QEMU that shows its GC.")
@@ -444,6 +451,7 @@ def parser() -> Parser:
 
     for name, text in (
         ("setup", "fetch and build what runs and tests need"),
+        ("update-locks", "what mirror and registry have today becomes what is locked"),
         ("test", "every suite, in parallel where they do not disturb each other"),
         ("test-guest", "what only a guest can test"),
         ("test-upstream", "QEMU's own nvme tests on the patched QEMU"),
@@ -454,8 +462,21 @@ def parser() -> Parser:
         ("lint", "ruff and mypy, and QEMU's checkpatch on C files and patches"),
     ):
         commands.add_parser(name, help=text)
+    manifest = commands.add_parser("manifest", help="what must be equal for equal results, as JSON")
+    manifest.add_argument(
+        "--built",
+        action="store_true",
+        help="also of what is made of it: the guest's kernel and initramfs, the firmware",
+    )
     device = commands.add_parser("test-qtest", help="the device without a guest")
     device.add_argument(
         "only", nargs="*", metavar="NAME", help="a part of the names of the tests to run"
     )
+    for name, command in commands.choices.items():
+        if name not in _BUILD_NOTHING:
+            command.add_argument(
+                "--unlocked",
+                action="store_true",
+                help=f"takes what the mirror has, where a locked version is gone ({UNLOCKED}=1)",
+            )
     return parser

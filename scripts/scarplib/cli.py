@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from scarplib import arguments
 from scarplib.errors import UserError
 from scarplib.guest.layouts import USUAL
-from scarplib.paths import FIO_JOBS, SCRIPTS
+from scarplib.paths import FIO_JOBS, SCRIPTS, UNLOCKED
 
 if TYPE_CHECKING:
     from scarplib.experiments.run import Settings
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 def main(argv: list[str] | None = None) -> int:
     """The exit status; errors of the user's are one line."""
     try:
-        given = sys.argv[1:] if argv is None else argv
+        given = list(sys.argv[1:] if argv is None else argv)
+        # Whatever the command: who builds something reads it, programs that are started, too.
+        while "--unlocked" in given:
+            given.remove("--unlocked")
+            os.environ[UNLOCKED] = "1"
         # Their options are the programs' own, which this parser must not read.
         if given[:1] == ["replay"]:
             return _replay(given[1:])
@@ -320,6 +324,18 @@ def _doctor(_: argparse.Namespace) -> int:
     return doctor.main()
 
 
+def _manifest(options: argparse.Namespace) -> int:
+    from scarplib.experiments import manifest
+
+    return manifest.main(options.built)
+
+
+def _update_locks(_: argparse.Namespace) -> int:
+    from scarplib.dev import update_locks
+
+    return update_locks.main()
+
+
 def _develop(options: argparse.Namespace) -> int:
     """`setup`, `lint`, `test` and each suite alone."""
     from scarplib.dev import suites
@@ -346,4 +362,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "bench-guest": _bench_guest,
     "bench-realtime": _bench_realtime,
     "doctor": _doctor,
+    "manifest": _manifest,
+    "update-locks": _update_locks,
 }

@@ -10,6 +10,8 @@ SCRIPTS = ROOT / "scripts"
 ENGINE = ROOT / "ftl"
 DEVICES = ROOT / "devices"
 FIO_JOBS = ROOT / "fio-jobs"
+# In the environment: what is gone from the mirror is replaced by what it has (build/locks.py).
+UNLOCKED = "SCARP_UNLOCKED"
 # What runs and tests leave behind.
 OUT = ROOT / "out"
 # The committed pages of results.

@@ -29,9 +29,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
 from scarplib.build import cache  # noqa: E402
-from scarplib.build.venv import ensure_venv  # noqa: E402
+from scarplib.build.venv import MUTATE_PACKAGES, ensure_venv  # noqa: E402
 
-PACKAGES = ("universalmutator==1.14.1",)
 AD_HOC = 50
 NO_RESULT = ("invalid", "equal")
 
@@ -166,7 +165,7 @@ def main() -> int:
     try:
         import universalmutator  # type: ignore[import-not-found] # noqa: F401
     except ImportError:
-        python = str(ensure_venv(PACKAGES))
+        python = str(ensure_venv(MUTATE_PACKAGES))
         os.execv(python, [python, *sys.argv])
     folder = cache.cache_dir() / "mutate"
     folder.mkdir(exist_ok=True)

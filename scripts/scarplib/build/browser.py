@@ -12,11 +12,12 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step
 from scarplib.build.debian_packages import RELEASE, Apt
 from scarplib.errors import UserError
 
-_WANTED = ("chromium-headless-shell", "fonts-dejavu-core")
+PACKAGES = ("chromium-headless-shell", "fonts-dejavu-core", "patchelf")
 # For graphics cards, which a headless browser does not look for; half of all the bytes.
 _UNUSED = ("libllvm", "libz3-", "mesa-libgallium", "libgl1-mesa-dri", "libsensors", "x11-utils",
            "xdg-utils", "fonts-dejavu-mono", "systemd", "sysvinit-utils", "debconf")  # fmt: skip
@@ -35,7 +36,8 @@ class Browser:
 
 def ensure_browser() -> Browser:
     """Fetched and verified once; a UserError says why there is none."""
-    key = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+    made_of = [Path(__file__).read_bytes(), repr(locks.debian().closure(PACKAGES)).encode()]
+    key = hashlib.sha256(b"".join(made_of)).hexdigest()[:12]
     folder = cache_dir() / f"browser-{key}"
     if not folder.is_dir():
         with locked("browser"):
@@ -55,8 +57,7 @@ def _make(folder: Path) -> None:
     scratch = folder.with_suffix(".new")
     shutil.rmtree(scratch, ignore_errors=True)
     apt = Apt()
-    apt.update()
-    wanted = apt.closure([*_WANTED, "patchelf"])
+    wanted = apt.closure(PACKAGES)
     found = apt.fetch([name for name in wanted if not name.startswith(_UNUSED)])
     with step(f"unpacking {RELEASE}'s headless Chromium"):
         for path in found.values():

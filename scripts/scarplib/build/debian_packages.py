@@ -3,6 +3,7 @@
 
 A private apt state reads trixie's signed index from the mirror that the
 machine itself uses; the machine's own sources and lists stay as they are.
+Which versions: build/locks.py.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step
 from scarplib.errors import UserError
 
@@ -92,8 +95,9 @@ class Apt:
                 self._run("apt-get", "update")
             Apt._updated = True
 
-    def closure(self, names: list[str]) -> list[str]:
-        """name=version of packages and all that they depend on, as apt resolves it."""
+    def resolve(self, names: Sequence[str]) -> list[str]:
+        """name=version of packages and all that they depend on, as apt resolves it today."""
+        self.update()
         # Not while another process fetches a new index: apt's own locks are off.
         with locked("apt"):
             text = self._run("apt-get", "install", "--simulate", "--quiet", *names)
@@ -102,26 +106,75 @@ class Apt:
             for name, version in re.findall(r"^Inst (\S+) \((\S+) ", text, re.MULTILINE)
         )
 
-    def fetch(self, packages: list[str]) -> dict[str, Path]:
-        """The .deb of each name=version; apt verifies them against the signed index."""
+    def closure(self, names: Sequence[str]) -> list[str]:
+        """As the lock has it, or, for names that it has not, as apt resolves it.
+
+        Where locked versions are gone, and that is allowed, all of them are apt's of today: what
+        is left of the locked ones may not go with them.
+        """
+        found = locks.debian().closure(names)
+        if found is None:
+            return self.resolve(names)
+        if self._gone(found):
+            today = self.resolve(names)
+            differing = locks.differences(found, today)
+            if not locks.unlocked():
+                raise locks.gone(differing, "Debian mirror")
+            locks.take(differing)
+            return today
+        return found
+
+    def _gone(self, packages: Sequence[str]) -> list[str]:
+        """Those that neither the cache nor the mirror has."""
+        missing = [x for x in packages if not self._path(*x.split("="))]
+        if not missing:
+            return []
+        self.update()
+        names = sorted({x.split("=")[0] for x in missing})
+        with locked("apt"):
+            found = re.findall(r"^ *(\S+) \| *(\S+) \| .* Packages$", self._versions(names), re.M)
+        known = set(found)
+        return [x for x in missing if tuple(x.split("=")) not in known]
+
+    def _versions(self, names: Sequence[str]) -> str:
+        """The mirror's, a line each; nothing of names that it has not."""
+        command = ["apt-cache", *self._options(), "madison", *names]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    def fetch(self, packages: Sequence[str]) -> dict[str, Path]:
+        """The .deb of each name=version; apt verifies them against the signed index.
+
+        A locked one is verified against the lock, too.
+        """
         found: dict[str, Path] = {}
         missing = []
         for package in packages:
             name, version = package.split("=")
             path = self._path(name, version)
-            if path:
+            if path and self._is_locked(package, path):
                 found[package] = path
             else:
                 missing.append(package)
         if missing:
+            self.update()
             with locked("packages"), step(f"{len(missing)} Debian packages"):
                 self._run("apt-get", "download", "--quiet", *missing, cwd=self.archives)
             for package in missing:
                 path = self._path(*package.split("="))
                 if not path:
                     raise UserError(f"apt-get download: no file for {package}")
+                if wanted := locks.debian().sha256(package):
+                    locks.check(path, f"{package.replace('=', ' ')} of the mirror", wanted)
                 found[package] = path
         return found
+
+    def _is_locked(self, package: str, path: Path) -> bool:
+        """Whether a file of the cache is whole; what is not is fetched again."""
+        wanted = locks.debian().sha256(package)
+        if not wanted or locks.file_sha256(path) == wanted:
+            return True
+        path.unlink()
+        return False
 
     def _path(self, name: str, version: str) -> Path | None:
         escaped = version.replace(":", "%3a")
@@ -131,7 +184,34 @@ class Apt:
                 return path
         return None
 
-    def source(self, name: str, folder: Path) -> None:
-        """Download a source package's files (verified), unpacked by the caller."""
+    def source(self, name: str, folder: Path, version: str = "") -> None:
+        """Download a source package's files (verified), unpacked by the caller.
+
+        Of `version`, or of the locked one; of names that are not locked, today's.
+        """
+        lock = locks.debian().sources.get(name)
+        wanted = version or (lock.version if lock else "")
+        self.update()
+        if wanted and wanted not in (known := self.source_versions(name)):
+            today = {name: (wanted, known[0] if known else "nothing")}
+            if version or not known or not locks.unlocked():
+                raise locks.gone(today, "Debian mirror")
+            locks.take(today)
+            wanted = known[0]
         with step(f"source of {name}"):
-            self._run("apt-get", "source", "--download-only", "--quiet", name, cwd=folder)
+            asked = f"{name}={wanted}" if wanted else name
+            self._run("apt-get", "source", "--download-only", "--quiet", asked, cwd=folder)
+        if lock and wanted == lock.version:
+            for file, sha256 in lock.files.items():
+                locks.check(folder / file, f"{file} of the mirror", sha256)
+
+    def index(self, command: str, *names: str) -> str:
+        """What apt-cache says of these."""
+        self.update()
+        with locked("apt"):
+            return self._run("apt-cache", command, *names)
+
+    def source_versions(self, name: str) -> list[str]:
+        """The mirror's, newest first."""
+        text = self.index("showsrc", "--only-source", name)
+        return re.findall(r"^Version: (\S+)$", text, re.MULTILINE)

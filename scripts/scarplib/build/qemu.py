@@ -12,10 +12,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
 from scarplib.build.debian_packages import Apt
 from scarplib.build.host_packages import ensure_packages
-from scarplib.build.venv import ensure_venv
+from scarplib.build.venv import QEMU_WHEELS, download
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -36,8 +37,6 @@ CONFIGURE = (
     "--disable-docs",
     "--disable-install-blobs",
 )
-# Wheels that the tarball lacks; QEMU's configure wants these versions.
-WHEELS = ("meson==1.5.0", "pycotap==1.3.1")
 VARIANTS: dict[str, list[str]] = {
     "": [],
     "broken-mapping": ["--extra-cflags=-DSCARP_FAULT_MAPPING"],
@@ -60,6 +59,7 @@ VARIANTS: dict[str, list[str]] = {
 }
 # What of each is built; else the emulator.
 _PROGRAMS = {"fuzz": "qemu-fuzz-x86_64"}
+FIRMWARE_PACKAGES = ("seabios", "qemu-system-data", "ipxe-qemu")
 _FIRMWARE = (
     "bios-256k.bin",
     "kvmvapic.bin",
@@ -108,15 +108,23 @@ def _tarball() -> Path:
         return path
     folder = cache_dir() / "qemu-tarball"
     folder.mkdir(exist_ok=True)
-    found = sorted(folder.glob("qemu_10.0.*.orig.tar.*"))
-    if not found:
-        apt = Apt()
-        apt.update()
-        apt.source("qemu", folder)
-        found = sorted(folder.glob("qemu_10.0.*.orig.tar.*"))
+    (wanted,) = locks.debian().sources["qemu"].files
+    others = "qemu_10.0.*.orig.tar.*"
+    if not (folder / wanted).is_file() and not (locks.unlocked() and any(folder.glob(others))):
+        Apt().source("qemu", folder)
+    if (folder / wanted).is_file():
+        return folder / wanted
+    found = sorted(folder.glob(others))
     if not found:
         raise UserError("Debian's QEMU source is no 10.0.x; name one in SCARP_QEMU_TARBALL")
     return found[-1]
+
+
+def _verify(tarball: Path) -> None:
+    """One in the cache may have been there since before the lock was made, or be broken."""
+    files = locks.debian().sources["qemu"].files
+    if tarball.parent == cache_dir() / "qemu-tarball" and tarball.name in files:
+        locks.check(tarball, tarball.name, files[tarball.name])
 
 
 def _version(source: Path) -> str:
@@ -129,7 +137,7 @@ def _version(source: Path) -> str:
 def ensure_source() -> Path:
     """The patched tree, made once for each tarball and series."""
     tarball = _tarball()
-    identity = f"{tarball.name} {tarball.stat().st_size} {tree_hash(series())} {WHEELS}"
+    identity = f"{tarball.name} {tarball.stat().st_size} {tree_hash(series())} {QEMU_WHEELS}"
     folder = cache_dir() / f"qemu-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
     source = folder / "src"
     if source.is_dir():
@@ -140,6 +148,7 @@ def ensure_source() -> Path:
         fresh = folder / "src.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
+        _verify(tarball)
         log = folder / "setup.log"
         with step(f"unpacking {tarball.name}"):
             unpack_tar(tarball, fresh)
@@ -154,8 +163,7 @@ def ensure_source() -> Path:
         blobs = tree / "pc-bios" / "meson.build"
         # No guest of ours boots through EDK II, and Debian's tarball lacks it.
         blobs.write_text(blobs.read_text().replace("if unpack_edk2_blobs", "if false"))
-        pip = [str(ensure_venv()), "-m", "pip", "download", "--quiet", "--no-deps"]
-        _run([*pip, "--dest", str(tree / "python" / "wheels"), *WHEELS], tree, log)
+        download(QEMU_WHEELS, tree / "python" / "wheels")
         tree.rename(source)
         shutil.rmtree(fresh, ignore_errors=True)
     return source
@@ -167,6 +175,11 @@ def _ours() -> list[tuple[Path, Path]]:
     files = [*hw.glob("*.[ch]"), hw / "meson.build", *hw.glob("*.py")]
     files += (ROOT / "ftl").rglob("*.[ch]")
     return [(path, path.relative_to(ROOT)) for path in sorted(files)]
+
+
+def engine_hash() -> str:
+    """Of all that makes the device."""
+    return tree_hash(path for path, _ in _ours())
 
 
 def synchronise(source: Path) -> None:
@@ -191,30 +204,31 @@ def synchronise(source: Path) -> None:
         place.write_bytes(data)
 
 
-def _firmware() -> Path:
+def ensure_firmware() -> Path:
     """SeaBIOS and the boot ROMs of trixie: the guest's boot code is part of the result."""
-    folder = cache_dir() / "firmware"
-    # The last that is copied.
-    whole = folder / _FIRMWARE[0]
-    if whole.is_file():
-        return folder
+    lock = _firmware_packages(locks.debian().closure(FIRMWARE_PACKAGES) or [])
+    folder = cache_dir() / f"firmware-{hashlib.sha256(repr(lock).encode()).hexdigest()[:8]}"
+    today = cache_dir() / "firmware-unlocked"
+    usable = [folder, today] if locks.unlocked() else [folder]
     with locked("firmware"):
-        if not whole.is_file():
-            _fetch_firmware(folder)
+        for each in usable:
+            # The last that is copied.
+            if (each / _FIRMWARE[0]).is_file():
+                return each
+        names = _firmware_packages(Apt().closure(FIRMWARE_PACKAGES))
+        folder = folder if names == lock else today
+        _fetch_firmware(folder, names)
     return folder
 
 
-def _fetch_firmware(folder: Path) -> None:
-    apt = Apt()
-    apt.update()
-    names = [
-        x
-        for x in apt.closure(["seabios", "qemu-system-data", "ipxe-qemu"])
-        if x.startswith(("seabios=", "qemu-system-data=", "ipxe-qemu="))
-    ]
+def _firmware_packages(closure: list[str]) -> list[str]:
+    return [x for x in closure if x.split("=")[0] in FIRMWARE_PACKAGES]
+
+
+def _fetch_firmware(folder: Path, names: list[str]) -> None:
     unpacked = cache_dir() / "firmware.new"
     shutil.rmtree(unpacked, ignore_errors=True)
-    for path in apt.fetch(names).values():
+    for path in Apt().fetch(names).values():
         subprocess.run(["dpkg-deb", "-x", str(path), str(unpacked)], check=True)
     folder.mkdir(exist_ok=True)
     for name in reversed(_FIRMWARE):
@@ -293,15 +307,13 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
     ensure_packages()
     source = ensure_source()
     version, series_hash = _version(source), tree_hash(series())
-    engine_hash = tree_hash(path for path, _ in _ours())
-    everything = (
-        f"{source} {series_hash} {engine_hash} {variant} {(*CONFIGURE, *VARIANTS[variant])}"
-    )
+    engine = engine_hash()
+    everything = f"{source} {series_hash} {engine} {variant} {(*CONFIGURE, *VARIANTS[variant])}"
     key = hashlib.sha256(everything.encode()).hexdigest()[:20]
     program = _PROGRAMS.get(variant, "qemu-system-x86_64")
     binary = cache_dir() / "binaries" / key / program
     build = source.parent / f"build{'-' + variant if variant else ''}"
-    firmware = _firmware()
+    firmware = ensure_firmware()
     if not binary.is_file():
         with locked(source.parent.name):
             synchronise(source)
@@ -314,4 +326,4 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
             shutil.copyfile(build / program, binary.with_suffix(".new"))
             binary.with_suffix(".new").chmod(0o755)
             binary.with_suffix(".new").rename(binary)
-    return QemuBuild(binary, firmware, version, series_hash, engine_hash, build)
+    return QemuBuild(binary, firmware, version, series_hash, engine, build)

@@ -17,6 +17,7 @@ from scarplib.errors import UserError
 
 # Below the top of a kernel's source; what `make -C tools/testing/selftests` reads.
 SELFTESTS = Path("tools/testing/selftests")
+PACKAGES = ("linux-source",)
 _WANTED = (
     *("scripts/subarch.include", "scripts/Makefile.compiler", "tools/scripts/*"),
     *(f"{SELFTESTS}/{name}" for name in ("kselftest/*", "Makefile", "*.mk", "*.sh", "*.h")),
@@ -61,8 +62,7 @@ def ensure_kselftest() -> Path:
         if folder.is_dir():
             return folder
         apt = Apt()
-        apt.update()
-        found = [x for x in apt.closure(["linux-source"]) if re.match(r"linux-source-[\d.]+=", x)]
+        found = [x for x in apt.closure(PACKAGES) if re.match(r"linux-source-[\d.]+=", x)]
         if len(found) != 1:
             raise UserError(f"Debian's linux-source depends on {len(found)} sources, not one")
         (package,) = apt.fetch(found).values()

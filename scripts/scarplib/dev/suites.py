@@ -12,7 +12,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
+from scarplib.build import locks
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.page_library import ensure_library
 from scarplib.build.qemu import QemuBuild, ensure_qemu
@@ -66,6 +68,8 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("docs", [sys.executable, "tests/docs/run.py"], 2),
         # The lint of the engine's rooms, and that it sees each kind of violation.
         Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
+        # Python, C, shell, words, licences; the engine and the array with clang.
+        Suite("lint", [scarp, "lint"], 1),
         # The scripts alone, on results that are made up.
         Suite("scripts", [str(python), "tests/scripts/run.py"], 1),
         # Built programs as a user runs them, the report in a browser, the pages against both.
@@ -97,12 +101,26 @@ def setup() -> tuple[QemuBuild, Path]:
     return qemu, ensure_venv()
 
 
-def ended(process: subprocess.Popen[bytes], log: Path) -> tuple[int, str]:
+def ended(
+    process: subprocess.Popen[bytes], log: Path, watch: tap.Stopwatch | None = None
+) -> tuple[int, str]:
     """A suite's exit status, and why it was stopped, if it was."""
-    size, grew = 0, time.monotonic()
+    with log.open(errors="replace") as stream:
+        found = _ended(process, stream, watch)
+        if watch:
+            watch.see(stream.read(), time.monotonic())
+    return found
+
+
+def _ended(
+    process: subprocess.Popen[bytes], stream: TextIO, watch: tap.Stopwatch | None
+) -> tuple[int, str]:
+    grew = time.monotonic()
     while (status := process.poll()) is None:
-        if log.stat().st_size != size:
-            size, grew = log.stat().st_size, time.monotonic()
+        if text := stream.read():
+            grew = time.monotonic()
+            if watch:
+                watch.see(text, grew)
         elif time.monotonic() - grew > SILENT_S:
             process.kill()
             process.wait()
@@ -118,6 +136,7 @@ class _Runner:
         self.free = cores
         self.changed = threading.Condition()
         self.counts: dict[str, tap.Count] = {}
+        self.watches: list[tap.Stopwatch] = []
         self.may_skip = tap.may_skip(ROOT / "tests" / "skips.toml")
 
     def _say(self, text: str) -> None:
@@ -126,6 +145,7 @@ class _Runner:
     def _run(self, suite: Suite, cores: int) -> None:
         log = self.folder / f"{suite.name}.log"
         began = time.monotonic()
+        watch = tap.Stopwatch(suite.name, began)
         try:
             with log.open("wb") as stream:
                 process = subprocess.Popen(
@@ -136,13 +156,14 @@ class _Runner:
                     stderr=subprocess.STDOUT,
                     env={**os.environ, **suite.environment},
                 )
-            status, reason = ended(process, log)
+            status, reason = ended(process, log, watch)
         except OSError as error:
             status, reason = 1, f" ({error})"
         count = tap.count(log.read_text(errors="replace"), status, suite.name)
         tap.judge_skips(count, self.may_skip)
         with self.changed:
             self.counts[suite.name] = count
+            self.watches.append(watch)
             self._say(
                 f"# {suite.name}: {count.passed} passed, {count.failed} failed"
                 f"{f', {count.skipped} skipped' if count.skipped else ''}, "
@@ -190,6 +211,9 @@ def test() -> int:
     passed = sum(count.passed for count in runner.counts.values())
     failed = sum(count.failed for count in runner.counts.values())
     print(f"# {time.monotonic() - began:.0f} s in all; each suite's output is in {folder.name}/")
+    print("# slowest, as the time since their suite's test before:")
+    for line in [*tap.slowest(runner.watches), *locks.report()]:
+        print(f"# {line}")
     skips = [skip for count in runner.counts.values() for skip in count.skips]
     for skip in skips:
         print(f"# skipped: {skip}")

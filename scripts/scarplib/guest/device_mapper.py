@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scarplib.guest.image import call, ensure_modules, ensure_sysroot, loader
 
+PACKAGES = ("dmsetup",)
 _PROGRAM = "usr/sbin/dmsetup"
 _LOADER = "ld-linux-x86-64.so.2"
 _FOLDER = "/scarp/dm"
@@ -15,7 +16,7 @@ _FOLDER = "/scarp/dm"
 
 def ensure_dmsetup() -> dict[str, Path]:
     """For GuestRun.files: the module, and Debian's dmsetup with all that it loads."""
-    root, _ = ensure_sysroot(("dmsetup",), "dmsetup", whole=True)
+    root, _ = ensure_sysroot(PACKAGES, "dmsetup", whole=True)
     text = call([*loader(root), "--list", str(root / _PROGRAM)])
     paths = [root / _PROGRAM, root / "usr/lib64" / _LOADER]
     paths += [Path(path) for path in re.findall(rf"=> ({re.escape(str(root))}/\S+)", text)]

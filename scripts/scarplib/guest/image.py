@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.debian_packages import Apt
 from scarplib.device_logs import log_page
@@ -195,17 +196,12 @@ def _sysroot(packages: list[str], kind: str, whole: bool = False) -> tuple[Path,
     `whole`: also what only a booted system needs.
     """
     apt = Apt()
-    # Resolved once and kept: a point release must not change results under someone's feet.
-    names = hashlib.sha256(json.dumps(packages).encode()).hexdigest()[:8]
-    chosen = cache_dir() / f"guest-packages-{kind}-{names}.json"
-    if chosen.is_file():
-        versions = json.loads(chosen.read_text())
-    else:
-        apt.update()
-        versions = [x for x in apt.closure(packages) if whole or not _SKIPPED.match(x)]
-        chosen.write_text(json.dumps(versions))
-    unpacked = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:20]
-    root = cache_dir() / f"sysroot-{unpacked}"
+    lock = locks.debian().closure(packages)
+    versions = used(lock or [], whole)
+    root = _folder(versions)
+    if not lock or not root.is_dir():
+        versions = used(_chosen(apt, packages, kind, lock), whole)
+        root = _folder(versions)
     if not root.is_dir():
         fresh = root.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
@@ -215,12 +211,40 @@ def _sysroot(packages: list[str], kind: str, whole: bool = False) -> tuple[Path,
     return root, versions
 
 
+def _folder(versions: list[str]) -> Path:
+    unpacked = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:20]
+    return cache_dir() / f"sysroot-{unpacked}"
+
+
+def used(packages: list[str], whole: bool = False) -> list[str]:
+    """Of a closure, what a guest needs."""
+    return [x for x in packages if whole or not _SKIPPED.match(x)]
+
+
+def _chosen(apt: Apt, packages: list[str], kind: str, lock: list[str] | None) -> list[str]:
+    """What apt resolves now is kept: a point release must not change results under one's feet."""
+    asked = hashlib.sha256(json.dumps([packages, lock]).encode()).hexdigest()[:8]
+    chosen = cache_dir() / f"guest-packages-{kind}-{asked}.json"
+    if chosen.is_file() and (not lock or locks.unlocked()):
+        return list(json.loads(chosen.read_text()))
+    versions = apt.closure(packages)
+    if versions != lock:
+        chosen.write_text(json.dumps(versions))
+    return versions
+
+
 def ensure_sysroot(
     packages: tuple[str, ...], kind: str, whole: bool = False
 ) -> tuple[Path, list[str]]:
     """As a folder of the cache: packages of trixie's that the guest itself does without."""
     with locked("guest"):
         return _sysroot(list(packages), kind, whole)
+
+
+def locked_sets() -> list[list[str]]:
+    """What every kind of guest is made of, for `make update-locks`."""
+    combinations = ((), ("btrfs",), ("f2fs",), ("btrfs", "f2fs"))
+    return [_of_guest(file_systems)[0] for file_systems in combinations]
 
 
 def _of_guest(file_systems: Sequence[str]) -> tuple[list[str], str]:

@@ -21,7 +21,7 @@ from scarplib.errors import UserError
 from scarplib.guest.image import GuestImage, ensure_sysroot, loader
 from scarplib.paths import ROOT
 
-_PACKAGES = ("gcc", "libc6-dev", "liburing-dev")
+PACKAGES = ("gcc", "libc6-dev", "liburing-dev")
 # What the compiler's driver starts: on this host each runs by trixie's loader, too.
 _PARTS = {
     "cc1": "usr/libexec/gcc/x86_64-linux-gnu/14/cc1",
@@ -86,7 +86,7 @@ def _made(name: str, versions: list[str], more: str = "") -> Path:
 
 def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Path]:
     """For GuestRun.files: array-format, array-ublk; and fio's engine, with what it loads."""
-    root, versions = ensure_sysroot(_PACKAGES, "gcc")
+    root, versions = ensure_sysroot(PACKAGES, "gcc")
     version = image.versions["fio_version"] if fio_engine else ""
     folder = _made("guest-array", versions, version)
     with locked("guest-array"):
@@ -106,7 +106,7 @@ def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Pa
 
 def ensure_program(source: Path) -> dict[str, Path]:
     """A program of one file that may use liburing, for GuestRun.files; static."""
-    root, versions = ensure_sysroot(_PACKAGES, "gcc")
+    root, versions = ensure_sysroot(PACKAGES, "gcc")
     text = json.dumps([versions, tree_hash([source, Path(__file__)])])
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     folder = cache_dir() / f"guest-program-{source.stem}-{digest}"
@@ -140,9 +140,7 @@ def fio_tarball(version: str, folder: Path) -> Path:
             raise UserError(f"SCARP_FIO_TARBALL: {given}: no such file")
         return path
     try:
-        apt = Apt()
-        apt.update()
-        apt.source(f"fio={version}", folder)
+        Apt().source("fio", folder, version)
     except UserError as error:
         raise NoFioSources(
             f"needed are the sources of the guest's fio, {version}, which the mirror does "

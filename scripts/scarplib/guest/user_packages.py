@@ -22,7 +22,7 @@ from scarplib.guest.image import call, ensure_sysroot, loader
 # What every root has: a C library, its cache of libraries, Debian's shells, and users' names.
 # Not busybox-static, which starts its own applets whatever the PATH says.
 _ALWAYS = ("libc6", "libc-bin", "busybox", "base-passwd", "dash", "bash")
-_TOOLS = ("squashfs-tools",)
+TOOLS = ("squashfs-tools",)
 # Modules that the root is mounted with, where they are not built in.
 MODULES = ("loop", "squashfs", "overlay")
 # In the guest: the image, and the root that is made from it.
@@ -119,7 +119,7 @@ def _complete(root: Path, scripts: Mapping[str, str]) -> list[str]:
 
 
 def _compress(root: Path, image: Path, owners: Sequence[str]) -> None:
-    tools, _ = ensure_sysroot(_TOOLS, "squashfs")
+    tools, _ = ensure_sysroot(TOOLS, "squashfs")
     # lz4, as the guest's time is dear; no times and no owners: equal packages, equal bytes.
     command = [*loader(tools), str(tools / "usr/bin/mksquashfs"), str(root), str(image)]
     command += ["-noappend", "-no-progress", "-quiet", "-no-xattrs", "-all-root"]
