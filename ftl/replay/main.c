@@ -87,7 +87,7 @@ static const GOptionEntry entries[] = {
     { "version", 0, 0, G_OPTION_ARG_NONE, &version, "of the engine", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &workloads, NULL,
       "TRACE|gen:NAME[,KEY=VALUE...]" },
-    { NULL }
+    G_OPTION_ENTRY_NULL
 };
 
 static const OptionRange ranges[] = {

@@ -52,6 +52,16 @@ class Tap(unittest.TestCase):
         self.check("    1..3\n    ok 1 a\nok 1 parent\n", 0, 1, 1)
         self.check("ok 1 a\nBail out! no disk\n", 0, 1, 1)
 
+    def test_slowest(self) -> None:
+        """Parts of lines arrive when they do; a parent took no time beside its children."""
+        watch = tap.Stopwatch("suite", 10)
+        watch.see("TAP version 13\n1..2\n    ok 1 a\n    o", 13)
+        watch.see("k 2 b\nok 1 - parent\n", 20)
+        watch.see("not ok 2 - c\n", 24)
+        self.assertEqual([name for _, name in watch.times],
+                         ["suite: a", "suite: b", "suite: parent", "suite: c"])  # fmt: skip
+        self.assertEqual(tap.slowest([watch], 2), ["     7 s  suite: b", "     4 s  suite: c"])
+
     def test_skips(self) -> None:
         """A suite that skips everything fails, and so does a skip that is on no list."""
         self.check("ok 1 a # SKIP no tool\n1..1\n", 0, 0, 1)

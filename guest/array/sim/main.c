@@ -81,7 +81,7 @@ static const GOptionEntry entries[] = {
       "where the results go (standard output)", "FILE" },
     { "list", 0, 0, G_OPTION_ARG_NONE, &list, "the array's keys", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &version, "of the engine", NULL },
-    { NULL }
+    G_OPTION_ENTRY_NULL
 };
 
 static const OptionRange ranges[] = {

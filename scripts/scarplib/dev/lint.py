@@ -6,12 +6,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.qemu import ensure_source
+from scarplib.build.replayer import LIBRARIES
 from scarplib.build.venv import ensure_venv
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
@@ -40,7 +43,7 @@ NOT_OURS = re.compile(
             r"qemu_real_host_page_size|qemu_strto",  # the engine knows nothing of QEMU
             # G_DEFINE_QUARK's name
             r"ftl/core/core\.c:\d+: ERROR: spaces required around that '-'",
-            r"ftl/drive/scheme\.c:\d+: ERROR: spaces required around that '\*'",  # a cast in a macro
+            r"ftl/drive/scheme\.c:\d+: ERROR: spaces required around that '\*'",  # a macro's cast
             # The list of marks: what MARK makes of a line, its user says.
             r"ftl/marks\.h:\d+: ERROR: Macros with complex values",
         ]
@@ -117,58 +120,95 @@ _SHELL_FREE = (
 _WORDS = "aer,basline,chanels,fro,treshold"
 # Others' words; what is drawn; what a command printed.
 _NOT_READ = re.compile(
-    r"^(LICENSE$|LICENSES/|qemu-patches/.*\.patch$|tests/[^/]*/putback/|docs/.*\.(svg|png)$)"
+    r"^(LICENSE$|LICENSES/|scripts/locks/|qemu-patches/.*\.patch$|tests/[^/]*/putback/|docs/.*\.(svg|png)$)"
 )
 
 
-def _texts() -> int:
-    """shellcheck on what a shell runs, codespell on all words, reuse on licences."""
-    python = ensure_venv()
-    shell = [
-        name
-        for name in (*_tracked("*.sh"), "guest/init", "scripts/ensure-python", ".ci/run")
-        if (ROOT / name).is_file()
-    ]
+# They need headers which no host has: the guest's compiler builds them, with -Werror, too.
+_OF_GUEST = re.compile(r"guest/array/(ublk/|uring/fio\.c$)")
+_CLANG = ("clang", "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror")
+
+
+def _clang() -> int:
+    """The engine, the replayer and the array by another compiler, whose warnings are errors."""
+    folders = ("ftl", "ftl/replay", "guest/array", "guest/array/sim", "guest/array/uring")
+    libraries = ["pkg-config", "--cflags", *LIBRARIES]
+    flags = subprocess.run(libraries, capture_output=True, text=True, check=True).stdout.split()
+    files = [x for x in _tracked("ftl/*.c", "guest/array/*.c") if not _OF_GUEST.match(x)]
+    return _run([*_CLANG, *(f"-I{folder}" for folder in folders), *flags, *files])
+
+
+def _run(command: list[str | Path], **environment: str) -> int:
+    whole = {**os.environ, **environment}
+    return subprocess.run(command, cwd=ROOT, env=whole, check=False).returncode
+
+
+def _ruff(*what: str) -> int:
+    options = ("--quiet", "--output-format=concise")
+    return _run([ensure_venv(), "-m", "ruff", *what, *options, *_python_files()])
+
+
+def _python_files() -> list[str]:
+    return [*_tracked("*.py"), "scripts/scarp"]
+
+
+def _checkpatch(*files: str) -> int:
+    program = ensure_source() / "scripts" / "checkpatch.pl"
+    common: list[str | Path] = [program, "--no-tree", "--no-signoff", "--terse", "--quiet"]
+    return _check([*common, *files]) if files else 0
+
+
+def _c_files() -> list[str]:
+    return _tracked("ftl/*.[ch]", "hw/*.[ch]", "guest/array/*.[ch]", "tests/*.[ch]")
+
+
+def _shellcheck() -> int:
+    others = ("guest/init", "scripts/ensure-python", ".ci/run")
+    files = [name for name in (*_tracked("*.sh"), *others) if (ROOT / name).is_file()]
+    program = ensure_venv().parent / "shellcheck"
+    options = ["--format=gcc", "--severity=warning", f"--exclude={','.join(_SHELL_FREE)}"]
+    return _run([program, *options, *files])
+
+
+def _codespell() -> int:
     words = [name for name in _tracked() if not _NOT_READ.search(name)]
-    programs = python.parent
-    bad = 0
-    checks: tuple[list[str | Path], ...] = (
-        [programs / "shellcheck", "--format=gcc", "--severity=warning",
-         f"--exclude={','.join(_SHELL_FREE)}", *shell],
-        [programs / "codespell", f"--ignore-words-list={_WORDS}", *words],
-        [programs / "reuse", "lint", "--lines"],
-    )  # fmt: skip
-    for command in checks:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            # Not libmagic, which a host need not have.
-            env={**os.environ, "REUSE_ENCODING_MODULE": "charset_normalizer"},
-            check=False,
-        )
-        bad += bool(done.returncode)
-    return bad
+    return _run([ensure_venv().parent / "codespell", f"--ignore-words-list={_WORDS}", *words])
+
+
+def _reuse() -> int:
+    # Not libmagic, which a host need not have.
+    return _run(
+        [ensure_venv().parent / "reuse", "lint", "--lines"],
+        REUSE_ENCODING_MODULE="charset_normalizer",
+    )
+
+
+CHECKS: dict[str, Callable[[], int]] = {
+    "ruff's rules": lambda: _ruff("check"),
+    "ruff's format": lambda: _ruff("format", "--check"),
+    "mypy": lambda: _types(ensure_venv(), [x for x in _python_files() if x.endswith(".py")]),
+    "checkpatch of C files": lambda: _checkpatch("-f", *_c_files()),
+    "strings are ASCII": lambda: _strings([x for x in _c_files() if not x.startswith("tests/")]),
+    "the engine's rooms": lambda: _run([ensure_venv(), "tests/rooms/rooms.py"]),
+    "checkpatch of patches": lambda: _checkpatch(*_tracked("qemu-patches/*.patch")),
+    "clang": _clang,
+    "shellcheck": _shellcheck,
+    "codespell": _codespell,
+    "reuse": _reuse,
+}
 
 
 def main() -> int:
-    """0 if nothing is to be said about any file, added to git or not."""
+    """TAP, a test for each check; 0 if nothing is to be said of any file, added to git or not."""
     ensure_packages()
-    python = ensure_venv()
     bad = 0
-    files = [*_tracked("*.py"), "scripts/scarp"]
-    for check in (["check"], ["format", "--check"]):
-        command = [str(python), "-m", "ruff", *check, "--quiet", "--output-format=concise", *files]
-        bad += subprocess.run(command, cwd=ROOT, check=False).returncode
-    bad += _types(python, [name for name in files if name.endswith(".py")])
-    checkpatch = ensure_source() / "scripts" / "checkpatch.pl"
-    common: list[str | Path] = [checkpatch, "--no-tree", "--no-signoff", "--terse", "--quiet"]
-    if sources := _tracked("ftl/*.[ch]", "hw/*.[ch]", "guest/array/*.[ch]", "tests/*.[ch]"):
-        bad += _check([*common, "-f", *sources])
-        bad += _strings([name for name in sources if not name.startswith("tests/")])
-    rooms = [str(python), "tests/rooms/rooms.py"]
-    bad += subprocess.run(rooms, cwd=ROOT, check=False).returncode
-    if patches := _tracked("qemu-patches/*.patch"):
-        bad += _check([*common, *patches])
-    bad += _texts()
+    print(f"1..{len(CHECKS)}", flush=True)
+    for number, (name, check) in enumerate(CHECKS.items(), 1):
+        if name == "clang" and not shutil.which("clang"):
+            print(f"ok {number} - {name} # SKIP clang is not installed", flush=True)
+            continue
+        found = check()
+        bad += found
+        print(f"{'not ' if found else ''}ok {number} - {name}", flush=True)
     print("lint: clean" if not bad else "lint: see above")
     return 1 if bad else 0

@@ -36,6 +36,36 @@ class Count:
         self.failures.append(what)
 
 
+class Stopwatch:
+    """How long each test took: from its suite's line before to its own, as the output grows.
+
+    Where a suite runs tests side by side, or says what they did when all are done, the time is
+    that of whoever is named next.
+    """
+
+    def __init__(self, suite: str, now: float) -> None:
+        self.suite = suite
+        self.before = now
+        self.part = ""
+        self.times: list[tuple[float, str]] = []
+
+    def see(self, text: str, now: float) -> None:
+        """More of the output."""
+        *lines, self.part = (self.part + text).split("\n")
+        for line in lines:
+            match = _RESULT.match(line)
+            if match and (match.group(3) or not match.group(1)):
+                name = match.group(4).lstrip("- ") or f"test {match.group(3)}"
+                self.times.append((now - self.before, f"{self.suite}: {name}"))
+                self.before = now
+
+
+def slowest(watches: Sequence[Stopwatch], number: int = 10) -> list[str]:
+    """The tests that took longest, a line each."""
+    times = sorted((x for watch in watches for x in watch.times), reverse=True)
+    return [f"{seconds:6.0f} s  {name}" for seconds, name in times[:number]]
+
+
 @dataclass
 class _Level:
     """What was seen at one indentation since the last result of a lower one."""
