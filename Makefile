@@ -20,10 +20,9 @@ ARGS ?=
 LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
-NEED_PYTHON := run compare shell setup test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
+NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
-NEED_PYTHON += update-locks
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
