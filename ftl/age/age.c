@@ -42,7 +42,7 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
                      : (lpn >> drive->geo.page_shift) % drive->geo.n_planes;
     uint32_t *ppn = &open[p].next_ppn;
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
         write_mapped(drive, p, lpn);
         return;
     }
@@ -75,7 +75,8 @@ static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
  */
 static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
 {
-    return !scarp_map_any_page(drive) && age->overwrite_permille == UINT32_MAX &&
+    return scarp_map_can(drive, MAP_MERGES) &&
+           age->overwrite_permille == UINT32_MAX &&
            drive->stats.gc_runs >= 8ull * drive->geo.n_blocks;
 }
 

@@ -57,7 +57,7 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
     *(dirty->newer ? &dirty->newer->older : &buffer->newest) = dirty->older;
     buffer->used--;
     if (dirty->held) {
-        scarp_demand_release(drive, scarp_unit_lpn(&dirty->unit));
+        scarp_map_release(drive, scarp_unit_lpn(&dirty->unit));
     }
     if (plane != SCARP_NONE) {
         scarp_pack_host_units(drive, plane, -1);
@@ -67,11 +67,11 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
 
 bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty)
 {
-    if (!scarp_map_demands(drive) || dirty->held ||
+    if (!scarp_map_can(drive, MAP_FETCHES) || dirty->held ||
         scarp_unit_lpn(&dirty->unit) >= drive->geo.logical_units) {
         return true;
     }
-    dirty->held = scarp_demand_hold(drive, &dirty->unit);
+    dirty->held = scarp_map_hold(drive, &dirty->unit);
     return dirty->held;
 }
 

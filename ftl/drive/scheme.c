@@ -240,7 +240,7 @@ static bool has_no_parity(const ScarpDrive *drive,
 static bool any_page(const ScarpDrive *drive,
                      const ScarpScheme *scheme G_GNUC_UNUSED)
 {
-    return scarp_map_any_page(drive);
+    return !scarp_map_can(drive, MAP_PLACES_PAGES);
 }
 
 static bool is_early(const ScarpDrive *drive G_GNUC_UNUSED,

@@ -71,7 +71,7 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
                                                  : SCARP_ORIGIN_HOST;
     uint16_t stream = scarp_flash_stream(mate);
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
         return same_mapped_offset(drive, p, page, mate);
     }
     if (scarp_flash_aligned(lead)) {
@@ -151,7 +151,7 @@ void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
                           scarp_flash_kind(lead) == SCARP_FLASH_ERASE);
             scarp_mark_if(drive, merges_together,
                           scarp_flash_kind(lead) == SCARP_FLASH_PROGRAM &&
-                          !scarp_map_any_page(drive) &&
+                          scarp_map_can(drive, MAP_MERGES) &&
                           scarp_flash_is_gc(lead) && scarp_flash_is_gc(mate));
             scarp_mark_if(drive, aligned_mates,
                           scarp_flash_aligned(lead) &&

@@ -48,7 +48,7 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     uint32_t plane = scarp_flash_plane(cmd);
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
         scarp_flash_set_ppn(cmd, scarp_map_page_take(
             drive, plane, scarp_unit_lpn(scarp_flash_units(cmd))));
         return;
@@ -63,11 +63,11 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd)
 static bool has_page(const ScarpDrive *drive, uint32_t p,
                      const ScarpFlashCmd *cmd)
 {
-    return scarp_map_any_page(drive)
-               ? scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                     scarp_flash_stream(cmd))
-               : scarp_map_page_possible(
-                     drive, p, scarp_unit_lpn(scarp_flash_units(cmd)));
+    return scarp_map_can(drive, MAP_PLACES_PAGES)
+               ? scarp_map_page_possible(
+                     drive, p, scarp_unit_lpn(scarp_flash_units(cmd)))
+               : scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                     scarp_flash_stream(cmd));
 }
 
 /* best, or the oldest head of the queues that can have its page and is older. */
@@ -173,7 +173,7 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
 
         if (is_older(head, best) &&
-            (!needs_page(head) || !scarp_map_any_page(drive) ||
+            (!needs_page(head) || scarp_map_can(drive, MAP_MERGES) ||
              scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
                                  scarp_flash_stream(head)))) {
             best = head;

@@ -50,7 +50,7 @@ bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die)
     uint32_t first = scarp_die_plane(drive, die);
     bool moved = false;
 
-    if (!scarp_map_any_page(drive) || scarp_has_parity(drive)) {
+    if (scarp_map_can(drive, MAP_PLACES_PAGES) || scarp_has_parity(drive)) {
         return false; /* units keep to their planes */
     }
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {

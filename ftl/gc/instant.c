@@ -42,7 +42,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     Copies copies = { 0 };
     uint16_t stream = 0;
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_MERGES)) {
         return !scarp_gc_runs(drive, p) &&
                scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
                    ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);

@@ -259,7 +259,7 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     if (scarp_gc_runs(drive, p)) {
         return false;
     }
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_MERGES)) {
         return scarp_gc_merge_start(drive, p, SCARP_NONE, origin);
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);

@@ -26,7 +26,7 @@ static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
 {
     return scarp_plane_spare_blocks(drive, plane) <= floor ||
            scarp_translation_short(drive, plane) ||
-           (!scarp_map_any_page(drive) && scarp_map_is_stuck(drive, plane));
+           scarp_map_is_stuck(drive, plane);
 }
 /* The die is about to choose what to do: starts what is due. */
 static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)

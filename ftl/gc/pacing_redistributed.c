@@ -76,7 +76,7 @@ static void check(ScarpDrive *drive, uint32_t die)
     uint32_t end = first + drive->desc.planes_per_die;
     bool low = false;
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_MERGES)) {
         for (uint32_t p = first; p < end; p++) {
             make_room(drive, p);
         }

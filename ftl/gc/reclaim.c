@@ -64,8 +64,8 @@ static bool has_room(const ScarpDrive *drive, const ScarpGcWrite *write)
 
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive, const ScarpGcWrite *write)
 {
-    return scarp_map_any_page(drive) || has_room(drive, write) ? SCARP_NONE
-                                                               : write->lpn;
+    return !scarp_map_can(drive, MAP_MERGES) || has_room(drive, write)
+               ? SCARP_NONE : write->lpn;
 }
 
 /* The mapping says where pages go. */
@@ -96,8 +96,8 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write)
 {
-    return scarp_map_any_page(drive) ? of_plane(drive, write)
-                                     : of_block(drive, write);
+    return scarp_map_can(drive, MAP_MERGES) ? of_block(drive, write)
+                                            : of_plane(drive, write);
 }
 
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write)
@@ -105,7 +105,7 @@ int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write)
     const ScarpGcJob *job = scarp_gc_job(drive, write->plane);
     uint32_t copies = 0, erases = 0;
 
-    if (scarp_map_any_page(drive)) {
+    if (!scarp_map_can(drive, MAP_MERGES)) {
         return scarp_gc_cost_ns(drive, write->plane);
     }
     if (!scarp_merge_plan(drive, write->plane, scarp_gc_write_lpn(drive, write),

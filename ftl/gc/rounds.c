@@ -71,7 +71,7 @@ static uint32_t pages_of_next(const ScarpDrive *drive, uint32_t plane)
 {
     uint32_t victim, copies, erases;
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_MERGES)) {
         return scarp_merge_plan(drive, plane, rounds_of(drive)->lpn[plane],
                                 &copies, &erases) ? copies : 0;
     }
@@ -216,9 +216,9 @@ int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die)
 bool scarp_round_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 {
     rounds_of(drive)->lpn[plane] = lpn;
-    if (scarp_map_any_page(drive)
-            ? scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)
-            : scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC)) {
+    if (scarp_map_can(drive, MAP_MERGES)
+            ? scarp_gc_merge_start(drive, plane, lpn, SCARP_ORIGIN_GC)
+            : scarp_gc_start(drive, plane, SCARP_ORIGIN_GC)) {
         return true;
     }
     rounds_of(drive)->lpn[plane] = SCARP_NONE;

@@ -11,7 +11,7 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
     uint32_t n = drive->desc.planes_per_die;
     bool room;
 
-    if (!scarp_map_any_page(drive)) {
+    if (scarp_map_can(drive, MAP_MERGES)) {
         return scarp_gc_merge_due(drive, p);
     }
     room = scarp_aligned_open(drive, p) &&
@@ -63,7 +63,8 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     /* Which program waits, and where it may go, changes all the time. */
     if (!scarp_nand_collecting(drive, die) &&
-        (scarp_blocks_opened(drive, die) || !scarp_map_any_page(drive))) {
+        (scarp_blocks_opened(drive, die) ||
+         scarp_map_can(drive, MAP_MERGES))) {
         start_one(drive, die);
     }
 }

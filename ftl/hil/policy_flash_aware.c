@@ -30,25 +30,10 @@ typedef struct {
 static uint64_t stretch_pages(const ScarpDrive *drive,
                               const ScarpScheme *scheme)
 {
-    const ScarpDescription *d = &drive->desc;
-    uint64_t blocks;
-
     if (scheme->param[AXIS_HIL][BUNDLE_PAGES]) {
         return scheme->param[AXIS_HIL][BUNDLE_PAGES];
     }
-    switch (d->mapping) {
-    case MAPPING_BLOCK:
-    case MAPPING_FAST:
-        blocks = 1;
-        break;
-    case MAPPING_SUPERBLOCK:
-        blocks = d->superblock_blocks;
-        break;
-    default:
-        blocks = drive->geo.n_planes;
-        break;
-    }
-    return blocks * d->pages_per_block;
+    return scarp_map_group_blocks(drive) * drive->desc.pages_per_block;
 }
 
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,

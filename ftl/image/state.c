@@ -43,20 +43,9 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "%s=%" G_GUINT64_FORMAT "\n",
                                key[i].name, key[i].value);
     }
-    /* Images that are older than this key have none: they are of "page". */
-    if (d->mapping != MAPPING_PAGE) {
-        g_string_append_printf(text, "ftl.mapping=%s\n",
-                               scarp_mapping_name(drive));
-    }
-    if (d->mapping == MAPPING_SUPERBLOCK) {
-        g_string_append_printf(text, "ftl.superblock_blocks=%"
-                               G_GUINT64_FORMAT "\n", d->superblock_blocks);
-    }
-    /*
-     * The planes of translation units, logical blocks and stripes.  With
-     * mapping by page alone a unit may lie in any.  No line: cwdp.
-     */
-    if ((d->mapping != MAPPING_PAGE || d->parity_width) &&
+    scarp_map_add_class(drive, text);
+    /* The planes of what the mapping keeps there, and of stripes; or cwdp. */
+    if ((scarp_map_keeps_order(drive) || d->parity_width) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {
         g_string_append_printf(text, "ftl.allocation=%s\n",
                                scarp_alloc_letters(d));
@@ -102,7 +91,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     bool ok;
 
     scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE,
-                   !scarp_map_any_page(drive) ? BLOCK_OWNED
+                   scarp_map_can(drive, MAP_OWNS_BLOCKS) ? BLOCK_OWNED
                    : drive->geo.translation_blocks ? BLOCK_TRANSLATION
                                                    : BLOCK_BAD);
     scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
@@ -133,8 +122,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = !written && state != BLOCK_VICTIM;
         break;
     }
-    /* A mapping that says where pages go owns all that is in use. */
-    ok &= scarp_map_any_page(drive) || state == BLOCK_FREE ||
+    ok &= !scarp_map_can(drive, MAP_OWNS_BLOCKS) || state == BLOCK_FREE ||
           state == BLOCK_BAD || state == BLOCK_OWNED;
     if (!ok) {
         scarp_visit_fail(visit, "block %u is in state %u with %u pages written",

@@ -286,7 +286,7 @@ void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read)
     wait_new(drive, scarp_flash_lpn(read))->read = read;
 }
 
-bool scarp_demand_hold(ScarpDrive *drive, ScarpUnit *unit)
+bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit)
 {
     bool hit;
     uint32_t i = get(drive, scarp_unit_lpn(unit), &hit);
@@ -306,7 +306,7 @@ bool scarp_demand_hold(ScarpDrive *drive, ScarpUnit *unit)
     return true;
 }
 
-void scarp_demand_release(ScarpDrive *drive, uint32_t lpn)
+void scarp_map_release(ScarpDrive *drive, uint32_t lpn)
 {
     ScarpDemand *demand = drive->map.demand;
     uint32_t i = scarp_entry_find(demand, lpn);

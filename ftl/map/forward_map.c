@@ -29,7 +29,7 @@ void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     drive->map.ppn_of[lpn] = ppn;
     scarp_media_set_lpn(drive, ppn, lpn);
     scarp_block_set_valid(drive, ppn, 1);
-    if (!drive->map.any_page && drive->map.ops->mapped) {
+    if (scarp_map_can(drive, MAP_PLACES_PAGES) && drive->map.ops->mapped) {
         drive->map.ops->mapped(drive, lpn, ppn);
     }
 }
@@ -110,7 +110,7 @@ void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 {
     drive->map.ppn_of[lpn] = ppn;
     scarp_block_load_valid(drive, ppn);
-    if (!drive->map.any_page && drive->map.ops->mapped) {
+    if (scarp_map_can(drive, MAP_PLACES_PAGES) && drive->map.ops->mapped) {
         drive->map.ops->mapped(drive, lpn, ppn);
     }
 }

@@ -19,14 +19,15 @@ struct ScarpMappingOps {
     const char *help;
     const char *source; /* paper, section */
     /*
-     * A unit may lie in any page of its plane, so that victims and places are
-     * the scheme's to choose.  False: the mapping says which block a page goes
-     * to, and what is reclaimed.
+     * What it can: ScarpMapCan.  Without MAP_PLACES_PAGES and MAP_MERGES places
+     * and victims are the scheme's to choose.
      */
-    bool any_page;
+    uint32_t can;
     /* The rest may be NULL.  state: drive->map.state, the mapping's own. */
     bool (*init)(ScarpDrive *drive, GError **error);
     void (*clear)(ScarpDrive *drive);
+    /* Blocks whose pages are best written together; NULL: one of each plane. */
+    uint64_t (*group_blocks)(const ScarpDrive *drive);
     /* RAM of a controller that has this mapping; NULL: an entry per unit. */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
     /* Its laws; those of all mappings hold already. */
@@ -79,6 +80,10 @@ struct ScarpMappingOps {
 };
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
+
+/* Of a mapping whose log blocks are merged. */
+#define MAP_BY_BLOCK \
+    (MAP_PLACES_PAGES | MAP_MERGES | MAP_OWNS_BLOCKS | MAP_KEEPS_ORDER)
 
 extern const ScarpMappingOps scarp_mapping_page, scarp_mapping_demand,
     scarp_mapping_block, scarp_mapping_superblock, scarp_mapping_fast;

@@ -54,6 +54,11 @@ void scarp_logs_clear(ScarpDrive *drive)
     }
 }
 
+uint64_t scarp_logs_group_blocks(const ScarpDrive *drive G_GNUC_UNUSED)
+{
+    return 1;
+}
+
 uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
                        uint32_t offset)
 {

@@ -65,6 +65,8 @@ uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
 
 bool scarp_logs_init(ScarpDrive *drive, GError **error);
 void scarp_logs_clear(ScarpDrive *drive);
+/* Each logical block is reclaimed by itself: 1. */
+uint64_t scarp_logs_group_blocks(const ScarpDrive *drive);
 /*
  * Log blocks that a plane has room for: beside a data block for each logical
  * block, and the free one that a full merge copies to.  With one more, merges

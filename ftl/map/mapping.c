@@ -22,6 +22,34 @@ const char *scarp_mapping_name(const ScarpDrive *drive)
     return ops ? ops->name : "none that is built";
 }
 
+void scarp_map_add_class(const ScarpDrive *drive, GString *text)
+{
+    const ScarpDescription *d = &drive->desc;
+
+    /* Images that are older than this key have none: they are of "page". */
+    if (d->mapping != MAPPING_PAGE) {
+        g_string_append_printf(text, "ftl.mapping=%s\n",
+                               scarp_mapping_name(drive));
+    }
+    if (d->mapping == MAPPING_SUPERBLOCK) {
+        g_string_append_printf(text, "ftl.superblock_blocks=%"
+                               G_GUINT64_FORMAT "\n", d->superblock_blocks);
+    }
+}
+
+bool scarp_map_keeps_order(const ScarpDrive *drive)
+{
+    const ScarpMappingOps *ops = mappings[drive->desc.mapping];
+
+    return ops && ops->can & MAP_KEEPS_ORDER;
+}
+
+uint64_t scarp_map_group_blocks(const ScarpDrive *drive)
+{
+    return drive->map.ops->group_blocks ? drive->map.ops->group_blocks(drive)
+                                        : drive->geo.n_planes;
+}
+
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
 {
     return drive->map.ops->ram_bytes ? drive->map.ops->ram_bytes(drive)
@@ -39,8 +67,8 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                     "ftl.mapping: this one is not built");
         return false;
     }
-    map->any_page = map->ops->any_page;
-    if (!map->any_page) {
+    map->can = map->ops->can;
+    if (scarp_map_can(drive, MAP_MERGES)) {
         map->merge = scarp_table_zeroed(drive->geo.n_planes *
                                         sizeof(ScarpMerge));
     }
@@ -80,11 +108,11 @@ char *scarp_mappings_text(void)
             g_string_append_printf(text, "  goes with %s\n",
                                    i == MAPPING_PAGE
                                        ? "every choice above"
-                                   : mappings[i]->any_page
-                                       ? "what does not need parity"
-                                       : "what needs neither parity nor a "
+                                   : mappings[i]->can & MAP_PLACES_PAGES
+                                       ? "what needs neither parity nor a "
                                          "mapping that lets a unit lie in any "
-                                         "page");
+                                         "page"
+                                       : "what does not need parity");
         }
     }
     return g_string_free(text, false);

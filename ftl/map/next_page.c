@@ -41,6 +41,7 @@ bool scarp_map_has_room(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
 
 bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t p)
 {
-    return !drive->map.any_page && scarp_nand_head(drive, p, QUEUE_PROGRAMS) &&
+    return scarp_map_can(drive, MAP_PLACES_PAGES) &&
+           scarp_nand_head(drive, p, QUEUE_PROGRAMS) &&
            !scarp_map_page_possible(drive, p, scarp_map_waiting_lpn(drive, p));
 }

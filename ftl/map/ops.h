@@ -18,11 +18,20 @@ void scarp_map_clear(ScarpDrive *drive);
 
 /* The drive's mapping, as in ftl.mapping. */
 const char *scarp_mapping_name(const ScarpDrive *drive);
-/* A unit may lie in any page of its plane. */
-static inline bool scarp_map_any_page(const ScarpDrive *drive)
+/* What it can; no other room asks which mapping it is. */
+static inline bool scarp_map_can(const ScarpDrive *drive, ScarpMapCan what)
 {
-    return drive->map.any_page;
+    return drive->map.can & what;
 }
+/*
+ * Something of it lies where ftl.allocation says.  This and the next may be
+ * asked before there are tables.
+ */
+bool scarp_map_keeps_order(const ScarpDrive *drive);
+/* Lines for what an image and a drive must have in common. */
+void scarp_map_add_class(const ScarpDrive *drive, GString *text);
+/* Blocks whose pages are best written together. */
+uint64_t scarp_map_group_blocks(const ScarpDrive *drive);
 /* RAM that a controller with the drive's mapping needs for it. */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
 
@@ -48,19 +57,13 @@ static inline void scarp_map_expect_write(const ScarpDrive *drive, uint32_t lpn)
     __builtin_prefetch(&drive->map.ppn_of[lpn], 1);
 }
 
-/* ---- Entries that are not in RAM (ftl.mapping=demand) ------------------- */
+/* ---- Entries that are not in RAM: MAP_FETCHES --------------------------- */
 
 /*
  * A read wants lpn's entry.  False: it is on flash, and the caller waits by
  * scarp_map_wait_read().
  */
 bool scarp_demand_get(ScarpDrive *drive, uint32_t lpn);
-
-/* Not every entry is in RAM. */
-static inline bool scarp_map_demands(const ScarpDrive *drive)
-{
-    return drive->map.demand;
-}
 
 static inline bool scarp_map_known(ScarpDrive *drive, uint32_t lpn)
 {
@@ -70,10 +73,10 @@ static inline bool scarp_map_known(ScarpDrive *drive, uint32_t lpn)
 void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read);
 /*
  * A unit that the host wrote wants its entry, and keeps it in RAM until
- * scarp_demand_release().  False: it waits.
+ * scarp_map_release().  False: it waits.
  */
-bool scarp_demand_hold(ScarpDrive *drive, ScarpUnit *unit);
-void scarp_demand_release(ScarpDrive *drive, uint32_t lpn);
+bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_map_release(ScarpDrive *drive, uint32_t lpn);
 
 /* What can go on: flow takes it by scarp_map_next_ready() until NULL. */
 void scarp_map_pump(ScarpDrive *drive);

@@ -9,5 +9,4 @@ const ScarpMappingOps scarp_mapping_page = {
     .name = "page",
     .help = "an entry per unit, all of them in RAM",
     .source = "hpdc18 section 2",
-    .any_page = true,
 };

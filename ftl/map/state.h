@@ -18,6 +18,20 @@ typedef struct ScarpMappingOps ScarpMappingOps;
 typedef struct ScarpDemand ScarpDemand;
 typedef struct ScarpMapWait ScarpMapWait;
 
+/* What a mapping can: bits of its table's `can`. */
+typedef enum {
+    /* It says which page of its plane a unit gets; else: any. */
+    MAP_PLACES_PAGES = 1 << 0,
+    /* It plans what is reclaimed, merges; else the scheme chooses victims. */
+    MAP_MERGES = 1 << 1,
+    /* Blocks in use are its own, and in no list of full ones. */
+    MAP_OWNS_BLOCKS = 1 << 2,
+    /* Entries may be on flash: who needs one may have to wait. */
+    MAP_FETCHES = 1 << 3,
+    /* Something of it lies in the planes that ftl.allocation says. */
+    MAP_KEEPS_ORDER = 1 << 4,
+} ScarpMapCan;
+
 /* What a plane merges now, of a mapping that says where pages go. */
 typedef struct {
     ScarpMergeKind kind; /* NONE: nothing */
@@ -33,9 +47,9 @@ typedef struct {
 
 typedef struct {
     const ScarpMappingOps *ops;
-    bool any_page;       /* of ops */
+    uint32_t can;        /* of ops */
     void *state;         /* the mapping's own */
-    ScarpMerge *merge;   /* [plane], or NULL: any_page */
+    ScarpMerge *merge;   /* [plane], of MAP_MERGES */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
     bool wants; /* scarp_map_pump() has something to do */

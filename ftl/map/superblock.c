@@ -364,10 +364,17 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
            scarp_geometry_units(&drive->geo) / 8;
 }
 
+static uint64_t group_blocks(const ScarpDrive *drive)
+{
+    return drive->desc.superblock_blocks;
+}
+
 const ScarpMappingOps scarp_mapping_superblock = {
     .name = "superblock",
     .help = "an entry per superblock, and pages anywhere in its blocks",
     .source = "Kang et al. 2006; the H-FTL of hios-isca14 section 2.3",
+    .can = MAP_BY_BLOCK,
+    .group_blocks = group_blocks,
     .init = init,
     .clear = clear,
     .ram_bytes = ram_bytes,

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "core/ops.h"
+#include "map/ops.h"
 #include "timeline.h"
 
 #include <string.h>
@@ -179,7 +179,7 @@ static void intern_names(ScarpTimeline *t)
     intern(t, INTERNED_EVENT_NAMES, NAME_GC, "GC");
     intern(t, INTERNED_EVENT_NAMES, NAME_PREMIGRATE, "pre-migration");
     for (unsigned i = SCARP_MERGE_SWITCH;
-         t->drive->desc.mapping >= MAPPING_BLOCK && i < G_N_ELEMENTS(merges);
+         scarp_map_can(t->drive, MAP_MERGES) && i < G_N_ELEMENTS(merges);
          i++) {
         intern(t, INTERNED_EVENT_NAMES, NAME_MERGE + i, merges[i]);
     }

@@ -150,7 +150,7 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
         };
 
         write.plane = drive->scheme.alloc->plane(drive, lpn, write.stream);
-        if (!scarp_map_any_page(drive)) {
+        if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
             write.n_ahead = ahead_of(drive, hios, write.plane, lpn);
         }
         look_at(drive, hios, &write, look, &found);
