@@ -14,7 +14,7 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_FAST] = &scarp_mapping_fast,
 };
 
-const char *scarp_mapping_name(const ScarpDrive *drive)
+static const char *name_of(const ScarpDrive *drive)
 {
     /* An image's class is compared before there are tables. */
     const ScarpMappingOps *ops = mappings[drive->desc.mapping];
@@ -29,7 +29,7 @@ void scarp_map_add_class(const ScarpDrive *drive, GString *text)
     /* Images that are older than this key have none: they are of "page". */
     if (d->mapping != MAPPING_PAGE) {
         g_string_append_printf(text, "ftl.mapping=%s\n",
-                               scarp_mapping_name(drive));
+                               name_of(drive));
     }
     if (d->mapping == MAPPING_SUPERBLOCK) {
         g_string_append_printf(text, "ftl.superblock_blocks=%"

@@ -16,8 +16,6 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
                     GError **error);
 void scarp_map_clear(ScarpDrive *drive);
 
-/* The drive's mapping, as in ftl.mapping. */
-const char *scarp_mapping_name(const ScarpDrive *drive);
 /* What it can; no other room asks which mapping it is. */
 static inline bool scarp_map_can(const ScarpDrive *drive, ScarpMapCan what)
 {

@@ -50,7 +50,11 @@ def _member_text(table: Table, member: Member, room: str) -> str | None:
     record = member.records[0]
     if member.how == "names":
         if readable:
-            return None
+            reader = table.kept(room).get(f"{record}.{member.name}")
+            user = table.room_of(member.file)
+            if reader is None or user is None or user == reader:
+                return None
+            return f"names {record}.{member.name}, which only rooms {room} and {reader} may ask"
         return f"names {record}.{member.name}, a member of room {room}"
     if member.how == "writes":
         # A record that is not open is already refused for being named.

@@ -135,6 +135,20 @@ def _open(table: Table, facts: source.Facts) -> list[judge.Found]:
     ]
 
 
+def _kept(table: Table, facts: source.Facts) -> list[judge.Found]:
+    """What is kept for a room that does not read it."""
+    used = {
+        (table.room_of(member.file), f"{member.records[0]}.{member.name}")
+        for member in facts.members
+    }
+    return [
+        (NAME, 1, member, f"rooms.{name}.kept: room {reader} does not name {member}")
+        for name in table.rooms
+        for member, reader in table.kept(name).items()
+        if (reader, member) not in used
+    ]
+
+
 def _exempt(table: Table, found: list[judge.Found]) -> tuple[list[judge.Found], list[judge.Found]]:
     """What no [[except]] takes out, and a line for each of those that takes nothing out."""
     kept, used = [], set()
@@ -185,6 +199,7 @@ def lint(
     else:
         found += _layout(table, files)
         found += _open(table, facts)
+        found += _kept(table, facts)
         found, unused = _exempt(table, found)
         found += unused
     return sorted(set(found)), len(read) + len(beyond)

@@ -23,6 +23,7 @@ class Room:
     ops: tuple[str, ...] = ("ops.h",)  # headers of what others may call
     open: tuple[str, ...] = ()  # records whose members all may read
     values: tuple[str, ...] = ()  # records whose members all may read and write
+    kept: tuple[str, ...] = ()  # Record.member -> room: of an open record, who alone may read it
     files: tuple[str, ...] = ()  # what belongs to it outside its folder, relative to the root
 
 
@@ -62,6 +63,12 @@ class Table:
                 if name in self._owner:
                     raise TableError(f"rooms.{room.name}.files: '{name}' has two rooms")
                 self._owner[name] = room.name
+            for text in room.kept:
+                member, arrow, reader = (part.strip() for part in text.partition("->"))
+                if not arrow or member.count(".") != 1 or reader not in self.rooms:
+                    raise TableError(
+                        f"rooms.{room.name}.kept: '{text}' is not 'RECORD.MEMBER -> ROOM'"
+                    )
         for text in self.calls:
             caller, arrow, callee = text.partition("->")
             caller, callee = caller.strip(), callee.strip()
@@ -77,6 +84,11 @@ class Table:
             return self._owner[file]
         parts = file.split("/")
         return parts[1] if len(parts) > 2 and parts[0] == "ftl" and parts[1] in self.rooms else None
+
+    def kept(self, room: str) -> dict[str, str]:
+        """Members of its open records that only one other room may read, and which."""
+        pairs = (text.split("->") for text in self.rooms[room].kept)
+        return {member.strip(): reader.strip() for member, reader in pairs}
 
     def in_tests(self, file: str) -> bool:
         return any(file.startswith(folder + "/") for folder in self.test_folders)
@@ -159,7 +171,7 @@ def load(root: Path) -> Table:
         raise TableError("order: names no room")
     if len(set(names)) != len(names):
         raise TableError("order, beside: the same room twice")
-    lists = {"state": list, "ops": list, "open": list, "values": list, "files": list}
+    lists = dict.fromkeys(("state", "ops", "open", "values", "kept", "files"), list)
     rooms = {name: Room(name) for name in names}
     for name, keys in top.get("rooms", {}).items():
         if name not in rooms:

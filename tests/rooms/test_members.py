@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tree import CLEAN, CORE, DRIVE, Planted
+from tree import CLEAN, CORE, DRIVE, TABLE, Planted
 
 
 class Members(Planted):
@@ -176,6 +176,23 @@ class Members(Planted):
 
     def test_open_written(self) -> None:
         self.body("    drive->geometry.dies = 1; // ! writes Geometry.dies, which room core\n")
+
+    def test_kept_read(self) -> None:
+        """Of an open record, what one room alone may ask."""
+        table = TABLE.replace("values =", 'kept = ["Geometry.shape -> gc"]\nvalues =')
+        self.clean({"ftl/rooms.toml": table})
+        text = f"{DRIVE}int planted(ScarpDrive *d);\nint planted(ScarpDrive *d)\n{{\n"
+        text += "    return d->geometry.dies + d->geometry.shape[0]; "
+        text += "// ! names Geometry.shape, which only rooms core and gc may ask\n}\n"
+        self.refused({"ftl/rooms.toml": table, "ftl/flow/planted.c": text})
+
+    def test_kept_for_nobody(self) -> None:
+        table = TABLE.replace("values =", 'kept = ["Geometry.shape -> flow"]\nvalues =')
+        self.refused(
+            {"ftl/rooms.toml": table},
+            "ftl/rooms.toml:1: rooms.core.kept: room flow does not name Geometry.shape",
+            "ftl/gc/job.c:",
+        )
 
     def test_open_incremented(self) -> None:
         self.body("    ++drive->geometry.dies; // ! writes Geometry.dies\n")
