@@ -185,67 +185,98 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     return take_head(drive, scarp_flash_plane(best), QUEUE_GC);
 }
 
-ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
-{
-    ScarpFlashCmd *cmd;
-    ScarpTurn turn;
-    bool waits; /* a collection that is due, until the reads have been served */
+/* ---- Who is asked, and in which order ----------------------------------- */
 
-    if (scarp_nand_is_suspended(drive, die)) {
-        return pick_read(drive, die);
+typedef enum {
+    LOOK_DONE,  /* what was found runs, or nothing may */
+    LOOK_ON,    /* whoever is next in the order is asked */
+    LOOK_AGAIN, /* what waits has changed: from the beginning */
+} Look;
+
+/* Of the host: the oldest read, if reads are next, else a program. */
+static Look pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
+                      bool gc_waits, ScarpFlashCmd **cmd)
+{
+    if (read_is_next(drive, die)) {
+        if (pick == PICK_PROGRAM) {
+            return LOOK_DONE; /* the read's turn comes first */
+        }
+        *cmd = pick_read(drive, die);
+        if (*cmd) {
+            scarp_mark_if(drive, yielded_to_read,
+                          scarp_nand_queued(drive, die, QUEUE_GC));
+            return LOOK_DONE;
+        }
+        if (gc_waits && pick == PICK_ANY) {
+            scarp_mark(drive, collected_after_reads_had_gone);
+            return LOOK_AGAIN; /* no read is next any more */
+        }
     }
-    waits = drive->desc.after_reads && read_is_next(drive, die);
+    if (pick == PICK_READ || (!scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
+                              !scarp_nand_queued(drive, die, QUEUE_MAP))) {
+        return LOOK_ON;
+    }
+    *cmd = pick_program(drive, die);
+    if (*cmd) {
+        scarp_mark_if(drive, yielded_to_program,
+                      scarp_nand_queued(drive, die, QUEUE_GC));
+        scarp_mark_if(drive, program_before_read,
+                      scarp_nand_queued(drive, die, QUEUE_READS));
+        return LOOK_DONE;
+    }
+    return pick == PICK_ANY && scarp_flow_redirect(drive, die) ? LOOK_AGAIN
+                                                               : LOOK_ON;
+}
+
+/*
+ * A collection that has the turn, then the host, then a collection that has
+ * none; when nothing wants to run, work ahead of time.
+ */
+static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
+                 ScarpFlashCmd **cmd)
+{
+    /* A collection that is due waits until the reads have been served. */
+    bool gc_waits = drive->desc.after_reads && read_is_next(drive, die);
+    ScarpTurn turn;
+    Look found;
+
     scarp_mark_if(drive, collection_after_reads,
-                  waits && scarp_gc_due(drive, scarp_die_plane(drive, die)));
-    if (pick == PICK_ANY && !waits) {
+                  gc_waits && scarp_gc_due(drive, scarp_die_plane(drive, die)));
+    if (pick == PICK_ANY && !gc_waits) {
         scarp_gc_check(drive, die);
         scarp_flow_take_served(drive);
     }
     turn = scarp_gc_turn(drive, die);
     if (turn != TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
-        cmd = pick_gc(drive, die, pick);
-        if (cmd || pick != PICK_ANY) {
-            return cmd;
+        *cmd = pick_gc(drive, die, pick);
+        if (*cmd || pick != PICK_ANY) {
+            return LOOK_DONE;
         }
     }
     if (turn == TURN_HELD) {
-        return NULL;
+        return LOOK_DONE;
     }
-    if (read_is_next(drive, die)) {
-        if (pick == PICK_PROGRAM) {
-            return NULL; /* its turn comes first */
-        }
-        cmd = pick_read(drive, die);
-        if (cmd) {
-            scarp_mark_if(drive, yielded_to_read,
-                          scarp_nand_queued(drive, die, QUEUE_GC));
-            return cmd;
-        }
-        if (waits && pick == PICK_ANY) {
-            scarp_mark(drive, collected_after_reads_had_gone);
-            return scarp_flow_pick(drive, die, pick); /* no read is next any more */
-        }
-    }
-    if ((scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||
-         scarp_nand_queued(drive, die, QUEUE_MAP)) && pick != PICK_READ) {
-        cmd = pick_program(drive, die);
-        if (cmd) {
-            scarp_mark_if(drive, yielded_to_program,
-                          scarp_nand_queued(drive, die, QUEUE_GC));
-            scarp_mark_if(drive, program_before_read,
-                          scarp_nand_queued(drive, die, QUEUE_READS));
-            return cmd;
-        }
-        if (pick == PICK_ANY && scarp_flow_redirect(drive, die)) {
-            return scarp_flow_pick(drive, die, pick);
-        }
+    found = pick_host(drive, die, pick, gc_waits, cmd);
+    if (found != LOOK_ON) {
+        return found;
     }
     if (scarp_nand_queued(drive, die, QUEUE_GC) && turn == TURN_HOST) {
-        return pick_gc(drive, die, pick);
-    }
-    if (pick == PICK_ANY && !scarp_nand_collecting(drive, die)) {
+        *cmd = pick_gc(drive, die, pick);
+    } else if (pick == PICK_ANY && !scarp_nand_collecting(drive, die)) {
         scarp_gc_idle(drive, die);
         scarp_flow_take_served(drive);
     }
-    return NULL;
+    return LOOK_DONE;
+}
+
+ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
+{
+    ScarpFlashCmd *cmd = NULL;
+
+    if (scarp_nand_is_suspended(drive, die)) {
+        return pick_read(drive, die);
+    }
+    while (look(drive, die, pick, &cmd) == LOOK_AGAIN) {
+    }
+    return cmd;
 }

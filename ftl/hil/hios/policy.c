@@ -191,30 +191,45 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
+ * The rounds that the i-th needs are opened, and *found is what it still waits
+ * for then.  False: it waits for others' slack first.
+ */
+static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
+                         HiosFound *found)
+{
+    HiosRecord *record = hios_waiting(hios, i);
+    int64_t slack_ns = hios_slack_ns(drive, hios, record);
+
+    if (slack_ns < found->gc_ns &&
+        accumulates(drive, hios, i, found->gc_ns - slack_ns)) {
+        return false;
+    }
+    record->gc_ns = found->gc_ns;
+    hios_find(drive, hios, record, HIOS_OPEN);
+    *found = hios_find(drive, hios, record, HIOS_LOOK);
+    return true;
+}
+
+/*
  * Which is next, the rounds that it needs open, or SCARP_NONE.  If one of them
  * has work that must be done before the command has room, others go first, and
- * carry it.  *found: what it still waits for.
+ * carry it: then another is looked at, until one needs no rounds, or was looked
+ * at before.  *found: what it still waits for.
  */
 static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 {
     uint32_t i = choose(drive, hios), before = SCARP_NONE;
 
     while (i != before) {
-        HiosRecord *record = hios_waiting(hios, i);
-        int64_t slack_ns;
+        const HiosRecord *record = hios_waiting(hios, i);
 
         *found = hios_find(drive, hios, record, HIOS_COST);
         if (!found->gc_ns) {
             break;
         }
-        slack_ns = hios_slack_ns(drive, hios, record);
-        if (slack_ns < found->gc_ns &&
-            accumulates(drive, hios, i, found->gc_ns - slack_ns)) {
+        if (!opens_rounds(drive, hios, i, found)) {
             return SCARP_NONE;
         }
-        record->gc_ns = found->gc_ns;
-        hios_find(drive, hios, record, HIOS_OPEN);
-        *found = hios_find(drive, hios, record, HIOS_LOOK);
         before = i;
         if (found->stuck && may_pass(drive, record)) {
             i = first_of_this_round(drive, hios);
