@@ -385,6 +385,13 @@ def parser() -> Parser:
     rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
     rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")
     rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
+    rows.add_argument(
+        "--slowest",
+        type=integer("--slowest", 1, 10**9),
+        default=0,
+        metavar="N",
+        help="these alone, the slowest first (default: all, in the log's order)",
+    )
 
     timeline = commands.add_parser("timeline", help="a moment of a run, for ui.perfetto.dev")
     timeline.add_argument("folder", type=Path, metavar="RUN/SCHEME", help="out/latest/baseline")

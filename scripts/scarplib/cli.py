@@ -266,7 +266,7 @@ def _age(options: argparse.Namespace) -> int:
 def _rows(options: argparse.Namespace) -> int:
     from scarplib.device_logs import as_csv
 
-    return as_csv.main(options.log, options.out)
+    return as_csv.main(options.log, options.out, options.slowest)
 
 
 def _timeline(options: argparse.Namespace) -> int:

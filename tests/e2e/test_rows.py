@@ -49,9 +49,9 @@ class Rows(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def rows(self, log: Path) -> list[dict[str, str]]:
+    def rows(self, log: Path, *more: str) -> list[dict[str, str]]:
         out = self.folder / "out.csv"
-        self.assertEqual(cli.main(["rows", str(log), "-o", str(out)]), 0)
+        self.assertEqual(cli.main(["rows", str(log), "-o", str(out), *more]), 0)
         with out.open(newline="") as stream:
             return list(csv.DictReader(stream))
 
@@ -81,10 +81,32 @@ class Rows(unittest.TestCase):
 
     def test_standard_output_may_close_early(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=4000)
-        command = f"'{ROOT}/scripts/scarp' rows '{self.folder}/cmd.bin' | head -n 1"
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-        self.assertTrue(done.stdout.startswith("submit_ns,complete_ns,latency_ns,op,"))
-        self.assertEqual(done.stderr, "")
+        for words, head in (
+            (f"rows '{self.folder}/cmd.bin'", "submit_ns,complete_ns,latency_ns,op,"),
+            ("schemes --json", "["),
+        ):
+            # Nothing is read: the pipe is closed before anything is written.
+            for reader in ("head -n 1", "true"):
+                command = f"'{ROOT}/scripts/scarp' {words} | {reader}"
+                done = subprocess.run(
+                    command, shell=True, capture_output=True, text=True, check=True
+                )
+                with self.subTest(command):
+                    self.assertTrue(done.stdout.startswith(head) or reader == "true")
+                    self.assertEqual(done.stderr, "")
+
+    def test_the_slowest(self) -> None:
+        synthetic.write_scheme(self.folder, "baseline", count=400)
+        for name, took in (("cmd.bin", "latency_ns"), ("gc.bin", "")):
+            log = self.folder / name
+            rows = self.rows(log)
+
+            def slow(row: dict[str, str], took: str = took) -> int:
+                return int(row[took]) if took else int(row["end_ns"]) - int(row["begin_ns"])
+
+            wanted = sorted(rows, key=slow, reverse=True)
+            for count in (1, 7, len(rows) + 1):
+                self.assertEqual(self.rows(log, "--slowest", str(count)), wanted[:count])
 
     def test_bad_files(self) -> None:
         other = self.folder / "other"

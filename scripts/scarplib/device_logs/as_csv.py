@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
+import heapq
 import itertools
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,8 +56,13 @@ def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def write(path: Path, out: TextIO) -> None:
-    """A head of column names, then a line for each row."""
+def _took(row: tuple[Any, ...]) -> int:
+    """Of both kinds of rows: they begin with when it began and when it ended."""
+    return int(row[1] - row[0])
+
+
+def write(path: Path, out: TextIO, slowest: int = 0) -> None:
+    """A head of column names, then a line for each row, or for the slowest, these first."""
     kind = log_file.magic_of(path)
     if kind == gc_log.LAYOUT.magic:
         columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
@@ -66,6 +70,9 @@ def write(path: Path, out: TextIO) -> None:
         columns, rows = COMMAND_COLUMNS, _commands(path)
     else:
         raise UserError(f"{path}: neither a command log nor a GC log (begins with {kind!r})")
+    if slowest:
+        # Of equally slow ones the earlier in the log.
+        rows = iter(heapq.nlargest(slowest, rows, key=_took))
     # A log of another layout is found out before anything is written.
     first = list(itertools.islice(rows, 1))
     writer = csv.writer(out, lineterminator="\n")
@@ -73,20 +80,15 @@ def write(path: Path, out: TextIO) -> None:
     writer.writerows(itertools.chain(first, rows))
 
 
-def main(path: Path, out: Path | None) -> int:
+def main(path: Path, out: Path | None, slowest: int = 0) -> int:
     """Write to the file `out`, or to standard output."""
     try:
         if not out:
-            with contextlib.suppress(BrokenPipeError):
-                write(path, sys.stdout)
-                sys.stdout.flush()
-                return 0
-            # Whoever reads has had enough; nothing may be said at the interpreter's end either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            write(path, sys.stdout, slowest)
             return 0
         try:
             with out.open("w", newline="") as stream:
-                write(path, stream)
+                write(path, stream, slowest)
         except OSError as error:
             raise UserError(f"-o {out}: {error.strerror}") from error
     except log_file.LogError as error:
