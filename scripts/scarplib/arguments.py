@@ -437,7 +437,17 @@ def parser() -> Parser:
     commands.add_parser("doctor", help="can this machine hold a drive to the host's clock?")
 
     reproduce = commands.add_parser("reproduce", help="a paper's experiments, and their verdicts")
-    papers = ("hpdc18", "paragc", "pregc", "mappings", "hios", "safs", "all", "small")
+    papers = (
+        "hpdc18",
+        "paragc",
+        "pregc",
+        "mappings",
+        "hios",
+        "all-together",
+        "safs",
+        "all",
+        "small",
+    )
     reproduce.add_argument("paper", choices=papers)
     add_cores(reproduce)
     reproduce.add_argument(

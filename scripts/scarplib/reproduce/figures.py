@@ -95,6 +95,28 @@ def curves(
     _save(figure, path)
 
 
+def front(
+    path: Path,
+    at: Mapping[str, tuple[float, float]],
+    best: Sequence[str],
+    x_label: str,
+    y_label: str,
+) -> None:
+    """A point for each name, ringed if nobody dominates it."""
+    figure, axes = plt.subplots(figsize=(9, 4.6), layout="constrained")
+    for name, (x, y) in at.items():
+        axes.plot(x, y, "o", color=look(name).colour, markersize=5)
+        if name in best:
+            axes.plot(x, y, "o", markersize=11, markerfacecolor="none", markeredgecolor="#222")
+        axes.annotate(name, (x, y), xytext=(6, 4), textcoords="offset points", fontsize=7)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(x_label, fontsize=8)
+    axes.set_ylabel(y_label, fontsize=8)
+    axes.grid(linewidth=0.3)
+    _save(figure, path)
+
+
 def heat(
     path: Path,
     columns: Sequence[str],

@@ -86,18 +86,21 @@ def text(paper: spec.Paper) -> str:
         f"Commit {commit()}, engine {replays.program()}. "
         f"Means over {seeds} seeds, each with its own aged drive, with paired 95 % intervals "
         "(Student's t); an order holds when its interval says so. "
-        f"{count(judged)}",
+        f"{count(judged) if judged else ''}".rstrip(),
         "",
         *(QUICK if paper.part == "quick" else ()),
-        *table(
-            ("row", "metric", "paper", "here", "holds when", ""),
-            [
-                (j.row.number, j.row.metric, j.row.paper, j.row.ours, j.row.wanted, j.text())
-                for j in judged
-            ],
-        ),
-        "",
     ]
+    if judged:
+        lines += [
+            *table(
+                ("row", "metric", "paper", "here", "holds when", ""),
+                [
+                    (j.row.number, j.row.metric, j.row.paper, j.row.ours, j.row.wanted, j.text())
+                    for j in judged
+                ],
+            ),
+            "",
+        ]
     notes = [f"- **{j.row.number}**: {j.row.reason()}" for j in judged if j.row.why]
     if notes:
         lines += ["## What the rows do not say", "", *notes, ""]

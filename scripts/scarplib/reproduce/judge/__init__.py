@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.judge import hios, hpdc18, mappings, paragc, pregc
+from scarplib.reproduce.judge import all_together, hios, hpdc18, mappings, paragc, pregc
 from scarplib.reproduce.results import Results, Row
 
 
@@ -49,4 +49,5 @@ JUDGES: dict[str, Judge] = {
     "pregc": pregc,
     "mappings": mappings,
     "hios": hios,
+    "all-together": all_together,
 }
