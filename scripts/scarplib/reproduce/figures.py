@@ -131,7 +131,7 @@ def heat(
         each.imshow(list(rows.values()), cmap="PuOr_r", vmin=30, vmax=170, aspect="auto")
         for y, values in enumerate(rows.values()):
             for x, value in enumerate(values):
-                light = 50 < value < 150
+                light = 62 < value < 138
                 each.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=6,
                           color="black" if light else "white")  # fmt: skip
         each.set_xticks(range(len(columns)), columns, fontsize=7, rotation=45)

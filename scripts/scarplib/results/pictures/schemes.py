@@ -46,6 +46,7 @@ _PLACES = {
     "gc-z": (_SKY, 0),
     "paragc": (_RED, 0),
     "even": (_GREEN, 2),
+    "few": (_PURPLE, 4),
     "searched": (_ORANGE, 3),
     # Ahead of collections.
     "pregc": (_BLUE, 1),
