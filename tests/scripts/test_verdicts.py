@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.reproduce import spec, stale, verdicts  # noqa: E402
-from scarplib.reproduce.judge import JUDGES, Judge  # noqa: E402
+from scarplib.reproduce.judge import JUDGES, Judge, paragc_open  # noqa: E402
 from scarplib.reproduce.results import Results, Row, key  # noqa: E402
 from scarplib.reproduce.verdicts import Verdict  # noqa: E402
 
@@ -100,6 +100,33 @@ class Verdicts(unittest.TestCase):
     def test_by_construction(self) -> None:
         found = one(lambda data: better(data, by_construction="it was chosen so"), {"mine": 50})
         self.assertEqual(found.text(), "says nothing: it was chosen so")
+
+    def test_for_how_much_of_what_is_swept(self) -> None:
+        said = "it holds for 40 of the 99 settings swept"
+        found = one(lambda data: better(data, condition=said), {"mine": 50})
+        self.assertEqual(found.text(), f"holds only if: {said}")
+        found = one(lambda data: better(data, condition=said), {"mine": 95})
+        self.assertEqual(found.text(), f"**does not hold**: {said}")
+
+    def test_what_could_not_be_asked(self) -> None:
+        found = one(lambda data: better(data, not_tried="no such load"), {"mine": 50})
+        self.assertEqual(found.text(), "not tried: no such load")
+
+    def test_the_sweep_of_paragc(self) -> None:
+        labels = [f"iterations={n},{name}" for name in paragc_open.LINES for n in (1, 2, 4)]
+        values = dict.fromkeys(labels, 50.0) | {"baseline": 100.0, "gc-z": 60.0}
+        data = made(values, ("baseline", "gc-z", *labels))
+        self.assertEqual(paragc_open.condition(data, VALUE, 20), "")
+        # Above GC-Z with a large limit.
+        for label in labels:
+            values[label] = 70 if label.startswith("iterations=4,") else 50
+        values["iterations=2,start=1"] = 90
+        data = made(values, ("baseline", "gc-z", *labels))
+        self.assertEqual(
+            paragc_open.condition(data, VALUE, 20),
+            "it holds for 17 of the 27 settings swept; even spread: λ from 1 to 2; "
+            "from the victim's channel: λ = 1; random spread: λ from 1 to 2",
+        )
 
     def test_a_condition(self) -> None:
         conditions = {"mine-large": "the limit is small"}
