@@ -252,7 +252,7 @@ def pages_of(root: Path) -> list[Path]:
     first = root / "README.md"
     others = sorted(page for page in root.glob("*.md") if page != first)
     return [first, *others, *sorted((root / "docs").rglob("*.md")),
-            *sorted((root / "qemu-patches").glob("*.md"))]  # fmt: skip
+            *sorted((root / "qemu-patches").rglob("*.md"))]  # fmt: skip
 
 
 def load(root: Path) -> list[Document]:
