@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What can be read off a probe: rules, each on one or two steps; no search, no model of the whole.
+
+A rule that finds nothing says None: the drive does not show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+from scarplib.own_drive.plan import PAIRS, SIZES, Known, Plan
+from scarplib.own_drive.probe_file import Probe
+
+# Two times are the same if they differ by less than this share, or by so many nanoseconds.
+SAME = 0.02
+SAME_NS = 150
+
+
+@dataclass
+class Features:
+    """Times in nanoseconds, sizes in bytes."""
+
+    page: int
+    stripe: int
+    unit: int | None
+    dies: int
+    channels: int
+    # Of a command that needs no flash, of each KiB on the host link, of each on the channel.
+    base_ns: float
+    link_ns_kib: float
+    channel_ns_kib: float
+    reads_ns: list[int]
+    programs_ns: list[int] = field(default_factory=list)
+    buffer: int = 0
+    flush_waits: bool = False
+    suspends: bool = False
+    suspend_ns: int | None = None
+    reads_first: bool | None = None
+    map_cached: int | None = None
+
+
+def same(one: float, other: float) -> bool:
+    """As far as a clock and a kernel let one tell."""
+    return abs(one - other) <= max(SAME_NS, SAME * max(one, other))
+
+
+def groups(values: Sequence[float]) -> list[list[float]]:
+    """Values that are the same, together; the smallest first."""
+    found: list[list[float]] = []
+    for value in sorted(values):
+        if found and same(found[-1][-1], value):
+            found[-1].append(value)
+        else:
+            found.append([value])
+    return found
+
+
+def by_size(probe: Probe, step: str, many: int) -> list[float]:
+    """Medians of a step that takes the sizes in turn, each so often."""
+    each = probe.results[step].each
+    return [median(each[i * many : (i + 1) * many]) for i in range(len(SIZES))]
+
+
+def _fastest_by_size(probe: Probe) -> list[float]:
+    """Of reads: of the page type that is fastest."""
+    each = probe.results["read-size"].each
+    return [float(min(each[i * 24 : (i + 1) * 24])) for i in range(len(SIZES))]
+
+
+def _unmapped(probe: Probe) -> tuple[float, float]:
+    """Base and time of a KiB on the link, of reads of what was deallocated."""
+    seen = probe.results["trimmed"].each[1 : 1 + len(SIZES)]
+    slope = (seen[-1] - seen[3]) / ((SIZES[-1] - SIZES[3]) / 1024)
+    return seen[3] - slope * SIZES[3] / 1024, slope
+
+
+def _waits(probe: Probe) -> list[float]:
+    """How much longer each second read of a pair took beside the first than alone."""
+    alone = probe.results["read-single"].each
+    pairs = probe.results["read-pair"].each
+    first = [pairs[2 * i] - alone[0] for i in range(PAIRS)]
+    second = [pairs[2 * i + 1] - alone[i + 1] for i in range(PAIRS)]
+    # The one that is behind says it, whichever it is.
+    return [float(max(pair)) for pair in zip(first, second, strict=True)]
+
+
+def _page(probe: Probe, meets: list[bool]) -> int:
+    """The address is cut into pages where the slope of a read's time by its size breaks."""
+    times = _fastest_by_size(probe)
+    slope = (times[3] - times[0]) / (SIZES[3] - SIZES[0])
+    page = SIZES[3]
+    for i in range(4, len(SIZES)):
+        expected = times[3] + slope * (SIZES[i] - SIZES[3])
+        if not abs(times[i] - expected) <= max(SAME_NS, 0.1 * slope * (SIZES[i] - SIZES[3])):
+            break
+        # Two of the same page always meet on their die.
+        if not all(meets[: SIZES[i] // 4096 - 1]):
+            break
+        page = SIZES[i]
+    return page
+
+
+@dataclass(frozen=True)
+class _Layout:
+    stripe: int
+    dies: int
+    channels: int
+    page: int
+
+
+def _layout(probe: Probe) -> _Layout:
+    """Which addresses meet on a die, and which on a channel."""
+    waits = _waits(probe)
+    array = min(probe.results["read-single"].each) * 0.4
+    meets = [wait >= array for wait in waits]
+    page = _page(probe, meets)
+    step = page // 4096
+    # At whole pages from the first.
+    whole = waits[step - 1 :: step]
+    met = [wait >= array for wait in whole]
+    stripe = next((i + 1 for i, one in enumerate(met) if one), len(met))
+    # Several planes of a die in a row: the first that meets is no whole round.
+    period = _period(met)
+    here = sum(met[:period])
+    dies = max(1, round(period / max(here, 1)))
+    free = min(whole)
+    _, link = _unmapped(probe)
+    times = _fastest_by_size(probe)
+    slope = (times[3] - times[0]) / ((SIZES[3] - SIZES[0]) / 1024)
+    transfer = (slope - link) * 4
+    near = [wait for wait, one in zip(whole[:period], met[:period], strict=True) if not one]
+    # A channel shows as a wait of about a transfer, where that is longer than the link's.
+    shared = [wait for wait in near if wait > free + max(2 * SAME_NS, 0.4 * (transfer - link * 4))]
+    channels = 1 if len(shared) == len(near) else round(period / (len(shared) + here))
+    if not near:
+        channels = 1
+    return _Layout((period if here == 1 else stripe) * page, dies, max(channels, 1), page)
+
+
+def _period(met: list[bool]) -> int:
+    """The least distance after which the pattern of meeting repeats."""
+    for period in range(1, len(met)):
+        if met[period - 1] and all(
+            met[i] == met[i - period] for i in range(period, len(met))
+        ):
+            return period
+    return len(met)
+
+
+def known(probe: Probe) -> Known:
+    """What the second part of the plan needs."""
+    layout = _layout(probe)
+    return Known(layout.page, layout.stripe)
+
+
+def _types(values: Sequence[float], take: float) -> list[int]:
+    """Array times of each page type, in order of time, without what every command takes."""
+    found = [group for group in groups(values) if len(group) >= max(2, len(values) // 50)]
+    return [round(median(group) - take) for group in found]
+
+
+def _unit(probe: Probe, read_ns: float) -> int | None:
+    """The smallest write that reads nothing first."""
+    each = probe.results["write-size"].each
+    # A write and a flush by turns: the time until both are done differs by a read or not.
+    times = []
+    for i in range(len(SIZES)):
+        part = each[16 * i : 16 * i + 16]
+        times.append(median(part[0::2]))
+    for i in range(len(SIZES)):
+        following = times[i + 1 :]
+        if all(time >= times[i] - SAME_NS for time in following):
+            least = min(times)
+            if i and times[0] < least + read_ns / 2:
+                return None
+            return SIZES[i]
+    return None
+
+
+def _burst(probe: Probe) -> tuple[int, float]:
+    """Bytes that were taken before a write had to wait, and how long the others took."""
+    each = probe.results["burst"].each
+    usual = median(each[64:80])
+    program = max(probe.results["write-flush"].each[0::2])
+    quick = sorted(each[:16])[8]
+    for i in range(len(each)):
+        if each[i] > max(4 * usual, quick * 4, usual + program / 2 if program < usual else 0):
+            return i * 16384, usual
+    return len(each) * 16384, usual
+
+
+def read_off(probe: Probe) -> Features:
+    """All of it."""
+    layout = _layout(probe)
+    base, link = _unmapped(probe)
+    times = _fastest_by_size(probe)
+    slope = (times[3] - times[0]) / ((SIZES[3] - SIZES[0]) / 1024)
+    singles = probe.results["read-single"].each
+    found = Features(
+        page=layout.page,
+        stripe=layout.stripe,
+        unit=None,
+        dies=layout.dies,
+        channels=min(layout.channels, layout.dies),
+        base_ns=base,
+        link_ns_kib=link,
+        channel_ns_kib=max(slope - link, 0),
+        reads_ns=_types([float(one) for one in singles], base + 4 * slope),
+    )
+    found.unit = _unit(probe, found.reads_ns[0])
+    _writes(probe, found)
+    _behind(probe, found)
+    found.map_cached = _map_cached(probe, found)
+    return found
+
+
+def _writes(probe: Probe, found: Features) -> None:
+    each = probe.results["write-flush"].each
+    write, flush = each[0::2], each[1::2]
+    moved = found.base_ns + found.page / 1024 * found.link_ns_kib
+    transfer = found.page / 1024 * found.channel_ns_kib
+    # A page is on flash when the later of the two is done; the flush came 1 µs later.
+    both = [max(one, other + 1000) for one, other in zip(write, flush, strict=True)]
+    found.programs_ns = _types([float(one) for one in both], moved + transfer)
+    buffered = median(write) < min(found.programs_ns) / 2
+    if buffered:
+        found.buffer = _burst(probe)[0]
+    idle, behind = probe.results["flush"].each[0::3], probe.results["flush"].each[2::3]
+    found.flush_waits = median(behind) > median(idle) + min(found.programs_ns) / 8
+
+
+def _behind(probe: Probe, found: Features) -> None:
+    """Reads behind four programs of their die."""
+    each = probe.results["behind"].each
+    reads = [each[i] for i in range(4, len(each), 5)]
+    alone = found.base_ns + found.reads_ns[0] + 4 * (found.channel_ns_kib + found.link_ns_kib)
+    program = max(found.programs_ns)
+    waits = [read - alone for read in reads]
+    found.suspends = median(waits) < 0.2 * min(found.programs_ns)
+    if found.suspends:
+        found.suspend_ns = max(0, round(min(waits)))
+        found.reads_first = True
+    else:
+        found.reads_first = median(waits) < 1.3 * program
+
+
+def _map_cached(probe: Probe, found: Features) -> int | None:
+    """Bytes whose mapping is in RAM; None: all of it."""
+    means: list[tuple[int, float]] = []
+    for size in Plan(probe.span, probe.seed).footprints():
+        result = probe.results[f"footprint-{size >> 20}"]
+        if result.reads:
+            means.append((size, result.reads.mean))
+    least = means[0][1]
+    miss = found.reads_ns[0]
+    if means[-1][1] < least + 0.1 * miss:
+        return None
+    # A read that misses reads a page more; of a footprint F so many hit as fit.
+    shares = [(size, (mean - least) / miss) for size, mean in means]
+    estimates = [size * (1 - share) for size, share in shares if 0.15 < share < 0.97]
+    return round(fmean(estimates)) if estimates else means[0][0]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The plan on a description, in scarp-replay: each step a run, which begins where the last ended."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scarplib.device_logs import command_log, log_file
+from scarplib.errors import UserError
+from scarplib.own_drive import features
+from scarplib.own_drive.plan import Known, Plan, Row, Step
+from scarplib.own_drive.probe_file import Probe, Result, result
+
+_FORMAT = "csv:time=1:ns,op=2,offset=3,length=4"
+
+
+@dataclass
+class Traces:
+    """The steps' requests as files for the replayer, written once for all drives of a size."""
+
+    folder: Path
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+
+    def path(self, step: Step) -> Path:
+        """Of this step."""
+        path = self.folder / f"{step.name}.csv"
+        if step.name not in self.rows:
+            self.rows[step.name] = list(step.rows())
+            lines = (f"{at},{op},{offset},{size}\n" for at, op, offset, size in self.rows[step.name])
+            path.write_text("".join(lines))
+        return path
+
+
+@dataclass
+class Replayed:
+    """A drive in the replayer: a program, what makes the drive, and where its state is kept."""
+
+    replay: Path
+    description: Path
+    folder: Path
+    options: tuple[str, ...] = ()
+    scheme: str = "baseline"
+    saved: Path | None = None
+
+    def _command(self) -> list[str]:
+        command = [str(self.replay), "--quiet", "--scheme", self.scheme]
+        if self.saved:
+            return [*command, "--image", str(self.saved)]
+        command += ["--description", str(self.description)]
+        return command + [word for option in self.options for word in ("--override", option)]
+
+    def _run(self, words: list[str]) -> None:
+        done = subprocess.run([*self._command(), *words], capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        if done.returncode:
+            lines = done.stderr.strip().splitlines() or ["no message"]
+            raise UserError(f"{self.description}: {lines[-1].removeprefix('scarp-replay: ')}")
+
+    def logical_bytes(self) -> int:
+        """The drive's size; also a check that the description is one."""
+        path = self.folder / "size.json"
+        self._run(["--json", str(path), "--requests", "1", "gen:uniform,requests=1"])
+        size: int = json.loads(path.read_text())["stats"]["logical_bytes"]
+        return size
+
+    def run(self, step: Step, traces: Traces) -> Result:
+        """One step."""
+        log, output = self.folder / "cmd.bin", self.folder / "replay.json"
+        words = ["--json", str(output), "--format", _FORMAT]
+        if not step.prepares:
+            words += ["--cmd-log", str(log)]
+        words += ["--mode", "closed" if step.depth else "open", "--depth", str(step.depth or 1)]
+        following = self.folder / f"{step.name}.img"
+        if step.changes:
+            words += ["--save", str(following)]
+        self._run([*words, str(traces.path(step))])
+        if step.changes:
+            if self.saved:
+                self.saved.unlink()
+            self.saved = following
+        if step.prepares:
+            seen = json.loads(output.read_text())
+            seconds = seen["drive_ns"] / 1e9
+            return Result(seen["measured_bytes"] / seconds, seen["requests_per_s"])
+        submit, complete = _times(log, len(traces.rows[step.name]))
+        log.unlink()
+        rows = traces.rows[step.name]
+        return result(rows, submit, complete, each=step.each, closed=step.depth is not None)
+
+
+def _times(path: Path, n: int) -> tuple[array[int], array[int]]:
+    """Of each request, in the order of submission: when it came, and when it was done."""
+    submit, complete = array("q", bytes(8 * n)), array("q", bytes(8 * n))
+    size = command_log.LAYOUT.row.size
+    at = {name: 0 for name, _ in command_log.LAYOUT.columns}
+    place = 0
+    for name, code in command_log.LAYOUT.columns:
+        at[name] = place
+        place += array(code).itemsize
+    for chunk in log_file.chunks(path, command_log.LAYOUT):
+        quads, words = array("q", chunk), array("I", chunk)
+        orders = words[at["order"] // 4 :: size // 4]
+        begins = quads[at["submit"] // 8 :: size // 8]
+        ends = quads[at["complete"] // 8 :: size // 8]
+        for order, begin, end in zip(orders, begins, ends, strict=True):
+            number = order & command_log.ORDER_SEQ
+            submit[number], complete[number] = begin, end
+    return submit, complete
+
+
+def probe(
+    drive: Replayed,
+    plan: Plan,
+    *,
+    traces: Traces | None = None,
+    known: Known | None = None,
+    held_out: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+    only: Sequence[str] = (),
+) -> Probe:
+    """The whole plan, or (only) the steps that these names begin with, and those that lead there."""
+    with tempfile.TemporaryDirectory(prefix="scarp-plan-") as scratch:
+        traces = traces or Traces(Path(scratch))
+        found = Probe({"kind": "description"}, plan.span, plan.seed, known)
+
+        def steps(wanted: list[Step]) -> None:
+            for step in wanted:
+                if only and not (step.changes or step.name.startswith(tuple(only))):
+                    continue
+                say(step.name)
+                done = drive.run(step, traces)
+                if not step.prepares:
+                    found.results[step.name] = done
+
+        steps(plan.first())
+        if not found.known:
+            found.known = features.known(found)
+        steps(plan.second(found.known))
+        if held_out:
+            steps(plan.held_out())
+    return found
