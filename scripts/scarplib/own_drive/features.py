@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import median
 
-from scarplib.own_drive.plan import PAIRS, SIZES, Known, Plan
+from scarplib.own_drive.plan import (
+    BURST_BYTES,
+    BURST_DEPTH,
+    FLUSH_AFTER_NS,
+    PAIRS,
+    SIZE_READS,
+    SIZES,
+    Known,
+    Plan,
+)
 from scarplib.own_drive.probe_file import Probe
 
 # Two times are the same if they differ by less than this share, or by so many nanoseconds.
@@ -57,16 +66,16 @@ def groups(values: Sequence[float]) -> list[list[float]]:
     return found
 
 
-def by_size(probe: Probe, step: str, many: int) -> list[float]:
-    """Medians of a step that takes the sizes in turn, each so often."""
-    each = probe.results[step].each
-    return [median(each[i * many : (i + 1) * many]) for i in range(len(SIZES))]
-
-
 def _fastest_by_size(probe: Probe) -> list[float]:
     """Of reads: of the page type that is fastest."""
-    each = probe.results["read-size"].each
-    return [float(min(each[i * 24 : (i + 1) * 24])) for i in range(len(SIZES))]
+    each = probe.results["read-size"].each[1::2]
+    many = SIZE_READS
+    return [float(min(each[i * many : (i + 1) * many])) for i in range(len(SIZES))]
+
+
+def _singles(probe: Probe) -> list[int]:
+    """Reads of one address after the other, the second time."""
+    return probe.results["read-single"].each[PAIRS + 1 :]
 
 
 def _unmapped(probe: Probe) -> tuple[float, float]:
@@ -78,7 +87,7 @@ def _unmapped(probe: Probe) -> tuple[float, float]:
 
 def _waits(probe: Probe) -> list[float]:
     """How much longer each second read of a pair took beside the first than alone."""
-    alone = probe.results["read-single"].each
+    alone = _singles(probe)
     pairs = probe.results["read-pair"].each
     first = [pairs[2 * i] - alone[0] for i in range(PAIRS)]
     second = [pairs[2 * i + 1] - alone[i + 1] for i in range(PAIRS)]
@@ -113,7 +122,7 @@ class _Layout:
 def _layout(probe: Probe) -> _Layout:
     """Which addresses meet on a die, and which on a channel."""
     waits = _waits(probe)
-    array = min(probe.results["read-single"].each) * 0.4
+    array = min(_singles(probe)) * 0.4
     meets = [wait >= array for wait in waits]
     page = _page(probe, meets)
     step = page // 4096
@@ -164,11 +173,9 @@ def _types(values: Sequence[float], take: float) -> list[int]:
 def _unit(probe: Probe, read_ns: float) -> int | None:
     """The smallest write that reads nothing first."""
     each = probe.results["write-size"].each
-    # A write and a flush by turns: the time until both are done differs by a read or not.
     times = []
     for i in range(len(SIZES)):
-        part = each[16 * i : 16 * i + 16]
-        times.append(median(part[0::2]))
+        times.append(median(each[24 * i + 1 : 24 * i + 24 : 3]))
     for i in range(len(SIZES)):
         following = times[i + 1 :]
         if all(time >= times[i] - SAME_NS for time in following):
@@ -179,16 +186,13 @@ def _unit(probe: Probe, read_ns: float) -> int | None:
     return None
 
 
-def _burst(probe: Probe) -> tuple[int, float]:
-    """Bytes that were taken before a write had to wait, and how long the others took."""
+def _burst(probe: Probe, found: Features) -> int:
+    """Bytes that were taken before a write had to wait for more than the link."""
     each = probe.results["burst"].each
-    usual = median(each[64:80])
-    program = max(probe.results["write-flush"].each[0::2])
-    quick = sorted(each[:16])[8]
-    for i in range(len(each)):
-        if each[i] > max(4 * usual, quick * 4, usual + program / 2 if program < usual else 0):
-            return i * 16384, usual
-    return len(each) * 16384, usual
+    link = BURST_BYTES / 1024 * found.link_ns_kib
+    most = found.base_ns + (BURST_DEPTH + 2) * link + min(found.programs_ns) / 8
+    taken = next((i for i, one in enumerate(each) if one > most), len(each))
+    return taken * BURST_BYTES
 
 
 def read_off(probe: Probe) -> Features:
@@ -197,7 +201,7 @@ def read_off(probe: Probe) -> Features:
     base, link = _unmapped(probe)
     times = _fastest_by_size(probe)
     slope = (times[3] - times[0]) / ((SIZES[3] - SIZES[0]) / 1024)
-    singles = probe.results["read-single"].each
+    singles = _singles(probe)
     found = Features(
         page=layout.page,
         stripe=layout.stripe,
@@ -218,15 +222,15 @@ def read_off(probe: Probe) -> Features:
 
 def _writes(probe: Probe, found: Features) -> None:
     each = probe.results["write-flush"].each
-    write, flush = each[0::2], each[1::2]
+    write, flush = each[1::3], each[2::3]
     moved = found.base_ns + found.page / 1024 * found.link_ns_kib
     transfer = found.page / 1024 * found.channel_ns_kib
-    # A page is on flash when the later of the two is done; the flush came 1 µs later.
-    both = [max(one, other + 1000) for one, other in zip(write, flush, strict=True)]
+    # A page is on flash when the later of the two is done; the flush came later.
+    both = [max(one, other + FLUSH_AFTER_NS) for one, other in zip(write, flush, strict=True)]
     found.programs_ns = _types([float(one) for one in both], moved + transfer)
     buffered = median(write) < min(found.programs_ns) / 2
     if buffered:
-        found.buffer = _burst(probe)[0]
+        found.buffer = _burst(probe, found)
     idle, behind = probe.results["flush"].each[0::3], probe.results["flush"].each[2::3]
     found.flush_waits = median(behind) > median(idle) + min(found.programs_ns) / 8
 
@@ -234,7 +238,7 @@ def _writes(probe: Probe, found: Features) -> None:
 def _behind(probe: Probe, found: Features) -> None:
     """Reads behind four programs of their die."""
     each = probe.results["behind"].each
-    reads = [each[i] for i in range(4, len(each), 5)]
+    reads = [each[i] for i in range(5, len(each), 6)]
     alone = found.base_ns + found.reads_ns[0] + 4 * (found.channel_ns_kib + found.link_ns_kib)
     program = max(found.programs_ns)
     waits = [read - alone for read in reads]
@@ -247,17 +251,15 @@ def _behind(probe: Probe, found: Features) -> None:
 
 
 def _map_cached(probe: Probe, found: Features) -> int | None:
-    """Bytes whose mapping is in RAM; None: all of it."""
-    means: list[tuple[int, float]] = []
+    """Bytes whose mapping is in RAM; None: all of it.
+
+    A read that misses reads a page of the mapping first.  Of a footprint so many hit as have room.
+    """
+    slowest = max(_singles(probe)) * (1 + SAME) + SAME_NS
+    cached = None
     for size in Plan(probe.span, probe.seed).footprints():
-        result = probe.results[f"footprint-{size >> 20}"]
-        if result.reads:
-            means.append((size, result.reads.mean))
-    least = means[0][1]
-    miss = found.reads_ns[0]
-    if means[-1][1] < least + 0.1 * miss:
-        return None
-    # A read that misses reads a page more; of a footprint F so many hit as fit.
-    shares = [(size, (mean - least) / miss) for size, mean in means]
-    estimates = [size * (1 - share) for size, share in shares if 0.15 < share < 0.97]
-    return round(fmean(estimates)) if estimates else means[0][0]
+        each = probe.results[f"footprint-{size >> 20}"].each
+        misses = sum(one > slowest for one in each) / len(each)
+        if misses > 0.1:
+            cached = round(size * (1 - misses))
+    return cached

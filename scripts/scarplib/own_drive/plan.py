@@ -21,6 +21,10 @@ DEPTHS = (1, 4, 16, 64, 256)
 # An idle drive has finished whatever it did.
 GAP_NS = 30_000_000
 PAIRS = 1024
+SIZE_READS = 24
+BURST_DEPTH, BURST_BYTES = 64, 16 * KIB
+# Of the steps that force writes to flash: what comes before the flush, and how long.
+FLUSH_AFTER_NS = 60_000
 # Time in nanoseconds after the step's first (0 in closed steps), kind, offset, bytes.
 Row = tuple[int, str, int, int]
 
@@ -75,7 +79,7 @@ class Plan:
         steps = [
             Step("fill", self._fill, depth=8, changes=True),
             Step("read-size", self._read_sizes, each=True),
-            Step("read-single", self._singles, each=True),
+            Step("read-single", self._singles, each=True, changes=True),
             Step("read-pair", self._pairs, each=True),
             Step("trimmed", self._trimmed, each=True),
         ]
@@ -86,7 +90,8 @@ class Plan:
             name = f"footprint-{size // MIB}"
             steps.append(Step(f"{name}-before", self._scan(size), depth=1, changes=True,
                               prepares=True))  # fmt: skip
-            steps.append(Step(name, self._reads(name, 1000, size), depth=1, changes=True))
+            steps.append(Step(name, self._reads(name, 1000, size), depth=1, each=True,
+                              changes=True))  # fmt: skip
         return steps
 
     def _fill(self) -> Iterator[Row]:
@@ -97,17 +102,20 @@ class Plan:
     def _read_sizes(self) -> Iterator[Row]:
         at = 0
         for size in SIZES:
-            for place in self._places("read-size", 24, 128 * KIB):
-                yield at, READ, place, size
-                at += GAP_NS
+            for place in self._places("read-size", SIZE_READS, 128 * KIB):
+                # The first brings what the mapping needs into RAM.
+                for _ in range(2):
+                    yield at, READ, place, size
+                    at += GAP_NS
 
     def pair_base(self) -> int:
         """Where the first address of all pairs is."""
         return self.span // 4 // MIB * MIB
 
     def _singles(self) -> Iterator[Row]:
-        for j in range(PAIRS + 1):
-            yield j * GAP_NS, READ, self.pair_base() + 4096 * j, 4096
+        for j in range(2 * (PAIRS + 1)):
+            # All of them twice: the second time their mapping is in RAM.
+            yield j * GAP_NS, READ, self.pair_base() + 4096 * (j % (PAIRS + 1)), 4096
 
     def _pairs(self) -> Iterator[Row]:
         base = self.pair_base()
@@ -158,7 +166,7 @@ class Plan:
             Step("write-size", self._write_sizes(known), each=True, changes=True),
             Step("write-flush", self._write_flush(pages, known), each=True, changes=True),
             Step("behind", self._behind(pages, known), each=True, changes=True),
-            Step("burst", self._burst, depth=64, each=True, changes=True),
+            Step("burst", self._burst, depth=BURST_DEPTH, each=True, changes=True),
             Step("flush", self._flush, each=True, changes=True),
             Step("overwrite", self._overwrite, depth=16, changes=True),
             Step("condition", self._random_writes("condition", self.span // 4096), depth=64,
@@ -187,10 +195,11 @@ class Plan:
             grain = max(128 * KIB, known.page)
             for size in SIZES:
                 for _ in range(8):
-                    yield at, WRITE, place, size
-                    # What stays in the buffer is out of the way.
-                    yield at + GAP_NS, FLUSH, 0, 0
-                    at += 2 * GAP_NS
+                    # The mapping comes into RAM; then what stays in the buffer leaves it.
+                    yield at, READ, place, size
+                    yield at + GAP_NS, WRITE, place, size
+                    yield at + 2 * GAP_NS, FLUSH, 0, 0
+                    at += 3 * GAP_NS
                     place += grain
 
         return rows
@@ -201,8 +210,9 @@ class Plan:
         def rows() -> Iterator[Row]:
             at, place = 0, 0
             for _ in range(24):
-                yield at, WRITE, place, page
-                yield at + 1000, FLUSH, 0, 0
+                yield at, READ, place, page
+                yield at + GAP_NS, WRITE, place, page
+                yield at + GAP_NS + FLUSH_AFTER_NS, FLUSH, 0, 0
                 at += 2 * GAP_NS
                 place = (place + known.stripe) % (self.span // 8 // known.stripe * known.stripe)
 
@@ -216,16 +226,19 @@ class Plan:
             near = self.span // 8 // known.stripe * known.stripe
             far = self.span // 2 // known.stripe * known.stripe
             for i in range(16):
+                behind = far + i * known.stripe
+                yield at, READ, behind, 4096
+                at += GAP_NS
                 for j in range(4):
                     yield at, WRITE, (near + (4 * i + j) * known.stripe) % (2 * near), page
-                yield at + 100_000 + 20_000 * i, READ, far + i * known.stripe, 4096
+                yield at + 100_000 + 20_000 * i, READ, behind, 4096
                 at += 2 * GAP_NS
 
         return rows
 
     def _burst(self) -> Iterator[Row]:
-        for offset in range(0, min(32 * MIB, self.span), 16 * KIB):
-            yield 0, WRITE, offset, 16 * KIB
+        for offset in range(0, min(32 * MIB, self.span), BURST_BYTES):
+            yield 0, WRITE, offset, BURST_BYTES
 
     def _flush(self) -> Iterator[Row]:
         """With nothing to do, and behind 256 KiB."""
