@@ -186,7 +186,7 @@ def _unit(probe: Probe, read_ns: float) -> int | None:
     return None
 
 
-def _burst(probe: Probe, found: Features) -> int:
+def burst(probe: Probe, found: Features) -> int:
     """Bytes that were taken before a write had to wait for more than the link."""
     each = probe.results["burst"].each
     link = BURST_BYTES / 1024 * found.link_ns_kib
@@ -230,7 +230,7 @@ def _writes(probe: Probe, found: Features) -> None:
     found.programs_ns = _types([float(one) for one in both], moved + transfer)
     buffered = median(write) < min(found.programs_ns) / 2
     if buffered:
-        found.buffer = _burst(probe, found)
+        found.buffer = burst(probe, found)
     idle, behind = probe.results["flush"].each[0::3], probe.results["flush"].each[2::3]
     found.flush_waits = median(behind) > median(idle) + min(found.programs_ns) / 8
 

@@ -120,18 +120,20 @@ def probe(
     *,
     traces: Traces | None = None,
     known: Known | None = None,
+    size: int = 0,
     held_out: bool = False,
     say: Callable[[str], None] = lambda _: None,
     only: Sequence[str] = (),
 ) -> Probe:
-    """The whole plan, or (only) the steps that these names begin with, and those that lead there."""
+    """The whole plan, or those of its steps that are named."""
     with tempfile.TemporaryDirectory(prefix="scarp-plan-") as scratch:
         traces = traces or Traces(Path(scratch))
-        found = Probe({"kind": "description"}, plan.span, plan.seed, known)
+        found = Probe({"kind": "description", "bytes": size or drive.logical_bytes()}, plan.span,
+                      plan.seed, known)  # fmt: skip
 
         def steps(wanted: list[Step]) -> None:
             for step in wanted:
-                if only and not (step.changes or step.name.startswith(tuple(only))):
+                if only and step.name not in only:
                     continue
                 say(step.name)
                 done = drive.run(step, traces)

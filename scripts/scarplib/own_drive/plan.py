@@ -163,13 +163,14 @@ class Plan:
         """Writes: alone, behind each other, until the drive is steady, and beside reads."""
         pages = max(known.page, 4096)
         return [
+            # While there is still room that need not be collected.
+            Step("burst", self._burst, depth=BURST_DEPTH, each=True, changes=True),
+            Step("flush", self._flush, each=True, changes=True),
             Step("write-size", self._write_sizes(known), each=True, changes=True),
             Step("write-flush", self._write_flush(pages, known), each=True, changes=True),
             Step("behind", self._behind(pages, known), each=True, changes=True),
-            Step("burst", self._burst, depth=BURST_DEPTH, each=True, changes=True),
-            Step("flush", self._flush, each=True, changes=True),
             Step("overwrite", self._overwrite, depth=16, changes=True),
-            Step("condition", self._random_writes("condition", self.span // 4096), depth=64,
+            Step("condition", self._random_writes("condition", self.span // 16384), depth=64,
                  changes=True, prepares=True),
             Step("steady", self._random_writes("steady", 16000), depth=32, changes=True),
             Step("steady-1", self._random_writes("steady-1", 4000), depth=1, changes=True),
@@ -237,7 +238,7 @@ class Plan:
         return rows
 
     def _burst(self) -> Iterator[Row]:
-        for offset in range(0, min(32 * MIB, self.span), BURST_BYTES):
+        for offset in range(0, min(32 * MIB, self.span // 32), BURST_BYTES):
             yield 0, WRITE, offset, BURST_BYTES
 
     def _flush(self) -> Iterator[Row]:

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The blind trial: descriptions drawn by a seed, probed, fitted without looking, and compared."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scarplib.errors import UserError
+from scarplib.own_drive import figures, fit, model, on_replayer
+from scarplib.own_drive.plan import MIB, Plan
+from scarplib.own_drive.probe_file import load
+
+# What can be seen from outside; docs/your-drive.md says how near each must come.
+PROPERTIES = ("page", "unit", "stripe", "dies", "buffer", "flush", "spare", "map cache",
+              "suspend", "reads first")  # fmt: skip
+ENOUGH = 8
+
+
+def draw(seed: int, least: int = 256 * MIB, most: int = 2048 * MIB) -> dict[str, str]:
+    """A description's keys; not every one is a drive that is accepted."""
+    choose = random.Random(f"blind {seed}")
+    pick = choose.choice
+    page = pick((4096, 8192, 16384))
+    channels, ways, planes = pick((1, 2, 4, 8)), pick((1, 2, 4)), pick((1, 1, 2))
+    pages = pick((32, 64, 96, 128, 192, 256))
+    raw = choose.randrange(least, most + 1)
+    bits = pick((1, 1, 2, 3))
+    read, program = choose.randrange(25, 90) * 1000, choose.randrange(250, 1000) * 1000
+    keys = {
+        "geometry.channels": channels,
+        "geometry.chips_per_channel": ways,
+        "geometry.dies_per_chip": 1,
+        "geometry.planes_per_die": planes,
+        "geometry.blocks_per_plane": raw // (channels * ways * planes * pages * page),
+        "geometry.pages_per_block": pages,
+        "geometry.page_bytes": page,
+        "nand.cell_bits": bits,
+        "nand.suspend_program": pick((0, 1)),
+        "timing.read_ns": ";".join(str(read * (4 + i) // 4) for i in range(bits)),
+        "timing.program_ns": ";".join(str(program * (1 + i)) for i in range(bits)),
+        "timing.erase_ns": choose.randrange(1500, 10000) * 1000,
+        "timing.channel_mts": pick((200, 400, 533, 800, 1200)),
+        "controller.firmware_ns": choose.randrange(20, 200) * 100,
+        "controller.link_mbs": pick((1600, 3200, 7000)),
+        "controller.buffer_bytes": pick((0, 1, 2, 4)) * MIB,
+        "controller.reads_first": pick((0, 1)),
+        "ftl.unit_bytes": pick((4096, page)),
+        "ftl.over_provisioning_permille": choose.randrange(70, 300),
+        "gc.trigger_free_blocks": pick((2, 3, 4)),
+    }
+    keys["nand.suspend_erase"] = keys["nand.suspend_program"]
+    if pick((0, 0, 1)):
+        keys["ftl.mapping"] = "demand"
+        share = pick((4, 8, 16))
+        unit = int(keys["ftl.unit_bytes"])
+        keys["ftl.map_cache_bytes"] = raw // unit * 8 // share // 1024 * 1024
+    return {name: str(value) for name, value in keys.items()}
+
+
+def properties(keys: dict[str, str]) -> dict[str, float]:
+    """What of a description shows from outside."""
+    number = {name: int(value) for name, value in keys.items() if value.isdigit()}
+    dies = 1
+    for name in ("channels", "chips_per_channel", "dies_per_chip"):
+        dies *= number[f"geometry.{name}"]
+    page = number["geometry.page_bytes"]
+    buffer = number.get("controller.buffer_bytes", 0)
+    return {
+        "page": page,
+        "unit": number.get("ftl.unit_bytes", 0) or page,
+        "stripe": dies * page,
+        "dies": dies,
+        "buffer": buffer,
+        "flush": float(buffer > 0),
+        "spare": 100 * model.spare_of(keys),
+        "map cache": number.get("ftl.map_cache_bytes", 0),
+        "suspend": number.get("nand.suspend_program", 0),
+        "reads first": number.get("controller.reads_first", 1),
+    }
+
+
+def agree(name: str, one: float, other: float) -> bool:
+    """Exact; the spare within a point, the cache of a map within 5 %."""
+    if name == "spare":
+        return abs(one - other) <= 1
+    if name == "map cache":
+        return abs(one - other) <= 0.05 * one
+    return one == other
+
+
+@dataclass
+class Trial:
+    """Of one drawn description."""
+
+    seed: int
+    drawn: dict[str, float]
+    fitted: dict[str, float]
+    held: list[str] = field(default_factory=list)
+    # Of loads that were not fitted.
+    figures: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0
+    tried: int = 0
+
+    @property
+    def good(self) -> bool:
+        """Enough properties, and every figure within its bound."""
+        return len(self.held) >= ENOUGH and all(one["held"] for one in self.figures)
+
+
+def _named(keys: dict[str, str]) -> model.Model:
+    found = model.Model()
+    for name, value in keys.items():
+        found.set(name, value, model.READ)
+    return found
+
+
+def trial(seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB) -> Trial:
+    """Drawn, probed, fitted.  The fit sees the probe's file and nothing else."""
+    with tempfile.TemporaryDirectory(prefix="scarp-blind-") as scratch:
+        folder = Path(scratch)
+        keys, path, number = {}, folder / "drawn.ini", seed * 1000
+        while True:
+            keys = draw(number, most=most)
+            _named(keys).write(path)
+            drive = on_replayer.Replayed(replay, path, folder)
+            try:
+                size = drive.logical_bytes()
+                break
+            except UserError:
+                number += 1
+        span = size // MIB * MIB
+        on_replayer.probe(drive, Plan(span), held_out=True, size=size).write(folder / "probe.json")
+        probe = load(folder / "probe.json")
+        began = time.process_time(), time.monotonic()
+        held_out = {name: one for name, one in probe.results.items() if name.startswith("held-")}
+        for name in held_out:
+            del probe.results[name]
+        found = fit.fit(probe, replay, search)
+        seconds = time.monotonic() - began[1]
+        probe.results = held_out
+        compared = figures.compare(probe, found.probe)
+    fitted = properties({name: key.value for name, key in found.model.keys.items()})
+    drawn = properties(keys)
+    judged = [
+        {**asdict(one), "difference": one.difference, "held": one.held}
+        for one in compared
+        if one.bound is not None
+    ]
+    return Trial(
+        seed, drawn, fitted, [name for name in PROPERTIES if agree(name, drawn[name], fitted[name])],
+        judged, seconds, found.tried,
+    )  # fmt: skip
+
+
+def text(one: Trial) -> str:
+    """A few lines."""
+    lines = [f"trial {one.seed}: {len(one.held)} of {len(PROPERTIES)} properties, "
+             f"{sum(f['held'] for f in one.figures)} of {len(one.figures)} figures of loads that were "
+             f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"]  # fmt: skip
+    for name in PROPERTIES:
+        if name not in one.held:
+            lines.append(f"  {name}: {one.drawn[name]:g}, fitted {one.fitted[name]:g}")
+    for f in one.figures:
+        if not f["held"]:
+            lines.append(f"  {f['step']} {f['name']}: {100 * f['difference']:+.0f} %")
+    return "\n".join(lines)
+
+
+def trials(
+    seeds: list[int], replay: Path, search: fit.Search, out: Path, most: int,
+    say: Callable[[str], None],
+) -> list[Trial]:  # fmt: skip
+    """Each once; those that the file has are not done again."""
+    found: list[Trial] = []
+    if out.is_file():
+        found = [Trial(**one) for one in json.loads(out.read_text())["trials"]]
+    for seed in seeds:
+        if any(one.seed == seed for one in found):
+            continue
+        one = trial(seed, replay, search, most)
+        found.append(one)
+        say(text(one))
+        whole = {"schema": "scarp-blind-1", "trials": [asdict(one) for one in found]}
+        out.write_text(json.dumps(whole, indent=1) + "\n")
+    return found

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp fit`: from a probe to a description.
+
+What can be read off is (features, model).  What only shows together, the blocks and what they
+have to spare, is searched by SciPy's differential evolution: each candidate is probed as the drive
+was, in the replayer.  Candidates are remembered in a file, so that a search can be gone on with.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scipy.optimize import differential_evolution
+
+from scarplib.errors import UserError
+from scarplib.own_drive import features, figures, model, on_replayer
+from scarplib.own_drive.figures import Figure
+from scarplib.own_drive.model import FITTED, Model
+from scarplib.own_drive.plan import Plan, Step
+from scarplib.own_drive.probe_file import PARTS, Probe
+
+BLOCK_PAGES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+# Steps that say what collections do; the others go before them, and cost little.
+SEEN = ("overwrite", "steady", "steady-1", "mixed", "spaced")
+SEARCHED = ("geometry.blocks_per_plane", "geometry.pages_per_block", "geometry.planes_per_die",
+            "ftl.over_provisioning_permille", "timing.erase_ns")  # fmt: skip
+# Logarithm of an erase's nanoseconds; planes of a die.
+ERASES, PLANES = (5.7, 7.2), (1.0, 2.0)
+WORST = 1e3
+
+
+@dataclass
+class Search:
+    """What a search is bounded by."""
+
+    seed: int = 1
+    cores: int = 1
+    seconds: float = 600
+    memory: Path | None = None
+    say: Callable[[str], None] = lambda _: None
+
+
+@dataclass
+class Fit:
+    """A description, and how well it does."""
+
+    model: Model
+    # The result's own.
+    probe: Probe
+    figures: list[Figure] = field(default_factory=list)
+    tried: int = 0
+    misfit: float = math.inf
+
+    def json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "schema": "scarp-fit-1",
+            "keys": {name: asdict(key) for name, key in self.model.keys.items()},
+            "figures": [{**asdict(one), "difference": one.difference} for one in self.figures],
+            "tried": self.tried,
+            "misfit": self.misfit,
+        }
+
+
+class _Bench:
+    """The drive's probe, and what candidates are measured with."""
+
+    def __init__(self, probe: Probe, replay: Path, scratch: Path) -> None:
+        if not probe.known:
+            raise UserError("this probe is not whole: it has no second part")
+        self.probe, self.replay, self.scratch = probe, replay, scratch
+        self.plan = Plan(probe.span, probe.seed)
+        self.traces = on_replayer.Traces(scratch)
+        steps: list[Step] = [*self.plan.first(), *self.plan.second(probe.known)]
+        self.changing = [step.name for step in steps if step.changes]
+        self.changing = [name for name in self.changing if not name.startswith("footprint")]
+        for step in steps:
+            self.traces.path(step)
+
+    def run(self, candidate: Model, only: tuple[str, ...] = (), held_out: bool = False) -> Probe:
+        """A candidate's probe; UserError if it is no drive."""
+        with tempfile.TemporaryDirectory(dir=self.scratch) as folder:
+            path = Path(folder) / "candidate.ini"
+            candidate.write(path)
+            drive = on_replayer.Replayed(self.replay, path, Path(folder))
+            return on_replayer.probe(
+                drive, self.plan, traces=self.traces, known=self.probe.known,
+                size=self.plan.span, held_out=held_out, only=only,
+            )  # fmt: skip
+
+
+def misfit(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> float:
+    """How unlike the two are, in what collections show: a sum of squares of logarithms."""
+    total = 0.0
+    for name in steps:
+        if name not in drive.results:
+            continue
+        one, other = drive.results[name], candidate.results[name]
+        total += 4 * math.log(one.bytes_per_s / other.bytes_per_s) ** 2
+        for kind in ("reads", "writes"):
+            a, b = getattr(one, kind), getattr(other, kind)
+            if a and b:
+                total += math.log(a.mean / b.mean) ** 2
+                for point in ("p50", "p90", "p99"):
+                    total += math.log(max(1, a.points[point]) / max(1, b.points[point])) ** 2
+        if name == "overwrite" and one.parts:
+            # The bytes written by each time: where it falls, and how far.
+            for a, b in zip(_reached(one.parts), _reached(other.parts), strict=True):
+                total += 8 / PARTS * math.log(a / b) ** 2
+    return total
+
+
+def _reached(parts: list[float]) -> list[float]:
+    """The mean time of each byte up to the end of each part."""
+    found, total = [], 0.0
+    for i, rate in enumerate(parts):
+        total += 1 / rate
+        found.append(total / (i + 1))
+    return found
+
+
+def _bisect(bench: _Bench, base: Model, name: str, step: str, measure: Callable[[Probe], float],
+            grain: int) -> None:  # fmt: skip
+    """A key that one step shows, the more the higher."""
+    wanted = measure(bench.probe)
+    low, high = grain, max(4 * grain, 2 * int(base.keys[name].value) // grain * grain)
+    lead = bench.changing[: bench.changing.index(step) + 1] if step in bench.changing else [step]
+    only = tuple(dict.fromkeys([*lead, step]))
+    while high - low > grain:
+        middle = (low + high) // 2 // grain * grain
+        candidate = base.with_values({name: middle})
+        try:
+            reached = measure(bench.run(candidate, only))
+        except UserError:
+            reached = -1.0
+        if reached < wanted:
+            low = middle
+        else:
+            high = middle
+    base.set(name, high, FITTED, interval=(low, high + grain))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What is searched: the blocks, what they have to spare, how long an erase takes."""
+
+    pages: int
+    spare: float
+    erase_ns: int
+    planes: int
+
+    @classmethod
+    def of(cls, x: Any) -> _Point:
+        """As the optimiser has it."""
+        pages = BLOCK_PAGES[round(float(x[0]))]
+        return cls(pages, float(x[1]), round(10 ** float(x[2])), round(float(x[3])))
+
+    def x(self) -> list[float]:
+        """As the optimiser has it."""
+        return [BLOCK_PAGES.index(self.pages), self.spare, math.log10(self.erase_ns), self.planes]
+
+
+def _sized(bench: _Bench, base: Model, point: _Point) -> Model:
+    found = base.with_values({"geometry.planes_per_die": point.planes})
+    values = model.blocks(found, bench.probe.source["bytes"], point.pages, point.spare)
+    return found.with_values({**values, "timing.erase_ns": point.erase_ns})
+
+
+def _roomy(bench: _Bench, base: Model) -> Model:
+    """With so much to spare that nothing is collected."""
+    return _sized(bench, base, _Point(64, 2.0, 3_000_000, 1))
+
+
+class _Search:
+    """Candidates, each tried once."""
+
+    def __init__(self, bench: _Bench, base: Model, asked: Search) -> None:
+        self.bench, self.base, self.asked = bench, base, asked
+        self.tried: dict[str, dict[str, float]] = {}
+        self.points: dict[str, Model] = {}
+        self.ends = 0.0
+        if asked.memory and asked.memory.is_file():
+            for line in asked.memory.read_text().splitlines():
+                one = json.loads(line)
+                self.tried.setdefault(one["steps"], {})[one["keys"]] = one["misfit"]
+
+    def score(self, x: Any, seen: tuple[str, ...]) -> float:
+        """How unlike the drive a candidate is, in these steps; WORST when time is over."""
+        candidate = _sized(self.bench, self.base, _Point.of(x))
+        name, steps = candidate.text(), " ".join(seen)
+        tried = self.tried.setdefault(steps, {})
+        self.points[name] = candidate
+        if name not in tried:
+            if time.monotonic() > self.ends:
+                return WORST
+            try:
+                last = self.bench.changing.index(seen[-1]) + 1
+                found = self.bench.run(candidate, (*self.bench.changing[:last], *seen))
+                tried[name] = misfit(self.bench.probe, found, seen)
+            except UserError:
+                tried[name] = WORST
+            if self.asked.memory:
+                line = {"steps": steps, "keys": name, "misfit": tried[name]}
+                with self.asked.memory.open("a") as stream:
+                    stream.write(json.dumps(line) + "\n")
+        return tried[name]
+
+    def run(
+        self, seen: tuple[str, ...], bounds: list[tuple[float, float]], seconds: float,
+        first: _Point | None = None,
+    ) -> tuple[_Point, float]:  # fmt: skip
+        """The best of these bounds, in the time there is."""
+        self.ends = time.monotonic() + seconds
+        with ThreadPoolExecutor(self.asked.cores) as pool:
+            best = differential_evolution(
+                self.score, bounds, args=(seen,), x0=first.x() if first else None,
+                integrality=[True, False, False, True], maxiter=60, popsize=6, tol=1e-6,
+                polish=False, init="sobol", seed=self.asked.seed, updating="deferred",
+                workers=pool.map, callback=lambda *_, **__: time.monotonic() > self.ends,
+            )  # fmt: skip
+        return _Point.of(best.x), float(best.fun)
+
+
+def _near(point: _Point) -> list[tuple[float, float]]:
+    """Bounds around a point."""
+    pages = BLOCK_PAGES.index(point.pages)
+    erase = math.log10(point.erase_ns)
+    return [
+        (max(0, pages - 1), min(len(BLOCK_PAGES) - 1, pages + 1)),
+        (max(0.005, point.spare - 0.03), point.spare + 0.03),
+        (max(ERASES[0], erase - 0.3), min(ERASES[1], erase + 0.3)),
+        PLANES,
+    ]
+
+
+def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, float]:
+    """Overwriting says roughly where, and costs little; then all that collections show."""
+    search = _Search(bench, base, asked)
+    asked.say(f"a search of at most {asked.seconds:.0f} s")
+    everywhere: list[tuple[float, float]] = [(0, len(BLOCK_PAGES) - 1), (0.01, 0.6), ERASES, PLANES]
+    rough, _ = search.run(SEEN[:1], everywhere, 0.6 * asked.seconds)
+    point, least = search.run(SEEN, _near(rough), 0.4 * asked.seconds, rough)
+    found = _sized(bench, base, point)
+    tried = search.tried[" ".join(SEEN)]
+    near = [search.points[name] for name, value in tried.items()
+            if value <= 1.5 * least + 1e-3 and name in search.points]  # fmt: skip
+    for name, key in found.keys.items():
+        if key.how == FITTED and name in SEARCHED and near:
+            values = [float(one.keys[name].value) for one in near]
+            key.interval = (min(values), max(values))
+    return found, sum(len(one) for one in search.tried.values()), least
+
+
+def fit(probe: Probe, replay: Path, search: Search) -> Fit:
+    """A description whose probe is like this one."""
+    seen = features.read_off(probe)
+    base = model.from_features(seen)
+    with tempfile.TemporaryDirectory(prefix="scarp-fit-") as scratch:
+        bench = _Bench(probe, replay, Path(scratch))
+        if seen.buffer:
+            search.say("the write buffer's size")
+            _buffer(bench, base, seen)
+        if seen.map_cached:
+            search.say("the map's cache")
+            _cache(bench, base)
+        found, tried, least = _search(bench, base, search)
+        search.say("the result's own probe")
+        own = bench.run(found, held_out=True)
+        return Fit(found, own, figures.compare(probe, own), tried, least)
+
+
+def _buffer(bench: _Bench, base: Model, seen: features.Features) -> None:
+    roomy = _roomy(bench, base)
+
+    def taken(probe: Probe) -> float:
+        return float(features.burst(probe, seen))
+
+    _bisect(bench, roomy, "controller.buffer_bytes", "burst", taken,
+            max(seen.page, 16384))  # fmt: skip
+    base.keys["controller.buffer_bytes"] = roomy.keys["controller.buffer_bytes"]
+
+
+def _cache(bench: _Bench, base: Model) -> None:
+    name = "ftl.map_cache_bytes"
+    steps = [f"footprint-{size >> 20}" for size in bench.plan.footprints()]
+    roomy = _roomy(bench, base)
+
+    def hits(probe: Probe) -> float:
+        means = [one.reads.mean for step in steps if (one := probe.results.get(step)) and one.reads]
+        return -sum(means)
+
+    wanted = hits(bench.probe)
+    only = ("fill", *steps, *(f"{step}-before" for step in steps))
+    low, high = 1024, 2 * int(base.keys[name].value)
+    while high - low > max(512, high // 200):
+        middle = (low + high) // 2 // 8 * 8
+        try:
+            reached = hits(bench.run(roomy.with_values({name: middle}), only))
+        except UserError:
+            reached = -math.inf
+        low, high = (middle, high) if reached < wanted else (low, middle)
+    base.set(name, high, FITTED, interval=(low, high))
