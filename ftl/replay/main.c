@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "jobs.h"
 #include "options.h"
 #include "replay.h"
 #include "../timeline.h"
@@ -14,7 +15,7 @@
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
             *trace_path, *image_path, *save_path, *gc_path, *flash_path;
-static char **overrides, **workloads;
+static char **overrides, **workloads, **job_texts;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
@@ -51,6 +52,9 @@ static const GOptionEntry entries[] = {
       "open, closed or think (open)", "NAME" },
     { "depth", 'q', 0, G_OPTION_ARG_INT64, &depth,
       "requests at once, closed loop (1)", "N" },
+    { "job", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job_texts,
+      "a closed loop beside others, in place of a workload; rate in bytes a "
+      "second; repeatable", "DEPTH[:RATE]=WORKLOAD" },
     { "speed", 0, 0, G_OPTION_ARG_INT64, &speed,
       "permille of the workload's rate (1000)", "N" },
     { "requests", 'n', 0, G_OPTION_ARG_INT64, &max_requests,
@@ -179,6 +183,15 @@ static ScarpDrive *make_drive(GError **error)
     return drive;
 }
 
+static Workload *open_workload(const ScarpDrive *drive, const char *name,
+                               GError **error)
+{
+    if (g_str_has_prefix(name, "gen:")) {
+        return gen_new(name + 4, scarp_drive_logical_bytes(drive), seed, error);
+    }
+    return trace_open(name, format, error);
+}
+
 static Workload *make_workload(const ScarpDrive *drive, GError **error)
 {
     if (!workloads || workloads[1]) {
@@ -186,11 +199,7 @@ static Workload *make_workload(const ScarpDrive *drive, GError **error)
                     "one workload is needed: a trace file, or gen:NAME");
         return NULL;
     }
-    if (g_str_has_prefix(workloads[0], "gen:")) {
-        return gen_new(workloads[0] + 4, scarp_drive_logical_bytes(drive), seed,
-                       error);
-    }
-    return trace_open(workloads[0], format, error);
+    return open_workload(drive, workloads[0], error);
 }
 
 /* What the workload was like, after it was fitted to the drive. */
@@ -407,6 +416,75 @@ static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
     return ok;
 }
 
+/* ---- Jobs --------------------------------------------------------------- */
+
+static bool jobs_allowed(GError **error)
+{
+    const char *excluded = workloads ? "a workload beside it"
+                           : mode ? "--mode" : trace_path ? "--trace"
+                           : gc_path ? "--gc-log"
+                           : flash_path ? "--flash-log"
+                           : warmup ? "--warmup"
+                           : max_requests ? "--requests" : NULL;
+
+    if (excluded) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY, "--job: excludes %s",
+                    excluded);
+    }
+    return !excluded;
+}
+
+static bool open_jobs(const ScarpDrive *drive, Job *jobs, uint32_t n,
+                      GError **error)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name;
+
+        if (!job_parse(job_texts[i], &jobs[i].depth, &jobs[i].rate, &name,
+                       error)) {
+            return false;
+        }
+        jobs[i].workload = open_workload(drive, name, error);
+        if (!jobs[i].workload) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_jobs(ScarpDrive *drive, ReplayOptions *options, GError **error)
+{
+    Output rows = { .option = "cmd-log", .path = rows_path };
+    uint32_t n = g_strv_length(job_texts);
+    g_autofree Job *jobs = g_new0(Job, n);
+    g_autofree char *first = g_strdup("jobs");
+    char *names[] = { first, NULL };
+    Workload all = { .format = "jobs" };
+    gint64 began_us = g_get_monotonic_time();
+    ReplayResult result;
+    bool ok;
+
+    ok = jobs_allowed(error) && open_jobs(drive, jobs, n, error) &&
+         open_output(&rows.file, rows.option, rows.path, error);
+    options->rows = rows.file;
+    ok = ok && jobs_run(drive, jobs, n, options, &result, error);
+    ok = close_outputs(&rows, 1, ok, error);
+    for (uint32_t i = 0; i < n; i++) {
+        if (jobs[i].workload) {
+            jobs[i].workload->free(jobs[i].workload);
+        }
+    }
+    if (ok) {
+        workloads = names;
+        mode = first;
+        ok = write_json(drive, &all, &result,
+                        (g_get_monotonic_time() - began_us) / 1e6, error);
+        workloads = NULL;
+        mode = NULL;
+    }
+    return ok;
+}
+
 static bool run(GError **error)
 {
     ReplayOptions options;
@@ -420,7 +498,11 @@ static bool run(GError **error)
     if (!drive) {
         return false;
     }
-    ok = (save_path && !workloads) || run_workload(drive, &options, error);
+    if (job_texts) {
+        ok = run_jobs(drive, &options, error);
+    } else {
+        ok = (save_path && !workloads) || run_workload(drive, &options, error);
+    }
     ok = ok && (!save_path || (scarp_drain(drive, error) &&
                                scarp_save(drive, save_path, error)));
     scarp_drive_free(drive);

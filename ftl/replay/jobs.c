@@ -1,0 +1,229 @@
+/*
+ * Several workloads at once, each with a depth and a rate of its own, as fio's
+ * jobs: readers beside writers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "cmdlog.h"
+#include "jobs.h"
+
+#include <string.h>
+
+typedef struct {
+    ScarpCmd cmd;
+    Job *job;
+    uint64_t number; /* in the order of submission */
+} Slot;
+
+typedef struct {
+    ScarpDrive *drive;
+    const ReplayOptions *o;
+    ReplayResult *result;
+    Job *jobs;
+    uint32_t n_jobs;
+    GPtrArray *idle, *all; /* slots */
+    int64_t origin_ns;
+} Jobs;
+
+bool job_parse(const char *text, uint32_t *depth, uint64_t *rate,
+               const char **workload, GError **error)
+{
+    const char *equals = strchr(text, '=');
+    char *end;
+
+    *depth = g_ascii_strtoull(text, &end, 10);
+    *rate = 0;
+    if (*end == ':') {
+        *rate = g_ascii_strtoull(end + 1, &end, 10);
+        if (!*rate) {
+            equals = NULL;
+        }
+    }
+    if (!equals || end != equals || !*depth || *depth > 65536 ||
+        !equals[1]) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--job=%s: must be DEPTH[:RATE]=WORKLOAD, with a depth "
+                    "from 1 to 65536 and a rate in bytes a second", text);
+        return false;
+    }
+    *workload = equals + 1;
+    return true;
+}
+
+static bool advance(Jobs *r, Job *job, GError **error)
+{
+    uint64_t bytes = scarp_drive_logical_bytes(r->drive);
+    GError *problem = NULL;
+    TraceRecord *next = &job->next;
+
+    job->has_next = job->workload->next(job->workload, next, &problem);
+    if (problem) {
+        g_propagate_error(error, problem);
+        return false;
+    }
+    if (!job->has_next) {
+        return true;
+    }
+    if (next->op == SCARP_OP_FLUSH) {
+        next->offset_bytes = next->length_bytes = 0;
+    } else if (next->offset_bytes % SCARP_SECTOR_BYTES ||
+               next->length_bytes % SCARP_SECTOR_BYTES ||
+               !next->length_bytes || next->offset_bytes > bytes ||
+               next->length_bytes > bytes - next->offset_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--job: a request of %" G_GUINT64_FORMAT " bytes at %"
+                    G_GUINT64_FORMAT ": must be whole sectors of the drive, "
+                    "which has %" G_GUINT64_FORMAT " bytes",
+                    next->length_bytes, next->offset_bytes, bytes);
+        return false;
+    }
+    return true;
+}
+
+static void count(ReplayResult *result, const TraceRecord *record)
+{
+    result->requests++;
+    switch (record->op) {
+    case SCARP_OP_READ:
+        result->reads++;
+        result->read_bytes += record->length_bytes;
+        break;
+    case SCARP_OP_WRITE:
+        result->writes++;
+        result->write_bytes += record->length_bytes;
+        break;
+    case SCARP_OP_FLUSH:
+        result->flushes++;
+        break;
+    default:
+        result->deallocates++;
+        break;
+    }
+}
+
+static void submit(Jobs *r, Job *job, int64_t now_ns)
+{
+    Slot *slot;
+
+    if (!r->idle->len) {
+        slot = g_new0(Slot, 1);
+        g_ptr_array_add(r->all, slot);
+    } else {
+        slot = g_ptr_array_steal_index_fast(r->idle, r->idle->len - 1);
+    }
+    count(r->result, &job->next);
+    slot->job = job;
+    slot->number = r->result->requests - 1;
+    slot->cmd.op = job->next.op;
+    slot->cmd.offset_bytes = job->next.offset_bytes;
+    slot->cmd.length_bytes = job->next.length_bytes;
+    slot->cmd.deadline_ns = SCARP_TIME_NEVER;
+    slot->cmd.opaque = slot;
+    slot->cmd.nsid = 1;
+    slot->cmd.fua = job->next.fua;
+    job->in_flight++;
+    job->bytes += job->next.length_bytes;
+    scarp_submit(r->drive, &slot->cmd, now_ns);
+}
+
+static void reap(Jobs *r)
+{
+    ScarpCmd *cmd;
+
+    while ((cmd = scarp_reap(r->drive))) {
+        Slot *slot = cmd->opaque;
+
+        slot->job->in_flight--;
+        r->result->end_ns = cmd->complete_ns;
+        r->result->measured++;
+        r->result->measured_bytes += cmd->length_bytes;
+        if (r->o->rows) {
+            cmdlog_write(r->o->rows, cmd, slot->number);
+        }
+        g_ptr_array_add(r->idle, slot);
+    }
+}
+
+/* When a job's next request is due: a job that is behind its rate catches up. */
+static int64_t due_ns(const Jobs *r, const Job *job)
+{
+    int64_t now_ns = scarp_now_ns(r->drive);
+    __int128 at_ns;
+
+    if (!job->has_next || job->in_flight >= job->depth) {
+        return SCARP_TIME_NEVER;
+    }
+    if (!job->rate) {
+        return now_ns;
+    }
+    at_ns = r->origin_ns + (__int128)job->bytes * 1000000000 /
+                           (int64_t)job->rate;
+    return MAX(now_ns, MIN(at_ns, SCARP_TIME_LAST / 2));
+}
+
+static bool loop(Jobs *r, GError **error)
+{
+    int64_t last_ns = r->o->max_ns ? r->origin_ns + (int64_t)r->o->max_ns
+                                   : SCARP_TIME_NEVER;
+
+    for (;;) {
+        int64_t event_ns = scarp_next_event_ns(r->drive);
+        int64_t next_ns = SCARP_TIME_NEVER;
+        Job *next = NULL;
+
+        for (uint32_t i = 0; i < r->n_jobs; i++) {
+            int64_t at_ns = due_ns(r, &r->jobs[i]);
+
+            if (at_ns < next_ns && at_ns < last_ns) {
+                next_ns = at_ns;
+                next = &r->jobs[i];
+            }
+        }
+        if (event_ns == SCARP_TIME_NEVER && !next) {
+            return true;
+        }
+        /* At one time, what ends goes before what begins. */
+        if (event_ns <= next_ns) {
+            scarp_run_until_done(r->drive, next_ns);
+            reap(r);
+            continue;
+        }
+        submit(r, next, next_ns);
+        reap(r);
+        if (!advance(r, next, error)) {
+            return false;
+        }
+    }
+}
+
+bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
+              const ReplayOptions *options, ReplayResult *result,
+              GError **error)
+{
+    Jobs r = {
+        .drive = drive, .o = options, .result = result, .jobs = jobs,
+        .n_jobs = n_jobs, .idle = g_ptr_array_new(),
+        .all = g_ptr_array_new_with_free_func(g_free),
+        .origin_ns = scarp_now_ns(drive),
+    };
+    bool ok = true;
+
+    memset(result, 0, sizeof(*result));
+    result->first_ns = result->begin_ns = r.origin_ns;
+    scarp_stats_reset(drive);
+    if (options->rows) {
+        cmdlog_write_header(options->rows);
+    }
+    for (uint32_t i = 0; i < n_jobs; i++) {
+        ok = ok && advance(&r, &jobs[i], error);
+    }
+    ok = ok && loop(&r, error) && scarp_quiescent(drive, error);
+    g_ptr_array_free(r.idle, true);
+    g_ptr_array_free(r.all, true);
+    if (ok && !result->requests) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "the jobs have no requests");
+        ok = false;
+    }
+    return ok;
+}

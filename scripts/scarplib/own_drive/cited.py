@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measurements of others, as a table of fio's runs, beside a description that runs the same jobs.
+
+A real drive has too many blocks for a fit: the description is of one with so many times fewer, and
+as the runs are so many times shorter, what they write is the same share of the drive.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import subprocess
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scarplib.device_logs import command_log, log_file
+from scarplib.errors import UserError
+from scarplib.own_drive.figures import Figure
+from scarplib.own_drive.plan import KIB, MIB
+from scarplib.own_drive.probe_file import Latencies
+
+GIB = 1024 * MIB
+COLUMNS = ("file", "use", "rw", "bs", "iodepth", "numjobs", "rate_mb", "iops", "bw_kib",
+           "mean_ns", "p50_ns", "p90_ns", "p99_ns")  # fmt: skip
+READERS_GIB, WRITERS_GIB = 93, 466
+SECONDS = 1200
+WINDOWS = 120
+RAMP_NS = 200_000_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One job, or several that are alike, of a run."""
+
+    file: str
+    use: str
+    rw: str
+    bs: int
+    depth: int
+    jobs: int
+    # Bytes a second of each job; 0: no limit.
+    rate: int
+    iops: float
+    kib_per_s: float
+    mean: float
+    points: dict[str, float]
+
+    @property
+    def name(self) -> str:
+        """Short, for a table."""
+        if "long3" in self.file:
+            run = Path(self.file).stem.removeprefix("nvme_").replace("_", " beside ")
+            return f"{'read' if 'read' in self.rw else 'write'} {run}"
+        return f"{self.rw} {self.bs // KIB}k x {self.depth}"
+
+
+def _bytes(text: str) -> int:
+    scale = {"k": KIB, "m": MIB}.get(text[-1:], 1)
+    return int(text.rstrip("km")) * scale
+
+
+def rows(path: Path) -> list[Row]:
+    """Of a table with COLUMNS."""
+    try:
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    found = []
+    for number, one in enumerate(csv.DictReader(lines), 1):
+        missing = [name for name in COLUMNS if one.get(name) is None]
+        if missing:
+            raise UserError(f"{path}: row {number} has no column '{missing[0]}'")
+        try:
+            points = {name: float(one[f"{name}_ns"]) for name in ("p50", "p90", "p99")
+                      if one[f"{name}_ns"]}  # fmt: skip
+            found.append(
+                Row(one["file"], one["use"], one["rw"], _bytes(one["bs"]), int(one["iodepth"]),
+                    int(one["numjobs"] or 1), int(one["rate_mb"] or 0) * 1_000_000,
+                    float(one["iops"]), float(one["bw_kib"]), float(one["mean_ns"] or 0), points)
+            )  # fmt: skip
+        except ValueError as error:
+            raise UserError(f"{path}: row {number}: {error}") from error
+    return found
+
+
+def runs(table: list[Row]) -> dict[str, list[Row]]:
+    """Rows by the run that they are of."""
+    found: dict[str, list[Row]] = {}
+    for row in table:
+        found.setdefault(row.file, []).append(row)
+    return found
+
+
+@dataclass
+class Seen:
+    """What a run showed: latencies of reads and of writes, and their rates over time."""
+
+    latencies: dict[str, Latencies] = field(default_factory=dict)
+    kib_per_s: dict[str, float] = field(default_factory=dict)
+    windows: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Runner:
+    """Runs on a description, which has `scale` times fewer blocks than the drive."""
+
+    replay: Path
+    description: Path
+    folder: Path
+    scheme: str = "baseline"
+    scale: int = 128
+    options: tuple[str, ...] = ()
+
+    def _drive(self) -> list[str]:
+        words = [str(self.replay), "--quiet", "--scheme", self.scheme]
+        words += ["--description", str(self.description)]
+        return words + [word for one in self.options for word in ("--override", one)]
+
+    def _do(self, words: list[str]) -> None:
+        done = subprocess.run([*self._drive(), *words], capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        if done.returncode:
+            raise UserError(done.stderr.strip().removeprefix("scarp-replay: "))
+
+    def _writes(self, name: str, row: Row, begin: int, end: int, count: int) -> Path:
+        """As fio's randwrite: each place once, then each once more; or one after the other."""
+        path = self.folder / f"{name}.csv"
+        places = list(range(begin, end - row.bs + 1, row.bs))
+        draw = random.Random(name)
+        with path.open("w") as stream:
+            while count > 0:
+                if row.rw == "randwrite":
+                    draw.shuffle(places)
+                stream.writelines(f"0,W,{place},{row.bs}\n" for place in places[:count])
+                count -= len(places)
+        return path
+
+    def run(self, table: list[Row]) -> Seen:
+        """All rows of one run."""
+        beside = any("long3" in row.file for row in table)
+        log, words = self.folder / "cmd.bin", list[str]()
+        reads = READERS_GIB * GIB // self.scale
+        seconds = SECONDS / self.scale
+        if not any("write" in row.rw for row in table):
+            seconds = min(seconds, 0.4)
+        if beside:
+            words += ["--age", "1000", "--age-overwrite", "0"]
+        else:
+            seconds = 0.4
+        for row in table:
+            if row.rw == "randread":
+                share = reads * 1000 // self._size()
+                words += ["--job", f"{row.depth}=gen:uniform,write=0,footprint={share},"
+                          "requests=100000000"]  # fmt: skip
+                continue
+            part = WRITERS_GIB * GIB // self.scale // row.jobs if beside else self._size()
+            start = reads if beside else 0
+            for i in range(row.jobs):
+                begin = start + i * part // MIB * MIB
+                count = int(1.5e9 * seconds / row.jobs / row.bs) + 1
+                path = self._writes(f"job-{i}", row, begin, begin + part // MIB * MIB, count)
+                rate = f":{row.rate}" if row.rate else ""
+                words += ["--job", f"{row.depth}{rate}={path}"]
+        words += ["--runtime", str(round(seconds * 1e6)), "--cmd-log", str(log), "--format",
+                  "csv:time=1:ns,op=2,offset=3,length=4", "--json", "/dev/null"]  # fmt: skip
+        self._do(words)
+        seen = self._seen(log)
+        log.unlink()
+        return seen
+
+    def _size(self) -> int:
+        if not hasattr(self, "_bytes"):
+            path = self.folder / "size.json"
+            self._do(["--json", str(path), "--requests", "1", "gen:uniform,requests=1"])
+            self._bytes: int = json.loads(path.read_text())["stats"]["logical_bytes"]
+        return self._bytes
+
+    def _seen(self, log: Path) -> Seen:
+        done: dict[str, list[tuple[int, int, int]]] = {"read": [], "write": []}
+        for submit, complete, size, op in _commands(log):
+            done["write" if op == command_log.WRITE else "read"].append(
+                (complete, complete - submit, size)
+            )
+        begin = min(one[0] - one[1] for kind in done.values() for one in kind)
+        if "write" in done and done["read"] and done["write"]:
+            # Until the writers' queues are full; a moment of a long run, much of a short one.
+            later = begin + RAMP_NS
+            done = {kind: [one for one in found if one[0] - one[1] >= later]
+                    for kind, found in done.items()}  # fmt: skip
+            begin = later
+        end = max(one[0] for kind in done.values() for one in kind)
+        seen = Seen()
+        for kind, found in done.items():
+            if found:
+                seen.latencies[kind] = Latencies.of([one[1] for one in found])
+                total = sum(one[2] for one in found)
+                seen.kib_per_s[kind] = total / KIB / ((end - begin) / 1e9)
+        width = (end - begin) // WINDOWS + 1
+        windows = [0] * WINDOWS
+        for at, _, size in done["write"]:
+            windows[min(WINDOWS - 1, (at - begin) // width)] += size
+        seen.windows = [one / KIB / (width / 1e9) for one in windows]
+        return seen
+
+
+def _commands(path: Path) -> Iterator[tuple[int, int, int, int]]:
+    """Submission, completion, bytes and operation of each command."""
+    size, at, place = command_log.LAYOUT.row.size, {}, 0
+    for name, code in command_log.LAYOUT.columns:
+        at[name] = place
+        place += array(code).itemsize
+    for chunk in log_file.chunks(path, command_log.LAYOUT):
+        quads, words = array("q", chunk), array("I", chunk)
+        yield from zip(
+            quads[at["submit"] // 8 :: size // 8], quads[at["complete"] // 8 :: size // 8],
+            words[at["length"] // 4 :: size // 4], chunk[at["op"] :: size], strict=True,
+        )  # fmt: skip
+
+
+def compare(table: list[Row], seen: Seen) -> list[Figure]:
+    """Each row's figures, the drive's beside the description's."""
+    found = []
+    for row in table:
+        kind = "write" if "write" in row.rw else "read"
+        one = seen.latencies[kind]
+        found.append(Figure(row.name, "rate", row.kib_per_s * KIB, seen.kib_per_s[kind] * KIB))
+        for point in ("p50", "p90", "p99"):
+            if point in row.points:
+                found.append(Figure(row.name, f"{kind}s {point}", row.points[point],
+                                    one.points[point]))  # fmt: skip
+    return found
