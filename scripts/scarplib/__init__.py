@@ -7,6 +7,7 @@ device_logs  what the drive writes: the vendor log page, the command log, the GC
 guest        the guest: kernel and initramfs, the virtual machine, one fio job, a prompt
 results      what a run's files say: summary, table, pictures, report
 experiments  run, compare, determinism: several guests, and what they are compared by
+own_drive    a drive of one's own: measured, a description fitted to it, the two compared
 reproduce    experiments/*.toml run by scarp-replay; each row of a paper judged; pages written
 dev          test suites, lint, benchmarks
 

@@ -380,6 +380,8 @@ def parser() -> Parser:
     # For the list only: main() hands on their arguments untouched.
     commands.add_parser("replay", help="a block trace or generator on a drive, without a guest")
     commands.add_parser("array", help="the SSD array on simulated drives, without a guest")
+    commands.add_parser("probe", help="measures a drive: a description, or a block device")
+    commands.add_parser("fit", help="makes a description of what a probe measured")
     commands.add_parser("sweep", help="a comparison on many drives and seeds, here or on a cluster")
 
     rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")

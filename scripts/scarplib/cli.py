@@ -39,6 +39,10 @@ def main(argv: list[str] | None = None) -> int:
             return _array(given[1:])
         if given[:1] == ["sweep"]:
             return _sweep(given[1:])
+        if given[:1] == ["probe"]:
+            return _probe(given[1:])
+        if given[:1] == ["fit"]:
+            return _fit(given[1:])
         if given[:2] == ["completion", "words"]:
             return _complete(given[2:])
         options = arguments.parser().parse_args(given)
@@ -77,6 +81,23 @@ def _sweep(given: list[str]) -> int:
     command.append(sweep.program(asked))
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     return subprocess.run([*command, *given], env=environment, check=False).returncode
+
+
+def _probe(given: list[str]) -> int:
+    from scarplib.own_drive import command
+
+    return command.probe_main(given)
+
+
+def _fit(given: list[str]) -> int:
+    from scarplib.build.venv import FIT_PACKAGES, ensure_venv
+    from scarplib.own_drive import command
+
+    # What is wrong, and --help, before SciPy is there.
+    command.fit_parser().parse_args(given)
+    words = [str(ensure_venv(FIT_PACKAGES)), "-B", "-m", "scarplib.own_drive.command", *given]
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    return subprocess.run(words, env=environment, check=False).returncode
 
 
 def _list(options: argparse.Namespace) -> int:

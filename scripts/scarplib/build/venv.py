@@ -43,12 +43,15 @@ QEMU_WHEELS = ("meson==1.5.0", "pycotap==1.3.1")
 # What the few packages without a wheel are built with: in the environment before them, as pip would
 # take it unverified.
 BACKENDS = ("poetry-core", "setuptools")
+# What `scarp fit` searches with.
+FIT_PACKAGES = ("numpy==2.4.6", "scipy==1.17.1")
 LOCKED = {
     PACKAGES: "tools",
     REPRODUCE_PACKAGES: "reproduce",
     MUTATE_PACKAGES: "mutate",
     QEMU_WHEELS: "qemu",
     BACKENDS: "build",
+    FIT_PACKAGES: "fit",
 }
 
 

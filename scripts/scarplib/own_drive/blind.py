@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import random
 import tempfile
@@ -19,8 +18,18 @@ from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import load
 
 # What can be seen from outside; docs/your-drive.md says how near each must come.
-PROPERTIES = ("page", "unit", "stripe", "dies", "buffer", "flush", "spare", "map cache",
-              "suspend", "reads first")  # fmt: skip
+PROPERTIES = (
+    "page",
+    "unit",
+    "stripe",
+    "dies",
+    "buffer",
+    "flush",
+    "spare",
+    "map cache",
+    "suspend",
+    "reads first",
+)
 ENOUGH = 8
 
 
@@ -139,12 +148,12 @@ def trial(seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB) -
         span = size // MIB * MIB
         on_replayer.probe(drive, Plan(span), held_out=True, size=size).write(folder / "probe.json")
         probe = load(folder / "probe.json")
-        began = time.process_time(), time.monotonic()
+        began = time.monotonic()
         held_out = {name: one for name, one in probe.results.items() if name.startswith("held-")}
         for name in held_out:
             del probe.results[name]
         found = fit.fit(probe, replay, search)
-        seconds = time.monotonic() - began[1]
+        seconds = time.monotonic() - began
         probe.results = held_out
         compared = figures.compare(probe, found.probe)
     fitted = properties({name: key.value for name, key in found.model.keys.items()})
@@ -155,16 +164,23 @@ def trial(seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB) -
         if one.bound is not None
     ]
     return Trial(
-        seed, drawn, fitted, [name for name in PROPERTIES if agree(name, drawn[name], fitted[name])],
-        judged, seconds, found.tried,
-    )  # fmt: skip
+        seed,
+        drawn,
+        fitted,
+        [name for name in PROPERTIES if agree(name, drawn[name], fitted[name])],
+        judged,
+        seconds,
+        found.tried,
+    )
 
 
 def text(one: Trial) -> str:
     """A few lines."""
-    lines = [f"trial {one.seed}: {len(one.held)} of {len(PROPERTIES)} properties, "
-             f"{sum(f['held'] for f in one.figures)} of {len(one.figures)} figures of loads that were "
-             f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"]  # fmt: skip
+    lines = [
+        f"trial {one.seed}: {len(one.held)} of {len(PROPERTIES)} properties, "
+        f"{sum(f['held'] for f in one.figures)} of {len(one.figures)} figures of loads that were "
+        f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"
+    ]
     for name in PROPERTIES:
         if name not in one.held:
             lines.append(f"  {name}: {one.drawn[name]:g}, fitted {one.fitted[name]:g}")
@@ -175,9 +191,13 @@ def text(one: Trial) -> str:
 
 
 def trials(
-    seeds: list[int], replay: Path, search: fit.Search, out: Path, most: int,
+    seeds: list[int],
+    replay: Path,
+    search: fit.Search,
+    out: Path,
+    most: int,
     say: Callable[[str], None],
-) -> list[Trial]:  # fmt: skip
+) -> list[Trial]:
     """Each once; those that the file has are not done again."""
     found: list[Trial] = []
     if out.is_file():
@@ -191,3 +211,20 @@ def trials(
         whole = {"schema": "scarp-blind-1", "trials": [asdict(one) for one in found]}
         out.write_text(json.dumps(whole, indent=1) + "\n")
     return found
+
+
+def summary(done: list[Trial]) -> str:
+    """How many of them are as they should be."""
+    lines = [
+        f"{sum(len(one.held) >= ENOUGH for one in done)} of {len(done)} have {ENOUGH} of "
+        f"{len(PROPERTIES)} properties"
+    ]
+    for name in PROPERTIES:
+        lines.append(f"  {name}: {sum(name in one.held for one in done)}")
+    figures_of = [f for one in done for f in one.figures]
+    lines.append(
+        f"{sum(f['held'] for f in figures_of)} of {len(figures_of)} figures of loads that "
+        "were not fitted are within their bounds"
+    )
+    lines.append(f"{sum(one.good for one in done)} have both in full")
+    return "\n".join(lines)

@@ -23,8 +23,21 @@ from scarplib.own_drive.plan import KIB, MIB
 from scarplib.own_drive.probe_file import Latencies
 
 GIB = 1024 * MIB
-COLUMNS = ("file", "use", "rw", "bs", "iodepth", "numjobs", "rate_mb", "iops", "bw_kib",
-           "mean_ns", "p50_ns", "p90_ns", "p99_ns")  # fmt: skip
+COLUMNS = (
+    "file",
+    "use",
+    "rw",
+    "bs",
+    "iodepth",
+    "numjobs",
+    "rate_mb",
+    "iops",
+    "bw_kib",
+    "mean_ns",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+)
 READERS_GIB, WRITERS_GIB = 93, 466
 SECONDS = 1200
 WINDOWS = 120
@@ -74,13 +87,26 @@ def rows(path: Path) -> list[Row]:
         if missing:
             raise UserError(f"{path}: row {number} has no column '{missing[0]}'")
         try:
-            points = {name: float(one[f"{name}_ns"]) for name in ("p50", "p90", "p99")
-                      if one[f"{name}_ns"]}  # fmt: skip
+            points = {
+                name: float(one[f"{name}_ns"])
+                for name in ("p50", "p90", "p99")
+                if one[f"{name}_ns"]
+            }
             found.append(
-                Row(one["file"], one["use"], one["rw"], _bytes(one["bs"]), int(one["iodepth"]),
-                    int(one["numjobs"] or 1), int(one["rate_mb"] or 0) * 1_000_000,
-                    float(one["iops"]), float(one["bw_kib"]), float(one["mean_ns"] or 0), points)
-            )  # fmt: skip
+                Row(
+                    one["file"],
+                    one["use"],
+                    one["rw"],
+                    _bytes(one["bs"]),
+                    int(one["iodepth"]),
+                    int(one["numjobs"] or 1),
+                    int(one["rate_mb"] or 0) * 1_000_000,
+                    float(one["iops"]),
+                    float(one["bw_kib"]),
+                    float(one["mean_ns"] or 0),
+                    points,
+                )
+            )
         except ValueError as error:
             raise UserError(f"{path}: row {number}: {error}") from error
     return found
@@ -120,8 +146,7 @@ class Runner:
         return words + [word for one in self.options for word in ("--override", one)]
 
     def _do(self, words: list[str]) -> None:
-        done = subprocess.run([*self._drive(), *words], capture_output=True, text=True,
-                              check=False)  # fmt: skip
+        done = subprocess.run([*self._drive(), *words], capture_output=True, text=True, check=False)
         if done.returncode:
             raise UserError(done.stderr.strip().removeprefix("scarp-replay: "))
 
@@ -153,8 +178,10 @@ class Runner:
         for row in table:
             if row.rw == "randread":
                 share = reads * 1000 // self._size()
-                words += ["--job", f"{row.depth}=gen:uniform,write=0,footprint={share},"
-                          "requests=100000000"]  # fmt: skip
+                words += [
+                    "--job",
+                    f"{row.depth}=gen:uniform,write=0,footprint={share},requests=100000000",
+                ]
                 continue
             part = WRITERS_GIB * GIB // self.scale // row.jobs if beside else self._size()
             start = reads if beside else 0
@@ -164,8 +191,16 @@ class Runner:
                 path = self._writes(f"job-{i}", row, begin, begin + part // MIB * MIB, count)
                 rate = f":{row.rate}" if row.rate else ""
                 words += ["--job", f"{row.depth}{rate}={path}"]
-        words += ["--runtime", str(round(seconds * 1e6)), "--cmd-log", str(log), "--format",
-                  "csv:time=1:ns,op=2,offset=3,length=4", "--json", "/dev/null"]  # fmt: skip
+        words += [
+            "--runtime",
+            str(round(seconds * 1e6)),
+            "--cmd-log",
+            str(log),
+            "--format",
+            "csv:time=1:ns,op=2,offset=3,length=4",
+            "--json",
+            "/dev/null",
+        ]
         self._do(words)
         seen = self._seen(log)
         log.unlink()
@@ -188,8 +223,10 @@ class Runner:
         if "write" in done and done["read"] and done["write"]:
             # Until the writers' queues are full; a moment of a long run, much of a short one.
             later = begin + RAMP_NS
-            done = {kind: [one for one in found if one[0] - one[1] >= later]
-                    for kind, found in done.items()}  # fmt: skip
+            done = {
+                kind: [one for one in found if one[0] - one[1] >= later]
+                for kind, found in done.items()
+            }
             begin = later
         end = max(one[0] for kind in done.values() for one in kind)
         seen = Seen()
@@ -215,9 +252,12 @@ def _commands(path: Path) -> Iterator[tuple[int, int, int, int]]:
     for chunk in log_file.chunks(path, command_log.LAYOUT):
         quads, words = array("q", chunk), array("I", chunk)
         yield from zip(
-            quads[at["submit"] // 8 :: size // 8], quads[at["complete"] // 8 :: size // 8],
-            words[at["length"] // 4 :: size // 4], chunk[at["op"] :: size], strict=True,
-        )  # fmt: skip
+            quads[at["submit"] // 8 :: size // 8],
+            quads[at["complete"] // 8 :: size // 8],
+            words[at["length"] // 4 :: size // 4],
+            chunk[at["op"] :: size],
+            strict=True,
+        )
 
 
 def compare(table: list[Row], seen: Seen) -> list[Figure]:
@@ -229,6 +269,7 @@ def compare(table: list[Row], seen: Seen) -> list[Figure]:
         found.append(Figure(row.name, "rate", row.kib_per_s * KIB, seen.kib_per_s[kind] * KIB))
         for point in ("p50", "p90", "p99"):
             if point in row.points:
-                found.append(Figure(row.name, f"{kind}s {point}", row.points[point],
-                                    one.points[point]))  # fmt: skip
+                found.append(
+                    Figure(row.name, f"{kind}s {point}", row.points[point], one.points[point])
+                )
     return found

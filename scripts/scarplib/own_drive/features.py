@@ -25,6 +25,8 @@ from scarplib.own_drive.probe_file import Probe
 # Two times are the same if they differ by less than this share, or by so many nanoseconds.
 SAME = 0.02
 SAME_NS = 150
+# Steps that the second part of the plan is made from.
+FIRST = ("fill", "read-size", "read-single", "read-pair", "trimmed")
 
 
 @dataclass
@@ -151,9 +153,7 @@ def _layout(probe: Probe) -> _Layout:
 def _period(met: list[bool]) -> int:
     """The least distance after which the pattern of meeting repeats."""
     for period in range(1, len(met)):
-        if met[period - 1] and all(
-            met[i] == met[i - period] for i in range(period, len(met))
-        ):
+        if met[period - 1] and all(met[i] == met[i - period] for i in range(period, len(met))):
             return period
     return len(met)
 

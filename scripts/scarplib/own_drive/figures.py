@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from scarplib.own_drive.probe_file import Probe, Result
@@ -92,5 +92,5 @@ def _time_words(value: float) -> str:
     return f"{value:,.0f} ns"
 
 
-def _words(name: str):  # type: ignore[no-untyped-def]
+def _words(name: str) -> Callable[[float], str]:
     return _rate_words if name == "rate" else _time_words

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-from scipy.optimize import differential_evolution
 
 from scarplib.errors import UserError
 from scarplib.own_drive import features, figures, model, on_replayer
@@ -30,16 +28,27 @@ from scarplib.own_drive.probe_file import PARTS, Probe
 BLOCK_PAGES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 # Steps that say what collections do; the others go before them, and cost little.
 SEEN = ("overwrite", "steady", "steady-1", "mixed", "spaced")
-SEARCHED = ("geometry.blocks_per_plane", "geometry.pages_per_block", "geometry.planes_per_die",
-            "ftl.over_provisioning_permille", "timing.erase_ns")  # fmt: skip
+SEARCHED = (
+    "geometry.blocks_per_plane",
+    "geometry.pages_per_block",
+    "geometry.planes_per_die",
+    "ftl.over_provisioning_permille",
+    "timing.erase_ns",
+)
 # Logarithm of an erase's nanoseconds; planes of a die.
 ERASES, PLANES = (5.7, 7.2), (1.0, 2.0)
 WORST = 1e3
 
 
+def _processor_s() -> float:
+    """Of this process and of those that it waited for: the machine may have other work."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 @dataclass
 class Search:
-    """What a search is bounded by."""
+    """What a search is bounded by; seconds are the processor's."""
 
     seed: int = 1
     cores: int = 1
@@ -92,9 +101,14 @@ class _Bench:
             candidate.write(path)
             drive = on_replayer.Replayed(self.replay, path, Path(folder))
             return on_replayer.probe(
-                drive, self.plan, traces=self.traces, known=self.probe.known,
-                size=self.plan.span, held_out=held_out, only=only,
-            )  # fmt: skip
+                drive,
+                self.plan,
+                traces=self.traces,
+                known=self.probe.known,
+                size=self.plan.span,
+                held_out=held_out,
+                only=only,
+            )
 
 
 def misfit(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> float:
@@ -127,8 +141,9 @@ def _reached(parts: list[float]) -> list[float]:
     return found
 
 
-def _bisect(bench: _Bench, base: Model, name: str, step: str, measure: Callable[[Probe], float],
-            grain: int) -> None:  # fmt: skip
+def _bisect(
+    bench: _Bench, base: Model, name: str, step: str, measure: Callable[[Probe], float], grain: int
+) -> None:
     """A key that one step shows, the more the higher."""
     wanted = measure(bench.probe)
     low, high = grain, max(4 * grain, 2 * int(base.keys[name].value) // grain * grain)
@@ -199,7 +214,7 @@ class _Search:
         tried = self.tried.setdefault(steps, {})
         self.points[name] = candidate
         if name not in tried:
-            if time.monotonic() > self.ends:
+            if _processor_s() > self.ends:
                 return WORST
             try:
                 last = self.bench.changing.index(seen[-1]) + 1
@@ -214,18 +229,34 @@ class _Search:
         return tried[name]
 
     def run(
-        self, seen: tuple[str, ...], bounds: list[tuple[float, float]], seconds: float,
+        self,
+        seen: tuple[str, ...],
+        bounds: list[tuple[float, float]],
+        seconds: float,
         first: _Point | None = None,
-    ) -> tuple[_Point, float]:  # fmt: skip
+    ) -> tuple[_Point, float]:
         """The best of these bounds, in the time there is."""
-        self.ends = time.monotonic() + seconds
+        # Nothing else needs SciPy.
+        from scipy.optimize import differential_evolution
+
+        self.ends = _processor_s() + seconds
         with ThreadPoolExecutor(self.asked.cores) as pool:
             best = differential_evolution(
-                self.score, bounds, args=(seen,), x0=first.x() if first else None,
-                integrality=[True, False, False, True], maxiter=60, popsize=6, tol=1e-6,
-                polish=False, init="sobol", seed=self.asked.seed, updating="deferred",
-                workers=pool.map, callback=lambda *_, **__: time.monotonic() > self.ends,
-            )  # fmt: skip
+                self.score,
+                bounds,
+                args=(seen,),
+                x0=first.x() if first else None,
+                integrality=[True, False, False, True],
+                maxiter=60,
+                popsize=6,
+                tol=1e-6,
+                polish=False,
+                init="sobol",
+                seed=self.asked.seed,
+                updating="deferred",
+                workers=pool.map,
+                callback=lambda *_, **__: _processor_s() > self.ends,
+            )
         return _Point.of(best.x), float(best.fun)
 
 
@@ -250,8 +281,11 @@ def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, floa
     point, least = search.run(SEEN, _near(rough), 0.4 * asked.seconds, rough)
     found = _sized(bench, base, point)
     tried = search.tried[" ".join(SEEN)]
-    near = [search.points[name] for name, value in tried.items()
-            if value <= 1.5 * least + 1e-3 and name in search.points]  # fmt: skip
+    near = [
+        search.points[name]
+        for name, value in tried.items()
+        if value <= 1.5 * least + 1e-3 and name in search.points
+    ]
     for name, key in found.keys.items():
         if key.how == FITTED and name in SEARCHED and near:
             values = [float(one.keys[name].value) for one in near]
@@ -283,8 +317,7 @@ def _buffer(bench: _Bench, base: Model, seen: features.Features) -> None:
     def taken(probe: Probe) -> float:
         return float(features.burst(probe, seen))
 
-    _bisect(bench, roomy, "controller.buffer_bytes", "burst", taken,
-            max(seen.page, 16384))  # fmt: skip
+    _bisect(bench, roomy, "controller.buffer_bytes", "burst", taken, max(seen.page, 16384))
     base.keys["controller.buffer_bytes"] = roomy.keys["controller.buffer_bytes"]
 
 

@@ -35,9 +35,13 @@ class Model:
     keys: dict[str, Key] = field(default_factory=dict)
 
     def set(
-        self, name: str, value: int | str, how: str, note: str = "",
+        self,
+        name: str,
+        value: int | str,
+        how: str,
+        note: str = "",
         interval: tuple[float, float] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """One key."""
         self.keys[name] = Key(str(value), how, interval, note)
 
@@ -136,7 +140,9 @@ def blocks(model: Model, size: int, pages: int, spare: float) -> dict[str, int |
         planes *= int(model.keys[f"geometry.{name}"].value)
     page = int(model.keys["geometry.page_bytes"].value)
     data = -(-size // (planes * page))
-    count = max(4, round(data * (1 + spare) / pages) + int(model.keys["gc.trigger_free_blocks"].value))
+    count = max(
+        4, round(data * (1 + spare) / pages) + int(model.keys["gc.trigger_free_blocks"].value)
+    )
     permille = max(1, min(10000, count * pages * 1000 // data - 1000))
     return {
         "geometry.blocks_per_plane": count,

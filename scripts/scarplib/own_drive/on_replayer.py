@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The plan on a description, in scarp-replay: each step a run, which begins where the last ended."""
+"""The plan on a description, in scarp-replay: each step is a run, from where the last ended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Traces:
         path = self.folder / f"{step.name}.csv"
         if step.name not in self.rows:
             self.rows[step.name] = list(step.rows())
-            lines = (f"{at},{op},{offset},{size}\n" for at, op, offset, size in self.rows[step.name])
+            lines = (
+                f"{at},{op},{offset},{size}\n" for at, op, offset, size in self.rows[step.name]
+            )
             path.write_text("".join(lines))
         return path
 
@@ -56,8 +58,9 @@ class Replayed:
         return command + [word for option in self.options for word in ("--override", option)]
 
     def _run(self, words: list[str]) -> None:
-        done = subprocess.run([*self._command(), *words], capture_output=True, text=True,
-                              check=False)  # fmt: skip
+        done = subprocess.run(
+            [*self._command(), *words], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             lines = done.stderr.strip().splitlines() or ["no message"]
             raise UserError(f"{self.description}: {lines[-1].removeprefix('scarp-replay: ')}")
@@ -128,8 +131,12 @@ def probe(
     """The whole plan, or those of its steps that are named."""
     with tempfile.TemporaryDirectory(prefix="scarp-plan-") as scratch:
         traces = traces or Traces(Path(scratch))
-        found = Probe({"kind": "description", "bytes": size or drive.logical_bytes()}, plan.span,
-                      plan.seed, known)  # fmt: skip
+        found = Probe(
+            {"kind": "description", "bytes": size or drive.logical_bytes()},
+            plan.span,
+            plan.seed,
+            known,
+        )
 
         def steps(wanted: list[Step]) -> None:
             for step in wanted:

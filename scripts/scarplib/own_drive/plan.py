@@ -20,6 +20,8 @@ SIZES = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 DEPTHS = (1, 4, 16, 64, 256)
 # An idle drive has finished whatever it did.
 GAP_NS = 30_000_000
+# Reads leave nothing to be done.
+READ_GAP_NS = 3_000_000
 PAIRS = 1024
 SIZE_READS = 24
 BURST_DEPTH, BURST_BYTES = 64, 16 * KIB
@@ -88,10 +90,12 @@ class Plan:
             steps.append(Step(name, self._reads(name), depth=depth))
         for size in self.footprints():
             name = f"footprint-{size // MIB}"
-            steps.append(Step(f"{name}-before", self._scan(size), depth=1, changes=True,
-                              prepares=True))  # fmt: skip
-            steps.append(Step(name, self._reads(name, 1000, size), depth=1, each=True,
-                              changes=True))  # fmt: skip
+            steps.append(
+                Step(f"{name}-before", self._scan(size), depth=1, changes=True, prepares=True)
+            )
+            steps.append(
+                Step(name, self._reads(name, 1000, size), depth=1, each=True, changes=True)
+            )
         return steps
 
     def _fill(self) -> Iterator[Row]:
@@ -106,7 +110,7 @@ class Plan:
                 # The first brings what the mapping needs into RAM.
                 for _ in range(2):
                     yield at, READ, place, size
-                    at += GAP_NS
+                    at += READ_GAP_NS
 
     def pair_base(self) -> int:
         """Where the first address of all pairs is."""
@@ -115,13 +119,13 @@ class Plan:
     def _singles(self) -> Iterator[Row]:
         for j in range(2 * (PAIRS + 1)):
             # All of them twice: the second time their mapping is in RAM.
-            yield j * GAP_NS, READ, self.pair_base() + 4096 * (j % (PAIRS + 1)), 4096
+            yield j * READ_GAP_NS, READ, self.pair_base() + 4096 * (j % (PAIRS + 1)), 4096
 
     def _pairs(self) -> Iterator[Row]:
         base = self.pair_base()
         for j in range(1, PAIRS + 1):
-            yield j * GAP_NS, READ, base, 4096
-            yield j * GAP_NS, READ, base + 4096 * j, 4096
+            yield j * READ_GAP_NS, READ, base, 4096
+            yield j * READ_GAP_NS, READ, base + 4096 * j, 4096
 
     def _trimmed(self) -> Iterator[Row]:
         place = self.span // 2 // MIB * MIB
@@ -170,23 +174,27 @@ class Plan:
             Step("write-flush", self._write_flush(pages, known), each=True, changes=True),
             Step("behind", self._behind(pages, known), each=True, changes=True),
             Step("overwrite", self._overwrite, depth=16, changes=True),
-            Step("condition", self._random_writes("condition", self.span // 16384), depth=64,
-                 changes=True, prepares=True),
+            Step(
+                "condition",
+                self._random_writes("condition", self.span // 16384),
+                depth=64,
+                changes=True,
+                prepares=True,
+            ),
             Step("steady", self._random_writes("steady", 16000), depth=32, changes=True),
             Step("steady-1", self._random_writes("steady-1", 4000), depth=1, changes=True),
             Step("mixed", self._mixed("mixed", 500), depth=8, changes=True),
             Step("spaced", self._spaced, changes=True),
-        ]  # fmt: skip
+        ]
 
     def held_out(self) -> list[Step]:
         """Loads that no fit looks at; they follow the second part."""
         return [
             Step("held-mixed-70", self._mixed("held-mixed-70", 300, 8192), depth=16, changes=True),
             Step("held-mixed-95", self._mixed("held-mixed-95", 50), depth=32, changes=True),
-            Step("held-write-16k", self._random_writes("held", 6000, 16384), depth=4,
-                 changes=True),
+            Step("held-write-16k", self._random_writes("held", 6000, 16384), depth=4, changes=True),
             Step("held-spaced", self._held_spaced, changes=True),
-        ]  # fmt: skip
+        ]
 
     def _write_sizes(self, known: Known) -> Callable[[], Iterator[Row]]:
         """Each size eight times, at places that no other has touched since the fill."""

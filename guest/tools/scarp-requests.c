@@ -1,0 +1,290 @@
+/*
+ * scarp-requests: a list of requests to a block device or file, by io_uring
+ * past the page cache, and when each was submitted and done.  For `scarp
+ * probe`, which has checked that the device may be written to.
+ *
+ *   scarp-requests DEVICE DEPTH <requests >times
+ *
+ * DEPTH 0: each request at its time; else so many at once.  A request is i64
+ * ns after the first, u64 offset, u32 bytes, u32 kind (0 read, 1 write, 2
+ * deallocate, 3 flush); its times are i64 ns twice, in the order of requests.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_BYTES (1u << 20)
+#define MAX_DEPTH 256
+/* So near to its time a request is waited for without sleep. */
+#define SPIN_NS 200000
+
+enum { READ, WRITE, DEALLOCATE, FLUSH };
+
+typedef struct {
+    int64_t at_ns;
+    uint64_t offset;
+    uint32_t bytes, kind;
+} Request;
+
+typedef struct {
+    int64_t submit_ns, complete_ns;
+} Times;
+
+typedef struct {
+    int fd;
+    bool block;
+    struct io_uring ring;
+    Request *requests;
+    Times *times;
+    size_t n;
+    unsigned in_flight, most;
+    unsigned char *memory;      /* most buffers of MAX_BYTES */
+    unsigned free[MAX_DEPTH], n_free;
+    uint32_t *buffer_of;        /* [n] */
+} Run;
+
+static void fail(const char *what, int error)
+{
+    fprintf(stderr, "scarp-requests: %s: %s\n", what, strerror(error));
+    exit(1);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void read_requests(Run *run)
+{
+    size_t room = 1 << 16, got;
+
+    run->requests = malloc(room * sizeof(Request));
+    while ((got = fread(run->requests + run->n, sizeof(Request),
+                        room - run->n, stdin)) > 0) {
+        run->n += got;
+        if (run->n == room) {
+            room *= 2;
+            run->requests = realloc(run->requests, room * sizeof(Request));
+        }
+        if (!run->requests) {
+            fail("requests", ENOMEM);
+        }
+    }
+    for (size_t i = 0; i < run->n; i++) {
+        if (run->requests[i].bytes > MAX_BYTES ||
+            run->requests[i].kind > FLUSH) {
+            fail("a request is too large, or of no kind", EINVAL);
+        }
+    }
+}
+
+static void deallocate(Run *run, const Request *request)
+{
+    uint64_t range[2] = { request->offset, request->bytes };
+    int bad = run->block
+                  ? ioctl(run->fd, BLKDISCARD, range)
+                  : fallocate(run->fd,
+                              FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              range[0], range[1]);
+
+    /* A drive that cannot is no error: its reads will show it. */
+    if (bad && errno != EOPNOTSUPP) {
+        fail("deallocating", errno);
+    }
+}
+
+static void submit(Run *run, size_t i)
+{
+    const Request *request = &run->requests[i];
+    struct io_uring_sqe *sqe;
+    unsigned buffer;
+    int done;
+
+    if (request->kind == DEALLOCATE) {
+        run->times[i].submit_ns = now_ns();
+        deallocate(run, request);
+        run->times[i].complete_ns = now_ns();
+        return;
+    }
+    buffer = run->free[--run->n_free];
+    run->buffer_of[i] = buffer;
+    sqe = io_uring_get_sqe(&run->ring);
+    switch (request->kind) {
+    case READ:
+        io_uring_prep_read(sqe, run->fd, run->memory + buffer * MAX_BYTES,
+                           request->bytes, request->offset);
+        break;
+    case WRITE:
+        io_uring_prep_write(sqe, run->fd, run->memory + buffer * MAX_BYTES,
+                            request->bytes, request->offset);
+        break;
+    default:
+        io_uring_prep_fsync(sqe, run->fd, IORING_FSYNC_DATASYNC);
+        break;
+    }
+    sqe->user_data = i;
+    run->times[i].submit_ns = now_ns();
+    done = io_uring_submit(&run->ring);
+    if (done < 0) {
+        fail("submitting", -done);
+    }
+    run->in_flight++;
+}
+
+static void end(Run *run, struct io_uring_cqe *cqe)
+{
+    size_t i = cqe->user_data;
+    const Request *request = &run->requests[i];
+
+    run->times[i].complete_ns = now_ns();
+    if (cqe->res < 0 || (request->kind != FLUSH &&
+                         (uint32_t)cqe->res != request->bytes)) {
+        fail("a request", cqe->res < 0 ? -cqe->res : EIO);
+    }
+    run->free[run->n_free++] = run->buffer_of[i];
+    run->in_flight--;
+    io_uring_cqe_seen(&run->ring, cqe);
+}
+
+/* What has ended; waits until until_ns for one if there is none. */
+static void reap(Run *run, int64_t until_ns)
+{
+    struct io_uring_cqe *cqe;
+    int64_t left_ns;
+
+    while (!io_uring_peek_cqe(&run->ring, &cqe)) {
+        end(run, cqe);
+        until_ns = 0;
+    }
+    left_ns = until_ns - now_ns() - SPIN_NS;
+    if (left_ns > 0) {
+        struct __kernel_timespec time = {
+            .tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000,
+        };
+
+        if (!io_uring_wait_cqe_timeout(&run->ring, &cqe, &time)) {
+            end(run, cqe);
+        }
+    }
+}
+
+static void timed(Run *run)
+{
+    int64_t begin_ns = now_ns() + 1000000;
+
+    for (size_t i = 0; i < run->n; i++) {
+        int64_t due_ns = begin_ns + run->requests[i].at_ns;
+
+        while (now_ns() < due_ns || !run->n_free) {
+            reap(run, due_ns);
+        }
+        submit(run, i);
+    }
+    while (run->in_flight) {
+        reap(run, now_ns() + 1000000000);
+    }
+}
+
+static void closed(Run *run)
+{
+    struct io_uring_cqe *cqe;
+
+    for (size_t i = 0; i < run->n || run->in_flight; ) {
+        while (i < run->n && run->in_flight < run->most) {
+            submit(run, i++);
+        }
+        if (run->in_flight) {
+            int bad = io_uring_wait_cqe(&run->ring, &cqe);
+
+            if (bad) {
+                fail("waiting", -bad);
+            }
+            end(run, cqe);
+            reap(run, 0);
+        }
+    }
+}
+
+static void prepare(Run *run, const char *path)
+{
+    struct stat stat;
+    int bad;
+
+    run->fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+    if (run->fd < 0 || fstat(run->fd, &stat)) {
+        fail(path, errno);
+    }
+    run->block = S_ISBLK(stat.st_mode);
+    if (run->block) {
+        /* Nobody else may have it: the kernel refuses what is in use. */
+        close(run->fd);
+        run->fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC | O_EXCL);
+        if (run->fd < 0) {
+            fail(path, errno);
+        }
+    }
+    bad = io_uring_queue_init(MAX_DEPTH, &run->ring, 0);
+    if (bad) {
+        fail("io_uring", -bad);
+    }
+    if (posix_memalign((void **)&run->memory, 4096,
+                       (size_t)run->most * MAX_BYTES)) {
+        fail("buffers", ENOMEM);
+    }
+    /* Neither zeroes nor the same in each: a drive might see that. */
+    for (size_t i = 0; i < (size_t)run->most * MAX_BYTES; i += 8) {
+        uint64_t mixed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+        mixed ^= mixed >> 29;
+        memcpy(run->memory + i, &mixed, 8);
+    }
+    for (unsigned i = 0; i < run->most; i++) {
+        run->free[run->n_free++] = i;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    Run run = { 0 };
+    unsigned depth = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+
+    if (argc != 3 || depth > MAX_DEPTH) {
+        fprintf(stderr, "scarp-requests: DEVICE DEPTH, at most %u\n",
+                MAX_DEPTH);
+        return 2;
+    }
+    run.most = depth ? depth : 64;
+    read_requests(&run);
+    run.times = calloc(run.n + 1, sizeof(Times));
+    run.buffer_of = calloc(run.n + 1, sizeof(uint32_t));
+    if (!run.times || !run.buffer_of) {
+        fail("times", ENOMEM);
+    }
+    prepare(&run, argv[1]);
+    if (depth) {
+        closed(&run);
+    } else {
+        timed(&run);
+    }
+    if (fwrite(run.times, sizeof(Times), run.n, stdout) != run.n ||
+        fflush(stdout)) {
+        fail("times", errno);
+    }
+    return 0;
+}

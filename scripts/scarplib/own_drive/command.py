@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp probe` and `scarp fit`, as the command line has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from scarplib.build.replayer import ensure_replay
+from scarplib.errors import UserError
+from scarplib.option_types import Parser, integer
+from scarplib.own_drive import cited, features, figures, on_replayer
+from scarplib.own_drive.plan import MIB, Plan
+from scarplib.own_drive.probe_file import Probe, load
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# ---- scarp probe ---------------------------------------------------------------------------------
+
+
+def probe_parser() -> Parser:
+    """Of `scarp probe`."""
+    parser = Parser(
+        prog="scarp probe",
+        description="Measures a drive by a plan: a description in the replayer, in seconds, or a "
+        "block device, which loses its data.",
+    )
+    parser.add_argument("drive", type=Path, help="a description (devices/….ini) or a block device")
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        default=Path("probe.json"),
+        help="the result (default: probe.json)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 1, 2**31),
+        default=1,
+        metavar="N",
+        help="of the addresses (default: 1)",
+    )
+    parser.add_argument(
+        "--mib",
+        type=integer("--mib", 32, 2**24),
+        metavar="N",
+        help="how much of the drive (default: all of a description, 2048 of a device)",
+    )
+    parser.add_argument(
+        "--held-out", action="store_true", help="also loads that `scarp fit` does not look at"
+    )
+    of = parser.add_argument_group("a description")
+    of.add_argument("--scheme", metavar="NAME", help="GC scheme (default: baseline)")
+    of.add_argument(
+        "--set",
+        metavar="GROUP.KEY=VALUE",
+        action="append",
+        default=[],
+        help="a key of the description; may be given several times",
+    )
+    of = parser.add_argument_group("a block device")
+    of.add_argument(
+        "--destroy",
+        metavar="SERIAL",
+        help="the device's serial number, as it says it itself: its data may be overwritten",
+    )
+    of.add_argument(
+        "--minutes",
+        type=integer("--minutes", 1, 10000),
+        metavar="N",
+        help="what does not fit into so much time is left out (default: 30)",
+    )
+    return parser
+
+
+def probe_main(given: list[str]) -> int:
+    """`scarp probe`."""
+    options = probe_parser().parse_args(given)
+    if not options.out.parent.is_dir():
+        raise UserError(f"--out: '{options.out.parent}' is no folder")
+    if options.drive.suffix != ".ini":
+        if options.scheme or options.set:
+            raise UserError("--scheme, --set: are of a description; a device is as it is")
+        from scarplib.own_drive import on_drive
+
+        return on_drive.main(options)
+    if options.destroy or options.minutes:
+        raise UserError("--destroy, --minutes: are of a device; nothing of a description is lost")
+    with tempfile.TemporaryDirectory(prefix="scarp-probe-") as scratch:
+        drive = on_replayer.Replayed(
+            ensure_replay(),
+            options.drive,
+            Path(scratch),
+            tuple(options.set),
+            options.scheme or "baseline",
+        )
+        size = drive.logical_bytes()
+        span = min(options.mib * MIB, size) if options.mib else size // MIB * MIB
+        if span < 32 * MIB:
+            raise UserError(f"{options.drive}: has {size} bytes; a plan needs 32 MiB")
+        found = on_replayer.probe(
+            drive, Plan(span, options.seed), size=size, held_out=options.held_out, say=_say
+        )
+    found.source |= {
+        "name": options.drive.name,
+        "set": options.set,
+        "scheme": options.scheme or "baseline",
+        "host": platform.machine(),
+    }
+    found.write(options.out)
+    print(_features_text(found))
+    print(f"\n{options.out}: {len(found.results)} steps")
+    return 0
+
+
+def _features_text(found: Probe) -> str:
+    """What can be read off."""
+    seen = features.read_off(found)
+    times = " ".join(f"{one / 1000:.1f}" for one in seen.reads_ns)
+    programs = " ".join(f"{one / 1000:.0f}" for one in seen.programs_ns)
+    rows = [
+        ("page", f"{seen.page} bytes"),
+        ("mapping unit", f"{seen.unit} bytes" if seen.unit else "does not show"),
+        ("stripe", f"{seen.stripe} bytes"),
+        ("dies that work at once", str(seen.dies)),
+        ("channels", str(seen.channels)),
+        ("command without flash", f"{seen.base_ns / 1000:.1f} µs"),
+        ("read of flash", f"{times} µs"),
+        ("program", f"{programs} µs"),
+        ("write buffer", f"about {seen.buffer / MIB:.1f} MiB" if seen.buffer else "none"),
+        ("flush waits for data", "yes" if seen.flush_waits else "no"),
+        ("reads suspend programs", "yes" if seen.suspends else "no"),
+        ("reads go first", "yes" if seen.reads_first else "no"),
+        (
+            "mapping in RAM",
+            f"of about {seen.map_cached / MIB:.0f} MiB" if seen.map_cached else "all",
+        ),
+    ]
+    return "\n".join(f"{name:24}{value}" for name, value in rows)
+
+
+# ---- scarp fit -----------------------------------------------------------------------------------
+
+
+def fit_parser() -> Parser:
+    """Of `scarp fit`."""
+    parser = Parser(
+        prog="scarp fit",
+        description="From a probe to a description, and how far the two agree.",
+    )
+    parser.add_argument(
+        "input",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="a probe; with --check or --beside a description",
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="the description (default: mydrive.ini)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keys and figures for programs")
+    parser.add_argument(
+        "--minutes",
+        type=integer("--minutes", 1, 10000),
+        default=10,
+        metavar="N",
+        help="of processor time for the search, about (default: 10)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, 2**31),
+        default=1,
+        metavar="N",
+        help="of the search (default: 1)",
+    )
+    parser.add_argument(
+        "--cores",
+        type=integer("--cores", 0, 4096),
+        default=0,
+        metavar="N",
+        help="candidates at once; 0: one for each core (default: 0)",
+    )
+    parser.add_argument(
+        "--scheme", metavar="NAME", help="with --check and --beside: GC scheme (default: baseline)"
+    )
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="PROBE",
+        help="what a description does with this probe's loads",
+    )
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="TABLE",
+        help="what a description does with a table of fio's runs",
+    )
+    parser.add_argument(
+        "--rows",
+        choices=("all", "fit", "held"),
+        default="all",
+        help="of --beside: rows that a fit has used, or others (default: all)",
+    )
+    parser.add_argument(
+        "--blind",
+        type=integer("--blind", 1, 1000),
+        metavar="N",
+        help="fits so many descriptions that are drawn, without looking",
+    )
+    parser.add_argument(
+        "--mib",
+        type=integer("--mib", 256, 65536),
+        default=2048,
+        metavar="N",
+        help="of --blind: the largest (default: 2048)",
+    )
+    return parser
+
+
+def fit_main(given: list[str]) -> int:
+    """`scarp fit`; in an environment with SciPy."""
+    options = fit_parser().parse_args(given)
+    if (options.input is None) != (options.blind is not None):
+        raise UserError("FILE: needed, but for --blind, which excludes it")
+    if options.check and options.beside:
+        raise UserError("--beside: excludes --check")
+    if options.check:
+        return _check(options.input, options.check, options.scheme or "baseline")
+    if options.beside:
+        return _beside(options.input, options.beside, options.scheme or "baseline", options.rows)
+    if options.scheme:
+        raise UserError("--scheme: needs --check or --beside")
+    # What needs SciPy.
+    from scarplib.own_drive import blind, fit
+
+    cores = options.cores or os.cpu_count() or 1
+    search = fit.Search(options.seed, cores, 60 * options.minutes, None, _say)
+    if options.blind:
+        out = options.out or Path("blind.json")
+        done = blind.trials(
+            list(range(1, options.blind + 1)),
+            ensure_replay(),
+            search,
+            out,
+            options.mib * MIB,
+            print,
+        )
+        print(blind.summary(done))
+        return 0
+    out = options.out or Path("mydrive.ini")
+    probe = load(options.input)
+    search.memory = out.with_suffix(".tried.jsonl")
+    found = fit.fit(probe, ensure_replay(), search)
+    found.model.write(out, f"Fitted to {options.input.name} by `scarp fit`; docs/your-drive.md.")
+    if options.json:
+        options.json.write_text(json.dumps(found.json(), indent=1) + "\n")
+    print(_keys_text(found))
+    print()
+    print(figures.table(found.figures))
+    print(f"\n{out}: {found.tried} candidates tried")
+    return 0
+
+
+def _keys_text(found: object) -> str:
+    from scarplib.own_drive.fit import Fit
+
+    assert isinstance(found, Fit)
+    lines = [f"{'key':32}{'value':>22}  how"]
+    for name, key in found.model.keys.items():
+        how = key.how
+        if key.interval:
+            how += f", {key.interval[0]:,.0f} to {key.interval[1]:,.0f}"
+        if key.note:
+            how += f": {key.note}"
+        lines.append(f"{name:32}{key.value:>22}  {how}")
+    return "\n".join(lines)
+
+
+def _check(description: Path, other: Path, scheme: str) -> int:
+    probe = load(other)
+    with tempfile.TemporaryDirectory(prefix="scarp-check-") as scratch:
+        drive = on_replayer.Replayed(ensure_replay(), description, Path(scratch), scheme=scheme)
+        size = drive.logical_bytes()
+        if size < probe.span:
+            raise UserError(f"{description}: has {size} bytes; {other} is of {probe.span}")
+        held_out = any(name.startswith("held-") for name in probe.results)
+        found = on_replayer.probe(
+            drive,
+            Plan(probe.span, probe.seed),
+            known=probe.known,
+            size=size,
+            held_out=held_out,
+            say=_say,
+        )
+    _print(figures.compare(probe, found))
+    return 0
+
+
+def _print(compared: list[figures.Figure]) -> None:
+    print(figures.table(compared))
+    asked = [one for one in compared if one.bound is not None]
+    print(
+        f"\n{sum(one.held for one in asked)} of {len(asked)} figures within their bounds: "
+        "medians 5 %, 99th percentiles 15 %, rates 10 %"
+    )
+
+
+def _beside(description: Path, table: Path, scheme: str, which: str) -> int:
+    compared: list[figures.Figure] = []
+    with tempfile.TemporaryDirectory(prefix="scarp-beside-") as scratch:
+        runner = cited.Runner(ensure_replay(), description, Path(scratch), scheme)
+        for name, rows in cited.runs(cited.rows(table)).items():
+            wanted = [row for row in rows if which in ("all", row.use)]
+            if wanted:
+                _say(name)
+                compared += cited.compare(wanted, runner.run(rows))
+    _print(compared)
+    return 0
+
+
+def main() -> int:
+    """The second half of `scarp fit`, where SciPy is."""
+    try:
+        return fit_main(sys.argv[1:])
+    except UserError as error:
+        print(f"scarp: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("scarp: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a probe may not be done to: whatever somebody could miss afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from scarplib.errors import UserError
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where the kernel says what is what; tests have a folder in its place."""
+
+    sys: Path = Path("/sys")
+    proc: Path = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A block device, or a file in place of one."""
+
+    path: Path
+    name: str
+    bytes: int
+    serial: str
+    # The folder of the kernel's that is about it; None: a file.
+    folder: Path | None
+    # Degrees now, if the device says it.
+    temperature: float | None = None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _numbers(folder: Path) -> list[str]:
+    """MAJOR:MINOR of a device and of its partitions."""
+    parts = [one.parent for one in folder.glob("*/partition")]
+    return [_text(one / "dev") for one in (folder, *parts)]
+
+
+def _signatures(path: Path) -> list[str]:
+    """What wipefs (util-linux) would wipe: file systems, RAID, LVM, encryption, partitions."""
+    program = shutil.which("wipefs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if not program:
+        raise UserError("wipefs is missing, which looks for signatures: install util-linux")
+    done = subprocess.run(
+        [program, "--no-act", "--parsable", "--output", "TYPE", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(f"{path}: wipefs: {done.stderr.strip()}")
+    return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
+
+
+def _check_folder(path: Path, folder: Path, machine: Machine) -> None:
+    if (folder / "partition").exists():
+        raise UserError(f"{path}: is a partition; a probe is of a whole device")
+    if parts := sorted(one.parent.name for one in folder.glob("*/partition")):
+        raise UserError(f"{path}: has partitions: {', '.join(parts)}")
+    if holders := sorted(one.name for one in (folder / "holders").glob("*")):
+        raise UserError(f"{path}: is in use by {', '.join(holders)}")
+    if _text(folder / "ro") == "1":
+        raise UserError(f"{path}: is read-only")
+    numbers = _numbers(folder)
+    for line in _text(machine.proc / "self" / "mountinfo").splitlines():
+        fields = line.split()
+        if len(fields) > 4 and fields[2] in numbers:
+            raise UserError(f"{path}: is mounted at {fields[4]}")
+    for line in _text(machine.proc / "swaps").splitlines()[1:]:
+        if Path(line.split()[0]).name == path.name:
+            raise UserError(f"{path}: is swap space")
+
+
+def _serial(folder: Path) -> str:
+    """Its own; of a loop device, whose file has none, that file's name."""
+    for name in ("device/serial", "serial", "device/wwid", "wwid"):
+        if found := _text(folder / name):
+            return found
+    backing = _text(folder / "loop" / "backing_file")
+    return Path(backing).name if backing else ""
+
+
+def _temperature(folder: Path) -> float | None:
+    for one in sorted((folder / "device").glob("**/temp1_input"))[:1]:
+        value = _text(one)
+        return int(value) / 1000 if value.lstrip("-").isdigit() else None
+    return None
+
+
+def target(
+    path: Path,
+    destroy: str | None,
+    machine: Machine | None = None,
+    signatures: Callable[[Path], list[str]] = _signatures,
+) -> Target:
+    """What may be written to; UserError says what is in the way."""
+    machine = machine or Machine()
+    try:
+        kind = path.stat().st_mode
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    if stat.S_ISREG(kind):
+        found = Target(path, path.name, path.stat().st_size, path.name, None)
+    elif stat.S_ISBLK(kind):
+        # Links such as those of /dev/disk have other names.
+        name = path.resolve().name
+        folder = machine.sys / "class" / "block" / name
+        if not folder.exists():
+            raise UserError(f"{path}: the kernel has no {folder}")
+        found = of_folder(path, folder, machine)
+    else:
+        raise UserError(f"{path}: is neither a description (….ini), a block device nor a file")
+    if there := signatures(path):
+        raise UserError(f"{path}: has signatures of {', '.join(sorted(set(there)))}")
+    if not found.serial:
+        raise UserError(f"{path}: has no serial number by which one could be sure of it")
+    if destroy is None:
+        raise UserError(
+            f"{path}: its data would be lost; if that is meant: --destroy and its serial number "
+            "(lsblk --output NAME,SERIAL,SIZE; of a file its name)"
+        )
+    if destroy != found.serial:
+        raise UserError(f"--destroy: '{destroy}' is not the serial number of {path}")
+    return found
+
+
+def of_folder(path: Path, folder: Path, machine: Machine) -> Target:
+    """A block device, by what the kernel says of it."""
+    _check_folder(path, folder, machine)
+    size = int(_text(folder / "size") or 0) * 512
+    return Target(path, folder.name, size, _serial(folder), folder, _temperature(folder))

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A drive of one's own: the plan, what is read off, what a probe refuses, the tables of others."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+from refused import Refused  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.own_drive import (  # noqa: E402
+    blind,
+    cited,
+    features,
+    figures,
+    model,
+    on_drive,
+    on_replayer,
+    probe_file,
+    safety,
+)
+from scarplib.own_drive.plan import MIB, TRIM, Known, Plan  # noqa: E402
+
+SMALL = """
+[geometry]
+channels=2
+chips_per_channel=2
+dies_per_chip=1
+planes_per_die=1
+blocks_per_plane=32
+pages_per_block=64
+page_bytes=8192
+[nand]
+cell_bits=2
+[timing]
+read_ns=40000;60000
+program_ns=300000;700000
+erase_ns=3000000
+channel_mts=400
+[controller]
+firmware_ns=7000
+link_mbs=3200
+buffer_bytes=1048576
+[ftl]
+unit_bytes=4096
+over_provisioning_permille=400
+[gc]
+trigger_free_blocks=3
+"""
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+
+class ThePlan(unittest.TestCase):
+    def test_is_the_same_each_time_and_stays_on_the_drive(self) -> None:
+        plan = Plan(64 * MIB, seed=3)
+        steps = [*plan.first(), *plan.second(Known(8192, 32768)), *plan.held_out()]
+        self.assertEqual(len({step.name for step in steps}), len(steps))
+        for step in steps:
+            rows = list(step.rows())
+            self.assertEqual(rows, list(step.rows()), step.name)
+            self.assertEqual(rows, sorted(rows, key=lambda row: row[0]), step.name)
+            for at, _, offset, size in rows:
+                self.assertTrue(0 <= offset <= offset + size <= plan.span, step.name)
+                self.assertEqual((at > 0) and step.depth is not None, False, step.name)
+
+    def test_another_seed_is_another_plan(self) -> None:
+        one, other = (Plan(64 * MIB, seed).held_out()[0] for seed in (1, 2))
+        self.assertNotEqual(list(one.rows()), list(other.rows()))
+
+    def test_too_small(self) -> None:
+        with self.assertRaises(ValueError):
+            Plan(MIB)
+
+
+class ADescription(Scratch):
+    """What the replayer's own probe shows of a description is what it says."""
+
+    def probe(self, text: str = SMALL) -> probe_file.Probe:
+        path = self.folder / "drive.ini"
+        path.write_text(text)
+        drive = on_replayer.Replayed(replayer.ensure_replay(), path, self.folder)
+        plan = Plan(drive.logical_bytes() // MIB * MIB)
+        return on_replayer.probe(drive, plan)
+
+    def test_is_read_off(self) -> None:
+        found = self.probe()
+        seen = features.read_off(found)
+        self.assertEqual((seen.page, seen.unit, seen.dies, seen.channels), (8192, 4096, 4, 2))
+        self.assertEqual(seen.stripe, 4 * 8192)
+        # The command cycles come with the array's times.
+        self.assertEqual(seen.reads_ns, [40200, 60200])
+        self.assertEqual(seen.programs_ns, [300200, 700200])
+        self.assertEqual(round(seen.base_ns), 7000)
+        keys = model.from_features(seen).keys
+        self.assertEqual(keys["timing.read_ns"].value, "40000;60000")
+        self.assertEqual(keys["timing.channel_mts"].value, "400")
+        self.assertEqual(keys["controller.link_mbs"].value, "3200")
+        self.assertTrue(seen.flush_waits)
+        self.assertFalse(seen.suspends)
+        self.assertTrue(seen.reads_first)
+        self.assertIsNone(seen.map_cached)
+        self.assertAlmostEqual(seen.buffer / MIB, 1, delta=0.2)
+        path = self.folder / "probe.json"
+        found.write(path)
+        self.assertEqual(probe_file.load(path), found)
+        # The same description has the same probe.
+        compared = figures.compare(found, self.probe())
+        self.assertTrue(compared)
+        self.assertEqual({one.difference for one in compared}, {0.0})
+
+    def test_of_another_kind(self) -> None:
+        text = SMALL.replace("cell_bits=2", "cell_bits=2\nsuspend_program=1")
+        text = text.replace("unit_bytes=4096", "unit_bytes=8192\nmapping=demand\n"
+                            "map_cache_bytes=32768")  # fmt: skip
+        text = text.replace("buffer_bytes=1048576", "buffer_bytes=0")
+        seen = features.read_off(self.probe(text))
+        self.assertEqual((seen.page, seen.unit, seen.dies, seen.channels), (8192, 8192, 4, 2))
+        self.assertTrue(seen.suspends)
+        self.assertEqual(seen.suspend_ns, 20000)
+        self.assertEqual(seen.buffer, 0)
+        # 4096 entries of 8 KiB.
+        self.assertAlmostEqual((seen.map_cached or 0) / (32 * MIB), 1, delta=0.15)
+
+    def test_one_that_is_none(self) -> None:
+        with self.assertRaisesRegex(UserError, "page_bytes"):
+            self.probe(SMALL.replace("page_bytes=8192", "page_bytes=8191"))
+
+
+class AModel(unittest.TestCase):
+    def keys(self) -> model.Model:
+        found = model.Model()
+        for name in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die"):
+            found.set(f"geometry.{name}", 2, model.READ)
+        found.set("geometry.page_bytes", 4096, model.READ)
+        found.set("gc.trigger_free_blocks", 3, model.OPEN)
+        return found
+
+    def test_blocks_have_the_spare_that_was_asked(self) -> None:
+        found = self.keys()
+        for pages, spare in ((64, 0.1), (256, 0.3), (100, 0.07)):
+            keys = model.blocks(found, 256 * MIB, pages, spare)
+            whole = found.with_values(keys)
+            values = {name: key.value for name, key in whole.keys.items()}
+            self.assertAlmostEqual(model.spare_of(values), spare, delta=pages / 4096)
+            raw = int(values["geometry.blocks_per_plane"]) * pages
+            logical = raw * 1000 // (1000 + int(values["ftl.over_provisioning_permille"]))
+            self.assertGreaterEqual(logical * 16 * 4096, 256 * MIB)
+
+    def test_a_drawn_one_agrees_with_itself(self) -> None:
+        for seed in range(20):
+            drawn = blind.properties(blind.draw(seed))
+            self.assertEqual(set(drawn), set(blind.PROPERTIES))
+            self.assertTrue(all(blind.agree(name, drawn[name], drawn[name]) for name in drawn))
+            self.assertFalse(blind.agree("page", 4096, 8192))
+        self.assertTrue(blind.agree("spare", 20.0, 20.9))
+        self.assertFalse(blind.agree("spare", 20.0, 21.1))
+
+
+class AProbesFile(Scratch, Refused):
+    def test_what_is_none(self) -> None:
+        path = self.folder / "x.json"
+        for text, said in (("{", "is no JSON"), ("{}", "is no probe"),
+                           ('{"schema": "scarp-probe-1"}', "is no whole probe")):  # fmt: skip
+            path.write_text(text)
+            with self.assertRaisesRegex(UserError, said):
+                probe_file.load(path)
+        with self.assertRaisesRegex(UserError, "No such file"):
+            probe_file.load(self.folder / "none.json")
+
+    def test_arguments(self) -> None:
+        said = self.error("probe", "devices/demo.ini", "--destroy", "x")
+        self.assertIn("--destroy", said)
+        said = self.error("probe", "devices/demo.ini", "-o", "/no/such/folder/x.json")
+        self.assertIn("is no folder", said)
+        self.assertIn("--scheme", self.error("probe", "/dev/null", "--scheme", "pgc"))
+        self.assertIn("--mib", self.error("probe", "devices/demo.ini", "--mib", "31"))
+        self.assertIn("--minutes", self.error("fit", "x.json", "--minutes", "0"))
+
+
+class Refuses(Scratch):
+    """A device that somebody may be using; the kernel's folders are made here."""
+
+    def machine(self, **files: str) -> tuple[Path, safety.Machine]:
+        folder = self.folder / "sys" / "class" / "block" / "nvme9n1"
+        usual = {"dev": "259:9", "size": "4194304", "ro": "0", "device/serial": "S123"}
+        for name, text in {**usual, **{k.replace("__", "/"): v for k, v in files.items()}}.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
+        proc = self.folder / "proc"
+        (proc / "self").mkdir(parents=True, exist_ok=True)
+        (proc / "self" / "mountinfo").write_text("22 1 8:1 / /home rw - ext4 /dev/sda1 rw\n")
+        (proc / "swaps").write_text("Filename Type Size\n")
+        return folder, safety.Machine(self.folder / "sys", proc)
+
+    def refused(self, said: str, **files: str) -> None:
+        folder, machine = self.machine(**files)
+        with self.assertRaisesRegex(UserError, said):
+            safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+
+    def test_one_that_nobody_uses(self) -> None:
+        folder, machine = self.machine(device__hwmon1__temp1_input="41850")
+        found = safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+        self.assertEqual((found.serial, found.bytes), ("S123", 2 << 30))
+        self.assertEqual(found.temperature, 41.85)
+
+    def test_a_partition(self) -> None:
+        self.refused("is a partition", partition="1")
+
+    def test_partitions(self) -> None:
+        self.refused("has partitions: nvme9n1p2", nvme9n1p2__partition="2")
+
+    def test_read_only(self) -> None:
+        self.refused("read-only", ro="1")
+
+    def test_held(self) -> None:
+        folder, machine = self.machine()
+        (folder / "holders" / "dm-0").mkdir(parents=True)
+        with self.assertRaisesRegex(UserError, "in use by dm-0"):
+            safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+
+    def test_mounted(self) -> None:
+        folder, machine = self.machine()
+        mounts = machine.proc / "self" / "mountinfo"
+        mounts.write_text(mounts.read_text() + "23 1 259:9 / /data rw - xfs /dev/nvme9n1 rw\n")
+        with self.assertRaisesRegex(UserError, "mounted at /data"):
+            safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+
+    def test_swap(self) -> None:
+        folder, machine = self.machine()
+        (machine.proc / "swaps").write_text("Filename Type Size\n/dev/nvme9n1 partition 8\n")
+        with self.assertRaisesRegex(UserError, "swap"):
+            safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+
+    def test_a_loop_devices_name_is_its_files(self) -> None:
+        folder, machine = self.machine(loop__backing_file="/tmp/some.img")
+        (folder / "device" / "serial").unlink()
+        self.assertEqual(safety.of_folder(Path("/dev/x"), folder, machine).serial, "some.img")
+
+    def test_signatures_and_serials(self) -> None:
+        path = self.folder / "disk.img"
+        path.write_bytes(bytes(1 << 20))
+
+        def none(_: Path) -> list[str]:
+            return []
+
+        with self.assertRaisesRegex(UserError, "signatures of ext4"):
+            safety.target(path, "disk.img", signatures=lambda _: ["ext4"])
+        with self.assertRaisesRegex(UserError, "its data would be lost"):
+            safety.target(path, None, signatures=none)
+        with self.assertRaisesRegex(UserError, "'other' is not the serial number"):
+            safety.target(path, "other", signatures=none)
+        self.assertEqual(safety.target(path, "disk.img", signatures=none).bytes, 1 << 20)
+        with self.assertRaisesRegex(UserError, "neither"):
+            safety.target(Path("/dev/null"), "null", signatures=none)
+        with self.assertRaisesRegex(UserError, "No such file"):
+            safety.target(self.folder / "none", "none", signatures=none)
+
+    def test_a_real_signature_is_found(self) -> None:
+        path = self.folder / "disk.img"
+        data = bytearray(1 << 20)
+        # The magic number of an MBR, and a partition in it.
+        data[0x1BE:0x1CE] = struct.pack("<B3sB3sII", 0, b"", 0x83, b"", 8, 1024)
+        data[510:512] = b"\x55\xaa"
+        path.write_bytes(data)
+        with self.assertRaisesRegex(UserError, "signatures of dos"):
+            safety.target(path, "disk.img")
+
+
+class OnADrive(Scratch):
+    """A file in place of a device, and a program that answers at once."""
+
+    def program(self) -> Path:
+        path = self.folder / "requests"
+        path.write_text(
+            f"#!{sys.executable}\nimport struct, sys\n"
+            "rows = sys.stdin.buffer.read()\nout = sys.stdout.buffer\n"
+            "for i, (at, _, _) in enumerate(struct.iter_unpack('<qqq', rows)):\n"
+            "    out.write(struct.pack('<qq', at + i, at + i + 70000))\n"
+        )
+        path.chmod(0o755)
+        return path
+
+    def test_goes_on_where_it_was_and_leaves_out(self) -> None:
+        target = safety.Target(self.folder / "x", "x", 64 * MIB, "x", None)
+        found = probe_file.Probe({"bytes": 64 * MIB}, 32 * MIB, 1)
+        kept: list[int] = []
+        said: list[str] = []
+        drive = on_drive.OnDrive(self.program(), target, 0)
+        on_drive.probe(drive, found, held_out=False, keep=lambda _: None, say=said.append)
+        self.assertEqual(found.results, {})
+        self.assertIn("fill", found.left_out)
+        drive.ends = time.monotonic() + 3600
+        found.known = Known(4096, 16384)
+        on_drive.probe(drive, found, held_out=False, say=said.append,
+                       keep=lambda one: kept.append(len(one.results)))  # fmt: skip
+        self.assertEqual(found.left_out, [])
+        self.assertEqual(kept, sorted(kept))
+        before = drive.written
+        self.assertGreater(before, 64 * MIB)
+        on_drive.probe(drive, found, held_out=False, keep=lambda _: None, say=said.append)
+        self.assertEqual(drive.written, before)
+        self.assertTrue(any("going on" in one for one in said))
+
+    def test_rows_are_packed(self) -> None:
+        packed = on_drive.packed([(5, TRIM, 4096, 512)])
+        self.assertEqual(struct.unpack("<qQII", packed), (5, 4096, 512, 2))
+
+    def test_the_real_program_on_a_file(self) -> None:
+        from scarplib.build.requests import ensure_requests
+
+        path = self.folder / "file.img"
+        path.write_bytes(bytes(1 << 20))
+        rows = [(0, "W", 4096 * i, 4096) for i in range(100)]
+        rows += [(0, "F", 0, 0), (0, "R", 8192, 8192), (0, "T", 0, 4096)]
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_DIRECT))
+        except OSError:
+            self.skipTest("the folder's file system knows no O_DIRECT")
+        for depth in (0, 1, 16):
+            done = subprocess.run(
+                [str(ensure_requests()), str(path), str(depth)],
+                input=on_drive.packed(rows), capture_output=True, check=False,
+            )  # fmt: skip
+            if b"Operation not permitted" in done.stderr or b"not implemented" in done.stderr:
+                self.skipTest("this machine has no io_uring")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            times = list(struct.iter_unpack("<qq", done.stdout))
+            self.assertEqual(len(times), len(rows))
+            self.assertTrue(all(0 < begin <= end for begin, end in times))
+        self.assertEqual(path.read_bytes()[:4096], bytes(4096))
+        self.assertNotEqual(path.read_bytes()[4096:8192], bytes(4096))
+
+
+class OthersMeasurements(Scratch):
+    def test_the_table_that_is_here(self) -> None:
+        table = cited.rows(ROOT / "experiments" / "drives" / "nvme-a.csv")
+        # At most half of the rows were looked at by a fit.
+        self.assertLess(sum(row.use == "fit" for row in table), len(table) / 2)
+        self.assertEqual(len(cited.runs(table)["custom/zns-a/long3/nvme_1_750.json"]), 2)
+
+    def test_what_is_no_table(self) -> None:
+        path = self.folder / "x.csv"
+        path.write_text("file,use\na,b\n")
+        with self.assertRaisesRegex(UserError, "row 1 has no column 'rw'"):
+            cited.rows(path)
+
+    def test_jobs_beside_each_other(self) -> None:
+        path, log = self.folder / "drive.ini", self.folder / "out.json"
+        path.write_text(SMALL)
+        words = ["--job", "4:8000000=gen:uniform,size=65536,requests=1000000", "--job",
+                 "1=gen:uniform,write=0,requests=1000000", "--runtime", "500000"]  # fmt: skip
+        command = [str(replayer.ensure_replay()), "-d", str(path), "--age", "800"]
+        subprocess.run([*command, *words, "--json", str(log)], check=True)
+        found = json.loads(log.read_text())
+        self.assertEqual(found["mode"], "jobs")
+        # The rate of the writers, half a second long.
+        self.assertAlmostEqual(found["write_bytes"] / 4e6, 1, delta=0.1)
+        self.assertGreater(found["reads"], 1000)
+        for wrong, said in (
+            (["--job", "0=gen:zipf"], "DEPTH"),
+            (["--job", "4:0=gen:zipf"], "DEPTH"),
+            (["--job", "4"], "DEPTH"),
+            (["--job", "4=gen:zipf", "gen:zipf"], "a workload beside it"),
+            (["--job", "4=gen:zipf", "--mode", "open"], "--mode"),
+        ):
+            done = subprocess.run([*command, *wrong], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(said, done.stderr)
