@@ -93,8 +93,10 @@ def _fit(given: list[str]) -> int:
     from scarplib.build.venv import FIT_PACKAGES, ensure_venv
     from scarplib.own_drive import command
 
-    # What is wrong, and --help, before SciPy is there.
-    command.fit_parser().parse_args(given)
+    # What is wrong, and --help, before SciPy is there; and what needs none.
+    options = command.fit_parser().parse_args(given)
+    if options.check or options.beside:
+        return command.fit_main(given)
     words = [str(ensure_venv(FIT_PACKAGES)), "-B", "-m", "scarplib.own_drive.command", *given]
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     return subprocess.run(words, env=environment, check=False).returncode

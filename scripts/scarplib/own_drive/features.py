@@ -216,7 +216,7 @@ def read_off(probe: Probe) -> Features:
     found.unit = _unit(probe, found.reads_ns[0])
     _writes(probe, found)
     _behind(probe, found)
-    found.map_cached = _map_cached(probe, found)
+    found.map_cached = _map_cached(probe)
     return found
 
 
@@ -250,16 +250,28 @@ def _behind(probe: Probe, found: Features) -> None:
         found.reads_first = median(waits) < 1.3 * program
 
 
-def _map_cached(probe: Probe, found: Features) -> int | None:
-    """Bytes whose mapping is in RAM; None: all of it.
-
-    A read that misses reads a page of the mapping first.  Of a footprint so many hit as have room.
-    """
+def map_misses(probe: Probe) -> dict[int, float]:
+    """Of each footprint, the share of reads that first read a page of the mapping."""
     slowest = max(_singles(probe)) * (1 + SAME) + SAME_NS
-    cached = None
+    found = {}
     for size in Plan(probe.span, probe.seed).footprints():
         each = probe.results[f"footprint-{size >> 20}"].each
-        misses = sum(one > slowest for one in each) / len(each)
+        found[size] = sum(one > slowest for one in each) / len(each)
+    return found
+
+
+def _map_cached(probe: Probe) -> int | None:
+    """Bytes whose mapping is in RAM; None: all of it.  Of a footprint so many hit as have room."""
+    cached = None
+    for size, misses in map_misses(probe).items():
         if misses > 0.1:
             cached = round(size * (1 - misses))
     return cached
+
+
+def spare(probe: Probe) -> float:
+    """About the share of the data that can be written anew before anything must be collected."""
+    parts = probe.results["overwrite"].parts
+    usual = max(parts[:2])
+    quick = next((i for i, rate in enumerate(parts) if rate < 0.6 * usual), len(parts))
+    return max(0.01, quick / len(parts))

@@ -276,8 +276,15 @@ def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, floa
     """Overwriting says roughly where, and costs little; then all that collections show."""
     search = _Search(bench, base, asked)
     asked.say(f"a search of at most {asked.seconds:.0f} s")
-    everywhere: list[tuple[float, float]] = [(0, len(BLOCK_PAGES) - 1), (0.01, 0.6), ERASES, PLANES]
-    rough, _ = search.run(SEEN[:1], everywhere, 0.6 * asked.seconds)
+    guess = features.spare(bench.probe)
+    everywhere: list[tuple[float, float]] = [
+        (0, len(BLOCK_PAGES) - 1),
+        (0.5 * guess, 1.6 * guess + 0.05),
+        ERASES,
+        PLANES,
+    ]
+    first = _Point(128, guess, 3_000_000, 1)
+    rough, _ = search.run(SEEN[:1], everywhere, 0.6 * asked.seconds, first)
     point, least = search.run(SEEN, _near(rough), 0.4 * asked.seconds, rough)
     found = _sized(bench, base, point)
     tried = search.tried[" ".join(SEEN)]
@@ -327,11 +334,10 @@ def _cache(bench: _Bench, base: Model) -> None:
     roomy = _roomy(bench, base)
 
     def hits(probe: Probe) -> float:
-        means = [one.reads.mean for step in steps if (one := probe.results.get(step)) and one.reads]
-        return -sum(means)
+        return -sum(features.map_misses(probe).values())
 
     wanted = hits(bench.probe)
-    only = ("fill", *steps, *(f"{step}-before" for step in steps))
+    only = ("fill", "read-single", *steps, *(f"{step}-before" for step in steps))
     low, high = 1024, 2 * int(base.keys[name].value)
     while high - low > max(512, high // 200):
         middle = (low + high) // 2 // 8 * 8
