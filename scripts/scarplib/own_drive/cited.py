@@ -265,11 +265,8 @@ def compare(table: list[Row], seen: Seen) -> list[Figure]:
     found = []
     for row in table:
         kind = "write" if "write" in row.rw else "read"
-        one = seen.latencies[kind]
-        found.append(Figure(row.name, "rate", row.kib_per_s * KIB, seen.kib_per_s[kind] * KIB))
-        for point in ("p50", "p90", "p99"):
-            if point in row.points:
-                found.append(
-                    Figure(row.name, f"{kind}s {point}", row.points[point], one.points[point])
-                )
+        one, rate = seen.latencies[kind], seen.kib_per_s[kind] * KIB
+        found.append(Figure(row.name, "rate", row.kib_per_s * KIB, rate, wide=True))
+        for point, value in row.points.items():
+            found.append(Figure(row.name, f"{kind}s {point}", value, one.points[point], wide=True))
     return found

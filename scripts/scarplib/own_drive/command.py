@@ -264,7 +264,7 @@ def fit_main(given: list[str]) -> int:
         options.json.write_text(json.dumps(found.json(), indent=1) + "\n")
     print(_keys_text(found))
     print()
-    print(figures.table(found.figures))
+    _print(found.figures)
     print(f"\n{out}: {found.tried} candidates tried")
     return 0
 
@@ -304,13 +304,10 @@ def _check(description: Path, other: Path, scheme: str) -> int:
     return 0
 
 
-def _print(compared: list[figures.Figure]) -> None:
+def _print(compared: list[figures.Figure], wide: bool = False) -> None:
     print(figures.table(compared))
-    asked = [one for one in compared if one.bound is not None]
-    print(
-        f"\n{sum(one.held for one in asked)} of {len(asked)} figures within their bounds: "
-        "medians 5 %, 99th percentiles 15 %, rates 10 %"
-    )
+    print()
+    print(figures.verdict(compared, wide))
 
 
 def _beside(description: Path, table: Path, scheme: str, which: str) -> int:
@@ -322,7 +319,7 @@ def _beside(description: Path, table: Path, scheme: str, which: str) -> int:
             if wanted:
                 _say(name)
                 compared += cited.compare(wanted, runner.run(rows))
-    _print(compared)
+    _print(compared, wide=True)
     return 0
 
 
