@@ -144,7 +144,7 @@ static void reap(Jobs *r)
     }
 }
 
-/* When a job's next request is due: a job that is behind its rate catches up. */
+/* When a job's next request is due: one that is behind its rate catches up. */
 static int64_t due_ns(const Jobs *r, const Job *job)
 {
     int64_t now_ns = scarp_now_ns(r->drive);

@@ -262,9 +262,9 @@ static void prepare(Run *run, const char *path)
 int main(int argc, char **argv)
 {
     Run run = { 0 };
-    unsigned depth = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    unsigned depth = 0;
 
-    if (argc != 3 || depth > MAX_DEPTH) {
+    if (argc != 3 || sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH) {
         fprintf(stderr, "scarp-requests: DEVICE DEPTH, at most %u\n",
                 MAX_DEPTH);
         return 2;
