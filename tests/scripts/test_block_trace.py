@@ -20,8 +20,8 @@ from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.guest import block_trace as guest  # noqa: E402
 from scarplib.guest.job import start_text, user_text  # noqa: E402
 from scarplib.guest.user_task import UserTask  # noqa: E402
-from scarplib.results import block_trace, block_waits  # noqa: E402
-from scarplib.results.block_waits import Waits, join, shares  # noqa: E402
+from scarplib.results import block_trace, guest_drive_join  # noqa: E402
+from scarplib.results.guest_drive_join import Waits, join, shares  # noqa: E402
 
 # An fsync of 1000 ns: data, then the journal's record behind a flush; beside it another's read,
 # and a write of three bios, of which the last is split.
@@ -169,9 +169,9 @@ class BlockTrace(unittest.TestCase):
             self.assertEqual(total, request.complete - request.queue)
 
     def test_a_job_that_passes_the_block_layer_by(self) -> None:
-        found = block_waits.summary(join(block_trace.Trace(), commands()))
+        found = guest_drive_join.summary(join(block_trace.Trace(), commands()))
         self.assertEqual((found["requests"], found["clock_behind_ns"]), (0, None))
-        self.assertEqual(block_waits.rows([{"block": found}]), [])
+        self.assertEqual(guest_drive_join.rows([{"block": found}]), [])
 
     def test_another_clock(self) -> None:
         later = commands()
@@ -224,20 +224,20 @@ class BlockTrace(unittest.TestCase):
 
     def test_files_and_rows(self) -> None:
         joined = join(self.read(), commands())
-        block_waits.write(joined, self.folder)
-        with (self.folder / block_waits.CSV).open(newline="") as stream:
+        guest_drive_join.write(joined, self.folder)
+        with (self.folder / guest_drive_join.CSV).open(newline="") as stream:
             rows = list(csv.DictReader(stream))
         self.assertEqual(len(rows), 6)
         self.assertEqual(rows[0]["die_gc_program_ns"], "400")
-        text = (self.folder / block_waits.TEXT).read_text()
+        text = (self.folder / guest_drive_join.TEXT).read_text()
         self.assertIn("fsync of db (7) at 1,000 ns: 1.00 µs: 46 % own array time", text)
         self.assertIn("write 4 KiB at 4 KiB (WS, db): 83 % die: GC program", text)
-        found = block_waits.rows([{"block": block_waits.summary(joined)}, {}])
+        found = guest_drive_join.rows([{"block": guest_drive_join.summary(joined)}, {}])
         means = [cells for label, cells in found if label == "  mean of them"]
         # Of the calls, and of the requests.
         self.assertEqual(means, [["1.00 µs", "–"], ["0.92 µs", "–"]])
         self.assertIn(("  die: GC program", ["40 %", "–"]), found)
-        self.assertEqual(block_waits.rows([{}]), [])
+        self.assertEqual(guest_drive_join.rows([{}]), [])
 
 
 class Guest(unittest.TestCase):

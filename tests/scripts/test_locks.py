@@ -20,7 +20,7 @@ from unittest import mock
 
 from scarplib import cli
 from scarplib.build import locks, qemu, venv
-from scarplib.build.debian_packages import Apt
+from scarplib.build.private_apt import Apt
 from scarplib.dev import update_locks
 from scarplib.errors import UserError
 from scarplib.guest import image

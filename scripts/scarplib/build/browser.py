@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step
-from scarplib.build.debian_packages import RELEASE, Apt
+from scarplib.build.private_apt import RELEASE, Apt
 from scarplib.errors import UserError
 
 PACKAGES = ("chromium-headless-shell", "fonts-dejavu-core", "patchelf")

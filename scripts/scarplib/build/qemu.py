@@ -14,8 +14,8 @@ from pathlib import Path
 
 from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
-from scarplib.build.debian_packages import Apt
 from scarplib.build.host_packages import ensure_packages
+from scarplib.build.private_apt import Apt
 from scarplib.build.venv import QEMU_WHEELS, download
 from scarplib.errors import UserError
 from scarplib.paths import ROOT

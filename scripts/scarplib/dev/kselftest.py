@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step
-from scarplib.build.debian_packages import Apt
+from scarplib.build.private_apt import Apt
 from scarplib.errors import UserError
 
 # Below the top of a kernel's source; what `make -C tools/testing/selftests` reads.

@@ -30,7 +30,7 @@ from scarplib.guest.progress import Watcher, expected_commands
 from scarplib.guest.realtime import VIRTUAL, Clock, RealTime
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
-from scarplib.results import block_waits, file_system, lateness, summary, table, truth
+from scarplib.results import file_system, guest_drive_join, lateness, summary, table, truth
 
 # Boots, runs, collects; ends early when the event is set.
 Guest = Callable[[threading.Event], vm.GuestResult]
@@ -346,7 +346,7 @@ def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
     loaded = summary.load_scheme(ready.folder / name, name)
     found = loaded.summary
     if loaded.block:
-        block_waits.write(loaded.block, ready.folder / name)
+        guest_drive_join.write(loaded.block, ready.folder / name)
     if (task := ready.jobs[name].user) and task.file_system:
         unit_bytes = image_file.read(ready.state).unit_bytes
         found["file_system"] = file_system.figures(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
-from scarplib.build.debian_packages import Apt
+from scarplib.build.private_apt import Apt
 from scarplib.device_logs import log_page
 from scarplib.errors import UserError
 from scarplib.guest import cpio

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from scarplib.build.array import ARRAY, core
 from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
-from scarplib.build.debian_packages import Apt
+from scarplib.build.private_apt import Apt
 from scarplib.errors import UserError
 from scarplib.guest.image import GuestImage, ensure_sysroot, loader
 from scarplib.paths import ROOT

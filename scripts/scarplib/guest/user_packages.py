@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step
-from scarplib.build.debian_packages import RELEASE, Apt
+from scarplib.build.private_apt import RELEASE, Apt
 from scarplib.errors import UserError
 from scarplib.guest import installed, script
 from scarplib.guest.image import call, ensure_sysroot, loader

@@ -23,9 +23,9 @@ from scarplib.drive import start
 from scarplib.results import file_system, lateness, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.interactive import section, served
-from scarplib.results.pictures.block_waits import figure_block_waits
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
+from scarplib.results.pictures.guest_drive_waits import figure_guest_drive_waits
 from scarplib.results.pictures.latency_over_time import figure_over_time
 from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.operations import figure_operations
@@ -252,7 +252,7 @@ def write_report(folder: Path) -> None:
             "slowest requests), and where their time went, in the guest and in the drive. On the "
             "right, the slowest one: the requests that it stood behind, one after the other. "
             "The ten slowest are in blk.txt in the scheme's folder, all requests in requests.csv.",
-            figure_block_waits(schemes),
+            figure_guest_drive_waits(schemes),
         ),
     ):
         if figure is None:

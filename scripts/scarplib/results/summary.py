@@ -11,7 +11,7 @@ from scarplib.device_logs import log_page
 from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
 from scarplib.device_logs.gc_log import GcRun, read_gc_runs
 from scarplib.device_logs.log_file import LogError
-from scarplib.results import block_trace, block_waits, lateness, script
+from scarplib.results import block_trace, guest_drive_join, lateness, script
 from scarplib.results.causes import TAIL_PERMILLE, tail_causes
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES, percentile
@@ -32,7 +32,7 @@ class SchemeData:
     stats: dict[str, int]
     summary: dict[str, Any]
     # With --trace blk.
-    block: block_waits.Joined | None = None
+    block: guest_drive_join.Joined | None = None
 
 
 def device_direction(commands: Commands, op: int) -> dict[str, Any] | None:
@@ -122,9 +122,9 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
     if ran:
         summary["script"] = ran
     recorded = block_trace.read(folder)
-    block = block_waits.join(recorded, commands) if recorded else None
+    block = guest_drive_join.join(recorded, commands) if recorded else None
     if block:
-        summary["block"] = block_waits.summary(block)
+        summary["block"] = guest_drive_join.summary(block)
     return SchemeData(name, folder, begin, end, commands, runs, stats, summary, block)
 
 

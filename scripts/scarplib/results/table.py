@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scarplib.results import block_waits, file_system, lateness
+from scarplib.results import file_system, guest_drive_join, lateness
 from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.percentiles import PERCENTILES
 from scarplib.results.summary import seen
@@ -55,7 +55,7 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
             rows.append((f"  {label}", [_cell(s, direction, key) for s in schemes.values()]))
         rows += _tail_rows(schemes, direction)
     rows += operation_rows(list(schemes.values()))
-    rows += block_waits.rows(list(schemes.values()))
+    rows += guest_drive_join.rows(list(schemes.values()))
     rows += file_system.rows(list(schemes.values()))
     rows.append(("drive", []))
     rows.append(("  GC runs", [f"{s['gc_runs']:,}" for s in schemes.values()]))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from scarplib.results.block_waits import (
+from scarplib.results.guest_drive_join import (
     LABELS,
     Shares,
     Waits,
@@ -95,7 +95,7 @@ def _one(axes: Axes, data: SchemeData, met: set[str]) -> None:
     axes.set_xlabel("since the call began")
 
 
-def figure_block_waits(schemes: list[SchemeData]) -> Figure | None:
+def figure_guest_drive_waits(schemes: list[SchemeData]) -> Figure | None:
     """A row for each scheme; None if no guest was recorded."""
     recorded = [data for data in schemes if data.block and data.block.trace.requests]
     if not recorded:
