@@ -36,8 +36,8 @@ import timeline  # noqa: E402
 import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.build.array import ensure_simulator  # noqa: E402
+from scarplib.build.kselftest import SELFTESTS, ensure_kselftest  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
-from scarplib.dev.kselftest import SELFTESTS, ensure_kselftest  # noqa: E402
 from scarplib.device_logs import command_log, gc_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
