@@ -173,7 +173,7 @@ test-fuzz-long:
 update-locks: ## what the mirror and the Python registry have today becomes what is locked (scripts/locks)
 	@$(SCARP) update-locks
 
-lint: ## Python (ruff, mypy), C and patches (checkpatch), the engine's rooms, shell, words, licences
+lint: ## Python (ruff, mypy), C and patches (checkpatch), the engine's rooms, shell, words, licences, names
 	@$(SCARP) lint
 
 clean: ## remove results; the cache stays

@@ -72,7 +72,7 @@ struct ScarpPolicy {
     bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
     void (*clear)(ScarpDrive *drive, void *state);
     /*
-     * Visits (image/visit.h) what the state holds while the drive is at rest,
+     * Visits (core/visit.h) what the state holds while the drive is at rest,
      * so that a drive that starts from an image, with the same policy and
      * parameters, goes on as the saved one would.  NULL: it starts afresh.
      */

@@ -328,9 +328,9 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
 /* ---- Statistics ------------------------------------------------------- */
 
 /*
- * Counted once, here.  Every field is a uint64_t: the table
- * scarp_stat_fields[] describes them in order, and the log page, JSON and
- * QMP are generated from it.  New fields go to the end (log page version).
+ * Counted once, here.  Every field is a uint64_t: the table of
+ * scarp_stat_field() describes them in order, and the log page, JSON and QMP
+ * are generated from it.  New fields go to the end (log page version).
  */
 typedef struct {
     uint64_t cmds_accepted;

@@ -155,7 +155,7 @@ static inline ScarpMapWait *scarp_wait_pop(WaitList *list)
 /* demand_laws.c */
 bool scarp_demand_check(const ScarpDrive *drive, GError **error);
 
-/* What changes entries tells of it: map/page.c. */
+/* What changes entries tells of it: map/forward_map.c. */
 void scarp_demand_written(ScarpDrive *drive, uint32_t lpn);
 void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn);
 /* lpn was moved by a collection, from that unit. */

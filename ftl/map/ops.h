@@ -76,7 +76,7 @@ void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read);
 bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_map_release(ScarpDrive *drive, uint32_t lpn);
 
-/* What can go on: flow takes it by scarp_map_next_ready() until NULL. */
+/* What can go on is made ready: flow takes it by scarp_map_take_ready(). */
 void scarp_map_pump(ScarpDrive *drive);
 static inline bool scarp_map_wants(const ScarpDrive *drive)
 {

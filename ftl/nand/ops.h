@@ -461,7 +461,7 @@ typedef enum {
     NAND_ALL_ENDED, /* scarp_nand_after() must follow */
 } ScarpNandStep;
 
-/* The die's event.  *ended: linked by scarp_flash_mate(). */
+/* The die's event.  *ended: taken apart by scarp_flash_unlink_mate(). */
 ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t die,
                                ScarpFlashCmd **ended);
 /* The next of what ended; the link is cut. */

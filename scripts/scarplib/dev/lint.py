@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make lint`: Python, C files and patches, the engine's rooms, shell, words, licences."""
+"""`make lint`: Python, C files and patches, the engine's rooms, shell, words, licences, names."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from scarplib.build.host_packages import ensure_packages
 from scarplib.build.qemu import ensure_source
 from scarplib.build.replayer import LIBRARIES
 from scarplib.build.venv import ensure_venv
+from scarplib.dev import names
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -183,6 +184,24 @@ def _reuse() -> int:
     )
 
 
+def _names() -> int:
+    texts = {}
+    for name in _tracked():
+        try:
+            texts[name] = (ROOT / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a picture, an archive
+    found = names.unknown(texts)
+    for name, line, what in found:
+        print(f"{name}:{line}: names {what}, which is nowhere")
+    return len(found)
+
+
+def _put_back() -> int:
+    patches = _tracked("tests/hunt/putback/*.patch")
+    return sum(_run(["git", "apply", "--check", name]) for name in patches)
+
+
 CHECKS: dict[str, Callable[[], int]] = {
     "ruff's rules": lambda: _ruff("check"),
     "ruff's format": lambda: _ruff("format", "--check"),
@@ -195,6 +214,8 @@ CHECKS: dict[str, Callable[[], int]] = {
     "shellcheck": _shellcheck,
     "codespell": _codespell,
     "reuse": _reuse,
+    "names in comments and pages": _names,
+    "defects that the hunt puts back apply": _put_back,
 }
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scarplib.build import browser, locks, qemu, venv
+from scarplib.build import browser, kselftest, locks, qemu, venv
 from scarplib.build.cache import step
 from scarplib.build.private_apt import RELEASE, Apt
-from scarplib.dev import kselftest
 from scarplib.errors import UserError
 from scarplib.guest import device_mapper, image, programs, user_packages
 
