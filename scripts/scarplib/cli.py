@@ -307,6 +307,8 @@ def _determinism(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace) -> int:
     from scarplib.build.venv import REPRODUCE_PACKAGES, ensure_venv
 
+    if options.paper == "fit":
+        return _fit(["--blind", "30", "--cores", str(options.cores), "-o", "blind.json"])
     # Snakemake, and numpy: the system's Python need not have them.
     command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce"]
     how = "quick" if options.quick else "estimate" if options.estimate else ""

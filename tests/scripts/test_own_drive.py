@@ -24,6 +24,7 @@ from scarplib.own_drive import (  # noqa: E402
     cited,
     features,
     figures,
+    fio_json,
     model,
     on_drive,
     on_replayer,
@@ -361,6 +362,42 @@ class OthersMeasurements(Scratch):
         path.write_text("file,use\na,b\n")
         with self.assertRaisesRegex(UserError, "row 1 has no column 'rw'"):
             cited.rows(path)
+
+    def test_fios_json(self) -> None:
+        path = self.folder / "fio.json"
+        points = {"50.000000": 70000, "90.000000": 80000, "99.000000": 90000}
+        done = {
+            "total_ios": 9,
+            "iops": 5.5,
+            "bw": 22,
+            "clat_ns": {"mean": 7.5, "percentile": points},
+        }
+        job = {"job options": {"rw": "randrw", "iodepth": "4", "rate": "1m,2m"}, "read": done,
+               "write": {**done, "lat_ns": {"mean": 8.5}}}  # fmt: skip
+        path.write_text(json.dumps({"global options": {"bs": "8k,64KiB"}, "jobs": [job]}))
+        read, write = fio_json.rows(path)
+        self.assertEqual((read.rw, read.bs, read.depth, read.rate), ("randread", 8192, 4, MIB))
+        self.assertEqual((write.rw, write.bs, write.rate), ("randwrite", 65536, 2 * MIB))
+        self.assertEqual((read.mean, read.points["p99"]), (7.5, 90000))
+        path.write_text('{"jobs": [{}]}')
+        with self.assertRaisesRegex(UserError, "is no JSON of fio's"):
+            fio_json.rows(path)
+
+    def test_beside_a_small_drive(self) -> None:
+        drive = self.folder / "drive.ini"
+        drive.write_text(SMALL)
+        runner = cited.Runner(replayer.ensure_replay(), drive, self.folder)
+        table = [
+            cited.Row("x", "held", rw, 4096, 1, 1, 0, 1, 4, 1, {"p50": 1, "p99": 1})
+            for rw in ("randread", "read", "randwrite", "write")
+        ]
+        for row in table:
+            seen = runner.run([row])
+            found = {one.name: one for one in cited.compare([row], seen)}
+            median = next(one.model for name, one in found.items() if name.endswith("p50"))
+            # A read of flash; a write into the buffer, or one that waits for room there.
+            self.assertGreater(median, 50000 if "read" in row.rw else 7000)
+            self.assertFalse(found["rate"].held)
 
     def test_jobs_beside_each_other(self) -> None:
         path, log = self.folder / "drive.ini", self.folder / "out.json"

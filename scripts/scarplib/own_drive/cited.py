@@ -100,7 +100,7 @@ def rows(path: Path) -> list[Row]:
                     _bytes(one["bs"]),
                     int(one["iodepth"]),
                     int(one["numjobs"] or 1),
-                    int(one["rate_mb"] or 0) * 1_000_000,
+                    int(one["rate_mb"] or 0) * MIB,
                     float(one["iops"]),
                     float(one["bw_kib"]),
                     float(one["mean_ns"] or 0),
@@ -171,17 +171,18 @@ class Runner:
         seconds = SECONDS / self.scale
         if not any("write" in row.rw for row in table):
             seconds = min(seconds, 0.4)
-        if beside:
-            words += ["--age", "1000", "--age-overwrite", "0"]
-        else:
+        if not beside:
             seconds = 0.4
+        if beside or any("read" in row.rw for row in table):
+            words += ["--age", "1000", "--age-overwrite", "0"]
         for row in table:
-            if row.rw == "randread":
-                share = reads * 1000 // self._size()
-                words += [
-                    "--job",
-                    f"{row.depth}=gen:uniform,write=0,footprint={share},requests=100000000",
-                ]
+            if "read" in row.rw:
+                share = min(1000, reads * 1000 // self._size()) if beside else 1000
+                kind = "uniform" if row.rw == "randread" else "sequential"
+                load = f"gen:{kind},write=0,read_size={row.bs},align={row.bs}"
+                rate = f":{row.rate}" if row.rate else ""
+                job = f"{row.depth}{rate}={load},footprint={share},requests=100000000"
+                words += ["--job", job] * row.jobs
                 continue
             part = WRITERS_GIB * GIB // self.scale // row.jobs if beside else self._size()
             start = reads if beside else 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from scarplib.build.replayer import ensure_replay
 from scarplib.errors import UserError
 from scarplib.option_types import Parser, integer
-from scarplib.own_drive import cited, features, figures, on_replayer
+from scarplib.own_drive import cited, features, figures, fio_json, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import Probe, load
 
@@ -201,7 +201,7 @@ def fit_parser() -> Parser:
         "--beside",
         type=Path,
         metavar="TABLE",
-        help="what a description does with a table of fio's runs",
+        help="what a description does with a table of fio's runs, or with the jobs of fio's JSON",
     )
     parser.add_argument(
         "--rows",
@@ -312,9 +312,10 @@ def _print(compared: list[figures.Figure], wide: bool = False) -> None:
 
 def _beside(description: Path, table: Path, scheme: str, which: str) -> int:
     compared: list[figures.Figure] = []
+    measured = fio_json.rows(table) if table.suffix == ".json" else cited.rows(table)
     with tempfile.TemporaryDirectory(prefix="scarp-beside-") as scratch:
         runner = cited.Runner(ensure_replay(), description, Path(scratch), scheme)
-        for name, rows in cited.runs(cited.rows(table)).items():
+        for name, rows in cited.runs(measured).items():
             wanted = [row for row in rows if which in ("all", row.use)]
             if wanted:
                 _say(name)
