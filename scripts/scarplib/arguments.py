@@ -447,6 +447,7 @@ def parser() -> Parser:
         "hios",
         "all-together",
         "safs",
+        "fit",
         "all",
         "small",
     )
