@@ -8,9 +8,9 @@ from pathlib import Path
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
-from scarplib.paths import ENGINE, ROOT
+from scarplib.paths import ENGINE, SCRIPTS
 
-_SOURCE = ROOT / "guest" / "tools" / "scarp-requests.c"
+_SOURCE = SCRIPTS / "scarplib" / "own_drive" / "scarp-requests.c"
 
 
 def ensure_requests() -> Path:
