@@ -272,11 +272,13 @@ static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
     ScarpFlashCmd *cmd = NULL;
+    Look found;
 
     if (scarp_nand_is_suspended(drive, die)) {
         return pick_read(drive, die);
     }
-    while (look(drive, die, pick, &cmd) == LOOK_AGAIN) {
-    }
+    do {
+        found = look(drive, die, pick, &cmd);
+    } while (found == LOOK_AGAIN);
     return cmd;
 }
