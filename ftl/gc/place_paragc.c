@@ -9,8 +9,9 @@
  * nothing would be parallel).  Whenever the victim's channel reads least of
  * all, D itself is least when every page stays on it, which is the baseline:
  * the limit of iterations is what keeps the spread.  Its default is the middle
- * of 1 to 1,024, which were swept: docs/papers/paragc.md.  A channel writes its share in one of its
- * planes, t_i = v_i T (equation 4); the planes take turns by victims.
+ * of 1 to 1,024, which were swept: docs/papers/paragc.md.  A channel writes its
+ * share in one of its planes, t_i = v_i T (equation 4); the planes take turns by
+ * victims.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
