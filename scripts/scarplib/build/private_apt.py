@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step
+from scarplib.build.host_packages import ensure_packages
 from scarplib.errors import UserError
 
 RELEASE = "trixie"
@@ -82,7 +83,7 @@ class Apt:
     def update(self) -> None:
         """Fetch the signed index, once in a process."""
         if not _KEYRING.is_file():
-            raise UserError(f"{_KEYRING} is missing: apt-get install debian-archive-keyring")
+            ensure_packages(("debian-archive-keyring",))
         (self.state / "scarp.sources").write_text(
             f"Types: deb deb-src\nURIs: {_mirror()}\nSuites: {RELEASE}\n"
             f"Components: main\nSigned-By: {_KEYRING}\n"

@@ -145,6 +145,7 @@ def ensure_source() -> Path:
     with locked("qemu-source"):
         if source.is_dir():
             return source
+        ensure_packages()
         fresh = folder / "src.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
@@ -304,7 +305,6 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
         raise UserError(
             f"variant: '{variant}' unknown; allowed: {', '.join(filter(None, VARIANTS))}"
         )
-    ensure_packages()
     source = ensure_source()
     version, series_hash = _version(source), tree_hash(series())
     engine = engine_hash()
@@ -314,7 +314,9 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
     binary = cache_dir() / "binaries" / key / program
     build = source.parent / f"build{'-' + variant if variant else ''}"
     firmware = ensure_firmware()
+    # One that was built elsewhere runs without what builds it: container/Containerfile.
     if not binary.is_file():
+        ensure_packages()
         with locked(source.parent.name):
             synchronise(source)
             _configure(source, build, VARIANTS[variant])
