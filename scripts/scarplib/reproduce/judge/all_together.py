@@ -144,13 +144,17 @@ def _measured(data: Results) -> list[str]:
     )  # fmt: skip
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
 def _dominated(data: Results) -> list[str]:
     names = competing(data)
     body = []
     for label in names:
         by = [other for other in names if other != label and dominates(data, other, label)]
         over = [other for other in names if other != label and dominates(data, label, other)]
-        body.append((f"`{label}`", ", ".join(over) or "none", ", ".join(by) or "none"))
+        body.append((f"`{label}`", _listed(over), _listed(by)))
     return table(("scheme", "dominates", "is dominated by"), body)
 
 
@@ -160,7 +164,7 @@ def _settings(data: dict[str, Results]) -> list[str]:
     for setting in SETTINGS:
         of = at(data, setting)
         order = [f"{agreement(base[name], ranks(of, value)):+.2f}" for name, value, _ in GOALS[:2]]
-        body.append((CALLED[setting], ", ".join(f"`{n}`" for n in front(of)), *order))
+        body.append((CALLED[setting], _listed(front(of)), *order))
     head = ("setting", "whom nobody dominates", "order by reads' p99.9", "by writes' p99.9")
     return table(head, body)
 

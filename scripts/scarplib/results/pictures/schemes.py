@@ -91,9 +91,13 @@ class Look:
 def look(name: str) -> Look:
     """The same for the same name, always.
 
-    "SCHEME, read": of several things of one scheme, which have its colour.
+    "SCHEME, read": of several things of one scheme, which have its colour.  "SCHEME on MAPPING"
+    has the mapping's.
     """
     scheme, _, kind = name.partition(", ")
+    over, _, mapping = name.partition(" on ")
+    if mapping in _PLACES:
+        return Look(look(mapping).colour, zlib.crc32(over.encode()) % len(_DASHES))
     if kind:
         return Look(look(scheme).colour, _KINDS.get(kind, zlib.crc32(kind.encode()) % 5))
     if name not in _PLACES:
