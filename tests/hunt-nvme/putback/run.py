@@ -106,26 +106,27 @@ def at(name: str) -> str:
     return name if name.startswith(("hw/nvme/", "hw/pci/")) else f"hw/nvme/scarp/{name}"
 
 
-def patched(defect: Defect, build: Path, work: Path) -> list[str]:
-    """Copies of the sources, with the defect; their names in QEMU's tree."""
+def patched(group: list[Defect], build: Path, work: Path) -> list[str]:
+    """Copies of the sources, with these defects; their names in QEMU's tree."""
     shutil.rmtree(work, ignore_errors=True)
-    names = sources(defect.patch)
+    names = sorted({name for defect in group for name in sources(defect.patch)})
     for name in names:
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(build.parent / "src" / at(name), work / name)
-    # Parts for other files are for headers, and for what is not compiled.
-    whole = defect.patch.read_text().split("diff --git ")
-    parts = [part for part in whole[1:] if part.split()[1][2:] in names]
-    text = "".join(f"diff --git {part}" for part in parts) or whole[0]
-    command = ["patch", "-p1", "-s", "--batch", "--no-backup-if-mismatch", "-d", str(work)]
-    if defect.taken_back:
-        command.append("-R")
-    subprocess.run(command, input=text, text=True, check=True)
+    for defect in group:
+        # Parts for other files are for headers, and for what is not compiled.
+        whole = defect.patch.read_text().split("diff --git ")
+        parts = [part for part in whole[1:] if part.split()[1][2:] in names]
+        text = "".join(f"diff --git {part}" for part in parts) or whole[0]
+        command = ["patch", "-p1", "-s", "--batch", "--no-backup-if-mismatch", "-d", str(work)]
+        if defect.taken_back:
+            command.append("-R")
+        subprocess.run(command, input=text, text=True, check=True)
     return names
 
 
-def built(defect: Defect, build: Path, work: Path) -> Path:
-    names = patched(defect, build, work)
+def built(group: list[Defect], build: Path, work: Path) -> Path:
+    names = patched(group, build, work)
     listing = subprocess.run(
         ["ninja", "-t", "compdb", "-x"], cwd=build, capture_output=True, text=True, check=True
     ).stdout
@@ -143,6 +144,10 @@ def built(defect: Defect, build: Path, work: Path) -> Path:
         link = [made if word == output else word for word in link]
     binary = work / TARGET
     link[link.index("-o") + 1] = str(binary)
+    # The slowest step; functions keep their names.
+    link.append("-Wl,--strip-debug")
+    if shutil.which("ld.gold"):
+        link.append("-fuse-ld=gold")
     subprocess.run(link, cwd=build, check=True)
     return binary
 
@@ -178,6 +183,17 @@ def failing(binary: Path, defect: Defect) -> list[str]:
     return [line.split()[3] for line in done.stdout.splitlines() if line.startswith("not ok")]
 
 
+def seen(binary: Path, defect: Defect, args: argparse.Namespace) -> bool:
+    """By the tests that are named for it, and by the sequences; prints its row."""
+    red = failing(binary, defect) if defect.test else []
+    hunted = defect.hunted and not args.tests
+    found = search(binary, defect, args) if hunted else ["", "", ""]
+    tests = ", ".join(f"`{name}`" for name in red) or ("**not seen**" if defect.test else "")
+    cells = [f"{defect.name} {defect.what}", *found, tests]
+    print(f"| {' | '.join(cells)} |", flush=True)
+    return bool((red or not defect.test) and (found[-1] or not hunted))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -196,20 +212,19 @@ def main() -> int:
         args.build = ensure_qemu("asan").build_dir
         compile_targets(args.build, TARGET)
     missed = 0
-    for defect in defects(args.names):
+    chosen = defects(args.names)
+    alone = [each for each in chosen if not each.hunted]
+    # What no sequence draws is put back all at once: each has a test that looks at nothing else.
+    groups = [[each] for each in chosen if each.hunted] + ([alone] if alone else [])
+    for group in groups:
         try:
-            binary = built(defect, args.build.resolve(), args.work.resolve())
+            binary = built(group, args.build.resolve(), args.work.resolve())
         except subprocess.CalledProcessError as error:
-            print(f"{defect.name}: cannot be put back: {error.cmd[0]} failed", file=sys.stderr)
-            missed += 1
+            names = " ".join(each.name for each in group)
+            print(f"{names}: cannot be put back: {error.cmd[0]} failed", file=sys.stderr)
+            missed += len(group)
             continue
-        red = failing(binary, defect) if defect.test else []
-        hunted = defect.hunted and not args.tests
-        found = search(binary, defect, args) if hunted else ["", "", ""]
-        missed += bool(defect.test and not red) or (hunted and not found[-1])
-        tests = ", ".join(f"`{name}`" for name in red) or ("**not seen**" if defect.test else "")
-        cells = [f"{defect.name} {defect.what}", *found, tests]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        missed += sum(not seen(binary, each, args) for each in group)
     return 1 if missed else 0
 
 
