@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 from pathlib import Path
 
 from machine import RAM_BYTES, Machine
@@ -30,6 +29,7 @@ class SharedMachine(Machine):
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         os.ftruncate(handle, RAM_BYTES)
         self.memory = mmap.mmap(handle, RAM_BYTES)
+        self._words = memoryview(self.memory).cast("I")
         backend = f"memory-backend-file,id=ram0,share=on,size={RAM_BYTES},mem-path={name}"
         try:
             super().__init__(qemu, ["-object", backend, "-machine", "memory-backend=ram0", *args])
@@ -52,7 +52,8 @@ class SharedMachine(Machine):
     def writel(self, addr: int, value: int) -> None:
         """In the order of all commands, but nobody waits for its end."""
         if addr < RAM_BYTES:
-            struct.pack_into("<I", self.memory, addr, value)
+            # All of it at once: another thread may be reading the doorbell that it is.
+            self._words[addr // 4] = value
             return
         self._qtest.send(f"writel {addr:#x} {value:#x}")
         self._unanswered += 1
@@ -84,6 +85,7 @@ class SharedMachine(Machine):
 
     def close(self) -> None:
         super().close()
+        self._words.release()
         self.memory.close()
 
 

@@ -145,7 +145,7 @@ def built(group: list[Defect], build: Path, work: Path) -> Path:
     binary = work / TARGET
     link[link.index("-o") + 1] = str(binary)
     # The slowest step; functions keep their names.
-    link.append("-Wl,--strip-debug")
+    link += ["-Wl,--strip-debug", "-fno-lto"]
     if shutil.which("ld.gold"):
         link.append("-fuse-ld=gold")
     subprocess.run(link, cwd=build, check=True)
