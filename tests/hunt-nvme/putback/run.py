@@ -189,13 +189,14 @@ def failing(binary: Path, defect: Defect) -> list[str]:
 
 def seen(binary: Path, defect: Defect, args: argparse.Namespace) -> bool:
     """By the tests that are named for it, and by the sequences; prints its row."""
-    red = failing(binary, defect) if defect.test else []
+    tested = bool(defect.test) and not args.sequences
+    red = failing(binary, defect) if tested else []
     hunted = defect.hunted and not args.tests
     found = search(binary, defect, args) if hunted else ["", "", ""]
-    tests = ", ".join(f"`{name}`" for name in red) or ("**not seen**" if defect.test else "")
+    tests = ", ".join(f"`{name}`" for name in red) or ("**not seen**" if tested else "")
     cells = [f"{defect.name} {defect.what}", *found, tests]
     print(f"| {' | '.join(cells)} |", flush=True)
-    return bool((red or not defect.test) and (found[-1] or not hunted))
+    return bool((red or not tested) and (found[-1] or not hunted))
 
 
 def main() -> int:
@@ -208,7 +209,9 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=200, help="at most so many for each defect")
     parser.add_argument("--commands", type=int, default=1000, help="of each sequence")
     parser.add_argument("--seconds", type=int, default=600, help="at most, for each defect")
-    parser.add_argument("--tests", action="store_true", help="those alone, no sequences")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--tests", action="store_true", help="tests alone, no sequences")
+    only.add_argument("--sequences", action="store_true", help="sequences alone, no tests")
     parser.add_argument("--keep", type=Path, help="where the shortest cases go")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "putback-nvme")
     args = parser.parse_args()
