@@ -33,11 +33,12 @@ typedef enum {
 
 /*
  * Which run of the array a drive has seen last, in two blocks behind the label.
- * The one that is older, or damaged, is written: a torn one leaves the newest.  A run first says on all drives
- * that it starts, then on all that it serves, and only then writes data.  So a
- * drive that has not heard the start of the last run that served was not there,
- * or holds old contents.  Starts that fail before that, however many, have
- * written nothing: who has not heard of them has missed nothing.
+ * The one that is older, or damaged, is written: a torn one leaves the newest.
+ * A run first says on all drives that it starts, then on all that it serves, in
+ * both blocks, and only then writes data.  So a drive that has not heard the
+ * start of the last run that served was not there, or holds old contents.
+ * Starts that fail before that, however many, have written nothing: who has
+ * not heard of them has missed nothing.
  */
 typedef struct {
     uint8_t array[16]; /* as the label's */

@@ -31,6 +31,7 @@ typedef struct {
     const ArrayScenario *s;
     ArrayRunResult *result;
     char *keys;
+    char *server_keys; /* without those that a label says */
     ArrayModel *model;
     uint64_t sectors;
     uint64_t page_sectors;
@@ -228,7 +229,7 @@ static char *try_start(Run *run, const Start *start)
 {
     World *w = &run->world;
     ArrayUringOptions how = {
-        .keys = run->keys, .threads = ARRAY_URING_ALONE,
+        .keys = run->server_keys, .threads = ARRAY_URING_ALONE,
         .keep = start->keep ? w->keep[start->keep - 1] : NULL,
     };
     char error[ARRAY_ERROR_BYTES] = "";
@@ -839,7 +840,8 @@ bool array_run(const ArrayScenario *s, ArrayRunResult *result, char **why)
 
     run->s = s;
     run->result = result;
-    run->keys = array_scenario_keys(s);
+    run->keys = array_scenario_keys(s, true);
+    run->server_keys = array_scenario_keys(s, false);
     run->sectors = s->drives * s->stripes * stripe / SECTOR_BYTES;
     run->page_sectors = array_scenario_key(s, "page_bytes") / SECTOR_BYTES;
     run->ops = g_ptr_array_new_with_free_func(op_free);
@@ -866,6 +868,7 @@ bool array_run(const ArrayScenario *s, ArrayRunResult *result, char **why)
     world_clear(&run->world);
     g_ptr_array_free(run->ops, true);
     g_free(run->keys);
+    g_free(run->server_keys);
     g_free(run);
     return good;
 }

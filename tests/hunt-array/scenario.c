@@ -76,13 +76,17 @@ uint64_t array_scenario_key(const ArrayScenario *s, const char *name)
     return value;
 }
 
-char *array_scenario_keys(const ArrayScenario *s)
+char *array_scenario_keys(const ArrayScenario *s, bool layout)
 {
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < s->keys->len; i++) {
-        g_string_append_printf(text, "%s%s", i ? "," : "",
-                               (char *)s->keys->pdata[i]);
+        const char *key = s->keys->pdata[i];
+
+        if (layout || (!g_str_has_prefix(key, "page_bytes=") &&
+                       !g_str_has_prefix(key, "stripe_bytes="))) {
+            g_string_append_printf(text, "%s%s", text->len ? "," : "", key);
+        }
     }
     return g_string_free(text, false);
 }
@@ -189,6 +193,11 @@ static void draw_between(Drawing *w)
         case 1:
             add(w, STEP_START, draw_keep(w), draw_scale(d, 1, 60),
                 draw_chance(d, 30));
+            /* Did a drive miss something by it? */
+            if (draw_chance(d, 25)) {
+                add(w, STEP_TAMPER, w->s->keep, TAMPER_OLD,
+                    draw_below(d, 1 << 20));
+            }
             break;
         case 2:
         case 3:

@@ -65,8 +65,9 @@ void array_scenario_free(ArrayScenario *s);
 char *array_scenario_text(const ArrayScenario *s);
 /* NULL: error is one line. */
 ArrayScenario *array_scenario_parse(const char *text, char **error);
-/* A key's value, or its default; keys joined, g_free() it. */
+/* A key's value, or its default. */
 uint64_t array_scenario_key(const ArrayScenario *s, const char *name);
-char *array_scenario_keys(const ArrayScenario *s);
+/* Keys joined, with those of the layout or without; g_free() it. */
+char *array_scenario_keys(const ArrayScenario *s, bool layout);
 
 #endif /* HUNT_ARRAY_SCENARIO_H */

@@ -206,6 +206,19 @@ static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
                          error);
 }
 
+/* What was read may be in a drive's cache alone, after a flush that failed. */
+static bool flush_drives(const ArrayDrives *drives, char *error)
+{
+    for (uint32_t i = 0; i < drives->n; i++) {
+        if (fsync(drives->fd[i])) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of the array "
+                     "cannot be flushed: %s", i, strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool tell_drives(ArrayDrives *drives, ArrayRun run, char *error)
 {
     unsigned char *buffer = aligned_alloc(ARRAY_LABEL_BYTES,
@@ -234,7 +247,7 @@ bool array_drives_start_run(ArrayDrives *drives, char *error)
 {
     ArrayRun run = { .state = 2 * ++drives->run, .served = drives->served };
 
-    return tell_drives(drives, run, error);
+    return flush_drives(drives, error) && tell_drives(drives, run, error);
 }
 
 bool array_drives_serve_run(ArrayDrives *drives, char *error)
