@@ -25,6 +25,7 @@ from scarplib.own_drive import (  # noqa: E402
     features,
     figures,
     fio_json,
+    fit,
     model,
     on_drive,
     on_replayer,
@@ -145,6 +146,12 @@ class ADescription(Scratch):
 
 
 class AModel(unittest.TestCase):
+    def test_sizes_are_round(self) -> None:
+        self.assertEqual(fit.roundest(4177920, 4194304), 4 * MIB)
+        self.assertEqual(fit.roundest(3145729, 3211264), 3211264)
+        self.assertEqual(fit.roundest(3000000, 3300000), 3 * MIB)
+        self.assertEqual(fit.roundest(5, 5), 5)
+
     def keys(self) -> model.Model:
         found = model.Model()
         for name in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die"):

@@ -6,6 +6,7 @@ A rule that finds nothing says None: the drive does not show it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -235,10 +236,20 @@ def _writes(probe: Probe, found: Features) -> None:
     found.flush_waits = median(behind) > median(idle) + min(found.programs_ns) / 8
 
 
+def _reads_behind(probe: Probe) -> list[int]:
+    """Of six requests the last is the read that comes after four programs of its die."""
+    return probe.results["behind"].each[5::6]
+
+
+def unlike_behind(one: Probe, other: Probe) -> float:
+    """How differently these reads wait: the mean square of the logarithm."""
+    pairs = list(zip(_reads_behind(one), _reads_behind(other), strict=True))
+    return sum(math.log(a / b) ** 2 for a, b in pairs) / len(pairs)
+
+
 def _behind(probe: Probe, found: Features) -> None:
     """Reads behind four programs of their die."""
-    each = probe.results["behind"].each
-    reads = [each[i] for i in range(5, len(each), 6)]
+    reads = _reads_behind(probe)
     alone = found.base_ns + found.reads_ns[0] + 4 * (found.channel_ns_kib + found.link_ns_kib)
     program = max(found.programs_ns)
     waits = [read - alone for read in reads]

@@ -141,6 +141,14 @@ def _reached(parts: list[float]) -> list[float]:
     return found
 
 
+def roundest(low: int, high: int) -> int:
+    """Of low … high the multiple of the greatest power of two: sizes are chosen by people."""
+    step = 1 << max(high, 1).bit_length()
+    while step > 1 and high // step * step < low:
+        step //= 2
+    return high // step * step
+
+
 def _bisect(
     bench: _Bench, base: Model, name: str, step: str, measure: Callable[[Probe], float], grain: int
 ) -> None:
@@ -160,7 +168,8 @@ def _bisect(
             low = middle
         else:
             high = middle
-    base.set(name, high, FITTED, interval=(low, high + grain))
+    # Up to the next request that would have found room, no size looks different.
+    base.set(name, roundest(high, high + grain), FITTED, interval=(low, high + grain))
 
 
 @dataclass(frozen=True)
@@ -272,6 +281,27 @@ def _near(point: _Point) -> list[tuple[float, float]]:
     ]
 
 
+def _choices(bench: _Bench, base: Model, point: _Point) -> None:
+    """Where a read suspends, whether it also goes first shows only in the sum; so do erases."""
+    if "nand.suspend_program" not in base.keys:
+        return
+    names = ("controller.reads_first", "nand.suspend_erase")
+    only = tuple(bench.changing)
+    found: dict[tuple[int, int], float] = {}
+    for values in ((1, 1), (1, 0), (0, 1), (0, 0)):
+        candidate = _sized(bench, base, point).with_values(dict(zip(names, values, strict=True)))
+        try:
+            seen = bench.run(candidate, only)
+        except UserError:
+            continue
+        found[values] = misfit(bench.probe, seen) + features.unlike_behind(bench.probe, seen)
+    if not found:
+        return
+    best = min(found, key=lambda values: found[values])
+    for name, value in zip(names, best, strict=True):
+        base.set(name, value, FITTED)
+
+
 def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, float]:
     """Overwriting says roughly where, and costs little; then all that collections show."""
     search = _Search(bench, base, asked)
@@ -285,6 +315,7 @@ def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, floa
     ]
     first = _Point(128, guess, 3_000_000, 1)
     rough, _ = search.run(SEEN[:1], everywhere, 0.6 * asked.seconds, first)
+    _choices(bench, base, rough)
     point, least = search.run(SEEN, _near(rough), 0.4 * asked.seconds, rough)
     found = _sized(bench, base, point)
     tried = search.tried[" ".join(SEEN)]
