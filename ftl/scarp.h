@@ -5,8 +5,29 @@
  * lock and, in steady state, allocates nothing: the caller says what time it
  * is, asks when something will happen next, and lets it happen.
  *
- * All times are int64_t nanoseconds on the caller's clock (QEMU_CLOCK_VIRTUAL
- * in the guest's drive, the trace's own clock in the replayer).
+ * What holds for every call, unless it says otherwise:
+ *
+ * Units.  A name ends in its unit: _ns, _bytes, _units (of the mapping),
+ * _permille, _permillion, _percent.  All times are int64_t nanoseconds on the
+ * caller's clock (QEMU_CLOCK_VIRTUAL in the guest's drive, the trace's own
+ * clock in the replayer), from 0 to SCARP_TIME_LAST.
+ *
+ * Ownership.  What is handed in stays the caller's and may go when the call
+ * returns; the exceptions are a ScarpCmd and its data.  A const pointer that
+ * is returned belongs to the engine: names last as long as the program, what
+ * is of a drive as long as the drive.  A char * that is not const is the
+ * caller's, to be freed with g_free().
+ *
+ * Errors.  A call with a GError ** can fail: it then returns NULL or false and
+ * sets *error, of the domain SCARP_ERROR and a ScarpErrorCode, to one line; the
+ * caller frees it with g_error_free().  NULL in place of it: nobody asks why.
+ * A call without one cannot fail, but may be called wrongly, such as without a
+ * drive: where that is noticed it ends the program.
+ *
+ * Threads.  Calls on one drive, const ones too, come from one thread at a
+ * time; which one may change.  Different drives share nothing and may be in
+ * different threads at once.  Calls without a drive may come from any thread
+ * at any time.  No call blocks, but for files: scarp_drive_new(), scarp_save().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +43,12 @@
  * characters, as the log page has room for those.
  */
 #define SCARP_VERSION "0.9.0"
-/* That of the engine that runs; the header may have been another's. */
+/*
+ * The library's binary interface, the number in its soname: another one when a
+ * program has to be compiled anew.  tests/e2e/abi.txt has what counts.
+ */
+#define SCARP_ABI 0
+/* SCARP_VERSION of the engine that runs; the header may have been another's. */
 const char *scarp_version(void);
 
 #define SCARP_SECTOR_BYTES 512u
@@ -89,7 +115,8 @@ typedef enum {
     SCARP_CAUSE__COUNT
 } ScarpCause;
 
-const char *scarp_cause_name(ScarpCause cause); /* "die_gc_program", … */
+/* "die_gc_program", …; of a cause below SCARP_CAUSE__COUNT */
+const char *scarp_cause_name(ScarpCause cause);
 
 typedef enum {
     SCARP_STATUS_OK,
@@ -180,8 +207,13 @@ typedef struct {
     const char *image_path;
 } ScarpConfig;
 
-/* NULL and *error set (one line that names the key and what is allowed). */
+/*
+ * A drive at time 0; the config may go.  NULL and *error set: the line names
+ * the key and what is allowed.  A drive takes 2 to 3 MiB of memory for each GiB
+ * of flash, and that much again as is written to it where that is stored.
+ */
 ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error);
+/* With commands under way, too: they are forgotten, and stay their owner's. */
 void scarp_drive_free(ScarpDrive *drive);
 
 /* Bytes that the host may address. */
@@ -195,6 +227,7 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
 /* What one program writes at most: a page, or one in each plane of a die. */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
+/* Until it is set anew. */
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
@@ -235,7 +268,11 @@ void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes);
  */
 bool scarp_stock_memory(ScarpDrive *drive);
 
-/* Accept cmd at now_ns, which is not before the last processed event. */
+/*
+ * Accept cmd at now_ns, which is not before scarp_now_ns(); events up to then
+ * happen first.  Its range is on the drive, in whole sectors, which the caller
+ * has checked.  From here to scarp_reap() the engine holds cmd and its data.
+ */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 
 /* Time of the last processed event or call. */
@@ -262,7 +299,10 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
 uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks);
 void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns);
 
-/* Process every event up to and including now_ns, in (time, seq) order. */
+/*
+ * Process every event up to and including now_ns, in (time, seq) order.  Where
+ * now_ns is past, nothing happens and the time stays.
+ */
 void scarp_run(ScarpDrive *drive, int64_t now_ns);
 
 /*
@@ -274,7 +314,8 @@ bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns);
 
 /*
  * The next completed command, in completion order, or NULL.  Commands are
- * collected here by scarp_run() and scarp_submit().
+ * collected here by scarp_run() and scarp_submit().  It is the caller's again:
+ * to be freed, or submitted anew.
  */
 ScarpCmd *scarp_reap(ScarpDrive *drive);
 
@@ -283,7 +324,8 @@ ScarpCmd *scarp_reap(ScarpDrive *drive);
  * (0 … 1000, thousandths of the logical units) sequentially, then overwrite at
  * random (pattern "random") or not at all ("sequential") overwrite_permille
  * thousandths of the logical units.
- * Only on a drive that has processed nothing yet.
+ * Only on a drive that has processed nothing yet; false and *error set where it
+ * has, or where a value is not allowed.
  */
 typedef struct {
     uint32_t utilisation_permille;
@@ -317,7 +359,8 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 /*
  * Check every invariant of the tables (linear in the drive's size): valid +
  * invalid + free = all, forward and reverse map agree, buckets hold their
- * blocks.  Checked builds (SCARP_CHECKED) do it after every event.
+ * blocks.  Checked builds (SCARP_CHECKED) do it after every event.  False and
+ * *error set: a fault of the engine, and the line names the table.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);
 
@@ -411,6 +454,7 @@ typedef struct {
 
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
+/* They count on while the drive runs; a copy stays as it is. */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
 /* What flash was programmed and erased, for whatever reason; whole pages. */
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
@@ -495,7 +539,7 @@ typedef struct {
 } ScarpMarkField;
 
 unsigned scarp_mark_count(void);
-const ScarpMarkField *scarp_mark_field(unsigned index);
+const ScarpMarkField *scarp_mark_field(unsigned index); /* below the count */
 uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 
 /* ---- Observers -------------------------------------------------------- */
@@ -562,6 +606,11 @@ typedef struct {
     uint32_t erases;
 } ScarpGcGrant;
 
+/*
+ * Each may be NULL.  Called by whichever call makes it happen, in that call's
+ * thread; what is pointed to lasts for the call, and the drive may be asked but
+ * not told anything.
+ */
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
     void (*gc_done)(void *opaque, const ScarpGcRun *run);
@@ -570,6 +619,7 @@ typedef struct {
     void *opaque;
 } ScarpObserver;
 
+/* The struct is copied; a second observer replaces the first. */
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
 
 #endif /* SCARP_H */

@@ -10,11 +10,19 @@ from scarplib.paths import ENGINE
 
 
 @functools.cache
+def _defined(name: str, pattern: str) -> str:
+    header = ENGINE / "scarp.h"
+    found = re.search(f"^#define {name} {pattern}$", header.read_text(), re.MULTILINE)
+    if not found:
+        raise LookupError(f"{header}: no {name}")
+    return found[1]
+
+
 def version() -> str:
     """Three numbers, such as 0.9.0."""
-    found = re.search(
-        r'^#define SCARP_VERSION "(\d+\.\d+\.\d+)"$', (ENGINE / "scarp.h").read_text(), re.MULTILINE
-    )
-    if not found:
-        raise LookupError(f"{ENGINE / 'scarp.h'}: no SCARP_VERSION")
-    return found[1]
+    return _defined("SCARP_VERSION", r'"(\d+\.\d+\.\d+)"')
+
+
+def abi() -> str:
+    """Of the library: programs that were built with another one cannot use it."""
+    return _defined("SCARP_ABI", r"(\d+)")

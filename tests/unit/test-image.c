@@ -412,7 +412,7 @@ static void test_other_order(void)
     }
 }
 
-/* ---- Who wrote it --------------------------------------------------------- */
+/* ---- Who wrote it -------------------------------------------------------- */
 
 #define HEAD_BYTES 40
 #define ENTRY_BYTES 32

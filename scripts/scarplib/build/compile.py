@@ -21,12 +21,20 @@ CFLAGS = (
 )  # fmt: skip
 
 
-def _flags(what: str, libraries: tuple[str, ...]) -> list[str]:
+def flags(what: str, libraries: tuple[str, ...]) -> list[str]:
+    """Of pkg-config, for these libraries."""
     command = ["pkg-config", what, *libraries]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
     return shlex.split(done.stdout)
+
+
+def compiler(what: str, command: list[str]) -> None:
+    """One call of a compiler; the user gets what it says if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"{what} does not build:\n{done.stderr.strip()[-2000:]}")
 
 
 def compile_program(
@@ -45,11 +53,7 @@ def compile_program(
         made = Path(work) / program.name
         command = ["cc", *CFLAGS, f"-I{engine}", *(f"-I{folder}" for folder in folders)]
         command += ["-D_GNU_SOURCE"] if folders else []
-        command += [*_flags("--cflags", libraries), "-o", str(made)]
+        command += [*flags("--cflags", libraries), "-o", str(made)]
         command += [str(path) for path in sources if path.suffix == ".c"]
-        done = subprocess.run(
-            [*command, *_flags("--libs", libraries)], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise UserError(f"{program.name} does not build:\n{done.stderr.strip()[-2000:]}")
+        compiler(program.name, [*command, *flags("--libs", libraries)])
         shutil.move(made, program)

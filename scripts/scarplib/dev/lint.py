@@ -80,9 +80,9 @@ def _check(command: list[str | Path]) -> int:
     return len(found)
 
 
-# What programs of tests/ add to their path.
+# What programs of tests/ and examples/ add to their path.
 _PROGRAMS = ("bench", "conformance", "qtest", "scripts", "hunt-nvme")
-_OWN_PATHS = ("tests", *(f"tests/{name}" for name in _PROGRAMS))
+_OWN_PATHS = ("tests", *(f"tests/{name}" for name in _PROGRAMS), "bindings/python")
 
 
 def _types(python: Path, files: list[str]) -> int:
