@@ -9,6 +9,9 @@ INTERRUPTIONS ?= 1000
 PAPER ?= hpdc18
 BASE ?= HEAD
 PEER ?=
+# Where `make install` puts it, and a folder that stands for / meanwhile, as packages want it.
+PREFIX ?= /usr/local
+DESTDIR ?=
 # Sources of other people's suites, for `make conformance`: folders, or FIO=debian.
 FIO ?=
 BLKTESTS ?=
@@ -21,7 +24,7 @@ LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-real
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device
+	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -175,6 +178,15 @@ update-locks: ## what the mirror and the Python registry have today becomes what
 
 lint: ## Python (ruff, mypy), C and patches (checkpatch), the engine's rooms, shell, words, licences, names
 	@$(SCARP) lint
+
+dist: ## a tarball of git's files in out/dist, the same bytes each time
+	@PYTHONPATH=scripts python3 -B -m scarplib.release dist
+
+install: ## programs, library, scarp, manual, completions (PREFIX=/usr/local DESTDIR=)
+	@PYTHONPATH=scripts python3 -B -m scarplib.release install --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
+
+uninstall: ## what install wrote (the same PREFIX and DESTDIR)
+	@PYTHONPATH=scripts python3 -B -m scarplib.release uninstall --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 clean: ## remove results; the cache stays
 	rm -rf out build

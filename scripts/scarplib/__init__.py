@@ -9,6 +9,7 @@ results      what a run's files say: summary, table, pictures, report
 experiments  run, compare, determinism: several guests, and what they are compared by
 own_drive    a drive of one's own: measured, a description fitted to it, the two compared
 reproduce    experiments/*.toml run by scarp-replay; each row of a paper judged; pages written
+release      a tarball, an installed tree, pages of the manual
 dev          what `make test`, `make lint` and `make bench…` run, and `scarp doctor`
 
 cli.py reads the command line and calls one of them; a package imports only from those above it.

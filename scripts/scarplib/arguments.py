@@ -16,6 +16,9 @@ from scarplib.option_types import Parser, add_cores, integer, integers, one_of_e
 from scarplib.paths import DEVICES, FIO_JOBS, UNLOCKED
 from scarplib.version import version
 
+# How commands begin that need what is not installed, such as tests/.
+OF_A_CHECKOUT = ("test", "lint", "bench", "update-locks")
+
 
 def _overrides(text: str) -> str:
     for part in text.split(","):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from scarplib import arguments
 from scarplib.errors import UserError
 from scarplib.guest.layouts import USUAL
-from scarplib.paths import FIO_JOBS, SCRIPTS, UNLOCKED
+from scarplib.paths import FIO_JOBS, INSTALLED, SCRIPTS, UNLOCKED
 
 if TYPE_CHECKING:
     from scarplib.experiments.run import Settings
@@ -46,6 +46,8 @@ def main(argv: list[str] | None = None) -> int:
         if given[:2] == ["completion", "words"]:
             return _complete(given[2:])
         options = arguments.parser().parse_args(given)
+        if INSTALLED and options.command.startswith(arguments.OF_A_CHECKOUT):
+            raise UserError(f"{options.command}: needs a checkout; this scarp is installed")
         return COMMANDS.get(options.command, _develop)(options)
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)

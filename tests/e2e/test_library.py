@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,15 @@ class Interface(unittest.TestCase):
     def test_words_and_the_version_are_free(self) -> None:
         self.assertEqual(self.changed(f'"{version()}"', '"9.9.9"'), "")
         self.assertEqual(self.changed("/* as small as possible */", "/* small */"), "")
+
+
+class Page(unittest.TestCase):
+    def test_the_page_shows_the_examples(self) -> None:
+        page = (ROOT / "docs" / "library.md").read_text()
+        (code,) = re.findall(r"^```c\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        self.assertEqual(code, (ROOT / "examples" / "tail.c").read_text())
+        (part,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        self.assertIn(part, (ROOT / "examples" / "sweep.py").read_text())
 
 
 class Binding(unittest.TestCase):

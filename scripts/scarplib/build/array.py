@@ -20,16 +20,17 @@ def core() -> list[Path]:
     return sorted(path for path in ARRAY.glob("*") if path.suffix in (".c", ".h"))
 
 
-def _simulator() -> list[Path]:
+def sources() -> list[Path]:
+    """Every file that decides what the simulator does."""
     engine = [p for p in engine_and_replayer() if _REPLAYER not in p.parents or p in _SHARED]
     return [*engine, *core(), *sorted((ARRAY / "sim").glob("*.[ch]"))]
 
 
 def ensure_simulator() -> Path:
     """scarp-array, from the cache or built into it."""
-    return ensure_program("array", "scarp-array", _simulator())
+    return ensure_program("array", "scarp-array", sources())
 
 
 def built_simulator() -> Path:
     """Where scarp-array is, if it has been built."""
-    return built_program("array", "scarp-array", _simulator())
+    return built_program("array", "scarp-array", sources())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
-from scarplib.paths import ENGINE
+from scarplib.paths import ENGINE, INSTALLED, MANIFEST, ROOT
 
 PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
 LIBRARIES = ("glib-2.0", "zlib", "libzstd")
@@ -21,9 +22,18 @@ def sources() -> list[Path]:
     return sorted(path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
 
 
+def program_key(files: list[Path]) -> str:
+    """Of what a program is made of."""
+    return tree_hash([*files, RECIPE])[:20]
+
+
 def built_program(folder: str, name: str, files: list[Path]) -> Path:
     """Where a program of these sources is, if it has been built."""
-    return cache_dir() / folder / tree_hash([*files, RECIPE])[:20] / name
+    key = program_key(files)
+    # Made of these very sources; a scheme of the user's own makes them others.
+    if INSTALLED and json.loads(MANIFEST.read_text())["programs"].get(name) == key:
+        return ROOT.parents[1] / "bin" / name
+    return cache_dir() / folder / key / name
 
 
 def ensure_program(folder: str, name: str, files: list[Path]) -> Path:

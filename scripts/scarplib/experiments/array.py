@@ -21,7 +21,8 @@ SCHEMA = "scarp-arrays-1"
 _MODES = "independent,striped,cached,flusher"
 _ALL_MODES = (*_MODES.split(","), "coordinated")
 _DRIVE = ARRAY / "sim" / "safs.ini"
-_NOTES = f"""
+# Of --help, behind what the program prints.
+NOTES = f"""
 This command adds to the program's options:
   -m, --mode=A,B,...        several modes, a column each ({_MODES}; also
                             coordinated); --record is of one mode, --replay of none
@@ -143,7 +144,7 @@ def main(given: list[str]) -> int:
     """Run each mode from the same aged drives; the table, and JSON where asked."""
     options, rest = _options(given)
     if options.help:
-        print(_program([*rest, "--help"]) + _NOTES, end="")
+        print(_program([*rest, "--help"]) + NOTES, end="")
         return 0
     if options.list or options.version:
         print(_program([*rest, "--list" if options.list else "--version"]), end="")

@@ -24,7 +24,7 @@ from pathlib import Path
 from scarplib.errors import UserError
 from scarplib.experiments import run
 from scarplib.guest.job import Job, run_job
-from scarplib.paths import ROOT
+from scarplib.paths import OUT, ROOT
 
 VCPUS = (1, 4)
 NEGATIVE_RUNS = 4
@@ -159,7 +159,7 @@ class _Campaign:
 
 def main(runs: int, negative: bool = True) -> int:
     """Print TAP: `runs` in all, and with `negative` also the ones that must differ."""
-    folder = ROOT / "out" / "determinism"
+    folder = OUT / "determinism"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     campaign = _Campaign(folder)

@@ -50,7 +50,7 @@ def draw(
     """The report of what is in the folder, by the venv's Python, which has matplotlib."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(
-        [ensure_venv(), "-m", module, folder],
+        [ensure_venv(), "-B", "-m", module, folder],
         env=environment,
         capture_output=True,
         text=True,

@@ -183,7 +183,7 @@ def _compare(asked: Asked) -> int:
     return 0
 
 
-_OF_SEVERAL = """
+OF_SEVERAL = """
 Several schemes:
   --schemes=A,B,...                    each of them, from one state of the drive; with a report
   --out=DIR                            where its results go (out/<time>-replay)
@@ -195,7 +195,7 @@ Several schemes:
 def _help() -> str:
     """The replayer's own options, and those of this command."""
     said = subprocess.run([ensure_replay(), "--help"], capture_output=True, text=True, check=True)
-    return said.stdout.replace("scarp-replay", "scarp replay").rstrip() + "\n" + _OF_SEVERAL
+    return said.stdout.replace("scarp-replay", "scarp replay").rstrip() + "\n" + OF_SEVERAL
 
 
 def _check_one(scheme: str | None) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.paths import ROOT
+from scarplib.paths import OUT, ROOT
 from scarplib.reproduce import estimate, keep, overview, page, replays, spec
 
 
@@ -83,7 +83,7 @@ def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
     program = replays.program()
     paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
     config = [f"papers={','.join(p.name for p in papers)}", f"set={part}"]
-    if failed := snakemake(paths, ROOT / "out" / "reproduce", cores, config):
+    if failed := snakemake(paths, OUT / "reproduce", cores, config):
         raise UserError(failed)
 
 

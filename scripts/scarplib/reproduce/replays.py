@@ -14,10 +14,10 @@ from typing import Any
 
 from scarplib.build import replayer
 from scarplib.errors import UserError
-from scarplib.paths import ROOT
+from scarplib.paths import OUT, ROOT
 from scarplib.reproduce import spec, stale
 
-IMAGES = ROOT / "out" / "reproduce" / "images"
+IMAGES = OUT / "reproduce" / "images"
 
 
 @functools.cache

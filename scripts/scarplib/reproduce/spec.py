@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError
-from scarplib.paths import ROOT
+from scarplib.paths import OUT, ROOT
 
 PAPERS = ("hpdc18", "paragc", "pregc", "mappings", "hios")
 # Counts up when cells are made otherwise from the same settings.
@@ -26,7 +26,7 @@ LAYOUT = 4
 SETS = ("full", "small", "quick")
 # Of a quick run: seeds, and the length of an experiment that does not say another, in permille.
 QUICK_SEEDS, QUICK_LENGTH = 3, 250
-CELLS = ROOT / "out" / "reproduce"
+CELLS = OUT / "reproduce"
 # A folder of real traces, for this process and those that it starts.
 TRACES = "SCARP_TRACES"
 

@@ -82,7 +82,8 @@ def _devices(text: str) -> tuple[str, ...]:
     return names
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
+    """The command's own options."""
     parser = Parser(
         prog="scarp sweep",
         description="One comparison on many drives and seeds, with one report. All other options "
@@ -114,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
     """The command line; what can be said of it before anything is built is said here."""
-    options, rest = _parser().parse_known_args(given)
+    options, rest = parser().parse_known_args(given)
     for word in rest:
         name = word[:2] if re.match("-[di]", word) else word.split("=")[0]
         if name in _OWN:
