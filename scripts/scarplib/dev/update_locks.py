@@ -18,7 +18,9 @@ from scarplib.build.private_apt import RELEASE, Apt
 from scarplib.errors import UserError
 from scarplib.guest import device_mapper, image, programs, user_packages
 
+# REUSE-IgnoreStart
 HEAD = "# SPDX-License-Identifier: GPL-2.0-or-later\n# Made by `make update-locks`: {}.\n"
+# REUSE-IgnoreEnd
 # Sets of packages that are taken from Debian, and source packages with the files that are used.
 DEBIAN_SETS: tuple[Sequence[str], ...] = (
     *image.locked_sets(),
