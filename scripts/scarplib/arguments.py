@@ -84,6 +84,11 @@ def _add_compare_options(
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
     parser.add_argument(
+        "--times",
+        action="store_true",
+        help="say at the end what each part of all this took; with one drive",
+    )
+    parser.add_argument(
         "--cpu-limit",
         type=integer("--cpu-limit", 10, 7 * 86400),
         metavar="S",

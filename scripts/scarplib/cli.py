@@ -221,6 +221,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         raise UserError("--drives: excludes --image, which is of one drive")
     if several and options.handles:
         raise UserError("--handles: excludes --drives, each of which has one")
+    if several and options.times:
+        raise UserError("--times: excludes --drives")
     if not several:
         for name in ("over", "keys", "depth", "requests"):
             if getattr(options, name, None) is not None:
@@ -266,7 +268,7 @@ def _run(options: argparse.Namespace) -> int:
     settings = _settings(options)
     several = getattr(options, "drives", None)
     if not several:
-        return run.run(settings)
+        return run.run(settings, options.times)
     from scarplib.experiments import run_drives
 
     given = {name: getattr(options, name) for name in ("keys", "depth", "requests")}

@@ -22,6 +22,7 @@ from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
 from scarplib.experiments.folder import draw, new_folder, point_latest
+from scarplib.experiments.parts import Parts
 from scarplib.guest import user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image
@@ -402,10 +403,13 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
         _save(written, folder)
 
 
-def compare(settings: Settings) -> Outcome:
+def compare(settings: Settings, parts: Parts | None = None) -> Outcome:
     """A guest for each scheme from one state of the drive; summary.json of those that finished."""
+    parts = parts or Parts()
     ready = _make_ready(settings)
+    parts.end("before the guests")
     results, failures, interrupted = _boot(settings, ready)
+    parts.end_guests((result.boot_seconds, result.wall_seconds) for result in results.values())
     schemes: dict[str, dict[str, Any]] = {}
     for name, result in results.items():
         try:
@@ -420,10 +424,12 @@ def compare(settings: Settings) -> Outcome:
     return outcome
 
 
-def run(settings: Settings) -> int:
-    """`scarp run` and `compare`: the guests, the table, the report; the exit status."""
+def run(settings: Settings, times: bool = False) -> int:
+    """`scarp run` and `compare`: the guests, the table, the report; the exit status.  With `times`
+    also what its parts took."""
     started = time.monotonic()
-    outcome = compare(settings)
+    parts = Parts()
+    outcome = compare(settings, parts)
     if outcome.schemes:
         found = file_system.matrix(outcome.schemes)
         # A column for each file system under each scheme is wider than a terminal.
@@ -432,10 +438,14 @@ def run(settings: Settings) -> int:
             print(f"\n{doubt}")
         if cliff := summary.cliff(outcome.schemes):
             print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
+        parts.end("logs, table, summary.json")
         if any(any(scheme["device"].values()) for scheme in outcome.schemes.values()):
             draw(outcome.folder)
+            parts.end("report")
         else:
             print("\nNo I/O reached the drive in the measured time: there is no report to draw.")
+    if times:
+        print(f"\n{parts.text()}")
     report_end(outcome, time.monotonic() - started)
     return 130 if outcome.interrupted else 0
 
