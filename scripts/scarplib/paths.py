@@ -16,6 +16,8 @@ UNLOCKED = "SCARP_UNLOCKED"
 # What `make install` wrote; nothing else is written to a tree that has it.
 MANIFEST = ROOT / "installed.json"
 INSTALLED = MANIFEST.is_file()
+# Where it put the programs: ROOT is PREFIX/share/scarp then.
+PROGRAMS = ROOT.parent.parent / "bin"
 # What runs and tests leave behind.  Programs that are started elsewhere keep to it.
 OUT = ROOT / "out"
 if INSTALLED:

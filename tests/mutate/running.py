@@ -101,7 +101,7 @@ def run_test(
         preexec_fn=limits,
     )
     try:
-        status = child.wait(120 + 40 * cpu_s)
+        status = child.wait(300 + 40 * cpu_s)
     except subprocess.TimeoutExpired:
         return "waits", True
     finally:

@@ -209,7 +209,7 @@ class Machine:
             # Where it counts what is reached, which is written when it ends (tests/mutate).
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(20)
+                self.process.wait(300)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

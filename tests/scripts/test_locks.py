@@ -77,13 +77,10 @@ class Locked(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         changed = {"XDG_CACHE_HOME": str(self.folder), UNLOCKED: ""}
-        patches = [
-            mock.patch.dict(os.environ, changed),
-            mock.patch.object(locks, "debian", lambda: LOCK),
-        ]
-        for patch in patches:
-            patch.start()
-            self.addCleanup(patch.stop)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(mock.patch.dict(os.environ, changed))
+            stack.enter_context(mock.patch.object(locks, "debian", lambda: LOCK))
+            self.addCleanup(stack.pop_all().close)
         self.mirror = Mirror()
 
     @contextlib.contextmanager

@@ -34,7 +34,9 @@ class Times(unittest.TestCase):
                 ("report", 1, 1),
             ],
         )
-        self.assertEqual(seen.text().splitlines()[-1].split(), "together 12.0 s 19.5 s".split())
+        self.assertEqual(
+            seen.text().splitlines()[-1].split(), ["together", "12.0", "s", "19.5", "s"]
+        )
 
     def test_no_guest_ended(self) -> None:
         seen = parts.Parts()

@@ -18,7 +18,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
-from scarplib.dev import kselftest, tap  # noqa: E402
+from scarplib.build import kselftest  # noqa: E402
+from scarplib.dev import tap  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
-from scarplib.paths import ENGINE, INSTALLED, MANIFEST, ROOT
+from scarplib.paths import ENGINE, INSTALLED, MANIFEST, PROGRAMS
 
 PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
 LIBRARIES = ("glib-2.0", "zlib", "libzstd")
@@ -32,7 +32,7 @@ def built_program(folder: str, name: str, files: list[Path]) -> Path:
     key = program_key(files)
     # Made of these very sources; a scheme of the user's own makes them others.
     if INSTALLED and json.loads(MANIFEST.read_text())["programs"].get(name) == key:
-        return ROOT.parents[1] / "bin" / name
+        return PROGRAMS / name
     return cache_dir() / folder / key / name
 
 

@@ -41,9 +41,9 @@ class Parts:
         self.rows.append(("guests: the job", wall - boot, used * (1 - share)))
 
     def text(self) -> str:
-        together = ("together", *(sum(row[i] for row in self.rows) for i in (1, 2)))
+        whole = sum(wall for _, wall, _ in self.rows)
+        together = ("together", whole, sum(used for _, _, used in self.rows))
         lines = [f"  {'part':<32}{'time':>9}{'processor time':>17}"]
-        lines += [
-            f"  {what:<32}{wall:>7.1f} s{used:>15.1f} s" for what, wall, used in [*self.rows, together]
-        ]
+        for what, wall, used in [*self.rows, together]:
+            lines.append(f"  {what:<32}{wall:>7.1f} s{used:>15.1f} s")
         return "\n".join(lines)

@@ -127,7 +127,7 @@ def main(options: argparse.Namespace) -> int:
     drive = OnDrive(
         ensure_requests(),
         target,
-        time.monotonic() + 60 * minutes,
+        time.monotonic() + minutes * 60,
         found.source["written_bytes"],
     )
     probe(
