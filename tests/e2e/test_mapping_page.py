@@ -64,7 +64,7 @@ class MappingPage(unittest.TestCase):
         self.insert("core/description.h", "    MAPPING__COUNT\n", kind)
         self.insert("core/description_check.c", "};\n\nstatic bool check_list", name)
         self.insert("map/internal.h", "#endif /* SCARP_MAP_INTERNAL_H */", declaration + "\n")
-        self.insert("map/mapping.c", "};\n\nconst char *scarp_mapping_name", entry)
+        self.insert("map/mapping.c", "};\n\nstatic const char *name_of", entry)
         self.build()
         listed = subprocess.run(
             [self.program, "--list"], capture_output=True, text=True, check=True
