@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT / "scripts")]
 from scarplib.build import replayer  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
-LOAD = ("--age", "900", "-m", "closed", "gen:mixed,requests=1500,align=512,size=6000")
+WORKLOAD = "gen:mixed,requests=1500,align=512,size=6000"
 SUSPEND = "nand.suspend_program=1,nand.suspend_erase=1"
 LAYERS = "nand.layers=4"
 
@@ -93,6 +93,13 @@ NEEDED = {
     "read-match": ("-s", "gc-par+read-match"),
     "rotating": ("-s", "rotating", "-o", "ftl.parity_width=4"),
 }
+# What a parameter is asked with, where the usual load has nothing for it: writes that share a page.
+ITS_OWN = {
+    "aggregate": (
+        ("-o", "geometry.page_bytes=16384,ftl.unit_bytes=4096"),
+        "gen:sequential,write=1000,requests=1500,align=4096,size=4096",
+    ),
+}
 # A drive where a host queue forms, and planes can run together.
 CROWDED = ("-q", "64", "-o", "controller.slots=4,geometry.planes_per_die=2")
 
@@ -101,12 +108,15 @@ class PeerDefects(unittest.TestCase):
     def setUp(self) -> None:
         self.program = str(replayer.ensure_replay())
 
-    def run_replay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [self.program, "--quiet", "-d", str(DRIVE), "-q", "16", *arguments, *LOAD]
+    def run_replay(
+        self, *arguments: str, workload: str = WORKLOAD
+    ) -> subprocess.CompletedProcess[str]:
+        drive = (self.program, "--quiet", "-d", str(DRIVE), "--age", "900")
+        command = [*drive, "-m", "closed", "-q", "16", *arguments, workload]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def outcome(self, *arguments: str) -> dict[str, Any]:
-        done = self.run_replay(*arguments)
+    def outcome(self, *arguments: str, workload: str = WORKLOAD) -> dict[str, Any]:
+        done = self.run_replay(*arguments, workload=workload)
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
         out: dict[str, Any] = json.loads(done.stdout)
         del out["wall_s"]
@@ -147,14 +157,16 @@ class PeerDefects(unittest.TestCase):
                 with self.subTest(f"{policy} {name}"):
                     # The extremes of the range, and ten times more and less.
                     others = {low, min(high, 1 << 20), min(high, default * 10), default // 10, 1}
-                    scheme = (*NEEDED.get(policy, ("-s", policy)), *CROWDED)
-                    plain = self.outcome(*scheme)
+                    also, workload = ITS_OWN.get(name, ((), WORKLOAD))
+                    scheme = (*NEEDED.get(policy, ("-s", policy)), *CROWDED, *also)
+                    plain = self.outcome(*scheme, workload=workload)
                     different = [
                         value
                         for value in sorted(others)
                         if low <= value <= high
                         and value != default
-                        and self.outcome(*scheme, "-p", f"{name}={value}") != plain
+                        and self.outcome(*scheme, "-p", f"{name}={value}", workload=workload)
+                        != plain
                     ]
                     self.assertTrue(different, f"none of {sorted(others)} changes anything")
             elif not line.startswith(" "):
