@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -11,8 +12,10 @@ from unittest import mock
 from scarplib.build import host_packages, qemu
 from scarplib.paths import ROOT
 
+sys.path.insert(0, str(ROOT / "tests" / "container"))
+import by_hand
+
 WORKFLOW = ROOT / ".github" / "workflows" / "check.yml"
-RECIPE = ROOT / "container" / "Containerfile"
 
 
 def targets() -> set[str]:
@@ -26,6 +29,9 @@ class Matrix(unittest.TestCase):
     def test_releases(self) -> None:
         for image in ("debian:12", "debian:13", "ubuntu:24.04"):
             self.assertIn(f'"{image}"', self.text)
+
+    def test_ubuntu_is_told_where_debians_packages_are(self) -> None:
+        self.assertIn("SCARP_DEBIAN_MIRROR: ${{ vars.SCARP_DEBIAN_MIRROR }}\n", self.text)
 
     def test_commands(self) -> None:
         named = re.findall(r"\bmake ([a-z-]+)", re.sub(r"apt-get.*", "", self.text))
@@ -47,13 +53,15 @@ class Matrix(unittest.TestCase):
 
 class Container(unittest.TestCase):
     def setUp(self) -> None:
-        text = RECIPE.read_text().replace("\\\n", " ")
-        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-        self.steps = [tuple(line.split(maxsplit=1)) for line in lines]
+        self.steps = by_hand.steps()
 
     def test_two_stages_of_one_release(self) -> None:
         stages = [what.split()[0] for step, what in self.steps if step == "FROM"]
         self.assertEqual(stages, ["debian:13"] * 2)
+
+    def test_each_step_can_be_done_by_hand(self) -> None:
+        known = {"FROM", "RUN", "USER", "WORKDIR", "COPY", "CMD"}
+        self.assertLessEqual({step for step, _ in self.steps}, known)
 
     def test_build_packages(self) -> None:
         """All that a build looks for: as a user it could not install them."""
@@ -78,7 +86,7 @@ class Container(unittest.TestCase):
         self.assertLessEqual({"setup", "run"}, targets())
         for word in re.findall(r"\bscripts/\S+", "\n".join(run)):
             self.assertTrue((ROOT / word).is_file(), word)
-        self.assertTrue(RECIPE.with_name("Containerfile.dockerignore").is_file())
+        self.assertTrue(by_hand.RECIPE.with_name("Containerfile.dockerignore").is_file())
 
     def test_what_was_built_needs_no_build_packages(self) -> None:
         """As in the second stage: of QEMU there is a program, and a source with a version."""
