@@ -34,7 +34,6 @@ static const Param params[] = {
     { "hios-1", "", "margin_us", 1000, 0, 1000000000, "us" },
     { "hios-1", "", "serial", 0, 0, 1, "switch" },
     { "hios-1", "", "erase_last", 0, 0, 1, "switch" },
-    { "hios-1", "", "aggregate", 1, 0, 1, "switch" },
     { "hios-2", "", "deadline_us", 30000, 1, 1000000000, "us" },
     { "hios-2", "", "accumulate_us", 1000, 0, 1000000, "us" },
     { "hios-2", "", "margin_us", 1000, 0, 1000000000, "us" },

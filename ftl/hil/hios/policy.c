@@ -331,6 +331,7 @@ static void timer(ScarpDrive *drive G_GNUC_UNUSED)
     /* It has accumulated long enough: the drive asks again. */
 }
 
+/* hios-1 has those before the last one. */
 static const ScarpParam params[] = {
     [HIOS_DEADLINE_US] = { "deadline_us", "us",
                            "from a command's arrival, if it names none", 1,
@@ -348,11 +349,11 @@ static const ScarpParam params[] = {
                           "1: the last segments' command has the erase, too", 0,
                           1, 0 },
     [HIOS_AGGREGATE] = { "aggregate", "switch",
-                         "hios-2, 0: no writes are joined in a page", 0, 1,
+                         "0: no writes are joined in a page", 0, 1,
                          1 },
 };
 
-#define HIOS_POLICY(its_name, its_help, its_source) \
+#define HIOS_POLICY(its_name, its_help, its_source, its_params) \
     .policy = { \
         .axis = AXIS_HIL, \
         .name = its_name, \
@@ -361,7 +362,7 @@ static const ScarpParam params[] = {
         .help = its_help, \
         .source = its_source, \
         .params = params, \
-        .n_params = G_N_ELEMENTS(params), \
+        .n_params = its_params, \
         .state_size = sizeof(Hios), \
         .init = hios_init, \
         .clear = hios_clear, \
@@ -374,10 +375,10 @@ static const ScarpParam params[] = {
 
 const ScarpHilOps scarp_hil_hios_1 = {
     HIOS_POLICY("hios-1", "collections in the slack of commands' deadlines",
-                "hios-isca14 sections 4.2, 5.2"),
+                "hios-isca14 sections 4.2, 5.2", HIOS_AGGREGATE),
 };
 
 const ScarpHilOps scarp_hil_hios_2 = {
     HIOS_POLICY("hios-2", "hios-1, and empty channels first, pages aggregated",
-                "hios-isca14 sections 4.3, 5.3"),
+                "hios-isca14 sections 4.3, 5.3", G_N_ELEMENTS(params)),
 };
