@@ -203,25 +203,29 @@ static bool unknown_key(const char *where, const char *group, const char *name,
     return false;
 }
 
-static bool set_key(ScarpDescription *desc, const char *where,
-                    const char *group, const char *name, const char *text,
-                    GError **error)
+static bool set_value(ScarpDescription *desc, const Key *key, const char *text,
+                      GError **error)
 {
-    const Key *key = find_key(group, name);
-    uint64_t *value;
+    uint64_t *value = (uint64_t *)((char *)desc + key->offset);
 
-    if (!strcmp(group, "ftl") && !strcmp(name, "allocation")) {
-        return parse_allocation(desc, text, error);
-    }
-    if (!key) {
-        return unknown_key(where, group, name, error);
-    }
-    value = (uint64_t *)((char *)desc + key->offset);
     if (key->choices) {
         return parse_choice(key, text, value, error);
     }
     return key->list ? parse_list(key, text, value, error)
                      : parse_number(key, text, value, error);
+}
+
+static bool set_key(ScarpDescription *desc, const char *where,
+                    const char *group, const char *name, const char *text,
+                    GError **error)
+{
+    const Key *key = find_key(group, name);
+
+    if (!strcmp(group, "ftl") && !strcmp(name, "allocation")) {
+        return parse_allocation(desc, text, error);
+    }
+    return key ? set_value(desc, key, text, error)
+               : unknown_key(where, group, name, error);
 }
 
 static bool load_file(ScarpDescription *desc, GKeyFile *file, const char *path,
@@ -259,8 +263,7 @@ static bool load_file(ScarpDescription *desc, GKeyFile *file, const char *path,
                         keys[i].min, keys[i].max);
             return false;
         }
-        set_key(desc, path, keys[i].group, keys[i].name, keys[i].fallback,
-                NULL);
+        set_value(desc, &keys[i], keys[i].fallback, NULL);
     }
     return true;
 }
