@@ -42,6 +42,9 @@ class Dist(unittest.TestCase):
             first, second = Path(name) / "a.tar.gz", Path(name) / "b.tar.gz"
             self.assertEqual(dist.write(first), dist.write(second))
             self.assertEqual(first.read_bytes(), second.read_bytes())
+            # Of no machine and no time, with each version of Python.
+            self.assertEqual(first.read_bytes()[:10], b"\x1f\x8b\x08\0\0\0\0\0\x02\xff")
+            self.assertEqual(subprocess.run(["gzip", "-t", first], check=False).returncode, 0)
             with tarfile.open(first) as tar:
                 members = tar.getmembers()
         tracked = subprocess.run(

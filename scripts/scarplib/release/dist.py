@@ -6,12 +6,13 @@ Names are sorted, times are the commit's, and nothing of the user or the machine
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
+import struct
 import subprocess
 import sys
 import tarfile
+import zlib
 from pathlib import Path
 
 from scarplib.errors import UserError
@@ -44,6 +45,14 @@ def _member(path: Path, name: str, seconds: int) -> tuple[tarfile.TarInfo, bytes
     return member, data
 
 
+def _gzipped(data: bytes) -> bytes:
+    """As gzip does, without a name, a time, or a system: Python's versions differ in the last."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    body = packer.compress(data) + packer.flush()
+    head = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"
+    return head + body + struct.pack("<LL", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+
+
 def write(target: Path) -> str:
     """The tarball of all tracked files as they are now; its SHA-256."""
     names = [name for name in _git("ls-files", "-z").split("\0") if name]
@@ -56,8 +65,7 @@ def write(target: Path) -> str:
             except OSError as error:
                 raise UserError(f"dist: {name}: {error.strerror}") from error
             tar.addfile(member, io.BytesIO(data))
-    # No name and no time in its head.
-    data = gzip.compress(packed.getvalue(), compresslevel=9, mtime=0)
+    data = _gzipped(packed.getvalue())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
     return hashlib.sha256(data).hexdigest()
