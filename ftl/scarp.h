@@ -42,7 +42,7 @@
  * The version of all of Scarp, said here alone: three numbers, at most seven
  * characters, as the log page has room for those.
  */
-#define SCARP_VERSION "0.9.0"
+#define SCARP_VERSION "1.0.0"
 /*
  * The library's binary interface, the number in its soname: another one when a
  * program has to be compiled anew.  tests/e2e/abi.txt has what counts.
@@ -517,7 +517,7 @@ char *scarp_stats_json(const ScarpDrive *drive);
 /*
  * Vendor log page 0xCA, all little endian: char magic[8] "SCARPST1",
  * uint32 layout version, uint32 field count N, uint64 now_ns,
- * char engine[8] (its scarp_version(); zeroes before 0.9.0), char scheme[32],
+ * char engine[8] (its scarp_version(); zeroes before 1.0.0), char scheme[32],
  * then N × uint64: ScarpStats in its order; for reads, then for writes: count,
  * the latencies of SCARP_LATENCY_POINTS, and for each of SCARP_LATENCY_TAILS a
  * ScarpTail.

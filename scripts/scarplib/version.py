@@ -19,7 +19,7 @@ def _defined(name: str, pattern: str) -> str:
 
 
 def version() -> str:
-    """Three numbers, such as 0.9.0."""
+    """Three numbers, such as 1.0.0."""
     return _defined("SCARP_VERSION", r'"(\d+\.\d+\.\d+)"')
 
 

@@ -430,7 +430,7 @@ static void put_digest(char *image, uint32_t sections)
     g_checksum_get_digest(sum, (guint8 *)image + DIGEST_AT, &length);
 }
 
-/* Without its last section: what versions before 0.9.0 wrote. */
+/* Without its last section: what versions before 1.0.0 wrote. */
 static void cut_writer(const char *path)
 {
     g_autofree char *image = NULL;

@@ -27,7 +27,7 @@ class StatsPage:
     """now_ns: virtual time of the reading; values: by name, in the units that the names end in."""
 
     version: int
-    # scarp_version() of the drive; empty before 0.9.0.
+    # scarp_version() of the drive; empty before 1.0.0.
     engine: str
     now_ns: int
     scheme: str
