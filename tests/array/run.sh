@@ -35,8 +35,8 @@ core() {
 # add PROGRAM PREFIX: its tests, and what their names begin with
 add() {
     # A program that cannot name its tests must not lose them.
-    "$1" -l >"$work/names"
-    grep '^/' "$work/names" | sed "s|^|$1 $2|" >>"$work/list"
+    sh "$top/tests/test-names.sh" "$1" >"$work/names"
+    sed "s|^|$1 $2|" "$work/names" >>"$work/list"
 }
 
 # skip NAME REASON: said, and counted as skipped

@@ -29,8 +29,8 @@ for test in "$top"/tests/unit/*.c "$top"/tests/unit/*/*.c; do
        $(pkg-config --cflags $libraries) -o "$program" "$test" "$work"/o/*.o \
        $(pkg-config --libs $libraries) -lm
     # A program that cannot name its tests must not lose them.
-    "$program" -l >"$work/names"
-    grep '^/' "$work/names" | sed "s|^|$program |" >>"$list"
+    sh "$top/tests/test-names.sh" "$program" >"$work/names"
+    sed "s|^|$program |" "$work/names" >>"$list"
 done
 
 # Each name that docs/laws.md has is a test's, exactly.
