@@ -1,45 +1,56 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tests/test-names.sh, which asks a program of GLib's for its tests."""
+"""The lint of names in comments and pages: what is nowhere is found, and nothing else."""
 
-import subprocess
-import tempfile
+from __future__ import annotations
+
+import sys
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[1] / "test-names.sh"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from scarplib.dev.names import unknown
+
+CLEAN = {
+    "ftl/core/description.c": 'KEY("ftl", unit_bytes, 0, 1, NULL),\nKEY("gc", free_blocks, 0, 1,',
+    "ftl/core/ops.h": "/* core/core.c: scarp_now() */\nint scarp_now(ScarpDrive *drive);\n",
+    "ftl/core/core.c": '/* ftl.unit_bytes, gc.free_blocks */\n#include "out.h"\n',
+    "docs/page.md": "`ftl/core/*.c`: `scarp_now()`, `scarp_…`, `ScarpDrive`; `gc.c`, `out.h`.\n",
+}
 
 
 class Names(unittest.TestCase):
-    """A list is complete, or an error."""
+    def found(self, name: str, text: str) -> list[str]:
+        return [what for file, _, what in unknown({**CLEAN, name: text}) if file == name]
 
-    def ask(self, said: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        with tempfile.TemporaryDirectory() as folder:
-            program = Path(folder) / "test-what"
-            program.write_text(f"#!/bin/sh\ncat <<'E'\n{said}E\nexit {status}\n")
-            program.chmod(0o755)
-            return subprocess.run(
-                ["sh", str(SCRIPT), str(program)], capture_output=True, text=True, check=False
-            )
+    def test_clean(self) -> None:
+        self.assertEqual(unknown({**CLEAN, "ftl/gc/gc.c": "int gc_of(void);\n"}), [])
 
-    def test_as_lines(self) -> None:
-        done = self.ask("/a/b\n/a/c 2\n")
-        self.assertEqual((done.returncode, done.stdout), (0, "/a/b\n/a/c 2\n"))
+    def test_function(self) -> None:
+        text = "/*\n * Asks scarp_then(), gc_now() and scarp_now(). */\nint gc_of(void);\n"
+        self.assertEqual(self.found("ftl/gc/gc.c", text), ["gc_now", "scarp_then"])
+        self.assertEqual(unknown({**CLEAN, "ftl/gc/gc.c": text})[-1][1], 2)
 
-    def test_as_comments(self) -> None:
-        """GLib 2.84, of Debian 13: all unit tests were lost there, and most of the array's."""
-        done = self.ask(
-            "TAP version 14\n# random seed: R02S7d\n1..2\n# Start of a tests\n# /a/b\n# /a/c\n"
-            "# End of a tests\n"
-        )
-        self.assertEqual((done.returncode, done.stdout), (0, "/a/b\n/a/c\n"))
+    def test_type(self) -> None:
+        self.assertEqual(self.found("ftl/gc/gc.c", "// ScarpDrive, ScarpGone\n"), ["ScarpGone"])
 
-    def test_none(self) -> None:
-        done = self.ask("TAP version 14\n1..0\n")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("names no test", done.stderr)
+    def test_file(self) -> None:
+        text = "/* core/core.c, core/gone.c, gc.c, core/*.h, gc/*.h */\n"
+        self.assertEqual(self.found("ftl/gc/gc.c", text), ["core/gone.c", "gc/*.h"])
 
-    def test_a_program_that_fails(self) -> None:
-        self.assertNotEqual(self.ask("/a/b\n", status=3).returncode, 0)
+    def test_key(self) -> None:
+        text = "/* ftl.unit_bytes, ftl.unit_byte, ftl.gone, gc.h */\n#include <gc.h>\n"
+        self.assertEqual(self.found("ftl/gc/gc.c", text), ["ftl.gone"])
+
+    def test_page(self) -> None:
+        text = "`ftl/core/gone.c` and `gone_too()`; ftl/gone.c is no code.\n"
+        self.assertEqual(self.found("docs/other.md", text), ["ftl/core/gone.c", "gone_too"])
+        self.assertEqual(self.found("docs/notes/2026-11-past.md", text), [])
+
+    def test_page_that_shows_code(self) -> None:
+        text = "`my_choose()`:\n```c\nstatic int my_choose(void);\n```\n`my_other()`\n"
+        self.assertEqual(self.found("docs/other.md", text), ["my_other"])
 
 
 if __name__ == "__main__":
