@@ -6,6 +6,7 @@
  */
 #include "cmdlog.h"
 #include "jobs.h"
+#include "request.h"
 
 #include <string.h>
 
@@ -20,32 +21,39 @@ typedef struct {
     const ReplayOptions *o;
     ReplayResult *result;
     Job *jobs;
-    uint32_t n_jobs;
+    uint32_t n_jobs, in_flight;
     GPtrArray *idle, *all; /* slots */
     int64_t origin_ns;
 } Jobs;
+
+/* Digits alone: no sign, no space, nothing that wraps around. */
+static bool parse_number(const char *text, const char *end, uint64_t most,
+                         uint64_t *value)
+{
+    g_autofree char *digits = g_strndup(text, end - text);
+
+    return g_ascii_string_to_unsigned(digits, 10, 1, most, value, NULL);
+}
 
 bool job_parse(const char *text, uint32_t *depth, uint64_t *rate,
                const char **workload, GError **error)
 {
     const char *equals = strchr(text, '=');
-    char *end;
+    const char *head = equals ? equals : text;
+    const char *colon = memchr(text, ':', head - text);
+    uint64_t number;
 
-    *depth = g_ascii_strtoull(text, &end, 10);
     *rate = 0;
-    if (*end == ':') {
-        *rate = g_ascii_strtoull(end + 1, &end, 10);
-        if (!*rate) {
-            equals = NULL;
-        }
-    }
-    if (!equals || end != equals || !*depth || *depth > 65536 ||
-        !equals[1]) {
+    if (!equals || !equals[1] ||
+        !parse_number(text, colon ? colon : equals, 65536, &number) ||
+        (colon && !parse_number(colon + 1, equals, G_MAXINT64, rate))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "--job=%s: must be DEPTH[:RATE]=WORKLOAD, with a depth "
-                    "from 1 to 65536 and a rate in bytes a second", text);
+                    "from 1 to 65536 and a rate of 1 to %" G_GINT64_FORMAT
+                    " bytes a second", text, G_MAXINT64);
         return false;
     }
+    *depth = number;
     *workload = equals + 1;
     return true;
 }
@@ -77,28 +85,7 @@ static bool advance(Jobs *r, Job *job, GError **error)
                     next->length_bytes, next->offset_bytes, bytes);
         return false;
     }
-    return true;
-}
-
-static void count(ReplayResult *result, const TraceRecord *record)
-{
-    result->requests++;
-    switch (record->op) {
-    case SCARP_OP_READ:
-        result->reads++;
-        result->read_bytes += record->length_bytes;
-        break;
-    case SCARP_OP_WRITE:
-        result->writes++;
-        result->write_bytes += record->length_bytes;
-        break;
-    case SCARP_OP_FLUSH:
-        result->flushes++;
-        break;
-    default:
-        result->deallocates++;
-        break;
-    }
+    return request_allowed(r->drive, next, r->result->requests + 1, error);
 }
 
 static void submit(Jobs *r, Job *job, int64_t now_ns)
@@ -111,17 +98,14 @@ static void submit(Jobs *r, Job *job, int64_t now_ns)
     } else {
         slot = g_ptr_array_steal_index_fast(r->idle, r->idle->len - 1);
     }
-    count(r->result, &job->next);
+    request_count(r->result, &job->next);
+    request_fill(&slot->cmd, &job->next, now_ns);
+    slot->cmd.opaque = slot;
     slot->job = job;
     slot->number = r->result->requests - 1;
-    slot->cmd.op = job->next.op;
-    slot->cmd.offset_bytes = job->next.offset_bytes;
-    slot->cmd.length_bytes = job->next.length_bytes;
-    slot->cmd.deadline_ns = SCARP_TIME_NEVER;
-    slot->cmd.opaque = slot;
-    slot->cmd.nsid = 1;
-    slot->cmd.fua = job->next.fua;
     job->in_flight++;
+    r->in_flight++;
+    r->result->peak_in_flight = MAX(r->result->peak_in_flight, r->in_flight);
     job->bytes += job->next.length_bytes;
     scarp_submit(r->drive, &slot->cmd, now_ns);
 }
@@ -134,6 +118,7 @@ static void reap(Jobs *r)
         Slot *slot = cmd->opaque;
 
         slot->job->in_flight--;
+        r->in_flight--;
         r->result->end_ns = cmd->complete_ns;
         r->result->measured++;
         r->result->measured_bytes += cmd->length_bytes;

@@ -204,14 +204,14 @@ static Workload *make_workload(const ScarpDrive *drive, GError **error)
 
 /* What the workload was like, after it was fitted to the drive. */
 static void print_workload(FILE *out, const Workload *workload,
-                           const ReplayResult *r)
+                           const char *pace, const ReplayResult *r)
 {
     uint64_t n = MAX(r->reads + r->writes, 1);
 
     fprintf(out, "  \"mode\": \"%s\", \"depth\": %" G_GINT64_FORMAT
             ", \"speed_permille\": %" G_GINT64_FORMAT ", \"seed\": %"
             G_GINT64_FORMAT ", \"peak_in_flight\": %u,\n",
-            mode ? mode : "open", depth, speed, seed, r->peak_in_flight);
+            pace, depth, speed, seed, r->peak_in_flight);
     fprintf(out, "  \"trace\": {\"format\": \"%s\", \"devices\": %u, "
             "\"write_ratio\": %.4f, \"mean_read_bytes\": %" G_GUINT64_FORMAT
             ", \"mean_write_bytes\": %" G_GUINT64_FORMAT
@@ -227,11 +227,11 @@ static void print_workload(FILE *out, const Workload *workload,
 }
 
 static void print_json(FILE *out, const ScarpDrive *drive,
-                       const Workload *workload, const ReplayResult *r,
-                       double wall_s)
+                       const Workload *workload, const char *pace,
+                       const ReplayResult *r, double wall_s)
 {
     g_autofree char *stats = scarp_stats_json(drive);
-    g_autofree char *name = g_strescape(workloads[0], NULL);
+    g_autofree char *name = g_strescape(workloads ? workloads[0] : pace, NULL);
     int64_t ns = MAX(r->end_ns - r->begin_ns, 1);
 
     fprintf(out, "{\n  \"schema\": \"scarp-replay-1\",\n  \"workload\": \"%s\","
@@ -249,19 +249,19 @@ static void print_json(FILE *out, const ScarpDrive *drive,
             G_GUINT64_FORMAT ", \"drive_ns\": %" G_GINT64_FORMAT
             ", \"requests_per_s\": %.3f,\n  \"wall_s\": %.3f,\n", r->measured,
             r->measured_bytes, ns, r->measured * 1e9 / ns, wall_s);
-    print_workload(out, workload, r);
+    print_workload(out, workload, pace, r);
     fprintf(out, "  \"stats\": %s\n}\n", stats);
 }
 
 static bool write_json(const ScarpDrive *drive, const Workload *workload,
-                       const ReplayResult *result, double wall_s,
-                       GError **error)
+                       const char *pace, const ReplayResult *result,
+                       double wall_s, GError **error)
 {
     bool file = json_path && strcmp(json_path, "-");
     FILE *out = file ? fopen(json_path, "w") : stdout;
 
     if (out) {
-        print_json(out, drive, workload, result, wall_s);
+        print_json(out, drive, workload, pace, result, wall_s);
     }
     if (!out || ferror(out) || (file ? fclose(out) : fflush(out))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--json=%s: %s",
@@ -373,7 +373,7 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
     began_us = g_get_monotonic_time();
     ok = replay_into(drive, workload, options, &result, outputs[3].file, error);
     ok = close_outputs(outputs, G_N_ELEMENTS(outputs), ok, error);
-    return ok && write_json(drive, workload, &result,
+    return ok && write_json(drive, workload, mode ? mode : "open", &result,
                             (g_get_monotonic_time() - began_us) / 1e6, error);
 }
 
@@ -425,7 +425,12 @@ static bool jobs_allowed(GError **error)
                            : gc_path ? "--gc-log"
                            : flash_path ? "--flash-log"
                            : warmup ? "--warmup"
-                           : max_requests ? "--requests" : NULL;
+                           : max_requests ? "--requests"
+                           : depth != 1 ? "--depth; each job has its own"
+                           : speed != 1000 ? "--speed"
+                           : backlog != 1000000 ? "--backlog"
+                           : align ? "--align"
+                           : scale_bytes ? "--scale" : NULL;
 
     if (excluded) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY, "--job: excludes %s",
@@ -457,8 +462,6 @@ static bool run_jobs(ScarpDrive *drive, ReplayOptions *options, GError **error)
     Output rows = { .option = "cmd-log", .path = rows_path };
     uint32_t n = g_strv_length(job_texts);
     g_autofree Job *jobs = g_new0(Job, n);
-    g_autofree char *first = g_strdup("jobs");
-    char *names[] = { first, NULL };
     Workload all = { .format = "jobs" };
     gint64 began_us = g_get_monotonic_time();
     ReplayResult result;
@@ -474,15 +477,8 @@ static bool run_jobs(ScarpDrive *drive, ReplayOptions *options, GError **error)
             jobs[i].workload->free(jobs[i].workload);
         }
     }
-    if (ok) {
-        workloads = names;
-        mode = first;
-        ok = write_json(drive, &all, &result,
-                        (g_get_monotonic_time() - began_us) / 1e6, error);
-        workloads = NULL;
-        mode = NULL;
-    }
-    return ok;
+    return ok && write_json(drive, &all, "jobs", &result,
+                            (g_get_monotonic_time() - began_us) / 1e6, error);
 }
 
 static bool run(GError **error)

@@ -5,7 +5,7 @@
  */
 #include "cmdlog.h"
 #include "flashlog.h"
-#include "replay.h"
+#include "request.h"
 
 #include <string.h>
 
@@ -109,14 +109,8 @@ static bool advance(Replay *r, GError **error)
         g_propagate_error(error, problem);
         return false;
     }
-    if (r->has_next && r->next.op == SCARP_OP_WRITE &&
-        r->next.stream >= scarp_drive_streams(r->drive)) {
-        uint32_t streams = scarp_drive_streams(r->drive);
-
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "request %" G_GUINT64_FORMAT ": writes to stream %u; "
-                    "ftl.streams=%u allows 0 to %u", r->result->requests + 1,
-                    r->next.stream, streams, streams - 1);
+    if (r->has_next && !request_allowed(r->drive, &r->next,
+                                        r->result->requests + 1, error)) {
         return false;
     }
     if (r->has_next) {
@@ -159,29 +153,6 @@ static void characterise(Replay *r, const TraceRecord *record)
     }
 }
 
-static void count(Replay *r, const TraceRecord *record)
-{
-    ReplayResult *result = r->result;
-
-    result->requests++;
-    switch (record->op) {
-    case SCARP_OP_READ:
-        result->reads++;
-        result->read_bytes += record->length_bytes;
-        break;
-    case SCARP_OP_WRITE:
-        result->writes++;
-        result->write_bytes += record->length_bytes;
-        break;
-    case SCARP_OP_FLUSH:
-        result->flushes++;
-        break;
-    default:
-        result->deallocates++;
-        break;
-    }
-}
-
 static void submit(Replay *r, int64_t now_ns)
 {
     Slot *slot;
@@ -193,19 +164,11 @@ static void submit(Replay *r, int64_t now_ns)
         slot = g_ptr_array_steal_index_fast(r->idle, r->idle->len - 1);
     }
     r->result->folded += r->next_folded;
-    count(r, &r->next);
+    request_count(r->result, &r->next);
     characterise(r, &r->next);
     slot->number = r->result->requests - 1;
-    slot->cmd.op = r->next.op;
-    slot->cmd.offset_bytes = r->next.offset_bytes;
-    slot->cmd.length_bytes = r->next.length_bytes;
-    slot->cmd.deadline_ns = r->next.deadline_ns
-                                ? now_ns + r->next.deadline_ns
-                                : SCARP_TIME_NEVER;
+    request_fill(&slot->cmd, &r->next, now_ns);
     slot->cmd.opaque = slot;
-    slot->cmd.nsid = 1;
-    slot->cmd.fua = r->next.fua;
-    slot->cmd.stream = r->next.stream;
     if (slot->number == r->o->warmup_requests) {
         r->result->begin_ns = now_ns;
         scarp_stats_reset(r->drive);

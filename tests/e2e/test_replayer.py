@@ -324,6 +324,52 @@ class Memory(Case):
                 self.assertLess(peaks[1], peaks[0] + 1024)
 
 
+class Jobs(Case):
+    """Closed loops beside each other, each with a depth and a rate."""
+
+    WRITES = "gen:uniform,requests=400,write=1000,size=4096,align=4096"
+    READS = "gen:uniform,requests=300,write=0"
+
+    def test_beside_each_other(self) -> None:
+        out = self.result("--job", f"2={self.WRITES}", "--job", f"3={self.READS}")
+        self.assertEqual((out["mode"], out["requests"]), ("jobs", 700))
+        self.assertEqual((out["reads"], out["writes"]), (300, 400))
+        self.assertEqual(out["peak_in_flight"], 5)
+
+    def test_rate(self) -> None:
+        """The last of 400 begins when 399 times 4 KiB are due."""
+        out = self.result("--job", f"8:1000000={self.WRITES}")
+        self.assertGreaterEqual(out["drive_ns"], 399 * 4096 * 1000)
+        self.assertLess(out["drive_ns"], 400 * 4096 * 1000)
+
+    def test_streams(self) -> None:
+        log = self.folder / "cmd.bin"
+        job = f"2={self.WRITES},streams=2"
+        self.result("-o", "ftl.streams=2", "--cmd-log", log, "--job", job)
+        rows = command_log.read_commands(log)
+        self.assertEqual({rows.stream[index] for index in rows.indices(1)}, {0, 1})
+        self.fails("--job", job, words=("writes to stream 1", "ftl.streams=1 allows 0 to 0"))
+
+    def test_refused(self) -> None:
+        for bad in (
+            "4294967297", "-4294967295", "+1", " 1", "0", "65537", "1:", "1:0", "1:-1", "x",
+            "1:18446744073709551615", "1:9223372036854775808", "",
+        ):  # fmt: skip
+            with self.subTest(bad):
+                job = f"{bad}={self.READS}"
+                self.fails("--job", job, words=(f"--job={job}: must be", "1 to 65536"))
+        self.fails("--job", "2", words=("must be DEPTH",))
+        self.fails("--job", "2=", words=("must be DEPTH",))
+
+    def test_what_a_job_does_not_read(self) -> None:
+        for option in (
+            ("-m", "closed"), ("-q", 4), ("--speed", 500), ("--backlog", 5), ("--align", 4096),
+            ("--scale", 4096), ("-n", 10), ("--warmup", 10),
+        ):  # fmt: skip
+            with self.subTest(option):
+                self.fails(*option, "--job", f"1={self.READS}", words=("--job: excludes --",))
+
+
 class Streams(Case):
     """A write names a stream of the drive: in a trace, in a generator, in a command log."""
 
