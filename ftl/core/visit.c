@@ -101,18 +101,25 @@ void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
     }
 }
 
+/* Many, so as one piece: a sketch has more of them than a small drive. */
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint16_t le = GUINT16_TO_LE(values[i]);
+    size_t bytes = n * sizeof(*values);
 
-        if (!visit->loading) {
-            g_byte_array_append(visit->out, (const guint8 *)&le, sizeof(le));
-            continue;
+    if (visit->loading) {
+        memset(values, 0, bytes);
+        take(visit, name, values, bytes);
+        for (size_t i = 0; i < n; i++) {
+            values[i] = GUINT16_FROM_LE(values[i]);
         }
-        le = 0;
-        take(visit, name, &le, sizeof(le));
-        values[i] = GUINT16_FROM_LE(le);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        values[i] = GUINT16_TO_LE(values[i]);
+    }
+    g_byte_array_append(visit->out, (const guint8 *)values, bytes);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = GUINT16_FROM_LE(values[i]);
     }
 }
