@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 import subprocess
@@ -179,6 +180,46 @@ class AModel(unittest.TestCase):
             self.assertFalse(blind.agree("page", 4096, 8192))
         self.assertTrue(blind.agree("spare", 20.0, 20.9))
         self.assertFalse(blind.agree("spare", 20.0, 21.1))
+
+
+class WhatWasTried(Scratch):
+    """The file that an interrupted search goes on from."""
+
+    def score(self, bytes_of_drive: int) -> list[float]:
+        """Of one candidate that has no replayer to be tried with."""
+        program, memory = self.folder / "replay", self.folder / "x.tried.jsonl"
+        program.write_text("#!/bin/false\n")
+        program.chmod(0o755)
+        probe = probe_file.Probe({"bytes": bytes_of_drive}, 64 * MIB, 1, Known(4096, 16384))
+        found = []
+        with tempfile.TemporaryDirectory() as scratch:
+            bench = fit._Bench(probe, program, Path(scratch))  # noqa: SLF001
+            base = model.Model()
+            for name in ("channels", "chips_per_channel", "dies_per_chip"):
+                base.set(f"geometry.{name}", 2, model.READ)
+            base.set("geometry.page_bytes", 4096, model.READ)
+            base.set("gc.trigger_free_blocks", 3, model.OPEN)
+            search = fit._Search(bench, base, fit.Search(memory=memory))  # noqa: SLF001
+            found = [one for tried in search.tried.values() for one in tried.values()]
+            search.ends = math.inf
+            search.score((5, 0.1, 6.5, 1), fit.SEEN[:1])
+        return found
+
+    def test_is_taken_for_its_own_drive_alone(self) -> None:
+        self.assertEqual(self.score(64 * MIB), [])
+        self.assertEqual(self.score(64 * MIB), [fit.WORST])
+        # A candidate's keys are the same for both drives.
+        self.assertEqual(self.score(64 * MIB - 4096), [])
+
+    def test_a_torn_line_is_left_out(self) -> None:
+        self.score(64 * MIB)
+        memory = self.folder / "x.tried.jsonl"
+        whole = memory.read_text()
+        memory.write_text(whole + whole.strip()[:50])
+        self.assertEqual(self.score(64 * MIB), [fit.WORST])
+        memory.write_text(whole.strip()[:50])
+        self.assertEqual(self.score(64 * MIB), [])
+        self.assertEqual(self.score(64 * MIB), [fit.WORST])
 
 
 class AProbesFile(Scratch, Refused):

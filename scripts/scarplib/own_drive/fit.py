@@ -3,11 +3,14 @@
 
 What can be read off is (features, model).  What only shows together, the blocks and what they
 have to spare, is searched by SciPy's differential evolution: each candidate is probed as the drive
-was, in the replayer.  Candidates are remembered in a file, so that a search can be gone on with.
+was, in the replayer.  Candidates are remembered in a file, with the probe and the program that they
+are of, so that a search can be gone on with.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import math
 import resource
@@ -18,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scarplib.build import locks
 from scarplib.errors import UserError
 from scarplib.own_drive import features, figures, model, on_replayer
 from scarplib.own_drive.figures import Figure
@@ -203,18 +207,32 @@ def _roomy(bench: _Bench, base: Model) -> Model:
     return _sized(bench, base, _Point(64, 2.0, 3_000_000, 1))
 
 
+def of_what(probe: Probe, replay: Path) -> str:
+    """Which drive a misfit is of, and which engine found it: another's says nothing here."""
+    whole = json.dumps(asdict(probe), sort_keys=True) + locks.file_sha256(replay)
+    return hashlib.sha256(whole.encode()).hexdigest()[:20]
+
+
+def remembered(path: Path, of: str) -> dict[str, dict[str, float]]:
+    """Misfits by steps and candidate.  The last line may be a part: a search can be killed."""
+    found: dict[str, dict[str, float]] = {}
+    for line in path.read_text().splitlines() if path.is_file() else ():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            one = json.loads(line)
+            if one["of"] == of:
+                found.setdefault(one["steps"], {})[one["keys"]] = float(one["misfit"])
+    return found
+
+
 class _Search:
     """Candidates, each tried once."""
 
     def __init__(self, bench: _Bench, base: Model, asked: Search) -> None:
         self.bench, self.base, self.asked = bench, base, asked
-        self.tried: dict[str, dict[str, float]] = {}
+        self.of = of_what(bench.probe, bench.replay)
+        self.tried = remembered(asked.memory, self.of) if asked.memory else {}
         self.points: dict[str, Model] = {}
         self.ends = 0.0
-        if asked.memory and asked.memory.is_file():
-            for line in asked.memory.read_text().splitlines():
-                one = json.loads(line)
-                self.tried.setdefault(one["steps"], {})[one["keys"]] = one["misfit"]
 
     def score(self, x: Any, seen: tuple[str, ...]) -> float:
         """How unlike the drive a candidate is, in these steps; WORST when time is over."""
@@ -232,9 +250,10 @@ class _Search:
             except UserError:
                 tried[name] = WORST
             if self.asked.memory:
-                line = {"steps": steps, "keys": name, "misfit": tried[name]}
+                line = {"of": self.of, "steps": steps, "keys": name, "misfit": tried[name]}
+                # A line of its own, whatever a killed search left behind.
                 with self.asked.memory.open("a") as stream:
-                    stream.write(json.dumps(line) + "\n")
+                    stream.write("\n" + json.dumps(line) + "\n")
         return tried[name]
 
     def run(
