@@ -23,6 +23,7 @@ from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import (  # noqa: E402
     blind,
     cited,
+    command,
     features,
     figures,
     fio_json,
@@ -232,6 +233,26 @@ class AProbesFile(Scratch, Refused):
                 probe_file.load(path)
         with self.assertRaisesRegex(UserError, "No such file"):
             probe_file.load(self.folder / "none.json")
+
+    def test_one_that_had_no_time_for_all_of_it(self) -> None:
+        found = probe_file.Probe({"bytes": 64 * MIB}, 64 * MIB, 1, Known(4096, 16384))
+        for name in ("read-size", "read-single", "read-pair", "trimmed", "burst"):
+            rows = [(0, "R", 0, 4096)]
+            found.results[name] = probe_file.result(rows, [0], [1], each=True, closed=False)
+        with self.assertRaisesRegex(UserError, "lacks footprint-1, .*, write-size, .*goes on"):
+            fit.fit(found, Path("/bin/false"), fit.Search())
+
+    def test_where_nothing_can_be_written_is_said_first(self) -> None:
+        words = ["no.json", "-o", str(self.folder / "x.ini")]
+        for arguments, said in (
+            (["-o", "/no/such/folder/x.ini"], "--out: '/no/such/folder' is no folder"),
+            (["--json", "/no/such/folder/x"], "--json: '/no/such/folder' is no folder"),
+            (["--json", str(self.folder)], "is a folder, not a file"),
+        ):
+            with self.assertRaisesRegex(UserError, said):
+                command.fit_main([*words, *arguments])
+        said = self.error("probe", "devices/demo.ini", "-o", str(self.folder))
+        self.assertIn("is a folder, not a file", said)
 
     def test_arguments(self) -> None:
         said = self.error("probe", "devices/demo.ini", "--destroy", "x")

@@ -22,6 +22,14 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _check_out(key: str, path: Path) -> None:
+    """Said before the work, not after it."""
+    if not path.parent.is_dir():
+        raise UserError(f"{key}: '{path.parent}' is no folder")
+    if path.is_dir():
+        raise UserError(f"{key}: '{path}' is a folder, not a file")
+
+
 # ---- scarp probe ---------------------------------------------------------------------------------
 
 
@@ -84,8 +92,7 @@ def probe_parser() -> Parser:
 def probe_main(given: list[str]) -> int:
     """`scarp probe`."""
     options = probe_parser().parse_args(given)
-    if not options.out.parent.is_dir():
-        raise UserError(f"--out: '{options.out.parent}' is no folder")
+    _check_out("--out", options.out)
     if options.drive.suffix != ".ini":
         if options.scheme or options.set:
             raise UserError("--scheme, --set: are of a description; a device is as it is")
@@ -238,13 +245,16 @@ def fit_main(given: list[str]) -> int:
         return _beside(options.input, options.beside, options.scheme or "baseline", options.rows)
     if options.scheme:
         raise UserError("--scheme: needs --check or --beside")
+    out = options.out or Path("blind.json" if options.blind else "mydrive.ini")
+    _check_out("--out", out)
+    if options.json:
+        _check_out("--json", options.json)
     # What needs SciPy.
     from scarplib.own_drive import blind, fit
 
     cores = options.cores or os.cpu_count() or 1
     search = fit.Search(options.seed, cores, 60 * options.minutes, None, _say)
     if options.blind:
-        out = options.out or Path("blind.json")
         done = blind.trials(
             list(range(1, options.blind + 1)),
             ensure_replay(),
@@ -255,7 +265,6 @@ def fit_main(given: list[str]) -> int:
         )
         print(blind.summary(done))
         return 0
-    out = options.out or Path("mydrive.ini")
     probe = load(options.input)
     search.memory = out.with_suffix(".tried.jsonl")
     found = fit.fit(probe, ensure_replay(), search)

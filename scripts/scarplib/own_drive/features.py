@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from scarplib.errors import UserError
 from scarplib.own_drive.plan import (
     BURST_BYTES,
     BURST_DEPTH,
@@ -26,8 +27,9 @@ from scarplib.own_drive.probe_file import Probe
 # Two times are the same if they differ by less than this share, or by so many nanoseconds.
 SAME = 0.02
 SAME_NS = 150
-# Steps that the second part of the plan is made from.
+# Steps that the second part of the plan is made from, and what else all of it is read off.
 FIRST = ("fill", "read-size", "read-single", "read-pair", "trimmed")
+SECOND = ("burst", "flush", "write-size", "write-flush", "behind", "overwrite")
 
 
 @dataclass
@@ -196,8 +198,21 @@ def burst(probe: Probe, found: Features) -> int:
     return taken * BURST_BYTES
 
 
+def _check(probe: Probe) -> None:
+    """A probe of a device leaves out what there was no time for."""
+    sizes = Plan(probe.span, probe.seed).footprints()
+    wanted = (*FIRST, *(f"footprint-{size >> 20}" for size in sizes), *SECOND)
+    # What is filled is read; nothing is read off how.
+    if missing := [name for name in wanted[1:] if name not in probe.results]:
+        raise UserError(
+            f"this probe is not whole: it lacks {', '.join(missing)}; the same `scarp probe` "
+            "goes on with that"
+        )
+
+
 def read_off(probe: Probe) -> Features:
-    """All of it."""
+    """All of it; UserError names what the probe lacks."""
+    _check(probe)
     layout = _layout(probe)
     base, link = _unmapped(probe)
     times = _fastest_by_size(probe)
