@@ -204,11 +204,12 @@ class Hostile(DriveTest):
         buffers = (shadow, machine.alloc(PAGE))
         done = first.admin.wait(first.admin.submit(DOORBELL_BUFFERS, 0, buffers))
         self.assertEqual(done.status, 0)
-        cdw = (0, 0, REPORT_BYTES // 4 - 1, OFFLINE)
-        zeroes = other.submit(ZONE_REPORT, 1, (first.bar + CC, 0), cdw, ring=False)
+        none = (0, 0, REPORT_BYTES // 4 - 1, OFFLINE)
+        zeroes = other.submit(ZONE_REPORT, 1, (first.bar + CC, 0), none, ring=False)
         # From the last zone on there is one: the tail of a queue with one command.
-        cdw = ((ZONES - 1) * ZONE_BYTES // 512, 0, REPORT_BYTES // 4 - 1)
-        one = own.submit(ZONE_REPORT, 1, (second.bar + 0x1000 + other.qid * 8, 0), cdw, ring=False)
+        last = ((ZONES - 1) * ZONE_BYTES // 512, 0, REPORT_BYTES // 4 - 1)
+        doorbell = second.bar + 0x1000 + other.qid * 8
+        one = own.submit(ZONE_REPORT, 1, (doorbell, 0), last, ring=False)
         machine.writel(shadow + own.qid * 8, 1)
         own.ring()
         self.assertEqual(own.wait(one).status, 0)

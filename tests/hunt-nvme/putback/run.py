@@ -72,8 +72,8 @@ SERIES = {
 }
 
 
-# Of these, what no sequence draws: answers that are another controller's doorbells, and a drive that
-# its own data ejects.
+# Of these, what no sequence draws: answers that are another controller's doorbells, and a drive
+# that its own data ejects.
 ALONE = ("0021", "0024")
 
 
