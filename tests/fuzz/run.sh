@@ -3,6 +3,9 @@
 # middle of fuzz-*.c. With clang by libFuzzer, else with gcc and a driver that mutates the seeds.
 # By libFuzzer also so often each: run.sh 1000000x [TARGET...]; it says what the last tenth brought.
 # Ends non-zero at the first crash, whose input is printed, and kept in $FUZZ_KEEP if that is a folder.
+# $FUZZ_CORPUS: a folder in which each target keeps what reached something new, and begins with it.
+# FUZZ_LAWS=end: a drive's tables are checked when its commands have ended, not after every event, which
+# takes 10 times as long.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -31,8 +34,9 @@ else
     compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c
     [ -z "$runs" ] || { echo "run.sh: ${runs}x: needs clang's libFuzzer" >&2; exit 1; }
 fi
+[ "${FUZZ_LAWS:-}" = end ] && laws=-O2 || laws='-O1 -DSCARP_CHECKED'
 # shellcheck disable=SC2086
-flags="-std=gnu11 -g -O1 -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
+flags="-std=gnu11 -g $laws -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all
     -I$top/ftl -I$top/ftl/replay -I$top/guest/array $(pkg-config --cflags $libraries)"
 flags=$(echo $flags)
 
@@ -100,8 +104,10 @@ for target in $targets; do
     # shellcheck disable=SC2046,SC2086
     $compiler $flags $link -o "$work/$name" "$top/tests/fuzz/$name.c" $driver "$work"/o/*.o \
         $(pkg-config --libs $libraries)
-    mkdir "$work/corpus"
-    cp "$work/seeds/$target"* "$work/corpus"
+    corpus=${FUZZ_CORPUS:+$(mkdir -p "$FUZZ_CORPUS" && cd "$FUZZ_CORPUS" && pwd)/}
+    corpus=${corpus:-$work/corpus-}$target
+    mkdir -p "$corpus"
+    cp "$work/seeds/$target"* "$corpus"
     status=0
     [ -n "$runs" ] && bound="-runs=$runs -print_final_stats=1" || bound=-max_total_time=$seconds
     # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
@@ -110,7 +116,7 @@ for target in $targets; do
         [ -n "$runs" ] || ulimit -S -t $((seconds + 300))
         # shellcheck disable=SC2086
         exec "$work/$name" $bound -max_len=4096 -rss_limit_mb=2048 -timeout=300 \
-            -artifact_prefix="$work/crash-" "$work/corpus"
+            -artifact_prefix="$work/crash-" "$corpus"
     ) >"$work/log" 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
         tail -n 40 "$work/log"
@@ -136,6 +142,5 @@ for target in $targets; do
     else
         echo "ok $done $name: $(tail -n 1 "$work/log")"
     fi
-    rm -rf "$work/corpus"
 done
 echo "1..$done"
