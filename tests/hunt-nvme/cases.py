@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from machine import HANG_S, MachineDied
+from machine import MachineDied, MachineHangs
 from model import Wrong
 from sequence import Hunt
 
@@ -21,8 +21,8 @@ CLOCKS = ("virtual", "realtime")
 COMMANDS = 1000
 # Of processor time, for a start and for each command; a tenth of it does, even with sanitizers.
 BUSY_S, COMMAND_S = 60, 0.05
-# So often a sequence that fails is run to make it small.
-SHRINK_RUNS = 80
+# So often a sequence that fails is run to make it small, unless it takes too long.
+SHRINK_RUNS, SHRINK_S = 80, 900
 
 
 @dataclass
@@ -75,10 +75,10 @@ def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
     wrong = ""
     try:
         hunt.run(steps, case.commands, calm)
-    except (Wrong, MachineDied, AssertionError, ConnectionError) as error:
+    except (Wrong, MachineDied, MachineHangs, AssertionError, ConnectionError) as error:
         wrong = f"{error}\n{hunt.machine.stderr()[:3000]}".strip() or repr(error)
         if isinstance(error, MachineDied | ConnectionError):
-            status = hunt.machine.process.wait(HANG_S)
+            status = hunt.machine.ended()
             if status in (-signal.SIGXCPU, -signal.SIGKILL):
                 wrong = f"QEMU is busy for ever: ended after {busy} s of processor time"
             else:
@@ -90,14 +90,15 @@ def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
     return Outcome(wrong, digest, hunt.ran, hunt.count, hunt.machine.commands, seconds)
 
 
-def shrunk(qemu: Path, case: Case, outcome: Outcome) -> Case:
+def shrunk(qemu: Path, case: Case, outcome: Outcome, seconds: float = SHRINK_S) -> Case:
     """The same with fewer steps, as long as it fails in the same way."""
+    end = time.monotonic() + seconds
     small = Case(case.seed, case.clock, case.commands, outcome.steps)
     left = SHRINK_RUNS
     size = len(outcome.steps) // 2
     while size and left:
         at = 0
-        while small.steps and at < len(small.steps) and left:
+        while small.steps and at < len(small.steps) and left and time.monotonic() < end:
             fewer = small.steps[:at] + small.steps[at + size :]
             less = Case(case.seed, case.clock, case.commands, fewer)
             left -= 1

@@ -21,6 +21,8 @@ WAITS = 20_000
 class SharedMachine(Machine):
     """Writes of registers are not waited for, until something is asked."""
 
+    hang_s = 60.0  # on the host's clock all that a drive can have lasts for few seconds
+
     def __init__(self, qemu: Path, args: list[str]) -> None:
         self.commands = 0  # so many were submitted
         self._unanswered = 0

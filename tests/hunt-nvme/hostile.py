@@ -144,26 +144,33 @@ def garbage(hunt: Hunt) -> None:
     word = [0, 1, 2, 0xFF, 0x100, 0xFFFF, 1 << 16, 0x7FFFFFFF, 0xFFFFFFFF]
     cdw = tuple(pick.choice((*word, pick.randrange(1 << 32))) for _ in range(6))
     nsid = pick.choice((0, 1, 2, 3, 9, 0xFFFFFFFE, 0xFFFFFFFF, pick.randrange(1 << 32)))
-    places = (hunt.scratch, hunt.scratch + 4, hunt.page, ctrl.bar, ctrl.bar + PAGE, prp.NOWHERE)
-    where = pick.choice(places), pick.choice(places)
-    if where[1] in (hunt.scratch, hunt.page, hunt.scratch + 4):
+    drawn = pick.randrange(6), pick.randrange(6)
+
+    def place(number: int, bar: int) -> int:
+        return (hunt.scratch, hunt.scratch + 4, hunt.page, bar, bar + PAGE, prp.NOWHERE)[number]
+
+    if drawn[1] < 3:
         # As a list it leads to where it is itself.
         hunt.machine.write(hunt.page, struct.pack("<512Q", *[hunt.page] * 512))
         hunt.machine.write(hunt.scratch, struct.pack("<512Q", *[hunt.page] * 512))
     hunt.strays += 1
     if pick.random() < 0.5:
         opcode = pick.choice((*HARMLESS_ADMIN, pick.randrange(0x82, 0xC0)))
-        ctrl.admin.wait(ctrl.admin.submit(opcode, nsid, where, cdw))
+        own = place(drawn[0], ctrl.bar), place(drawn[1], ctrl.bar)
+        ctrl.admin.wait(ctrl.admin.submit(opcode, nsid, own, cdw))
         return
     for counts in hunt.smart:
         # It may be one that reads, of as much as one may.
         counts.may_read(logpages.MOST_BYTES)
     queue = hunt.any_queue()
+    # The registers are its own controller's: what is read into another's may reset that one.
+    bar = queue.ctrl.bar
+    where = place(drawn[0], bar), place(drawn[1], bar)
     opcode = pick.choice((*HARMLESS, pick.randrange(0x20, 0x79)))
     flags = pick.choice((0, 0, sgl.FLAG, pick.randrange(256)))
     if flags & 0xC0:
         # A descriptor of any kind, which does not lead beyond the scratch pages.
-        where = sgl.entry(pick.choice((hunt.scratch, ctrl.bar)), pick.choice((0, 16, 17, PAGE)),
+        where = sgl.entry(pick.choice((hunt.scratch, bar)), pick.choice((0, 16, 17, PAGE)),
                           pick.randrange(16))  # fmt: skip
     queue.wait(queue.submit(opcode, nsid, where, cdw, flags=flags))
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from machine import HANG_S
 from model import Wrong
 from nvme import Admin
 from pci import FUNCTION_RESET, Function
@@ -105,10 +104,9 @@ def pull(hunt: Hunt) -> None:
     hunt.machine.settle()
     hunt.machine.qmp("device_del", id=f"nvme{index}")
     hunt.machine.outl(EJECT, 1 << SLOT + index)
-    end = time.monotonic() + HANG_S
-    while f"nvme{index}" in hunt.machine.peripherals():
-        if time.monotonic() > end:
-            raise Wrong(f"controller {index} does not go")
+    hunt.machine.wait_until(
+        lambda: f"nvme{index}" not in hunt.machine.peripherals(), f"controller {index} gone"
+    )
     hunt.lose(index)
     if hunt.pick.random() < 0.5:
         step(hunt)
@@ -150,12 +148,10 @@ def shutdown(hunt: Hunt) -> None:
             return
         hunt.machine.writel(ctrl.bar + CC, ENABLED | how)
     if hunt.pick.random() < 0.5:
-        for _ in range(LOOKS):
+        for _ in hunt.machine.looks() if hunt.setup.realtime else range(LOOKS):
             if state(hunt, ctrl.bar) == SHUTDOWN_DONE:
                 break
-            if hunt.setup.realtime:
-                time.sleep(0.0005)
-            else:
+            if not hunt.setup.realtime:
                 hunt.machine.step(100_000)
         else:
             raise Wrong("the controller does not shut down")

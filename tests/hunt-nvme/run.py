@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import record
-from cases import CLOCKS, COMMANDS, Case, Outcome, read_case, run, shrunk
+from cases import CLOCKS, COMMANDS, SHRINK_S, Case, Outcome, read_case, run, shrunk
 from scarplib.build.qemu import ensure_qemu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,11 +29,15 @@ CORPUS = Path(__file__).resolve().parent / "corpus"
 KEPT = ROOT / "out" / "hunt-nvme"
 
 
-def tell(qemu: Path, case: Case, outcome: Outcome) -> None:
+# In `make test` others wait for the end of this.
+TEST_SHRINK_S = 120
+
+
+def tell(qemu: Path, case: Case, outcome: Outcome, seconds: float) -> None:
     """What was wrong; the small case is kept, and how to run it again is printed."""
     for line in outcome.wrong.splitlines():
         print(f"# {line}")
-    small = shrunk(qemu, case, outcome)
+    small = shrunk(qemu, case, outcome, seconds)
     KEPT.mkdir(parents=True, exist_ok=True)
     path = KEPT / f"{case.seed}-{case.clock}.nvme"
     path.write_text(f"# {outcome.kind()}\n{small.text()}")
@@ -116,7 +120,7 @@ def main() -> int:
         said = f"{passed + failed} {name}, {outcome.digest}"
         print(f"not ok {said}" if outcome.wrong else f"ok {said}", flush=True)
         if outcome.wrong:
-            tell(qemu, case, outcome)
+            tell(qemu, case, outcome, SHRINK_S if args.test is None else TEST_SHRINK_S)
         total += outcome.count
         commands[case.clock] += outcome.commands
         seconds[case.clock] += outcome.seconds

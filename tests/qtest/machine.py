@@ -12,16 +12,25 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from patience import Patience
+
 RAM_BYTES = 128 << 20
-# A QEMU that has neither answered nor ended after so many seconds hangs.
+# A QEMU that has neither answered nor ended after so many seconds of its own hangs (patience.py).
 HANG_S = 300.0
+# After so long without an answer its threads are looked at.
+QUIET_S = 1.0
 
 
 class MachineDied(Exception):
     """QEMU ended while it was still needed."""
+
+
+class MachineHangs(Exception):
+    """QEMU neither goes on nor ends, though nobody keeps it from that."""
 
 
 def said(stderr: str) -> str:
@@ -39,28 +48,43 @@ class LineSocket:
         self._socket: socket.socket | None = None
         self._pending = b""
 
-    def accept(self, process: subprocess.Popen[str]) -> None:
+    def accept(self, process: subprocess.Popen[str], hang_s: float) -> None:
+        self._pid, self.hang_s = process.pid, hang_s
+        patience = Patience(process.pid, hang_s)
         self._listener.settimeout(0.1)
-        for _ in range(int(HANG_S / 0.1)):
+        while not self._socket:
             try:
                 self._socket, _ = self._listener.accept()
-                break
             except TimeoutError:
                 if process.poll() is not None:
                     raise MachineDied("QEMU did not start") from None
-        else:
-            process.kill()
-            raise MachineDied("QEMU did not connect")
-        self._socket.settimeout(HANG_S)
+                if not patience.spend(0.1):
+                    process.kill()
+                    raise MachineDied("QEMU did not connect") from None
+        self._socket.settimeout(QUIET_S)
 
     def send(self, text: str) -> None:
         assert self._socket is not None
-        self._socket.sendall(text.encode() + b"\n")
+        rest = memoryview(text.encode() + b"\n")
+        patience = Patience(self._pid, self.hang_s)
+        while rest:
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except TimeoutError:
+                if not patience.spend(QUIET_S):
+                    raise MachineHangs("QEMU takes no more commands") from None
 
     def readline(self) -> str:
         assert self._socket is not None
+        patience = None
         while b"\n" not in self._pending:
-            data = self._socket.recv(1 << 20)
+            try:
+                data = self._socket.recv(1 << 20)
+            except TimeoutError:
+                patience = patience or Patience(self._pid, self.hang_s)
+                if not patience.spend(QUIET_S):
+                    raise MachineHangs("QEMU does not answer") from None
+                continue
             if not data:
                 raise MachineDied("QEMU closed its socket")
             self._pending += data
@@ -75,6 +99,8 @@ class LineSocket:
 
 class Machine:
     """One QEMU process under the control of a test."""
+
+    hang_s = HANG_S
 
     def __init__(self, qemu: Path, args: list[str]) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="scarp-qtest-"))
@@ -115,12 +141,12 @@ class Machine:
         try:
             # QEMU opens the character devices in the order of its own
             # options table, the monitor's first.
-            self._qmp.accept(self.process)
-            self._qtest.accept(self.process)
+            self._qmp.accept(self.process, self.hang_s)
+            self._qtest.accept(self.process, self.hang_s)
             self._qmp.readline()
             self.qmp("qmp_capabilities")
         except MachineDied as died:
-            self.process.wait(HANG_S)
+            self.ended()
             message = f"{died}: {self.stderr()}"
             self.close()
             raise MachineDied(message) from None
@@ -197,12 +223,39 @@ class Machine:
         assert isinstance(found, list)
         return [each["name"] for each in found]
 
+    # ---- what is not at once ----
+
+    def give_up_after(self, seconds: float) -> None:
+        """It hangs from now on when so many seconds of its own have passed."""
+        self.hang_s = self._qtest.hang_s = self._qmp.hang_s = seconds
+
+    def looks(self) -> Iterator[None]:
+        """A turn for each look at what is waited for, until QEMU hangs."""
+        return Patience(self.process.pid, self.hang_s).looks()
+
+    def wait_until(self, holds: Callable[[], bool], what: str) -> None:
+        """On the host's clock; `what` is it that never comes, otherwise."""
+        for _ in self.looks():
+            if holds():
+                return
+        raise AssertionError(f"never: {what}")
+
     # ---- the end ----
+
+    def ended(self) -> int:
+        """Wait for its end, and return its exit status."""
+        patience = Patience(self.process.pid, self.hang_s)
+        while True:
+            try:
+                return self.process.wait(QUIET_S)
+            except subprocess.TimeoutExpired:
+                if not patience.spend(QUIET_S):
+                    raise MachineHangs("QEMU does not end") from None
 
     def quit(self) -> int:
         """End QEMU in an orderly way and return its exit status."""
         self._qmp.send(json.dumps({"execute": "quit"}))
-        return self.process.wait(HANG_S)
+        return self.ended()
 
     def close(self) -> None:
         if self.process.poll() is None and "SCARP_TERMINATE" in os.environ:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,8 +113,10 @@ class Cancelled(DriveTest):
         ns = self.reset(ctrl, ns, cid)
         self.assertEqual(self.write_zeroes(ctrl, ns), ZEROES)
         self.assertEqual(ns.read(0, 4 * KIB), ZEROES)
-        while (stats := machine.stats())["cmds_accepted"] != stats["cmds_completed"]:
-            time.sleep(0.01)
+        machine.wait_until(
+            lambda: (now := machine.stats())["cmds_accepted"] == now["cmds_completed"],
+            "the end of what was cancelled",
+        )
         self.assertEqual(ns.read(0, 4 * KIB), ZEROES)
         self.finish(machine)
 
