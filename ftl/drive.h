@@ -27,6 +27,7 @@
 #include "redundancy/state.h"
 #include "buffer/state.h"
 #include "hil/state.h"
+#include "recovery/state.h"
 
 struct ScarpDrive {
     const ScarpDescription desc;
@@ -47,6 +48,7 @@ struct ScarpDrive {
     ScarpParity parity;
     ScarpBuffer buffer;
     ScarpHil hil;
+    ScarpRecovery recovery;
 };
 
 #endif /* SCARP_DRIVE_H */

@@ -357,6 +357,28 @@ bool scarp_drain(ScarpDrive *drive, GError **error);
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
 /*
+ * The power fails, at the time of the last scarp_run(), and comes back at once.
+ * Commands under way are forgotten, and stay their owner's; those that have
+ * completed are reaped before, or forgotten, too.  Returns the drive that comes
+ * up again, in whose place the caller has it from now on: drive is gone, and
+ * the time, the statistics, the scheme and the observer go on.  What it
+ * contains is what its cells, and the energy it has, kept (docs/powercut.md).
+ *
+ * Until it is ready it takes commands, but begins none.  NULL and *error set,
+ * and drive as it was: it has no nand.power_cuts.
+ */
+ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
+/* It has recovered from its last power cut, if there was one. */
+bool scarp_is_ready(const ScarpDrive *drive);
+
+/*
+ * What a read of the range would return now, without time: of sectors, into
+ * out.  The drive is ready, and stores data.
+ */
+void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
+                uint64_t length_bytes, void *out);
+
+/*
  * Check every invariant of the tables (linear in the drive's size): valid +
  * invalid + free = all, forward and reverse map agree, buckets hold their
  * blocks.  Checked builds (SCARP_CHECKED) do it after every event.  False and
@@ -444,6 +466,13 @@ typedef struct {
     uint64_t gc_redistributed_ns;   /* time of segments, and of their erases */
     uint64_t passed_to_next_round;  /* commands */
     uint64_t aggregated_writes;     /* that joined the page of another */
+    uint64_t power_cuts;            /* nand.power_cuts */
+    uint64_t cut_cmds;              /* under way then, and forgotten */
+    uint64_t torn_pages;            /* that could not be read afterwards */
+    uint64_t saved_units;           /* of the buffer, by controller.plp_bytes */
+    uint64_t recovery_ns;           /* until the drive was ready again */
+    uint64_t recovery_page_reads;
+    uint64_t recovery_page_programs;
 } ScarpStats;
 
 typedef struct {

@@ -34,6 +34,24 @@ static inline bool scarp_buffer_records(const ScarpDrive *drive)
 {
     return drive->desc.recovery == RECOVERY_ALL;
 }
+/*
+ * Without such records, where power may fail, deallocations change nothing:
+ * older contents than the last could come back.
+ */
+static inline bool scarp_buffer_keeps_deallocated(const ScarpDrive *drive)
+{
+    return scarp_media_keeps(drive) && !scarp_buffer_records(drive);
+}
+bool scarp_trims_have(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+/*
+ * lpn, which lies at ppn, was deallocated since it was written, and the record
+ * of that is not on flash yet: it keeps its place until then.
+ */
+static inline bool scarp_buffer_is_trimmed(const ScarpDrive *drive,
+                                           uint32_t lpn, uint32_t ppn)
+{
+    return drive->buffer.trims && scarp_trims_have(drive, lpn, ppn);
+}
 /* There may be room: a write that waited and was taken now, or NULL. */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
 /* A whole unit; it is unmapped, and what is buffered of it is dropped. */
@@ -77,6 +95,15 @@ bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
 /* Those that waited at once are packed: who waits for lpn waits no longer. */
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
+
+/* ---- A power cut: buffer/saved.c ---------------------------------------- */
+
+/* A program of its that was under way has ended in the cells. */
+void scarp_buffer_burnt(const ScarpUnit *unit);
+/* All that is buffered, and not burnt, is saved in media. */
+void scarp_buffer_save(ScarpDrive *drive);
+/* What media has saved is buffered again. */
+void scarp_buffer_restore(ScarpDrive *drive);
 
 /* ScarpCmd.seq of the command that wrote a unit; for observers. */
 uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);

@@ -50,6 +50,18 @@ void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
     }
 }
 
+void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to)
+{
+    to->core.now_ns = from->core.now_ns;
+    to->core.past_ns = from->core.past_ns;
+    to->core.next_seq = from->core.next_seq;
+    to->core.random = from->core.random;
+    to->core.broken = from->core.broken;
+#ifdef SCARP_CHECKED
+    memcpy(to->core.marks, from->core.marks, sizeof(to->core.marks));
+#endif
+}
+
 uint64_t scarp_policy_random_state(const ScarpDrive *drive)
 {
     return drive->core.random;

@@ -11,6 +11,10 @@ const char *const scarp_mapping_names[MAPPING__COUNT] = {
     "page", "demand", "block", "superblock", "fast",
 };
 
+const char *const scarp_paired_names[PAIRED__COUNT] = {
+    "none", "pad", "backup", "plp",
+};
+
 static bool check_list(const char *name, const uint64_t *values,
                        const ScarpDescription *d, GError **error)
 {
@@ -97,9 +101,10 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
                        (1000 + d->over_provisioning_permille);
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
-    /* Beside the data, and what a full merge copies to. */
-    uint64_t room = d->blocks_per_plane - MIN(d->blocks_per_plane,
-                                              bad + groups + 1);
+    /* Beside the data, and what a full merge, or recovery, copies to. */
+    uint64_t room = d->blocks_per_plane -
+                    MIN(d->blocks_per_plane,
+                        bad + groups + 1 + scarp_recovery_blocks(d));
     /* FAST: one for what comes in order, and another one. */
     uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
     const struct {
@@ -190,10 +195,11 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                 "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                 ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                "gc.trigger_free_blocks + ftl.streams + 2, and room for "
+                "gc.trigger_free_blocks + ftl.streams + 2%s, and room for "
                 "units that share a page, = %" G_GUINT64_FORMAT
                 " are needed", d->over_provisioning_permille,
                 (data_pages - logical) / d->pages_per_block,
+                d->power_cuts ? " + nand.power_cuts" : "",
                 (needed * d->pages_per_block + unusable +
                  d->pages_per_block - 1) / d->pages_per_block);
     return false;
@@ -213,10 +219,88 @@ static bool check_bad_blocks(const ScarpDescription *d, GError **error)
                 G_GUINT64_FORMAT " good blocks of a plane; %" G_GUINT64_FORMAT
                 " are needed, for the data that ftl.over_provisioning_permille="
                 "%" G_GUINT64_FORMAT " promises, gc.trigger_free_blocks + "
-                "ftl.streams + 2, and units that share a page",
+                "ftl.streams + 2%s, and units that share a page",
                 d->bad_blocks_permille, good, needed,
-                d->over_provisioning_permille);
+                d->over_provisioning_permille,
+                d->power_cuts ? " + nand.power_cuts" : "");
     return false;
+}
+
+/* Keys of a drive whose power may fail say nothing of one whose does not. */
+static bool check_unused(const ScarpDescription *d, GError **error)
+{
+    if (d->plp_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=%" G_GUINT64_FORMAT ": with "
+                    "nand.power_cuts=0 it must be 0", d->plp_bytes);
+        return false;
+    }
+    if (d->paired_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.paired_pages=%s: with nand.power_cuts=0 it must be "
+                    "none", scarp_paired_names[d->paired_pages]);
+        return false;
+    }
+    return true;
+}
+
+/* What keeps a page from a later program of its cells, if there are such. */
+static bool check_paired(const ScarpDescription *d, GError **error)
+{
+    const char *name = scarp_paired_names[d->paired_pages];
+    const char *why = NULL;
+
+    if (d->cell_bits == 1 && d->paired_pages) {
+        why = "with nand.cell_bits=1 it must be none";
+    } else if (d->cell_bits > 1 && !d->paired_pages) {
+        why = "with nand.power_cuts and nand.cell_bits above 1 it must be pad, "
+              "backup or plp: a program that is cut short takes the earlier "
+              "pages of its cells with it";
+    } else if (d->paired_pages == PAIRED_PLP && !d->plp_bytes) {
+        why = "needs controller.plp_bytes";
+    }
+    if (why) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.paired_pages=%s: %s", name, why);
+    }
+    return !why;
+}
+
+/* What recovery from a power cut needs. */
+static bool check_power(const ScarpDescription *d, GError **error)
+{
+    if (!d->power_cuts) {
+        return check_unused(d, error);
+    }
+    if (!d->recovery) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.recovery=0: with nand.power_cuts it must be 1 or 2, "
+                    "as the flash itself has to say what is newest");
+        return false;
+    }
+    if (d->plp_bytes && d->plp_bytes < d->buffer_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=%" G_GUINT64_FORMAT ": must be 0, or "
+                    "at least controller.buffer_bytes=%" G_GUINT64_FORMAT
+                    ", as all of the buffer is told to be safe", d->plp_bytes,
+                    d->buffer_bytes);
+        return false;
+    }
+    if (d->plp_bytes && !d->buffer_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=%" G_GUINT64_FORMAT ": with "
+                    "controller.buffer_bytes=0 it must be 0, as there is no "
+                    "buffer to save", d->plp_bytes);
+        return false;
+    }
+    if (d->parity_width && !d->plp_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=0: with nand.power_cuts and "
+                    "ftl.parity_width it must not be 0, as parities that are "
+                    "not on flash yet are in RAM that capacitors keep");
+        return false;
+    }
+    return check_paired(d, error);
 }
 
 bool scarp_description_check(const ScarpDescription *d, GError **error)
@@ -281,5 +365,5 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
                     "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
-    return check_over_provisioning(d, error) && check_bad_blocks(d, error);
+    return check_power(d, error) && check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

@@ -47,13 +47,13 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * The free one that is kept for the collection, and those that are open then:
- * GC's, an aligned one, and those of the other streams.
+ * The free one that is kept for the collection, recovery's, and those that are
+ * open then: GC's, an aligned one, and those of the other streams.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
     return 1 + d->separate_active_block + (d->planes_per_die > 1) +
-           d->streams - 1;
+           d->streams - 1 + scarp_recovery_blocks(d);
 }
 
 uint64_t scarp_needed_blocks(const ScarpDescription *d)

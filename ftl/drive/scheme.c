@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "drive/internal.h"
 #include "flow/ops.h"
 
 #include <string.h>
@@ -344,6 +345,29 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
         scarp_scheme_clear(scheme, drive);
     }
     return ok;
+}
+
+void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
+                       const ScarpScheme *from)
+{
+    const ScarpPolicy *chosen[AXIS__COUNT];
+
+    *scheme = *from;
+    scheme->name = g_strdup(from->name);
+    scarp_scheme_policies(scheme, chosen);
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        size_t n = chosen[axis]->n_params + 1;
+
+        scheme->param[axis] = g_memdup2(from->param[axis],
+                                        n * sizeof(uint64_t));
+        scheme->state[axis] = g_malloc0(chosen[axis]->state_size + 1);
+    }
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        bool ok = !chosen[axis]->init ||
+                  chosen[axis]->init(drive, scheme, NULL);
+
+        g_assert(ok); /* it was, for a drive like this */
+    }
 }
 
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)

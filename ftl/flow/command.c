@@ -33,7 +33,9 @@ static void deallocate(ScarpDrive *drive, ScarpCmd *cmd)
 
     /* Only whole units: the rest keeps its data, as NVMe allows. */
     for (; (uint64_t)(lpn + 1) * drive->geo.unit_bytes <= end; lpn++) {
-        scarp_buffer_deallocate(drive, lpn);
+        if (!scarp_buffer_keeps_deallocated(drive)) {
+            scarp_buffer_deallocate(drive, lpn);
+        }
     }
     scarp_flow_put(drive, cmd);
     scarp_flow_flushed(drive);
@@ -76,7 +78,7 @@ void scarp_flow_dispatch(ScarpDrive *drive)
 {
     ScarpCmd *cmd;
 
-    if (!scarp_hil_dispatch_begin(drive)) {
+    if (scarp_recovery_runs(drive) || !scarp_hil_dispatch_begin(drive)) {
         return;
     }
     while ((cmd = scarp_hil_dispatch_next(drive))) {
@@ -137,6 +139,30 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
     return scarp_hil_reap(drive);
 }
 
+void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
+                uint64_t length_bytes, void *out)
+{
+    uint32_t unit_bytes = drive->geo.unit_bytes;
+
+    for (uint64_t at = offset_bytes; at < offset_bytes + length_bytes;) {
+        uint32_t lpn = scarp_bytes_lpn(drive, at);
+        uint32_t first = at & (unit_bytes - 1);
+        uint32_t n = MIN(unit_bytes - first, offset_bytes + length_bytes - at);
+        const ScarpUnit *unit = scarp_pack_find(drive, lpn);
+        uint32_t ppn = scarp_flow_lookup(drive, lpn);
+        const char *data = unit ? scarp_unit_data(unit)
+                           : ppn == SCARP_NONE
+                               ? NULL : scarp_contents_get(drive, ppn);
+
+        if (data) {
+            memcpy((char *)out + (at - offset_bytes), data + first, n);
+        } else {
+            memset((char *)out + (at - offset_bytes), 0, n);
+        }
+        at += n;
+    }
+}
+
 bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
                      uint64_t length_bytes)
 {
@@ -144,7 +170,8 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
 
     for (uint64_t lpn = offset_bytes / drive->geo.unit_bytes;
          lpn * drive->geo.unit_bytes < end; lpn++) {
-        if (!scarp_map_is_mapped(drive, lpn) && !scarp_pack_find(drive, lpn)) {
+        if (scarp_flow_lookup(drive, lpn) == SCARP_NONE &&
+            !scarp_pack_find(drive, lpn)) {
             return false;
         }
     }

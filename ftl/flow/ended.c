@@ -34,8 +34,20 @@ static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flow_admit(drive);
 }
 
+static void recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    scarp_recovery_ended(drive, cmd);
+    if (!scarp_recovery_runs(drive)) {
+        scarp_flow_dispatch(drive);
+    }
+}
+
 void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
+    if (scarp_flash_owner(cmd) == OWNER_RECOVERY) {
+        recovery_ended(drive, cmd);
+        return;
+    }
     if (drive->scheme.place->flash_done) {
         drive->scheme.place->flash_done(drive, cmd);
     }

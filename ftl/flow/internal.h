@@ -13,6 +13,7 @@
  *     redirect.c    what waits for a plane that can take nothing any more
  *     multiplane*.c which others run with it, in a multi-plane command
  *     observe.c     what observers of flash commands are told
+ *     cut.c         what is in the cells when power fails
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -84,6 +85,15 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
  * what was behind one of them may have its page.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
+
+/* Where lpn lies, or SCARP_NONE: it is unmapped, or deallocated by now. */
+static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+    return ppn != SCARP_NONE && scarp_buffer_is_trimmed(drive, lpn, ppn)
+               ? SCARP_NONE : ppn;
+}
 
 /* The stream of what a program carries. */
 static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)

@@ -269,11 +269,28 @@ static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return LOOK_DONE;
 }
 
+/* Nobody else has anything to do at that time. */
+static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
+                                    ScarpPick pick)
+{
+    switch (pick) {
+    case PICK_READ:
+        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_READ);
+    case PICK_PROGRAM:
+        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_PROGRAM);
+    default:
+        return scarp_recovery_pick(drive, die);
+    }
+}
+
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
     ScarpFlashCmd *cmd = NULL;
     Look found;
 
+    if (scarp_recovery_runs(drive)) {
+        return pick_recovery(drive, die, pick);
+    }
     if (scarp_nand_is_suspended(drive, die)) {
         return pick_read(drive, die);
     }

@@ -393,6 +393,11 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
     go_on(drive, last);
 }
 
+uint32_t scarp_gc_copied_from(const ScarpUnit *unit)
+{
+    return ((const ScarpCopy *)unit)->source_ppn;
+}
+
 void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     ScarpGcJob *job = scarp_flash_subject(cmd);

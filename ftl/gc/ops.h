@@ -212,6 +212,11 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
 /* What was granted in planes of the die and is not done yet. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
+/* ---- A power cut -------------------------------------------------------- */
+
+/* Of a program that gc owns: where a unit of it is copied from. */
+uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
+
 /* ---- Laws: gc/laws.c ---------------------------------------------------- */
 
 /* What is promised of a plane is known to be, and is there. */

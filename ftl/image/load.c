@@ -63,7 +63,10 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
            has_bytes(image, "valid", (units / 64 + 1) * sizeof(uint64_t),
                      error) &&
            (!drive->desc.recovery ||
-            has_bytes(image, "version", units * sizeof(uint64_t), error));
+            has_bytes(image, "version", units * sizeof(uint64_t), error)) &&
+           (!drive->desc.power_cuts ||
+            has_bytes(image, "pages", units / drive->geo.units_per_page,
+                      error));
 }
 
 /* ---- Mapping ------------------------------------------------------------- */
@@ -220,6 +223,13 @@ static bool is_record(const ScarpDrive *drive, uint32_t lpn)
            lpn < drive->geo.first_translation_unit;
 }
 
+/* Its contents may be there: of what is superseded, too, until its erase. */
+static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_keeps(drive) ? scarp_media_lpn(drive, ppn) != SCARP_NONE
+                                    : scarp_unit_is_valid(drive, ppn);
+}
+
 static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     g_autofree char *spare = g_malloc(drive->geo.unit_bytes);
@@ -240,7 +250,7 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
         }
         ppn = GUINT32_FROM_LE(ppn);
         if (ppn <= last || ppn >= scarp_geometry_units(&drive->geo) ||
-            !scarp_unit_is_valid(drive, ppn)) {
+            !has_contents(drive, ppn)) {
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
@@ -316,8 +326,8 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
 
 /* In this order: each builds on what was read before. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
-    read_lpns, read_versions, read_marks, read_state, check_written, read_data,
-    check_versions, read_writer,
+    read_lpns, read_versions, image_read_pages, read_marks, read_state,
+    check_written, image_check_pages, read_data, check_versions, read_writer,
 };
 
 /* On failure the drive is of no use: scarp_drive_free() is the undo. */

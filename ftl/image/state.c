@@ -43,6 +43,9 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "%s=%" G_GUINT64_FORMAT "\n",
                                key[i].name, key[i].value);
     }
+    if (d->power_cuts) {
+        g_string_append(text, "nand.power_cuts=1\n");
+    }
     scarp_map_add_class(drive, text);
     /* The planes of what the mapping keeps there, and of stripes; or cwdp. */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&

@@ -77,7 +77,29 @@ struct ScarpMappingOps {
     bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
     /* What an image keeps of it, and the laws of what it brings back. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
+    /*
+     * After a power cut; ppn_of says where the newest copy of each unit lies,
+     * and the mapping may choose another one of the same version.  It says of
+     * each block that has a page in use what it is for, or that it is of no use
+     * (scarp_block_recover()).  NULL: any page will do.
+     */
+    void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
+    /* scarp_map_mend() and what follows; NULL as well. */
+    bool (*mend)(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+    void (*mend_copied)(ScarpDrive *drive, ScarpMend *mend, uint32_t *target);
+    void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
+                        uint32_t block);
+    /* All of it is over; may be NULL. */
+    void (*recovered)(ScarpDrive *drive);
 };
+
+/* ---- map/mend.c: what there is to be mended ----------------------------- */
+
+/* A unit is copied, SCARP_PAD: nothing; a block is erased. */
+void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
+void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);
+/* Its valid units are copied, and then it is erased. */
+void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim);
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
 

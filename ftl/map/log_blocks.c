@@ -74,7 +74,7 @@ uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t p)
 {
     return drive->desc.blocks_per_plane - scarp_plane_bad_blocks(drive, p) -
-           scarp_logs(drive)->groups - 1;
+           drive->geo.recovery_blocks - scarp_logs(drive)->groups - 1;
 }
 
 uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t p)

@@ -248,6 +248,28 @@ void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 
+/* ---- After a power cut: map/mend.c -------------------------------------- */
+
+/*
+ * Blocks and units get the place that the cells say, and those of no use are
+ * apart.  The states of blocks are not known yet, nor is anything mapped.
+ */
+void scarp_map_recover(ScarpDrive *drive);
+/*
+ * What is to be mended next in the plane; false: nothing, it is sound.  mend is
+ * zeroed at first, and kept from one call to the next.
+ */
+bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+/* All of its units are copied.  *target: it may be used on, or SCARP_NONE. */
+void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,
+                           uint32_t *target);
+/* A block that units were copied to is full, or all there will be of it. */
+void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
+                           uint32_t block);
+void scarp_mend_clear(ScarpMend *mend);
+/* Every plane is sound. */
+void scarp_map_recovered(ScarpDrive *drive);
+
 #ifdef SCARP_CHECKED
 /* For a mark: changed entries are on their way out of the cache. */
 bool scarp_map_evicts(const ScarpDrive *drive);

@@ -45,6 +45,19 @@ typedef struct {
     bool switched;       /* target has taken the place of the dead */
 } ScarpMerge;
 
+/*
+ * What is to be mended of a plane whose power failed: units that are copied one
+ * after the other to blocks that are opened for it, then blocks to be erased.
+ */
+typedef struct {
+    uint32_t *unit;   /* [room]: where they lie, or SCARP_PAD: nothing */
+    uint32_t n_units, room;
+    uint32_t *dead;   /* [blocks_per_plane]: the last one first */
+    uint32_t n_dead;
+    uint32_t next;    /* block of the plane, to be looked at */
+    uint32_t group;   /* logical block, or superblock, whose units they are */
+} ScarpMend;
+
 typedef struct {
     const ScarpMappingOps *ops;
     uint32_t can;        /* of ops */

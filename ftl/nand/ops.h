@@ -26,8 +26,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
     ScarpFlashCmd *cmd = scarp_pool_take(&drive->nand.pool);
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
-    /* Nobody asks what GC's commands waited for. */
-    scarp_account_init(&cmd->account, owner != OWNER_GC);
+    /* Nobody asks what GC's commands waited for, nor recovery's. */
+    scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
     cmd->owner = owner;
     cmd->origin = origin;
@@ -481,6 +481,15 @@ void scarp_nand_output(ScarpDrive *drive, uint32_t die);
  * and one may be loaded behind it.
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
+
+/* ---- A power cut: nand/cut.c -------------------------------------------- */
+
+/*
+ * The die's flash commands that change cells: those that were at it, and those
+ * that have been given to it but had not begun.
+ */
+void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
+                    GPtrArray *loaded);
 
 /* ---- For flow: what observers are told ---------------------------------- */
 

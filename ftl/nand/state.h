@@ -23,6 +23,7 @@ typedef enum {
     OWNER_PARITY,  /* redundancy: a program of a parity */
     OWNER_MAP,     /* map: a translation unit's read, a program of some */
     OWNER_GC,      /* gc: read, program, copyback or erase of a job */
+    OWNER_RECOVERY, /* recovery: the same, and reads of spare areas */
     OWNER__COUNT
 } ScarpOwner;
 

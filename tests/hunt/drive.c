@@ -241,6 +241,31 @@ static void draw_ftl(Maker *m, const Shape *x)
     }
 }
 
+/* What cells hold when power fails, and what is done against that. */
+static void draw_power(Maker *m, const ScenarioWish *wish)
+{
+    Draw *d = m->draw;
+    const char *cells = scenario_key(m->s, "nand.cell_bits");
+    const char *buffer = scenario_key(m->s, "controller.buffer_bytes");
+    bool parity = scenario_key(m->s, "ftl.parity_width");
+    bool plp = buffer && (parity || draw_chance(d, 30));
+
+    if (!draw_chance(d, 15) && !wish->cuts) {
+        return;
+    }
+    set(m, "nand.power_cuts", 1);
+    set(m, "ftl.recovery", parity ? 1 : draw_from(d, 1, 2));
+    if (plp) {
+        g_autofree char *bytes = g_strdup(buffer);
+
+        set_text(m, "controller.plp_bytes", bytes);
+    }
+    if (cells && strcmp(cells, "1")) {
+        set_text(m, "ftl.paired_pages", plp && draw_chance(d, 50) ? "plp"
+                                                                : "backup");
+    }
+}
+
 static void draw_gc(Maker *m, const Shape *x)
 {
     Draw *d = m->draw;
@@ -310,6 +335,7 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
     draw_controller(&m, &x);
     draw_ftl(&m, &x);
     draw_gc(&m, &x);
+    draw_power(&m, wish);
     if (theme && theme->keys) {
         g_auto(GStrv) keys = g_strsplit(theme->keys, ",", -1);
 

@@ -39,6 +39,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
     saved.result = &result;
     saved.idle = g_ptr_array_new();
     saved.model = model_copy(r->model);
+    saved.contract = r->contract ? scarp_contract_copy(r->contract) : NULL;
     saved.is_twin = true;
     /* The saved drive's clock goes on, the other's begins. */
     scarp_stats_reset(saved.drive);
@@ -51,6 +52,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
         row->submit_ns -= row->drive == r->drives ? origin_ns : 0;
     }
     model_free(saved.model);
+    scarp_contract_free(saved.contract);
     g_ptr_array_free(saved.idle, true);
     host_count(&saved);
     host_count_marks(&saved);

@@ -1,0 +1,362 @@
+/*
+ * NVMe's contract for a power cut, command by command.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "replay/contract.h"
+
+#include <string.h>
+
+#define NEVER UINT64_MAX
+#define NONE UINT32_MAX
+
+/* What a sector may hold.  Moments are numbers of submissions, completions. */
+typedef struct {
+    uint32_t id; /* of the write; its bytes are those, or zeroes */
+    uint32_t next;
+    uint64_t begins, ends;
+    bool zeroes;
+    bool durable; /* it had FUA, or no cache: since it ended */
+} Version;
+
+/* For the story. */
+typedef struct {
+    ScarpOp op;
+    bool fua;
+    int64_t submit_ns, complete_ns; /* complete_ns: -1 while it has not */
+    uint64_t first, end;            /* sectors that it writes */
+    uint64_t begins;
+} Told;
+
+struct ScarpContract {
+    ScarpTerms terms;
+    uint32_t *head;    /* of each sector: Version */
+    GArray *versions;  /* Version */
+    uint32_t spare;    /* ditto, unused */
+    GHashTable *told;  /* id: Told */
+    uint64_t now;
+    uint64_t flushed;  /* what ended before this moment is durable */
+    uint32_t flush_id; /* which said so */
+};
+
+#define VERSION(contract, i) g_array_index((contract)->versions, Version, i)
+
+static void add(ScarpContract *contract, uint64_t sector, Version version)
+{
+    uint32_t i = contract->spare;
+
+    version.next = contract->head[sector];
+    if (i == NONE) {
+        i = contract->versions->len;
+        g_array_append_val(contract->versions, version);
+    } else {
+        contract->spare = VERSION(contract, i).next;
+        VERSION(contract, i) = version;
+    }
+    contract->head[sector] = i;
+}
+
+ScarpContract *scarp_contract_new(const ScarpTerms *terms)
+{
+    ScarpContract *contract = g_new0(ScarpContract, 1);
+
+    contract->terms = *terms;
+    contract->head = g_new(uint32_t, terms->sectors);
+    memset(contract->head, 0xff, terms->sectors * sizeof(uint32_t));
+    contract->versions = g_array_new(false, false, sizeof(Version));
+    contract->spare = NONE;
+    contract->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    contract->now = 1;
+    for (uint64_t sector = 0; sector < terms->sectors; sector++) {
+        add(contract, sector, (Version) { .zeroes = true, .durable = true });
+    }
+    return contract;
+}
+
+ScarpContract *scarp_contract_copy(const ScarpContract *contract)
+{
+    ScarpContract *copy = g_memdup2(contract, sizeof(*contract));
+    GHashTableIter iter;
+    gpointer id, told;
+
+    copy->head = g_memdup2(contract->head,
+                           contract->terms.sectors * sizeof(uint32_t));
+    copy->versions = g_array_copy(contract->versions);
+    copy->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    g_hash_table_iter_init(&iter, contract->told);
+    while (g_hash_table_iter_next(&iter, &id, &told)) {
+        g_hash_table_insert(copy->told, id, g_memdup2(told, sizeof(Told)));
+    }
+    return copy;
+}
+
+void scarp_contract_free(ScarpContract *contract)
+{
+    if (contract) {
+        g_free(contract->head);
+        g_array_unref(contract->versions);
+        g_hash_table_unref(contract->told);
+        g_free(contract);
+    }
+}
+
+/* ---- Commands ----------------------------------------------------------- */
+
+static Told *told_of(const ScarpContract *contract, uint32_t id)
+{
+    return g_hash_table_lookup(contract->told, GUINT_TO_POINTER(id));
+}
+
+/* The sectors that it writes; of a deallocation those of whole units. */
+static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
+                     uint64_t *first, uint64_t *end)
+{
+    uint64_t unit = contract->terms.unit_sectors;
+
+    *first = cmd->offset_bytes / SCARP_SECTOR_BYTES;
+    *end = *first + cmd->length_bytes / SCARP_SECTOR_BYTES;
+    if (cmd->op == SCARP_OP_DEALLOCATE) {
+        *first = (*first + unit - 1) / unit * unit;
+        *end = MAX(*end / unit * unit, *first);
+    }
+    if (cmd->op == SCARP_OP_READ || cmd->op == SCARP_OP_FLUSH ||
+        (cmd->op == SCARP_OP_DEALLOCATE && !contract->terms.deallocates)) {
+        *end = *first;
+    }
+}
+
+/* It had ended before the other one began. */
+static bool is_over(const Version *version, uint64_t begins)
+{
+    return version->ends < begins;
+}
+
+static bool is_durable(const ScarpContract *contract, const Version *version)
+{
+    return version->ends != NEVER &&
+           (version->durable || version->ends < contract->flushed);
+}
+
+/* Those that something durable has followed are no more. */
+static void prune(ScarpContract *contract, uint64_t sector)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (is_durable(contract, &VERSION(contract, i))) {
+            latest = MAX(latest, VERSION(contract, i).begins);
+        }
+    }
+    for (uint32_t *at = &contract->head[sector]; *at != NONE;) {
+        uint32_t i = *at;
+
+        if (is_over(&VERSION(contract, i), latest)) {
+            *at = VERSION(contract, i).next;
+            VERSION(contract, i).next = contract->spare;
+            contract->spare = i;
+        } else {
+            at = &VERSION(contract, i).next;
+        }
+    }
+}
+
+void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
+                           uint32_t id)
+{
+    Told *told = g_new0(Told, 1);
+
+    *told = (Told) { .op = cmd->op, .fua = cmd->fua, .complete_ns = -1,
+                     .submit_ns = cmd->submit_ns, .begins = ++contract->now };
+    range_of(contract, cmd, &told->first, &told->end);
+    g_hash_table_replace(contract->told, GUINT_TO_POINTER(id), told);
+    for (uint64_t sector = told->first; sector < told->end; sector++) {
+        prune(contract, sector);
+        add(contract, sector, (Version) {
+            .id = id, .begins = contract->now, .ends = NEVER,
+            .zeroes = cmd->op != SCARP_OP_WRITE,
+            .durable = cmd->fua || !contract->terms.is_volatile,
+        });
+    }
+}
+
+void scarp_contract_complete(ScarpContract *contract, uint32_t id)
+{
+    Told *told = told_of(contract, id);
+
+    contract->now++;
+    if (!told) {
+        return; /* of before a power cut */
+    }
+    if (told->op == SCARP_OP_FLUSH && told->begins > contract->flushed) {
+        contract->flushed = told->begins;
+        contract->flush_id = id;
+    }
+    for (uint64_t sector = told->first; sector < told->end; sector++) {
+        for (uint32_t i = contract->head[sector]; i != NONE;
+             i = VERSION(contract, i).next) {
+            if (VERSION(contract, i).id == id) {
+                VERSION(contract, i).ends = contract->now;
+            }
+        }
+    }
+}
+
+/* ---- Judging ------------------------------------------------------------ */
+
+static bool shows(const Version *version, uint32_t found)
+{
+    return version->zeroes ? !found : version->id == found;
+}
+
+/* A version that is there, and that nothing durable has followed, or NONE. */
+static uint32_t permitted(const ScarpContract *contract, uint64_t sector,
+                          uint32_t found)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (is_durable(contract, &VERSION(contract, i))) {
+            latest = MAX(latest, VERSION(contract, i).begins);
+        }
+    }
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (shows(&VERSION(contract, i), found) &&
+            !is_over(&VERSION(contract, i), latest)) {
+            return i;
+        }
+    }
+    return NONE;
+}
+
+static void tell_version(const ScarpContract *contract, GString *story,
+                         const Version *version)
+{
+    const Told *told = told_of(contract, version->id);
+    static const char *const names[SCARP_OP__COUNT] = {
+        [SCARP_OP_WRITE] = "write", [SCARP_OP_WRITE_ZEROES] = "write zeroes",
+        [SCARP_OP_DEALLOCATE] = "deallocate",
+    };
+
+    if (!told) {
+        g_string_append_printf(story, "\n  what was there before");
+        return;
+    }
+    g_string_append_printf(story, "\n  %s %u of sectors %" G_GUINT64_FORMAT
+                           " to %" G_GUINT64_FORMAT "%s, submitted at %"
+                           G_GINT64_FORMAT " ns", names[told->op], version->id,
+                           told->first, told->end - 1,
+                           told->fua ? " with FUA" : "", told->submit_ns);
+    if (version->ends == NEVER) {
+        g_string_append(story, ", under way when the power failed");
+    } else if (version->durable) {
+        g_string_append_printf(story, ", completed, and durable by that%s",
+                               told->fua ? "" : " (the cache is not volatile)");
+    } else if (is_durable(contract, version)) {
+        g_string_append_printf(story, ", completed, and durable by flush %u",
+                               contract->flush_id);
+    } else {
+        g_string_append(story, ", completed, not flushed");
+    }
+}
+
+static char *tell_sector(const ScarpContract *contract, uint64_t sector,
+                         uint32_t found)
+{
+    GString *story = g_string_new(NULL);
+
+    g_string_append_printf(story, "sector %" G_GUINT64_FORMAT " has ", sector);
+    if (found) {
+        g_string_append_printf(story, "write %u", found);
+    } else {
+        g_string_append(story, "zeroes");
+    }
+    g_string_append(story, ", which is lost or too old; its writes, the newest "
+                    "first, back to the last one that is durable:");
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        tell_version(contract, story, &VERSION(contract, i));
+    }
+    return g_string_free(story, false);
+}
+
+/* What is there was over before the write began. */
+static bool is_older(const ScarpContract *contract, uint64_t sector,
+                     uint32_t found, uint64_t begins)
+{
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (shows(&VERSION(contract, i), found) &&
+            !is_over(&VERSION(contract, i), begins)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A write of the unit that is there in one sector, and not in another. */
+static char *shorn(const ScarpContract *contract, uint64_t unit,
+                   const uint32_t *found)
+{
+    uint64_t n = contract->terms.unit_sectors, first = unit * n;
+    uint64_t end = MIN(first + n, contract->terms.sectors);
+
+    for (uint64_t sector = first; sector < end; sector++) {
+        const Told *told = found[sector] ? told_of(contract, found[sector])
+                                         : NULL;
+
+        if (!told || told->first < first || told->end > end ||
+            told->end - told->first < 2) {
+            continue;
+        }
+        for (uint64_t other = told->first; other < told->end; other++) {
+            if (found[other] != found[sector] &&
+                is_older(contract, other, found[other], told->begins)) {
+                return g_strdup_printf(
+                    "sector %" G_GUINT64_FORMAT " has write %u, of sectors %"
+                    G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " in one unit, "
+                    "and sector %" G_GUINT64_FORMAT " what was there before "
+                    "(write %u): it is shorn", sector, found[sector],
+                    told->first, told->end - 1, other, found[other]);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* From here on nothing but what was found is known. */
+static void forget(ScarpContract *contract, const uint32_t *found)
+{
+    g_array_set_size(contract->versions, 0);
+    contract->spare = NONE;
+    g_hash_table_remove_all(contract->told);
+    contract->now = 1;
+    contract->flushed = 0;
+    for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
+        contract->head[sector] = NONE;
+        add(contract, sector, (Version) { .id = found[sector], .durable = true,
+                                          .zeroes = !found[sector] });
+    }
+}
+
+char *scarp_contract_judge(ScarpContract *contract, const uint32_t *found)
+{
+    uint64_t n = contract->terms.unit_sectors;
+
+    for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
+        if (permitted(contract, sector, found[sector]) == NONE) {
+            return tell_sector(contract, sector, found[sector]);
+        }
+    }
+    for (uint64_t unit = 0; unit * n < contract->terms.sectors; unit++) {
+        char *story = shorn(contract, unit, found);
+
+        if (story) {
+            return story;
+        }
+    }
+    forget(contract, found);
+    return NULL;
+}
