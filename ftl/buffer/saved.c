@@ -25,10 +25,13 @@ static int by_when(const void *a, const void *b)
     return (when_a > when_b) - (when_a < when_b);
 }
 
-/* Records are made anew from the deallocations that are in them. */
+/*
+ * Of a unit the newest; what is not whole yet, nobody was told to be safe.
+ * Records are made anew from the deallocations that are in them.
+ */
 static bool is_saved(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
-    return !dirty->burnt && !scarp_unit_is_partial(&dirty->unit) &&
+    return !dirty->burnt && !dirty->superseded && !scarp_unit_is_partial(&dirty->unit) &&
            scarp_unit_lpn(&dirty->unit) < drive->geo.logical_units;
 }
 
@@ -64,11 +67,27 @@ void scarp_buffer_save(ScarpDrive *drive)
 
             drive->stats.saved_units++;
             scarp_media_save_unit(drive, scarp_unit_lpn(unit),
-                                  scarp_unit_stream(unit), false,
+                                  scarp_unit_stream(unit),
                                   scarp_unit_data(unit));
         } else {
-            scarp_media_save_unit(drive, item->lpn, 0, true, NULL);
+            scarp_media_save_trim(drive, item->lpn, item->when);
         }
+    }
+}
+
+/*
+ * What is on flash may have been written after it; what is buffered by now was
+ * not.
+ */
+static void restore_trim(ScarpDrive *drive, ScarpCmd *cmd,
+                         const ScarpSavedUnit *unit)
+{
+    uint32_t ppn = scarp_map_lookup(drive, unit->lpn);
+
+    if (scarp_buffer_find(drive, unit->lpn) ||
+        (ppn != SCARP_NONE &&
+         scarp_media_version(drive, ppn) < unit->trimmed)) {
+        scarp_buffer_deallocate_run(drive, cmd, unit->lpn, 1);
     }
 }
 
@@ -83,8 +102,8 @@ void scarp_buffer_restore(ScarpDrive *drive)
                              .from = unit->data };
 
         /* Nobody waits for it: it was told to be safe. */
-        if (unit->deallocated) {
-            scarp_buffer_deallocate_run(drive, &cmd, unit->lpn, 1);
+        if (unit->trimmed) {
+            restore_trim(drive, &cmd, unit);
         } else {
             scarp_buffer_put(drive, &cmd, &piece);
         }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/ops.h"
+#include "recovery/ops.h"
 
 bool scarp_check(const ScarpDrive *drive, GError **error)
 {
@@ -16,7 +16,10 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
     if (!scarp_map_check(drive, error)) {
         return false;
     }
-    /* What is in flight changes little, and contents take long. */
-    return !scarp_has_parity(drive) ||
+    /*
+     * What is in flight changes little, and contents take long.  Which stripes
+     * are open is known when the drive is ready.
+     */
+    return !scarp_has_parity(drive) || scarp_recovery_runs(drive) ||
            scarp_parity_check(drive, !scarp_in_device(drive), error);
 }

@@ -109,9 +109,9 @@ static void cut_die(ScarpDrive *drive, uint32_t die, uint64_t *random)
 
 void scarp_flow_cut(ScarpDrive *drive)
 {
-    uint64_t random = scarp_random_state(
-        scarp_seed(drive) + (uint64_t)scarp_time_ns(drive) +
-        drive->stats.power_cuts);
+    /* The same of a drive that went on from an image, whatever its clock. */
+    uint64_t random = scarp_random_state(scarp_seed(drive) +
+                                         scarp_seq_count(drive));
 
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         cut_die(drive, die, &random);

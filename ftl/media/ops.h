@@ -188,9 +188,10 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 
 /* ---- What energy saved: media/saved.c ----------------------------------- */
 
-/* The unit's contents are copied. */
+/* A unit, whose contents are copied; or that it was deallocated. */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
-                           bool deallocated, const void *data);
+                           const void *data);
+void scarp_media_save_trim(ScarpDrive *drive, uint32_t lpn, uint64_t when);
 static inline uint32_t scarp_media_saved_units(const ScarpDrive *drive)
 {
     return drive->media.saved ? drive->media.saved->len : 0;

@@ -7,20 +7,29 @@
  */
 #include "media/ops.h"
 
-void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
-                           bool deallocated, const void *data)
+static void save(ScarpDrive *drive, ScarpSavedUnit unit)
 {
-    ScarpSavedUnit unit = { .lpn = lpn, .stream = stream,
-                            .deallocated = deallocated };
+    if (!drive->media.saved) {
+        drive->media.saved = g_array_new(false, false, sizeof(unit));
+    }
+    g_array_append_val(drive->media.saved, unit);
+}
+
+void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
+                           const void *data)
+{
+    ScarpSavedUnit unit = { .lpn = lpn, .stream = stream };
 
     if (data) {
         unit.data = scarp_contents_new(drive);
         memcpy(unit.data, data, drive->geo.unit_bytes);
     }
-    if (!drive->media.saved) {
-        drive->media.saved = g_array_new(false, false, sizeof(unit));
-    }
-    g_array_append_val(drive->media.saved, unit);
+    save(drive, unit);
+}
+
+void scarp_media_save_trim(ScarpDrive *drive, uint32_t lpn, uint64_t when)
+{
+    save(drive, (ScarpSavedUnit) { .lpn = lpn, .trimmed = when });
 }
 
 void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe)

@@ -36,9 +36,9 @@ typedef enum {
 /* What energy saved of the buffer, in the order in which the host gave it. */
 typedef struct {
     void *data;   /* a unit, owned; NULL: zeroes, or not stored */
+    uint64_t trimmed; /* not 0: it was deallocated, at that moment */
     uint32_t lpn;
     uint16_t stream;
-    bool deallocated; /* that is all */
 } ScarpSavedUnit;
 
 typedef struct {

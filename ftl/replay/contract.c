@@ -100,6 +100,20 @@ void scarp_contract_free(ScarpContract *contract)
     }
 }
 
+void scarp_contract_begin(ScarpContract *contract, const uint32_t *found)
+{
+    g_array_set_size(contract->versions, 0);
+    contract->spare = NONE;
+    g_hash_table_remove_all(contract->told);
+    contract->now = 1;
+    contract->flushed = 0;
+    for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
+        contract->head[sector] = NONE;
+        add(contract, sector, (Version) { .id = found[sector], .durable = true,
+                                          .zeroes = !found[sector] });
+    }
+}
+
 /* ---- Commands ----------------------------------------------------------- */
 
 static Told *told_of(const ScarpContract *contract, uint32_t id)
@@ -326,21 +340,6 @@ static char *shorn(const ScarpContract *contract, uint64_t unit,
     return NULL;
 }
 
-/* From here on nothing but what was found is known. */
-static void forget(ScarpContract *contract, const uint32_t *found)
-{
-    g_array_set_size(contract->versions, 0);
-    contract->spare = NONE;
-    g_hash_table_remove_all(contract->told);
-    contract->now = 1;
-    contract->flushed = 0;
-    for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
-        contract->head[sector] = NONE;
-        add(contract, sector, (Version) { .id = found[sector], .durable = true,
-                                          .zeroes = !found[sector] });
-    }
-}
-
 char *scarp_contract_judge(ScarpContract *contract, const uint32_t *found)
 {
     uint64_t n = contract->terms.unit_sectors;
@@ -357,6 +356,6 @@ char *scarp_contract_judge(ScarpContract *contract, const uint32_t *found)
             return story;
         }
     }
-    forget(contract, found);
+    scarp_contract_begin(contract, found);
     return NULL;
 }

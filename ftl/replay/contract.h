@@ -31,6 +31,9 @@ ScarpContract *scarp_contract_new(const ScarpTerms *terms);
 ScarpContract *scarp_contract_copy(const ScarpContract *contract);
 void scarp_contract_free(ScarpContract *contract);
 
+/* found[sector] is there, and durable; nothing else is known. */
+void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
+
 /*
  * A command was submitted, then completed, in the order in which that happened;
  * id is the caller's for it, and not 0.  Reads may be told, and say nothing.

@@ -8,10 +8,17 @@
 
 #include <string.h>
 
+/* Of the drive as it is now. */
 static bool is_set(const Run *r, const char *key)
 {
+    g_auto(GStrv) more = g_strsplit(r->more_keys ? r->more_keys : "", ",", -1);
     const char *value = scenario_key(r->s, key);
 
+    for (char **item = more; *item; item++) {
+        if (g_str_has_prefix(*item, key) && (*item)[strlen(key)] == '=') {
+            return strcmp(*item + strlen(key) + 1, "0");
+        }
+    }
     return value && strcmp(value, "0");
 }
 
@@ -57,6 +64,16 @@ static bool run_on(Run *r, uint32_t events, GError **error)
            host_run_until(r, now_ns + (next_ns - now_ns) / 2, error);
 }
 
+static void lose_row(Run *r, const Slot *slot)
+{
+    GArray *rows = r->result->rows;
+
+    if (rows && !r->ended) {
+        g_array_set_size(rows, MAX(rows->len, slot->number + 1));
+        g_array_index(rows, Row, slot->number).lost = true;
+    }
+}
+
 /* What was under way is the host's again, and nothing waits for it. */
 static void forget_commands(Run *r)
 {
@@ -65,6 +82,7 @@ static void forget_commands(Run *r)
 
         if (slot->flying) {
             slot->flying = false;
+            lose_row(r, slot);
             g_ptr_array_add(r->idle, slot);
             r->own.accepted--;
         }
@@ -122,6 +140,24 @@ static bool judge(Run *r, GError **error)
         return fail(error, "after a power cut: %s", story);
     }
     model_reset(r->model, found);
+    return true;
+}
+
+bool cut_reloaded(Run *r, GError **error)
+{
+    uint64_t sectors = scarp_drive_logical_bytes(r->drive) / SECTOR;
+    g_autofree uint32_t *found = NULL;
+
+    scarp_contract_free(r->contract);
+    r->contract = cut_contract(r);
+    if (!r->contract) {
+        return true;
+    }
+    found = g_new(uint32_t, sectors);
+    if (!read_marks(r, found, error)) {
+        return false;
+    }
+    scarp_contract_begin(r->contract, found);
     return true;
 }
 

@@ -46,6 +46,7 @@ typedef struct {
     uint64_t outstanding_units, units, block_units;
     uint64_t steps_left; /* until something must have come of them */
     uint32_t drives;     /* loaded from images */
+    char *more_keys;     /* of an image that was loaded, or NULL */
     bool switched;       /* it is not as the scenario says any more */
     bool is_twin;        /* only there to be compared with another one */
     bool ended;          /* every step has been made */
@@ -83,6 +84,8 @@ bool run_steps(Run *r, guint from, GError **error);
 bool reload(Run *r, const Step *step, guint next, GError **error);
 /* STEP_CUT: the power fails; cut.c. */
 bool cut_step(Run *r, const Step *step, GError **error);
+/* A drive at rest has other keys: what is there is where it begins. */
+bool cut_reloaded(Run *r, GError **error);
 /* NULL: the drive's power does not fail, or it stores nothing. */
 ScarpContract *cut_contract(const Run *r);
 /* Deallocations are zeroes. */

@@ -39,6 +39,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
     saved.result = &result;
     saved.idle = g_ptr_array_new();
     saved.model = model_copy(r->model);
+    saved.more_keys = g_strdup(r->more_keys);
     saved.contract = r->contract ? scarp_contract_copy(r->contract) : NULL;
     saved.is_twin = true;
     /* The saved drive's clock goes on, the other's begins. */
@@ -53,6 +54,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
     }
     model_free(saved.model);
     scarp_contract_free(saved.contract);
+    g_free(saved.more_keys);
     g_ptr_array_free(saved.idle, true);
     host_count(&saved);
     host_count_marks(&saved);
@@ -116,6 +118,8 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     scarp_drive_free(r->drive);
     r->drive = other;
     host_know(r, keys);
-    return host_check(r, error);
+    g_free(r->more_keys);
+    r->more_keys = g_strdup(keys);
+    return host_check(r, error) && cut_reloaded(r, error);
 }
 

@@ -128,6 +128,7 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     g_ptr_array_free(r.idle, true);
     model_free(r.model);
     scarp_contract_free(r.contract);
+    g_free(r.more_keys);
     scarp_drive_free(r.drive);
     return ok;
 }
