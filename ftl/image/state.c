@@ -119,7 +119,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = written; /* it may have been closed early */
         break;
     case BLOCK_TRANSLATION:
-        ok = written == pages;
+        ok = written == pages || (written && scarp_media_keeps(drive));
         break;
     default:
         ok = !written && state != BLOCK_VICTIM;

@@ -181,4 +181,5 @@ const ScarpMappingOps scarp_mapping_demand = {
     .ram_bytes = ram_bytes,
     .check = scarp_demand_check,
     .persist = persist,
+    .recovered = scarp_demand_recovered,
 };

@@ -100,7 +100,8 @@ struct ScarpDemand {
     uint32_t *reserved; /* [plane]: units that its job may still move */
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection could not begin */
-    bool aside;         /* ageing: no account is kept */
+    bool aside;         /* ageing, or recovery: no account is kept */
+    uint64_t n_recovered; /* updates that a power cut left: beyond the limit */
 };
 
 /* ---- demand_cache.c: entries -------------------------------------------- */
@@ -115,6 +116,12 @@ void scarp_entries_feed(ScarpDrive *drive);
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /* The entries of those that waited for the read are there. */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
+
+/* What translation units say is there to be read, not only how long it takes. */
+static inline bool scarp_tu_contents_kept(const ScarpDrive *drive)
+{
+    return drive->store_data || scarp_media_keeps(drive);
+}
 
 /* ---- demand_units.c: translation units ---------------------------------- */
 
@@ -151,6 +158,9 @@ static inline ScarpMapWait *scarp_wait_pop(WaitList *list)
     list->n--;
     return wait;
 }
+
+/* demand_recover.c: ScarpMappingOps: recovered */
+void scarp_demand_recovered(ScarpDrive *drive);
 
 /* demand_laws.c */
 bool scarp_demand_check(const ScarpDrive *drive, GError **error);

@@ -152,7 +152,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
                                      "translation unit that nobody will write",
                                      t, tu->updates, 0);
         }
-        if (drive->store_data && !demand->aside &&
+        if (scarp_tu_contents_kept(drive) && !demand->aside &&
             !check_contents(drive, t, error)) {
             return false;
         }
@@ -167,7 +167,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
                                  demand->n_updates);
     }
     if (demand->n_updates + demand->n_reserved >
-            demand->update_limit +
+            demand->update_limit + demand->n_recovered +
                 (uint64_t)drive->geo.n_planes * drive->geo.units_per_page ||
         demand->n_writing > demand->writing_limit) {
         return scarp_law_differs(error, "entries that collections changed", 0,

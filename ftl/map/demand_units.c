@@ -137,7 +137,7 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
 {
     ScarpDemand *demand = drive->map.demand;
 
-    if (drive->store_data) {
+    if (scarp_tu_contents_kept(drive)) {
         if (!scarp_unit_data(&work->unit)) {
             scarp_unit_set_data(&work->unit, scarp_contents_new(drive));
         }
@@ -368,7 +368,7 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn_of(drive, tu));
 
-    if (drive->store_data && ppn != SCARP_NONE &&
+    if (scarp_tu_contents_kept(drive) && ppn != SCARP_NONE &&
         !scarp_contents_get(drive, ppn)) {
         void *data = scarp_contents_new(drive);
 

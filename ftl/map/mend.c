@@ -75,6 +75,7 @@ void scarp_map_recover(ScarpDrive *drive)
 {
     g_autofree uint32_t *ppn_of = g_new(uint32_t, drive->geo.mapped_units);
 
+    scarp_map_age_begins(drive); /* no account is kept until it is over */
     scarp_map_rebuild(drive, ppn_of);
     scarp_seq_at_least(drive, next_version(drive, ppn_of));
     if (drive->map.ops->recover) {

@@ -218,10 +218,14 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
-/* Some units have contents: the host's, or records of deallocations. */
+/*
+ * Some units have contents: the host's, records of deallocations, and where
+ * power may fail translation units.
+ */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
-    return drive->store_data || drive->desc.recovery == RECOVERY_ALL;
+    return drive->store_data || drive->desc.recovery == RECOVERY_ALL ||
+           drive->desc.power_cuts;
 }
 
 /* A unit's bytes, undefined; the caller's until released or stored. */
