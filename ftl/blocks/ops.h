@@ -410,6 +410,8 @@ void scarp_blocks_recover(ScarpDrive *drive);
 /* A block with pages in use, of no list, is in this state from now on. */
 void scarp_block_recover(ScarpDrive *drive, uint32_t block,
                          ScarpBlockState state);
+/* It is full, whatever of it is still erased. */
+void scarp_block_close_early(ScarpDrive *drive, uint32_t block);
 /* A free block of the plane, which there must be, is recovery's. */
 uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t plane,
                                 ScarpOrigin origin);

@@ -38,6 +38,14 @@ void scarp_block_recover(ScarpDrive *drive, uint32_t index,
     }
 }
 
+void scarp_block_close_early(ScarpDrive *drive, uint32_t index)
+{
+    uint32_t pages = drive->desc.pages_per_block;
+
+    scarp_block_record(drive, index)->written = pages;
+    scarp_media_set_programmed(drive, index, pages);
+}
+
 uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t p,
                                 ScarpOrigin origin)
 {

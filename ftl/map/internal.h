@@ -95,6 +95,11 @@ struct ScarpMappingOps {
 
 /* ---- map/mend.c: what there is to be mended ----------------------------- */
 
+/* Blocks with a page in use, in the order in which they were opened. */
+GArray *scarp_mend_used(ScarpDrive *drive);
+/* Of each block the units that are newest in it; g_free() it. */
+uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of);
+
 /* A unit is copied, SCARP_PAD: nothing; a block is erased. */
 void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
 void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);

@@ -50,5 +50,6 @@ bool scarp_map_check(const ScarpDrive *drive, GError **error)
         return scarp_law_differs(error, "mapped units of drive", 0, mapped,
                                  valid);
     }
-    return !drive->map.ops->check || drive->map.ops->check(drive, error);
+    return !drive->map.ops->check || drive->map.mending ||
+           drive->map.ops->check(drive, error);
 }

@@ -58,14 +58,8 @@ static int by_seq(const void *a, const void *b, void *opaque)
 
 static void recover_blocks(ScarpDrive *drive)
 {
-    g_autoptr(GArray) used = g_array_new(false, false, sizeof(uint32_t));
+    g_autoptr(GArray) used = scarp_mend_used(drive);
 
-    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
-        if (scarp_block_written(drive, b) && !scarp_media_is_bad(drive, b)) {
-            g_array_append_val(used, b);
-        }
-    }
-    g_array_sort_with_data(used, by_seq, drive);
     for (guint i = 0; i < used->len; i++) {
         recover_block(drive, g_array_index(used, uint32_t, i));
     }
@@ -75,6 +69,7 @@ void scarp_map_recover(ScarpDrive *drive)
 {
     g_autofree uint32_t *ppn_of = g_new(uint32_t, drive->geo.mapped_units);
 
+    drive->map.mending = true;
     scarp_map_age_begins(drive); /* no account is kept until it is over */
     scarp_map_rebuild(drive, ppn_of);
     scarp_seq_at_least(drive, next_version(drive, ppn_of));
@@ -173,6 +168,31 @@ static bool mend_any(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     return true;
 }
 
+uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of)
+{
+    uint32_t *count = g_new0(uint32_t, drive->geo.n_blocks);
+
+    for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
+        if (ppn_of[lpn] != SCARP_NONE) {
+            count[scarp_ppn_block(drive, ppn_of[lpn])]++;
+        }
+    }
+    return count;
+}
+
+GArray *scarp_mend_used(ScarpDrive *drive)
+{
+    GArray *used = g_array_new(false, false, sizeof(uint32_t));
+
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        if (scarp_block_written(drive, b) && !scarp_media_is_bad(drive, b)) {
+            g_array_append_val(used, b);
+        }
+    }
+    g_array_sort_with_data(used, by_seq, drive);
+    return used;
+}
+
 bool scarp_map_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {
     mend->n_units = mend->n_dead = 0;
@@ -203,6 +223,7 @@ void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
 
 void scarp_map_recovered(ScarpDrive *drive)
 {
+    drive->map.mending = false;
     if (drive->map.ops->recovered) {
         drive->map.ops->recovered(drive);
     }

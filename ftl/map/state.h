@@ -56,6 +56,7 @@ typedef struct {
     uint32_t n_dead;
     uint32_t next;    /* block of the plane, to be looked at */
     uint32_t group;   /* logical block, or superblock, whose units they are */
+    bool open;        /* a block that they go to has room for more of it */
 } ScarpMend;
 
 typedef struct {
@@ -65,6 +66,7 @@ typedef struct {
     ScarpMerge *merge;   /* [plane], of MAP_MERGES */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
+    bool mending; /* after a power cut: its own laws do not hold yet */
     bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;
 

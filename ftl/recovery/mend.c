@@ -95,6 +95,7 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t p)
                                  scarp_block_ppn(drive, block), 0);
             return true;
         }
+        job->mend.open = job->target != SCARP_NONE;
         if (!scarp_map_mend(drive, p, &job->mend)) {
             if (job->target != SCARP_NONE) {
                 scarp_map_mend_filled(drive, &job->mend, job->target);
