@@ -168,4 +168,8 @@ const ScarpMappingOps scarp_mapping_block = {
     .finish = finish,
     .needs_all = scarp_logs_need_all,
     .persist = scarp_logs_persist,
+    .recover = scarp_logs_recover,
+    .mend = scarp_logs_mend,
+    .mend_copied = scarp_logs_mend_copied,
+    .mend_filled = scarp_logs_mend_filled,
 };
