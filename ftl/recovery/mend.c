@@ -84,13 +84,13 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t p)
             }
             return true;
         }
+        if (job->mend.n_units) {
+            scarp_map_mend_copied(drive, &job->mend, &job->target);
+            job->mend.n_units = job->done = job->read = 0;
+        }
         if (job->mend.n_dead) {
             uint32_t block = job->mend.dead[job->mend.n_dead - 1];
 
-            if (job->mend.n_units) {
-                scarp_map_mend_copied(drive, &job->mend, &job->target);
-                job->mend.n_units = job->done = job->read = 0;
-            }
             scarp_recovery_issue(drive, p, SCARP_FLASH_ERASE, SCARP_ORIGIN_GC,
                                  scarp_block_ppn(drive, block), 0);
             return true;
