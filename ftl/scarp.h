@@ -473,6 +473,7 @@ typedef struct {
     uint64_t recovery_ns;           /* until the drive was ready again */
     uint64_t recovery_page_reads;
     uint64_t recovery_page_programs;
+    uint64_t backup_page_programs;  /* ftl.paired_pages=backup */
 } ScarpStats;
 
 typedef struct {

@@ -67,7 +67,8 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty);
 static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
                                              const ScarpCmd *cmd)
 {
-    return !drive->buffer.room_units || cmd->fua;
+    return !drive->buffer.room_units ||
+           (cmd->fua && !drive->desc.fua_ignored);
 }
 
 /*

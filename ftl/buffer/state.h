@@ -32,6 +32,7 @@ struct ScarpDirty {
     bool held;            /* its entry of the mapping is kept in RAM */
     bool until_ready;     /* cmd ends when all of its bytes are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
+    bool passed;          /* no flush waits for it (lie.flush_queued_only) */
     bool burnt;           /* power fails: it is in the cells all the same */
 };
 

@@ -88,6 +88,12 @@ static const Key keys[] = {
     KEY("gc", background_free_blocks, 0, 1u << 20, "0"),
     KEY("gc", wear_spread_erases, 0, 1u << 30, "0"),
     KEY("gc", after_reads, 0, 1, "0"),
+    KEY("lie", flush_ignored, 0, 1, "0"),
+    KEY("lie", fua_ignored, 0, 1, "0"),
+    KEY("lie", flush_queued_only, 0, 1, "0"),
+    KEY("lie", shorn_writes, 0, 1, "0"),
+    KEY("lie", unserialised, 0, 1, "0"),
+    KEY("lie", deallocation_undone, 0, 1, "0"),
 };
 
 /* It is no number, so it has no row above. */
@@ -202,7 +208,7 @@ static bool unknown_key(const char *where, const char *group, const char *name,
                 "%s: unknown key %s.%s; allowed are%s", where, group, name,
                 allowed->len ? allowed->str
                              : " the groups geometry timing nand controller "
-                               "ftl gc");
+                               "ftl gc lie");
     return false;
 }
 

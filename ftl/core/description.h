@@ -110,6 +110,16 @@ typedef struct {
     uint64_t background_free_blocks; /* collect when idle below it; 0: off */
     uint64_t wear_spread_erases;  /* static levelling above it; 0: off */
     uint64_t after_reads; /* none starts at a die where a read is next */
+    /*
+     * [lie]  What a drive does not do although it says so: for tests of what
+     * should notice that after a power cut (docs/powercut.md).
+     */
+    uint64_t flush_ignored;       /* it completes at once */
+    uint64_t fua_ignored;         /* ditto, into the buffer */
+    uint64_t flush_queued_only;   /* without what is on its way to flash */
+    uint64_t shorn_writes;        /* of a torn unit half is there */
+    uint64_t unserialised;        /* versions are told by 8 bits */
+    uint64_t deallocation_undone; /* their records are not read */
 } ScarpDescription;
 
 /*

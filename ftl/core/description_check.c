@@ -244,6 +244,41 @@ static bool check_unused(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/* A lie that the drive would have no occasion to tell. */
+static bool check_lies(const ScarpDescription *d, GError **error)
+{
+    const struct {
+        const char *name, *needs;
+        uint64_t value;
+        bool met;
+    } lie[] = {
+        { "flush_ignored", "controller.buffer_bytes", d->flush_ignored,
+          d->buffer_bytes && !d->plp_bytes },
+        { "fua_ignored", "controller.buffer_bytes", d->fua_ignored,
+          d->buffer_bytes && !d->plp_bytes },
+        { "flush_queued_only", "controller.buffer_bytes",
+          d->flush_queued_only, d->buffer_bytes && !d->plp_bytes },
+        { "shorn_writes", "programs that are cut short", d->shorn_writes,
+          !d->plp_bytes },
+        { "unserialised", "nothing else", d->unserialised, true },
+        { "deallocation_undone", "ftl.recovery=2", d->deallocation_undone,
+          d->recovery == RECOVERY_ALL },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(lie); i++) {
+        if (lie[i].value && (!d->power_cuts || !lie[i].met)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "lie.%s=1: needs nand.power_cuts=1, and %s%s",
+                        lie[i].name, lie[i].needs,
+                        lie[i].met || !strcmp(lie[i].name,
+                                              "deallocation_undone")
+                            ? "" : ", without controller.plp_bytes");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What keeps a page from a later program of its cells, if there are such. */
 static bool check_paired(const ScarpDescription *d, GError **error)
 {
@@ -365,5 +400,5 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
                     "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
-    return check_power(d, error) && check_over_provisioning(d, error) && check_bad_blocks(d, error);
+    return check_power(d, error) && check_lies(d, error) && check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

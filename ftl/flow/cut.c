@@ -63,9 +63,42 @@ static void burn(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     }
 }
 
+/* A lie: the first half of each unit is new, and the rest what was before. */
+static bool shear(ScarpDrive *drive, const ScarpFlashCmd *cmd)
+{
+    uint32_t ppn = scarp_flash_ppn(cmd), half = drive->geo.unit_bytes / 2;
+
+    if (scarp_flash_owner(cmd) != OWNER_BUFFER || !drive->store_data) {
+        return false;
+    }
+    scarp_media_pages_programmed(drive, ppn, 1);
+    for (const ScarpUnit *unit = scarp_flash_units(cmd); unit;
+         unit = scarp_unit_next(unit), ppn++) {
+        uint32_t old = scarp_map_lookup(drive, scarp_unit_lpn(unit));
+        const char *before = old == SCARP_NONE
+                                 ? NULL : scarp_contents_get(drive, old);
+        char *data = scarp_contents_new(drive);
+
+        memcpy(data, scarp_unit_data(unit), half);
+        if (before) {
+            memcpy(data + half, before + half, half);
+        } else {
+            memset(data + half, 0, half);
+        }
+        scarp_media_set_lpn(drive, ppn, scarp_unit_lpn(unit));
+        scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
+        scarp_contents_put(drive, ppn, data);
+    }
+    return true;
+}
+
 static void tear(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     uint32_t ppn = scarp_flash_ppn(cmd);
+
+    if (drive->desc.shorn_writes && shear(drive, cmd)) {
+        return;
+    }
 
     if (scarp_flash_kind(cmd) == SCARP_FLASH_ERASE) {
         scarp_media_tear_block(drive, scarp_ppn_block(drive, ppn));

@@ -29,7 +29,9 @@ static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     version_a = scarp_media_version(drive, a);
     version_b = scarp_media_version(drive, b);
     if (version_a != version_b) {
-        return version_a > version_b;
+        return drive->desc.unserialised
+                   ? (uint8_t)(version_a - version_b) < 128
+                   : version_a > version_b;
     }
     /* Else the model keeps the bytes with one of two equal copies alone. */
     return scarp_media_keeps(drive)
@@ -75,7 +77,8 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of)
             ppn_of[lpn] = ppn;
         }
     }
-    if (drive->desc.recovery == RECOVERY_ALL) {
+    if (drive->desc.recovery == RECOVERY_ALL &&
+        !drive->desc.deallocation_undone) {
         forget_deallocated(drive, ppn_of);
     }
 }

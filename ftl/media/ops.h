@@ -140,6 +140,9 @@ static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
 
 void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
                            ScarpPageState state);
+/* Pages from the one that ppn lies in on hold what was programmed. */
+void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
+                                 uint32_t pages);
 /*
  * A program of the page that ppn lies in was cut short: it is torn, and so are
  * the earlier pages of its cells, unless they are kept elsewhere.
@@ -181,8 +184,7 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 {
     drive->media.block[scarp_ppn_block(drive, ppn)].programmed += pages;
     if (scarp_media_keeps(drive)) {
-        scarp_media_set_pages(drive, ppn >> drive->geo.page_shift, pages,
-                              PAGE_PROGRAMMED);
+        scarp_media_programmed_kept(drive, ppn, pages);
     }
 }
 

@@ -21,6 +21,20 @@ void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
     }
 }
 
+void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
+                                 uint32_t pages)
+{
+    uint32_t page = ppn >> drive->geo.page_shift;
+
+    scarp_media_set_pages(drive, page, pages, PAGE_PROGRAMMED);
+    for (uint32_t i = 0; drive->desc.paired_pages == PAIRED_BACKUP &&
+                         i < pages; i++) {
+        drive->stats.backup_page_programs +=
+            (page + i) % drive->desc.pages_per_block %
+                drive->desc.cell_bits != 0;
+    }
+}
+
 /* Nothing of it can be read any more. */
 static void lose(ScarpDrive *drive, uint32_t page)
 {

@@ -109,6 +109,7 @@ static const ScarpStatField fields[] = {
     { "recovery_ns", "ns", "from power on until the drive was ready" },
     { "recovery_page_reads", "pages", "read for that" },
     { "recovery_page_programs", "pages", "copied for that" },
+    { "backup_page_programs", "pages", "before others of the same cells" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -131,7 +132,7 @@ static uint64_t programmed_pages(const ScarpStats *stats)
 {
     return stats->host_page_programs + stats->gc_page_programs +
            stats->parity_page_programs + stats->map_page_programs +
-           stats->recovery_page_programs;
+           stats->recovery_page_programs + stats->backup_page_programs;
 }
 
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive)

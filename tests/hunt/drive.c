@@ -254,6 +254,11 @@ static void draw_power(Maker *m, const ScenarioWish *wish)
         return;
     }
     set(m, "nand.power_cuts", 1);
+    if (wish->lie) {
+        g_autofree char *key = g_strconcat("lie.", wish->lie, NULL);
+
+        set(m, key, 1);
+    }
     set(m, "ftl.recovery", parity ? 1 : draw_from(d, 1, 2));
     if (plp) {
         g_autofree char *bytes = g_strdup(buffer);
@@ -370,7 +375,7 @@ static void judge(const GError *error, ScenarioDraws *draws)
 {
     const char *text = error->message;
     static const char *const groups[] = { "geometry.", "timing.", "nand.",
-                                          "controller.", "ftl.", "gc." };
+                                          "controller.", "ftl.", "gc.", "lie." };
     bool named = schemes_named(text);
 
     for (size_t i = 0; i < G_N_ELEMENTS(groups) && !named; i++) {

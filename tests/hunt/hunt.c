@@ -21,7 +21,7 @@
 #define MOST_JOBS 256
 
 static int64_t seed = 1, count = 1000, seconds, jobs, limit, theme;
-static char *scheme, *mapping, *without;
+static char *scheme, *mapping, *without, *lie;
 static char **replays;
 static gboolean write_text, no_shrink, all_marks, only_first, cuts;
 static char *keep_in;
@@ -40,6 +40,8 @@ static const GOptionEntry entries[] = {
       "no drive that sets one of these keys", "KEY,KEY" },
     { "cuts", 0, 0, G_OPTION_ARG_NONE, &cuts,
       "only drives whose power fails", NULL },
+    { "lie", 0, 0, G_OPTION_ARG_STRING, &lie,
+      "and each tells this lie (lie.NAME of its description)", "NAME" },
     { "theme", 0, 0, G_OPTION_ARG_INT64, &theme,
       "only this theme of tests/hunt/themes.c, from 1 on", "N" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
@@ -106,7 +108,7 @@ static void run_range(Report *report, void *opaque)
     const Range *range = opaque;
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
-                                .cuts = cuts };
+                                .cuts = cuts || lie, .lie = lie };
 
     for (uint64_t n = range->first; n < range->end; n++) {
         ScenarioDraws draws;
@@ -229,7 +231,7 @@ static void leave_file(const Failure *failure)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
-                                .cuts = cuts };
+                                .cuts = cuts || lie, .lie = lie };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(failure->number, &wish, &draws);
     Report *report = child_shared(sizeof(Report));
@@ -428,7 +430,7 @@ static int one_scenario(void)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
-                                .cuts = cuts };
+                                .cuts = cuts || lie, .lie = lie };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(seed, &wish, &draws);
     g_autofree char *text = s ? scenario_text(s) : NULL;
