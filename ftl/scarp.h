@@ -371,6 +371,44 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
 /* It has recovered from its last power cut, if there was one. */
 bool scarp_is_ready(const ScarpDrive *drive);
 
+/* How a mapping that maps blocks reclaims one (docs/model.md). */
+typedef enum {
+    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
+    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
+    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
+    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
+    SCARP_MERGE_ERASE,   /* nothing of it was valid */
+    SCARP_MERGE__COUNT
+} ScarpMergeKind;
+
+/*
+ * What a power cut would meet now: to tell moments apart, and to see that each
+ * kind of them was tried.
+ */
+typedef struct {
+    uint32_t reads, erases;           /* flash commands at work, by kind … */
+    uint32_t programs[SCARP_ORIGIN_PARITY + 1]; /* … and by origin */
+    uint32_t suspended;
+    uint32_t collections;             /* planes that collect */
+    uint32_t merges[SCARP_MERGE__COUNT]; /* ditto, by ScarpMergeKind */
+    uint32_t buffered_units;          /* of the host, not on flash */
+    uint32_t flushes;                 /* under way */
+    uint32_t unrecorded_units;        /* deallocated; no record is on flash */
+    bool recovers;                    /* from the power cut before */
+} ScarpUnderWay;
+
+void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what);
+
+/*
+ * The host is about to take the power away: the drive comes to rest as by
+ * scarp_drain(), and writes its tables.  Until something is written again, it
+ * needs these alone to get ready after a power cut.  False and *error set when
+ * something never ends.
+ */
+bool scarp_shut_down(ScarpDrive *drive, GError **error);
+/* How long it takes at most to get ready after a power cut at any moment. */
+int64_t scarp_recovery_bound_ns(const ScarpDrive *drive);
+
 /*
  * What a read of the range would return now, without time: of sectors, into
  * out.  The drive is ready, and stores data.
@@ -573,15 +611,6 @@ const ScarpMarkField *scarp_mark_field(unsigned index); /* below the count */
 uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 
 /* ---- Observers -------------------------------------------------------- */
-
-/* How a mapping that maps blocks reclaims one (docs/model.md). */
-typedef enum {
-    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
-    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
-    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
-    SCARP_MERGE_ERASE,   /* nothing of it was valid */
-} ScarpMergeKind;
 
 /* One collected victim.  Times span the GC's first command to its last. */
 typedef struct {

@@ -96,6 +96,11 @@ void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
 /* Those that waited at once are packed: who waits for lpn waits no longer. */
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 
+/* What is buffered, deallocated without a record, and flushes that wait. */
+uint32_t scarp_buffer_units(const ScarpDrive *drive);
+uint32_t scarp_buffer_trimmed_units(const ScarpDrive *drive);
+uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
+
 /* ---- A power cut: buffer/saved.c ---------------------------------------- */
 
 /* A program of its that was under way has ended in the cells. */

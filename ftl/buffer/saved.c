@@ -11,6 +11,27 @@ void scarp_buffer_burnt(const ScarpUnit *unit)
     ((ScarpDirty *)unit)->burnt = true;
 }
 
+uint32_t scarp_buffer_units(const ScarpDrive *drive)
+{
+    return drive->buffer.used;
+}
+
+uint32_t scarp_buffer_trimmed_units(const ScarpDrive *drive)
+{
+    return drive->buffer.trims ? g_hash_table_size(drive->buffer.trims) : 0;
+}
+
+uint32_t scarp_buffer_flushes(const ScarpDrive *drive)
+{
+    uint32_t n = 0;
+
+    for (const ScarpCmd *cmd = scarp_cmd_first(&drive->buffer.flushes); cmd;
+         cmd = cmd->next) {
+        n++;
+    }
+    return n;
+}
+
 typedef struct {
     uint64_t when;
     const ScarpDirty *dirty; /* or NULL: a deallocation of lpn */

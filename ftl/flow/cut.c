@@ -140,6 +140,52 @@ static void cut_die(ScarpDrive *drive, uint32_t die, uint64_t *random)
     }
 }
 
+/* ---- What it would meet ------------------------------------------------- */
+
+static void count_die(const ScarpDrive *drive, uint32_t die,
+                      ScarpUnderWay *what)
+{
+    g_autoptr(GPtrArray) working = g_ptr_array_new();
+    g_autoptr(GPtrArray) loaded = g_ptr_array_new();
+
+    scarp_nand_cut(drive, die, working, loaded);
+    what->suspended += scarp_nand_is_suspended(drive, die);
+    what->reads += !working->len && !loaded->len &&
+                   scarp_nand_runs(drive, die);
+    for (guint i = 0; i < working->len; i++) {
+        const ScarpFlashCmd *cmd = g_ptr_array_index(working, i);
+
+        if (scarp_flash_kind(cmd) == SCARP_FLASH_ERASE) {
+            what->erases++;
+        } else {
+            what->programs[scarp_flash_origin(cmd)]++;
+        }
+    }
+}
+
+void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
+{
+    *what = (ScarpUnderWay) {
+        .recovers = scarp_recovery_runs(drive),
+        .unrecorded_units = scarp_buffer_trimmed_units(drive),
+        .buffered_units = scarp_buffer_units(drive),
+        .flushes = scarp_buffer_flushes(drive),
+    };
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        count_die(drive, die, what);
+    }
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (scarp_gc_runs(drive, p)) {
+            what->collections++;
+            what->merges[scarp_map_can(drive, MAP_MERGES)
+                             ? scarp_merge_kind(scarp_merge_of(drive, p))
+                             : SCARP_MERGE_NONE]++;
+        }
+    }
+}
+
+/* ---- The cut ------------------------------------------------------------ */
+
 void scarp_flow_cut(ScarpDrive *drive)
 {
     /* The same of a drive that went on from an image, whatever its clock. */

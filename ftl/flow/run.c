@@ -173,6 +173,17 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
     return scarp_at_rest(drive, error);
 }
 
+bool scarp_shut_down(ScarpDrive *drive, GError **error)
+{
+    if (!scarp_drain(drive, error)) {
+        return false;
+    }
+    if (scarp_media_keeps(drive)) {
+        scarp_media_set_clean(drive);
+    }
+    return true;
+}
+
 bool scarp_at_rest(const ScarpDrive *drive, GError **error)
 {
     if (!scarp_quiescent(drive, error)) {

@@ -155,6 +155,16 @@ uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
 /* What is found when it is looked at anew: its first pages are in use. */
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
                                 uint16_t pages);
+/* Tables are written; until a page is programmed, or a block erased. */
+static inline void scarp_media_set_clean(ScarpDrive *drive)
+{
+    drive->media.is_clean = true;
+}
+
+static inline bool scarp_media_is_clean(const ScarpDrive *drive)
+{
+    return drive->media.is_clean;
+}
 /* A block is bad, from now on. */
 static inline void scarp_media_set_bad(ScarpDrive *drive, uint32_t block)
 {

@@ -14,6 +14,7 @@ void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
 {
     uint8_t *states = drive->media.page_state;
 
+    drive->media.is_clean = false;
     for (uint32_t end = page + n; page < end; page++) {
         uint8_t *byte = &states[page / 4];
 

@@ -128,6 +128,11 @@ static inline bool scarp_flash_is_gc(const ScarpFlashCmd *cmd)
     return cmd->owner == OWNER_GC;
 }
 
+static inline ScarpOrigin scarp_flash_origin(const ScarpFlashCmd *cmd)
+{
+    return cmd->origin;
+}
+
 static inline void *scarp_flash_subject(const ScarpFlashCmd *cmd)
 {
     return cmd->subject;

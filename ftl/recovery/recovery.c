@@ -141,6 +141,7 @@ void scarp_recovery_begin(ScarpDrive *drive)
 {
     drive->recovery.plane = g_new0(ScarpRecoveryPlane, drive->geo.n_planes);
     drive->recovery.since_ns = scarp_time_ns(drive);
+    drive->recovery.is_clean = scarp_media_is_clean(drive);
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         drive->recovery.plane[p].job.target = SCARP_NONE;
     }

@@ -43,6 +43,7 @@ typedef struct {
     ScarpRecoveryStep step;
     uint32_t left;          /* planes that this step is not over in */
     int64_t since_ns;       /* power returned */
+    bool is_clean;          /* it was shut down */
     ScarpRecoveryPlane *plane;
 } ScarpRecovery;
 

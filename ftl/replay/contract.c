@@ -12,10 +12,10 @@
 
 /* What a sector may hold.  Moments are numbers of submissions, completions. */
 typedef struct {
-    uint32_t id; /* of the write; its bytes are those, or zeroes */
+    uint32_t id; /* of the write */
     uint32_t next;
     uint64_t begins, ends;
-    bool zeroes;
+    bool zeroes; /* that is what it wrote */
     bool durable; /* it had FUA, or no cache: since it ended */
 } Version;
 
@@ -218,14 +218,35 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id)
 
 /* ---- Judging ------------------------------------------------------------ */
 
-static bool shows(const Version *version, uint32_t found)
+typedef struct {
+    const ScarpContract *contract;
+    ScarpHolds holds;
+    void *opaque;
+} Judge;
+
+static bool shows(const Judge *judge, uint64_t sector, const Version *version)
 {
-    return version->zeroes ? !found : version->id == found;
+    return judge->holds(judge->opaque, sector,
+                        version->zeroes ? 0 : version->id);
 }
 
-/* A version that is there, and that nothing durable has followed, or NONE. */
-static uint32_t permitted(const ScarpContract *contract, uint64_t sector,
-                          uint32_t found)
+/* Something is there that was not over at that moment. */
+static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
+{
+    const ScarpContract *contract = judge->contract;
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (!is_over(&VERSION(contract, i), moment) &&
+            shows(judge, sector, &VERSION(contract, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When the last version that is durable began. */
+static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 {
     uint64_t latest = 0;
 
@@ -235,14 +256,7 @@ static uint32_t permitted(const ScarpContract *contract, uint64_t sector,
             latest = MAX(latest, VERSION(contract, i).begins);
         }
     }
-    for (uint32_t i = contract->head[sector]; i != NONE;
-         i = VERSION(contract, i).next) {
-        if (shows(&VERSION(contract, i), found) &&
-            !is_over(&VERSION(contract, i), latest)) {
-            return i;
-        }
-    }
-    return NONE;
+    return latest;
 }
 
 static void tell_version(const ScarpContract *contract, GString *story,
@@ -255,7 +269,7 @@ static void tell_version(const ScarpContract *contract, GString *story,
     };
 
     if (!told) {
-        g_string_append_printf(story, "\n  what was there before");
+        g_string_append(story, "\n  what was there before");
         return;
     }
     g_string_append_printf(story, "\n  %s %u of sectors %" G_GUINT64_FORMAT
@@ -276,19 +290,29 @@ static void tell_version(const ScarpContract *contract, GString *story,
     }
 }
 
-static char *tell_sector(const ScarpContract *contract, uint64_t sector,
-                         uint32_t found)
+static char *tell_sector(const Judge *judge, uint64_t sector)
 {
+    const ScarpContract *contract = judge->contract;
     GString *story = g_string_new(NULL);
+    bool any = false;
 
     g_string_append_printf(story, "sector %" G_GUINT64_FORMAT " has ", sector);
-    if (found) {
-        g_string_append_printf(story, "write %u", found);
-    } else {
-        g_string_append(story, "zeroes");
+    for (uint32_t i = contract->head[sector]; i != NONE && !any;
+         i = VERSION(contract, i).next) {
+        any = shows(judge, sector, &VERSION(contract, i));
+        if (any) {
+            g_string_append_printf(story, "what was there before write %u",
+                                   VERSION(contract, contract->head[sector])
+                                       .id);
+        }
     }
-    g_string_append(story, ", which is lost or too old; its writes, the newest "
-                    "first, back to the last one that is durable:");
+    if (!any) {
+        g_string_append(story, judge->holds(judge->opaque, sector, 0)
+                        ? "zeroes, or what was there at first"
+                        : "what none of its last writes has put there");
+    }
+    g_string_append(story, "; its writes, the newest first, back to the last "
+                    "one that is durable:");
     for (uint32_t i = contract->head[sector]; i != NONE;
          i = VERSION(contract, i).next) {
         tell_version(contract, story, &VERSION(contract, i));
@@ -296,66 +320,61 @@ static char *tell_sector(const ScarpContract *contract, uint64_t sector,
     return g_string_free(story, false);
 }
 
-/* What is there was over before the write began. */
-static bool is_older(const ScarpContract *contract, uint64_t sector,
-                     uint32_t found, uint64_t begins)
-{
-    for (uint32_t i = contract->head[sector]; i != NONE;
-         i = VERSION(contract, i).next) {
-        if (shows(&VERSION(contract, i), found) &&
-            !is_over(&VERSION(contract, i), begins)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A write of the unit that is there in one sector, and not in another. */
-static char *shorn(const ScarpContract *contract, uint64_t unit,
-                   const uint32_t *found)
-{
-    uint64_t n = contract->terms.unit_sectors, first = unit * n;
-    uint64_t end = MIN(first + n, contract->terms.sectors);
-
-    for (uint64_t sector = first; sector < end; sector++) {
-        const Told *told = found[sector] ? told_of(contract, found[sector])
-                                         : NULL;
-
-        if (!told || told->first < first || told->end > end ||
-            told->end - told->first < 2) {
-            continue;
-        }
-        for (uint64_t other = told->first; other < told->end; other++) {
-            if (found[other] != found[sector] &&
-                is_older(contract, other, found[other], told->begins)) {
-                return g_strdup_printf(
-                    "sector %" G_GUINT64_FORMAT " has write %u, of sectors %"
-                    G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " in one unit, "
-                    "and sector %" G_GUINT64_FORMAT " what was there before "
-                    "(write %u): it is shorn", sector, found[sector],
-                    told->first, told->end - 1, other, found[other]);
-            }
-        }
-    }
-    return NULL;
-}
-
-char *scarp_contract_judge(ScarpContract *contract, const uint32_t *found)
+/* The write is inside one unit, and of more than a sector. */
+static bool is_atomic(const ScarpContract *contract, const Told *told)
 {
     uint64_t n = contract->terms.unit_sectors;
 
-    for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
-        if (permitted(contract, sector, found[sector]) == NONE) {
-            return tell_sector(contract, sector, found[sector]);
-        }
-    }
-    for (uint64_t unit = 0; unit * n < contract->terms.sectors; unit++) {
-        char *story = shorn(contract, unit, found);
+    return told && told->end - told->first > 1 &&
+           told->first / n == (told->end - 1) / n;
+}
 
-        if (story) {
-            return story;
+/* Of a write to this sector: another one of its sectors is older. */
+static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
+{
+    const Told *told = told_of(judge->contract, version->id);
+
+    if (version->zeroes || !is_atomic(judge->contract, told) ||
+        !shows(judge, sector, version)) {
+        return NULL;
+    }
+    for (uint64_t other = told->first; other < told->end; other++) {
+        if (!shows_since(judge, other, told->begins)) {
+            return g_strdup_printf(
+                "sector %" G_GUINT64_FORMAT " has write %u, of sectors %"
+                G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " in one unit, and "
+                "sector %" G_GUINT64_FORMAT " what was there before: it is "
+                "shorn", sector, version->id, told->first, told->end - 1,
+                other);
         }
     }
-    scarp_contract_begin(contract, found);
     return NULL;
+}
+
+static char *judge_sector(const Judge *judge, uint64_t sector)
+{
+    const ScarpContract *contract = judge->contract;
+    char *story = NULL;
+
+    if (!shows_since(judge, sector, durable_since(contract, sector))) {
+        return tell_sector(judge, sector);
+    }
+    for (uint32_t i = contract->head[sector]; i != NONE && !story;
+         i = VERSION(contract, i).next) {
+        story = shorn(judge, sector, &VERSION(contract, i));
+    }
+    return story;
+}
+
+char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
+                           void *opaque)
+{
+    Judge judge = { contract, holds, opaque };
+    char *story = NULL;
+
+    for (uint64_t sector = 0; sector < contract->terms.sectors && !story;
+         sector++) {
+        story = judge_sector(&judge, sector);
+    }
+    return story;
 }

@@ -31,7 +31,10 @@ ScarpContract *scarp_contract_new(const ScarpTerms *terms);
 ScarpContract *scarp_contract_copy(const ScarpContract *contract);
 void scarp_contract_free(ScarpContract *contract);
 
-/* found[sector] is there, and durable; nothing else is known. */
+/*
+ * found[sector] is the id of the write that is there, and durable; 0: none.
+ * Nothing else is known, and no id is in use.
+ */
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
 
 /*
@@ -43,11 +46,17 @@ void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
 void scarp_contract_complete(ScarpContract *contract, uint32_t id);
 
 /*
- * The power has failed, and found[sector] is the id of the write that is there;
- * 0: zeroes, whoever wrote them.  NULL: that is permitted; what was found is
- * durable from now on, and nothing else is known.  Else a story of one sector
- * for which it is not, in words; g_free() it.
+ * Whether the sector has what that write put there; id 0: zeroes, or what was
+ * there when the contract began.  More than one write may have put the same.
  */
-char *scarp_contract_judge(ScarpContract *contract, const uint32_t *found);
+typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
+
+/*
+ * The power has failed.  NULL: what is found is permitted.  Else a story of one
+ * sector for which it is not, in words; g_free() it.  The contract stays as it
+ * was: scarp_contract_begin() for a drive that goes on.
+ */
+char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
+                           void *opaque);
 
 #endif /* SCARP_CONTRACT_H */

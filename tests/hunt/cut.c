@@ -123,6 +123,11 @@ static bool read_marks(const Run *r, uint32_t *found, GError **error)
     return true;
 }
 
+static bool holds(void *opaque, uint64_t sector, uint32_t id)
+{
+    return ((const uint32_t *)opaque)[sector] == id;
+}
+
 static bool judge(Run *r, GError **error)
 {
     uint64_t sectors = scarp_drive_logical_bytes(r->drive) / SECTOR;
@@ -135,10 +140,11 @@ static bool judge(Run *r, GError **error)
     if (!read_marks(r, found, error)) {
         return false;
     }
-    story = scarp_contract_judge(r->contract, found);
+    story = scarp_contract_judge(r->contract, holds, found);
     if (story) {
         return fail(error, "after a power cut: %s", story);
     }
+    scarp_contract_begin(r->contract, found);
     model_reset(r->model, found);
     return true;
 }
