@@ -49,19 +49,18 @@ void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
 {
     uint32_t n = drive->geo.record_lpns;
     uint32_t first = (record_lpn - drive->geo.logical_units) * n;
+    uint32_t end = MIN(first + n, drive->geo.logical_units);
 
-    for (uint32_t lpn = first;
-         when && drive->buffer.trims && lpn < first + n &&
-         lpn < drive->geo.logical_units; lpn++) {
-        uint64_t then = when_of(drive, lpn);
+    for (uint32_t lpn = first; when && lpn < end; lpn++) {
+        uint64_t said = GUINT64_FROM_LE(when[lpn - first]);
         uint32_t ppn = scarp_map_lookup(drive, lpn);
 
-        if (!then || then > GUINT64_FROM_LE(when[lpn - first])) {
-            continue; /* not deallocated, or once more since */
-        }
-        g_hash_table_remove(drive->buffer.trims, GUINT_TO_POINTER(lpn));
-        if (ppn != SCARP_NONE && scarp_media_version(drive, ppn) < then) {
+        if (ppn != SCARP_NONE && scarp_media_version(drive, ppn) < said) {
             scarp_map_trim(drive, lpn);
+        }
+        /* Else it was deallocated once more since. */
+        if (drive->buffer.trims && when_of(drive, lpn) <= said) {
+            g_hash_table_remove(drive->buffer.trims, GUINT_TO_POINTER(lpn));
         }
     }
 }

@@ -28,6 +28,34 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
     return true;
 }
 
+/*
+ * Where power may fail, the cells say at any moment what the mapping does; of
+ * copies of a unit either will do.
+ */
+static bool check_kept(const ScarpDrive *drive, GError **error)
+{
+    g_autofree uint32_t *ppn_of = NULL;
+
+    if (!scarp_media_keeps(drive) || drive->desc.unserialised ||
+        drive->desc.deallocation_undone) {
+        return true;
+    }
+    ppn_of = g_new(uint32_t, drive->geo.mapped_units);
+    scarp_map_rebuild(drive, ppn_of);
+    for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
+        uint32_t is = ppn_of[lpn], should = drive->map.ppn_of[lpn];
+
+        if (is != should &&
+            (is == SCARP_NONE || should == SCARP_NONE ||
+             scarp_media_version(drive, is) !=
+                 scarp_media_version(drive, should))) {
+            return scarp_law_differs(error, "place by the cells of unit", lpn,
+                                     is, should);
+        }
+    }
+    return true;
+}
+
 bool scarp_map_check(const ScarpDrive *drive, GError **error)
 {
     uint64_t valid = 0, mapped = 0;
@@ -49,6 +77,9 @@ bool scarp_map_check(const ScarpDrive *drive, GError **error)
     if (valid != mapped) {
         return scarp_law_differs(error, "mapped units of drive", 0, mapped,
                                  valid);
+    }
+    if (!check_kept(drive, error)) {
+        return false;
     }
     return !drive->map.ops->check || drive->map.mending ||
            drive->map.ops->check(drive, error);
