@@ -87,6 +87,7 @@ struct NvmeFlash {
     char *age_pattern;
     char *cmd_log;
     char *gc_log;
+    char *data_log;
     char *progress;
     char *trace;
     char *lateness_log;

@@ -1,5 +1,5 @@
 /*
- * Scarp: command log, GC log, timeline and progress file
+ * Scarp: command log, data log, GC log, timeline and progress file
  *
  * Written on the host only; nothing here is visible to the guest or takes
  * virtual time.
@@ -17,6 +17,12 @@ typedef struct FlashLog FlashLog;
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
                          const char *progress_path, bool behind,
                          Error **errp);
+
+/*
+ * With a command log, also write what the host wrote: its bytes, one write
+ * after the other, in the order of that log.
+ */
+bool flash_log_data(FlashLog *log, const char *path, Error **errp);
 
 /*
  * Also write a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from

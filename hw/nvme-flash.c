@@ -247,6 +247,24 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
     return true;
 }
 
+static bool flash_data_log(NvmeFlash *flash, bool realtime, Error **errp)
+{
+    if (!flash->data_log) {
+        return true;
+    }
+    if (!flash->cmd_log) {
+        error_setg(errp, "data-log: needs 'cmd-log', whose rows say what the "
+                   "bytes are");
+        return false;
+    }
+    if (realtime) {
+        error_setg(errp, "data-log: excludes clock=realtime, on which no run "
+                   "is repeated");
+        return false;
+    }
+    return flash_log_data(flash->log, flash->data_log, errp);
+}
+
 static bool flash_trace(NvmeFlash *flash, Error **errp)
 {
     if (!flash->trace) {
@@ -411,7 +429,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     if (!flash->log) {
         goto fail;
     }
-    if (!flash_trace(flash, errp)) {
+    if (!flash_data_log(flash, realtime, errp) || !flash_trace(flash, errp)) {
         flash_log_close(flash->log);
         goto fail;
     }
@@ -522,6 +540,7 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_UINT64("age-seed", NvmeFlash, age_seed, AGE_SEED_UNSET),
     DEFINE_PROP_STRING("cmd-log", NvmeFlash, cmd_log),
     DEFINE_PROP_STRING("gc-log", NvmeFlash, gc_log),
+    DEFINE_PROP_STRING("data-log", NvmeFlash, data_log),
     DEFINE_PROP_STRING("progress", NvmeFlash, progress),
     DEFINE_PROP_STRING("trace", NvmeFlash, trace),
     DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, trace_from_ns, 0),

@@ -69,6 +69,8 @@ class FlashDrive:
     seed: int = 1
     cmd_log: Path | None = None
     gc_log: Path | None = None
+    # What the host writes, byte by byte: with a cmd_log, on the virtual clock.
+    data_log: Path | None = None
     progress: Path | None = None
     virtual_queues: bool = True
     # Their sizes in bytes; 0: all that is left of the drive.
@@ -97,6 +99,7 @@ class FlashDrive:
             "overrides": self.overrides.replace(",", ";") if self.overrides else None,
             "cmd-log": self.cmd_log,
             "gc-log": self.gc_log,
+            "data-log": self.data_log,
             "progress": self.progress,
             "clock": self.clock,
             "lateness-log": self.lateness_log,
