@@ -400,5 +400,6 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
                     "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
-    return check_power(d, error) && check_lies(d, error) && check_over_provisioning(d, error) && check_bad_blocks(d, error);
+    return check_power(d, error) && check_lies(d, error) &&
+           check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

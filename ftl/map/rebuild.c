@@ -10,8 +10,9 @@
  *
  * Two units with one version are copies of each other: either will do.  Where
  * power may fail it is the one in the older block, so that the last block that
- * was opened for copies is of no use, and is free again.  With ftl.recovery=2 records say when a unit was deallocated: it stays so, if that
- * was after it was written.  Without them it comes back.
+ * was opened for copies is of no use, and is free again.  With ftl.recovery=2
+ * records say when a unit was deallocated: it stays so, if that was after it
+ * was written.  Without them it comes back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

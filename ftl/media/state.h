@@ -22,8 +22,8 @@ typedef struct {
     uint32_t erases;
     uint16_t programmed; /* pages, since the last erase */
     uint8_t origin;      /* that opened it: ScarpOrigin */
-    uint8_t stream : 7;  /* ditto; GC's copies: 0 */
-    bool bad : 1;        /* its mark, which it keeps */
+    uint8_t stream:7;    /* ditto; GC's copies: 0 */
+    bool bad:1;          /* its mark, which it keeps */
 } ScarpMediaBlock;
 
 /* What the cells of a page hold (nand.power_cuts), two bits each. */

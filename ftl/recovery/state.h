@@ -17,6 +17,7 @@
 #define SCARP_RECOVERY_STATE_H
 
 #include "hil/state.h"
+#include "map/state.h"
 
 typedef enum {
     RECOVERY_READY, /* nothing is to be done: the host is let in */
