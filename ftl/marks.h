@@ -97,6 +97,8 @@
          "a translation unit was read to be written, and for a read of the " \
          "host") \
     MARK(translation_page_padded, "a page of translation units was not full") \
+    MARK(checkpoint_of_nothing, \
+         "a checkpoint began, and every translation unit was on flash") \
     MARK(translation_blocks_full, \
          "translation units were to be programmed while all blocks for " \
          "them were full") \

@@ -512,6 +512,7 @@ typedef struct {
     uint64_t recovery_page_reads;
     uint64_t recovery_page_programs;
     uint64_t backup_page_programs;  /* ftl.paired_pages=backup */
+    uint64_t checkpoints;           /* ftl.checkpoint_pages: that are whole */
 } ScarpStats;
 
 typedef struct {

@@ -80,6 +80,7 @@ static const Key keys[] = {
     KEY("ftl", parity_stripes, 2, 65536, "64"),
     CHOICE("ftl", mapping, scarp_mapping_names, "page"),
     KEY("ftl", map_cache_bytes, 0, 1ull << 36, "0"),
+    KEY("ftl", checkpoint_pages, 0, 1ull << 40, "0"),
     KEY("ftl", log_blocks, 0, 1u << 20, "0"),
     KEY("ftl", superblock_blocks, 0, 256, "0"),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
@@ -94,6 +95,7 @@ static const Key keys[] = {
     KEY("lie", shorn_writes, 0, 1, "0"),
     KEY("lie", unserialised, 0, 1, "0"),
     KEY("lie", deallocation_undone, 0, 1, "0"),
+    KEY("lie", no_checkpoint, 0, 1, "0"),
 };
 
 /* It is no number, so it has no row above. */

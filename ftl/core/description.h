@@ -100,6 +100,7 @@ typedef struct {
     uint64_t parity_stripes; /* whose parity is in RAM, at most */
     uint64_t mapping;          /* ScarpMappingKind */
     uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: see below */
+    uint64_t checkpoint_pages; /* demand: programmed between two; 0: none */
     uint64_t log_blocks;       /* of a plane, at most; 0: what is spare */
     uint64_t superblock_blocks; /* logical blocks in one: not 0 there */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
@@ -120,6 +121,7 @@ typedef struct {
     uint64_t shorn_writes;        /* of a torn unit half is there */
     uint64_t unserialised;        /* versions are told by 8 bits */
     uint64_t deallocation_undone; /* their records are not read */
+    uint64_t no_checkpoint;       /* only what came after it is read */
 } ScarpDescription;
 
 /*

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "core/description_check.h"
+#include "core/geometry.h"
 
 #include <string.h>
 
@@ -72,6 +73,7 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
         uint32_t of; /* bits: mappings that have it */
     } key[] = {
         { "ftl.map_cache_bytes", d->map_cache_bytes, 1 << MAPPING_DEMAND },
+        { "ftl.checkpoint_pages", d->checkpoint_pages, 1 << MAPPING_DEMAND },
         { "ftl.log_blocks", d->log_blocks,
           1 << MAPPING_BLOCK | 1 << MAPPING_SUPERBLOCK | 1 << MAPPING_FAST },
         { "ftl.superblock_blocks", d->superblock_blocks,
@@ -235,6 +237,12 @@ static bool check_unused(const ScarpDescription *d, GError **error)
                     "nand.power_cuts=0 it must be 0", d->plp_bytes);
         return false;
     }
+    if (d->checkpoint_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.checkpoint_pages=%" G_GUINT64_FORMAT ": with "
+                    "nand.power_cuts=0 it must be 0", d->checkpoint_pages);
+        return false;
+    }
     if (d->paired_pages) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "ftl.paired_pages=%s: with nand.power_cuts=0 it must be "
@@ -250,19 +258,22 @@ static bool check_lies(const ScarpDescription *d, GError **error)
     const struct {
         const char *name, *needs;
         uint64_t value;
-        bool met;
+        bool met, plp; /* plp: energy would make up for it */
     } lie[] = {
         { "flush_ignored", "controller.buffer_bytes", d->flush_ignored,
-          d->buffer_bytes && !d->plp_bytes },
+          d->buffer_bytes && !d->plp_bytes, true },
         { "fua_ignored", "controller.buffer_bytes", d->fua_ignored,
-          d->buffer_bytes && !d->plp_bytes },
+          d->buffer_bytes && !d->plp_bytes, true },
         { "flush_queued_only", "controller.buffer_bytes",
-          d->flush_queued_only, d->buffer_bytes && !d->plp_bytes },
+          d->flush_queued_only, d->buffer_bytes && !d->plp_bytes, true },
         { "shorn_writes", "programs that are cut short", d->shorn_writes,
-          !d->plp_bytes },
-        { "unserialised", "nothing else", d->unserialised, true },
+          !d->plp_bytes, true },
+        { "unserialised", "nothing else", d->unserialised, true,
+          false },
         { "deallocation_undone", "ftl.recovery=2", d->deallocation_undone,
-          d->recovery == RECOVERY_ALL },
+          d->recovery == RECOVERY_ALL, false },
+        { "no_checkpoint", "ftl.checkpoint_pages", d->no_checkpoint,
+          d->checkpoint_pages, false },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(lie); i++) {
@@ -270,9 +281,7 @@ static bool check_lies(const ScarpDescription *d, GError **error)
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                         "lie.%s=1: needs nand.power_cuts=1, and %s%s",
                         lie[i].name, lie[i].needs,
-                        lie[i].met || !strcmp(lie[i].name,
-                                              "deallocation_undone")
-                            ? "" : ", without controller.plp_bytes");
+                        lie[i].plp ? ", without controller.plp_bytes" : "");
             return false;
         }
     }
@@ -299,6 +308,35 @@ static bool check_paired(const ScarpDescription *d, GError **error)
                     "ftl.paired_pages=%s: %s", name, why);
     }
     return !why;
+}
+
+/* Between two there must be more to write than one of them is. */
+static bool check_checkpoint(const ScarpDescription *d, GError **error)
+{
+    ScarpGeometry geo = scarp_geometry(d);
+    uint64_t units = geo.mapped_units - geo.first_translation_unit;
+    uint64_t least = (units + geo.units_per_page - 1) / geo.units_per_page;
+
+    if (!d->checkpoint_pages) {
+        return true;
+    }
+    if (d->recovery == RECOVERY_ALL) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.checkpoint_pages=%" G_GUINT64_FORMAT ": with "
+                    "ftl.recovery=2 it must be 0, as records of deallocations "
+                    "are found by reading all spare areas",
+                    d->checkpoint_pages);
+        return false;
+    }
+    if (d->checkpoint_pages < least) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.checkpoint_pages=%" G_GUINT64_FORMAT ": must be 0, "
+                    "or at least %" G_GUINT64_FORMAT ", the pages of the "
+                    "mapping: less leaves no room for anything else",
+                    d->checkpoint_pages, least);
+        return false;
+    }
+    return true;
 }
 
 /* What recovery from a power cut needs. */
@@ -335,7 +373,7 @@ static bool check_power(const ScarpDescription *d, GError **error)
                     "not on flash yet are in RAM that capacitors keep");
         return false;
     }
-    return check_paired(d, error);
+    return check_paired(d, error) && check_checkpoint(d, error);
 }
 
 bool scarp_description_check(const ScarpDescription *d, GError **error)

@@ -48,6 +48,8 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (geo.translation_blocks) {
         geo.mapped_units += ((geo.logical_units - 1) >> geo.translation_shift) +
                             1;
+        /* Which checkpoint is the last one that is whole. */
+        geo.mapped_units += d->checkpoint_pages != 0;
     }
     return geo;
 }

@@ -23,7 +23,7 @@ typedef struct {
     uint32_t logical_units; /* that the host may address */
     /*
      * Those, then parities or records of deallocations, and then the
-     * translation units.
+     * translation units, of which the last one may be that of checkpoints.
      */
     uint32_t mapped_units;
     uint32_t record_lpns; /* deallocations of so many units in a record */

@@ -46,6 +46,9 @@ char *image_layout_text(const ScarpDrive *drive)
     if (d->power_cuts) {
         g_string_append(text, "nand.power_cuts=1\n");
     }
+    if (d->checkpoint_pages) {
+        g_string_append(text, "ftl.checkpoint_pages, not 0\n");
+    }
     scarp_map_add_class(drive, text);
     /* The planes of what the mapping keeps there, and of stripes; or cwdp. */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&

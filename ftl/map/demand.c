@@ -58,10 +58,11 @@ static void init_units(ScarpDrive *drive, ScarpDemand *demand)
 {
     uint32_t planes = drive->geo.n_planes;
 
-    demand->n_tus = drive->geo.mapped_units -
-                    drive->geo.first_translation_unit;
-    demand->tu = scarp_table_zeroed(demand->n_tus * sizeof(*demand->tu));
-    for (uint32_t i = 0; i < demand->n_tus; i++) {
+    uint32_t n = drive->geo.mapped_units - drive->geo.first_translation_unit;
+
+    demand->n_tus = n - scarp_has_checkpoints(drive);
+    demand->tu = scarp_table_zeroed(n * sizeof(*demand->tu));
+    for (uint32_t i = 0; i < n; i++) {
         demand->tu[i].dirty = SCARP_NONE;
     }
     demand->plane_of = g_new(uint32_t, planes);
@@ -102,7 +103,8 @@ static void clear(ScarpDrive *drive)
     if (!demand) {
         return;
     }
-    for (uint32_t i = 0; i < demand->n_tus; i++) {
+    for (uint32_t i = 0; i < demand->n_tus + scarp_has_checkpoints(drive);
+         i++) {
         if (demand->tu[i].work) {
             g_free(scarp_unit_data(&demand->tu[i].work->unit));
         }
@@ -169,6 +171,10 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     scarp_mark_if(drive, cache_too_small_for_image,
                   visit->loading && drive->stats.map_evictions > evictions);
     drive->stats.map_evictions = evictions;
+    if (scarp_has_checkpoints(drive)) {
+        scarp_visit_u64(visit, "units since a checkpoint",
+                        &drive->map.demand->checkpoint.units, 0, INT64_MAX);
+    }
 }
 
 const ScarpMappingOps scarp_mapping_demand = {
@@ -181,5 +187,6 @@ const ScarpMappingOps scarp_mapping_demand = {
     .ram_bytes = ram_bytes,
     .check = scarp_demand_check,
     .persist = persist,
+    .reread = scarp_checkpoint_reread,
     .recovered = scarp_demand_recovered,
 };

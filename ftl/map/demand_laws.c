@@ -136,7 +136,9 @@ static bool check_units(const ScarpDrive *drive, GError **error)
     const ScarpDemand *demand = drive->map.demand;
     uint64_t updates = 0, dirty = 0, works = 0, trimmed = 0, writing = 0;
 
-    for (uint32_t t = 0; t < demand->n_tus; t++) {
+    uint32_t n = demand->n_tus + scarp_has_checkpoints(drive);
+
+    for (uint32_t t = 0; t < n; t++) {
         const Tu *tu = &demand->tu[t];
 
         for (uint32_t i = tu->dirty; i != SCARP_NONE;
@@ -153,6 +155,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
                                      t, tu->updates, 0);
         }
         if (scarp_tu_contents_kept(drive) && !demand->aside &&
+            t < demand->n_tus &&
             !check_contents(drive, t, error)) {
             return false;
         }
@@ -182,7 +185,8 @@ static bool check_places(const ScarpDrive *drive, GError **error)
     const ScarpDemand *demand = drive->map.demand;
     uint32_t mapped = 0, valid = 0;
 
-    for (uint32_t t = 0; t < demand->n_tus; t++) {
+    for (uint32_t t = 0; t < demand->n_tus + scarp_has_checkpoints(drive);
+         t++) {
         uint32_t lpn = drive->geo.first_translation_unit + t;
         uint32_t own = demand->plane_of[t % drive->geo.n_planes];
         uint32_t ppn = scarp_map_lookup(drive, lpn);

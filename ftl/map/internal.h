@@ -89,9 +89,18 @@ struct ScarpMappingOps {
     void (*mend_copied)(ScarpDrive *drive, ScarpMend *mend, uint32_t *target);
     void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
                         uint32_t block);
+    /*
+     * In place of what all spare areas together say: what the mapping finds
+     * with those that it reads; may be NULL.  Returns the seq of the first block
+     * of which it reads all.
+     */
+    uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
     /* All of it is over; may be NULL. */
     void (*recovered)(ScarpDrive *drive);
 };
+
+/* map/rebuild.c: of two copies of a unit, which counts. */
+bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
 /* ---- map/mend.c: what there is to be mended ----------------------------- */
 

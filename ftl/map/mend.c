@@ -73,6 +73,9 @@ void scarp_map_recover(ScarpDrive *drive)
     scarp_map_age_begins(drive); /* no account is kept until it is over */
     scarp_map_rebuild(drive, ppn_of);
     scarp_seq_at_least(drive, next_version(drive, ppn_of));
+    if (drive->map.ops->reread) {
+        drive->map.journal = drive->map.ops->reread(drive, ppn_of);
+    }
     if (drive->map.ops->recover) {
         drive->map.ops->recover(drive, ppn_of);
     }
@@ -219,6 +222,12 @@ void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
     } else {
         scarp_block_recover(drive, block, BLOCK_FULL);
     }
+}
+
+bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_seq(drive, block) >= drive->map.journal ||
+           scarp_block_is_translation(drive, block);
 }
 
 void scarp_map_recovered(ScarpDrive *drive)

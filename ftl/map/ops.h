@@ -269,6 +269,8 @@ void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
 void scarp_mend_clear(ScarpMend *mend);
 /* Every plane is sound. */
 void scarp_map_recovered(ScarpDrive *drive);
+/* Whether all pages of the block have to be read, or the first one alone. */
+bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
 
 #ifdef SCARP_CHECKED
 /* For a mark: changed entries are on their way out of the cache. */

@@ -16,9 +16,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "map/internal.h"
 
-static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
+bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
 {
     uint64_t seq_a = scarp_media_seq(drive, scarp_ppn_block(drive, a));
     uint64_t seq_b = scarp_media_seq(drive, scarp_ppn_block(drive, b));
@@ -74,7 +74,7 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of)
         uint32_t lpn = scarp_media_lpn(drive, ppn);
 
         if (lpn != SCARP_NONE &&
-            (ppn_of[lpn] == SCARP_NONE || newer(drive, ppn, ppn_of[lpn]))) {
+            (ppn_of[lpn] == SCARP_NONE || scarp_unit_is_newer(drive, ppn, ppn_of[lpn]))) {
             ppn_of[lpn] = ppn;
         }
     }

@@ -66,6 +66,7 @@ typedef struct {
     ScarpMerge *merge;   /* [plane], of MAP_MERGES */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
+    uint64_t journal; /* after a power cut: seq of the first block that is read */
     bool mending; /* after a power cut: its own laws do not hold yet */
     bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;

@@ -72,8 +72,9 @@ bool scarp_recovery_scan(ScarpDrive *drive, uint32_t p)
     }
     while (plane->block < blocks) {
         uint32_t block = p * blocks + plane->block;
-        uint32_t pages = MIN(scarp_media_used_pages(drive, block) + 1,
-                             drive->desc.pages_per_block);
+        uint32_t pages = !scarp_map_must_scan(drive, block)
+            ? 1 : MIN(scarp_media_used_pages(drive, block) + 1,
+                      drive->desc.pages_per_block);
 
         if (plane->page < pages && !scarp_media_is_bad(drive, block)) {
             scarp_recovery_issue(

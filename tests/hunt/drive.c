@@ -242,6 +242,13 @@ static void draw_ftl(Maker *m, const Shape *x)
 }
 
 /* What cells hold when power fails, and what is done against that. */
+/* Pages between two checkpoints: few, so that there are many. */
+static void draw_checkpoints(Maker *m)
+{
+    set(m, "ftl.checkpoint_pages", DRAW_OF(m->draw, 4, 8, 16, 64, 1000));
+    set(m, "ftl.recovery", 1);
+}
+
 static void draw_power(Maker *m, const ScenarioWish *wish)
 {
     Draw *d = m->draw;
@@ -264,6 +271,10 @@ static void draw_power(Maker *m, const ScenarioWish *wish)
         g_autofree char *bytes = g_strdup(buffer);
 
         set_text(m, "controller.plp_bytes", bytes);
+    }
+    if (!g_strcmp0(scenario_key(m->s, "ftl.mapping"), "demand") &&
+        draw_chance(d, 50)) {
+        draw_checkpoints(m);
     }
     if (cells && strcmp(cells, "1")) {
         set_text(m, "ftl.paired_pages", plp && draw_chance(d, 50) ? "plp"
