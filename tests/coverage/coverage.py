@@ -29,7 +29,11 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
-from scarplib.build.host_packages import BUILD_PACKAGES, ensure_packages  # noqa: E402
+from scarplib.build.host_packages import (  # noqa: E402
+    BUILD_PACKAGES,
+    CLANG_PACKAGES,
+    ensure_packages,
+)
 
 GOAL = 95.0  # percent
 OUT = ROOT / "build" / "coverage"
@@ -244,7 +248,7 @@ def main() -> int:
     parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int, help="all cores")
     parser.add_argument("--again", action="store_true", help="read the last run's counts again")
     args = parser.parse_args()
-    ensure_packages((*BUILD_PACKAGES, "clang", "llvm"))
+    ensure_packages((*BUILD_PACKAGES, *CLANG_PACKAGES))
     if not args.again:
         make = ["make", "-s", "-f", str(HERE / "coverage.mk"), f"-j{args.jobs}"]
         subprocess.run(make, check=True)

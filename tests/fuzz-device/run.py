@@ -23,7 +23,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib.build.host_packages import BUILD_PACKAGES, ensure_packages  # noqa: E402
+from scarplib.build.host_packages import (  # noqa: E402
+    BUILD_PACKAGES,
+    CLANG_PACKAGES,
+    ensure_packages,
+)
 from scarplib.build.qemu import ensure_qemu  # noqa: E402
 
 DESCRIPTION = ROOT / "tests" / "qtest" / "tiny.ini"
@@ -199,7 +203,7 @@ def main() -> int:
         if name not in CONFIGURATIONS:
             parser.error(f"'{name}' is not known; there are {', '.join(CONFIGURATIONS)}")
     args.out = args.out.resolve()
-    ensure_packages((*BUILD_PACKAGES, "clang", "llvm"))
+    ensure_packages((*BUILD_PACKAGES, *CLANG_PACKAGES))
     binary = (args.binary or ensure_qemu("fuzz").binary).resolve()
     results = []
     for name in args.names or CONFIGURATIONS:

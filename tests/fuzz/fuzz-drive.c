@@ -189,16 +189,18 @@ static char *pick_overrides(Bytes *b)
     return g_string_free(text, false);
 }
 
+/* A sector at once: each comparison of ours is one that libFuzzer records. */
 static void check_read(const Fuzz *f, const ScarpCmd *cmd)
 {
     const uint8_t *data = cmd->data;
+    uint64_t first = cmd->offset_bytes / SECTOR;
+    uint8_t wanted[SECTOR];
 
-    for (uint64_t i = 0; i < cmd->length_bytes; i++) {
-        uint64_t sector = (cmd->offset_bytes + i) / SECTOR;
-
-        if (data[i] != f->model[sector]) {
+    for (uint64_t i = 0; i < cmd->length_bytes / SECTOR; i++) {
+        memset(wanted, f->model[first + i], SECTOR);
+        if (memcmp(data + i * SECTOR, wanted, SECTOR)) {
             g_error("sector %" G_GUINT64_FORMAT " has %u, written was %u",
-                    sector, data[i], f->model[sector]);
+                    first + i, data[i * SECTOR], *wanted);
         }
     }
 }

@@ -9,11 +9,21 @@
 
 #include <string.h>
 
+/*
+ * Of a large drive a table of ranks takes longest, so only some of the texts
+ * are of one.
+ */
+static uint64_t drive_bytes(size_t size)
+{
+    return size % 32 ? 1 << 20 : 1 << 28;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree char *text = g_strndup((const char *)data, size);
     g_autoptr(GError) error = NULL;
-    Workload *workload = gen_new(text, 1 << 28, 1, &error);
+    uint64_t bytes = drive_bytes(size);
+    Workload *workload = gen_new(text, bytes, 1, &error);
     TraceRecord record;
 
     g_assert_true(!workload == !!error);
@@ -24,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         }
         g_assert_cmpuint(record.offset_bytes + record.length_bytes, <=,
-                         1 << 28);
+                         bytes);
     }
     if (workload) {
         workload->free(workload);

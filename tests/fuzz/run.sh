@@ -1,8 +1,12 @@
 #!/bin/sh
-# Fuzzes the parsers and the engine for a while each: run.sh [SECONDS [TARGET...]], a target being the
-# middle of fuzz-*.c. With clang by libFuzzer, else with gcc and a driver that mutates the seeds.
+# Fuzzes the parsers, the engine and the scripts for a while each: run.sh [SECONDS [TARGET...]], a target
+# being the middle of fuzz-*.c, or one of scripts.py's. With clang by libFuzzer, else with gcc and a driver
+# that mutates the seeds; the scripts by Python's libFuzzer (atheris).
 # By libFuzzer also so often each: run.sh 1000000x [TARGET...]; it says what the last tenth brought.
 # Ends non-zero at the first crash, whose input is printed, and kept in $FUZZ_KEEP if that is a folder.
+# $FUZZ_CORPUS: a folder in which each target keeps what reached something new, and begins with it.
+# FUZZ_LAWS=end: a drive's tables are checked when its commands have ended, not after every event, which
+# takes 10 times as long.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,13 +19,18 @@ case $seconds$runs in
     '' | *[!0-9]* | 0) echo "run.sh: '$seconds': a whole number of seconds, from 1, or of executions with x behind it" >&2; exit 1 ;;
 esac
 [ $# -eq 0 ] || shift
-all=$(cd "$top/tests/fuzz" && ls fuzz-*.c | sed 's/^fuzz-//; s/\.c$//')
+all="$(cd "$top/tests/fuzz" && ls fuzz-*.c | sed 's/^fuzz-//; s/\.c$//') $(python3 "$top/tests/fuzz/scripts.py" --list)"
+all=$(echo $all)
 for target in "$@"; do
-    [ -e "$top/tests/fuzz/fuzz-$target.c" ] || { echo "run.sh: no target '$target'; there are:" $all >&2; exit 1; }
+    case " $all " in *" $target "*) ;; *) echo "run.sh: no target '$target'; there are: $all" >&2; exit 1 ;; esac
 done
 targets=${*:-$all}
+compiled=$(printf '%s\n' $targets | grep -v '^scripts-' || :)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# Of whatever a target leaves.
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"
 libraries="glib-2.0 zlib libzstd"
 
 printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }\n' >"$work/try.c"
@@ -29,16 +38,17 @@ if clang -fsanitize=fuzzer,address -o "$work/try" "$work/try.c" 2>/dev/null; the
     compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver=
 else
     compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c
-    [ -z "$runs" ] || { echo "run.sh: ${runs}x: needs clang's libFuzzer" >&2; exit 1; }
+    [ -z "$runs" ] || [ -z "$compiled" ] || { echo "run.sh: ${runs}x: needs clang's libFuzzer" >&2; exit 1; }
 fi
+[ "${FUZZ_LAWS:-}" = end ] && laws=-O2 || laws='-O1 -DSCARP_CHECKED'
 # shellcheck disable=SC2086
-flags="-std=gnu11 -g -O1 -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
+flags="-std=gnu11 -g $laws -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all
     -I$top/ftl -I$top/ftl/replay -I$top/guest/array $(pkg-config --cflags $libraries)"
 flags=$(echo $flags)
 
 mkdir "$work/o"
 export work compiler object flags
-{ find "$top/ftl" -name '*.c' ! -path '*/replay/main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
+[ -z "$compiled" ] || { find "$top/ftl" -name '*.c' ! -path '*/replay/main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
     echo "$top/guest/array/uring/keep.c"; } | sort | xargs -P "$(nproc)" -I{} sh -c '
     $compiler $flags $object -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
 
@@ -94,14 +104,28 @@ while [ "$i" -lt 12 ]; do
     i=$((i + 1))
 done
 
+python3 "$top/tests/fuzz/scripts.py" --seeds "$work/seeds"
+
 done=0
 for target in $targets; do
     name=fuzz-$target
-    # shellcheck disable=SC2046,SC2086
-    $compiler $flags $link -o "$work/$name" "$top/tests/fuzz/$name.c" $driver "$work"/o/*.o \
-        $(pkg-config --libs $libraries)
-    mkdir "$work/corpus"
-    cp "$work/seeds/$target"* "$work/corpus"
+    case $target in
+    scripts-*)
+        python=$(PYTHONPATH="$top/scripts" python3 -c 'from scarplib.build import venv
+print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
+        printf '#!/bin/sh\nexec "%s" "%s" %s "$@"\n' "$python" "$top/tests/fuzz/scripts.py" "$target" >"$work/$name"
+        chmod +x "$work/$name"
+        ;;
+    *)
+        # shellcheck disable=SC2046,SC2086
+        $compiler $flags $link -o "$work/$name" "$top/tests/fuzz/$name.c" $driver "$work"/o/*.o \
+            $(pkg-config --libs $libraries)
+        ;;
+    esac
+    corpus=${FUZZ_CORPUS:+$(mkdir -p "$FUZZ_CORPUS" && cd "$FUZZ_CORPUS" && pwd)/}
+    corpus=${corpus:-$work/corpus-}$target
+    mkdir -p "$corpus"
+    cp "$work/seeds/$target"* "$corpus"
     status=0
     [ -n "$runs" ] && bound="-runs=$runs -print_final_stats=1" || bound=-max_total_time=$seconds
     # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
@@ -110,7 +134,7 @@ for target in $targets; do
         [ -n "$runs" ] || ulimit -S -t $((seconds + 300))
         # shellcheck disable=SC2086
         exec "$work/$name" $bound -max_len=4096 -rss_limit_mb=2048 -timeout=300 \
-            -artifact_prefix="$work/crash-" "$work/corpus"
+            -artifact_prefix="$work/crash-" "$corpus"
     ) >"$work/log" 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
         tail -n 40 "$work/log"
@@ -136,6 +160,5 @@ for target in $targets; do
     else
         echo "ok $done $name: $(tail -n 1 "$work/log")"
     fi
-    rm -rf "$work/corpus"
 done
 echo "1..$done"

@@ -41,6 +41,10 @@ class ShadowQueue(SharedQueue):
         if not (place := self.place()):
             return
         machine, registers = self.ctrl.machine, self.ctrl.bar + 0x1000 + self.qid * 8
+        assert isinstance(machine, SharedMachine)
+        # A register that comes late says a tail of before.  The one in memory is newer, as long as
+        # it is one at all; else the commands in between would be served once more.
+        machine.settle()
         machine.writel(place, tail)
         machine.writel(place + 4, head)
         machine.writel(registers, self._tail)

@@ -159,7 +159,11 @@ def shutdown(hunt: Hunt) -> None:
                 hunt.machine.step(100_000)
         else:
             raise Wrong("the controller does not shut down")
-    ctrl.disable()
+    if hunt.pick.random() < 0.5:
+        # The notification stays where it is: the reset alone has to end it.
+        hunt.machine.writel(ctrl.bar + CC, hunt.machine.readl(ctrl.bar + CC) & ~1)
+    else:
+        ctrl.disable()
     lose_functions(hunt, index)
     hunt.lose(index)
     if hunt.machine.readl(ctrl.bar + CSTS):

@@ -11,7 +11,7 @@
 /* Of the drive as it is now. */
 static bool is_set(const Run *r, const char *key)
 {
-    g_auto(GStrv) more = g_strsplit(r->more_keys ? r->more_keys : "", ",", -1);
+    g_auto(GStrv) more = g_strsplit(r->as.keys ? r->as.keys : "", ",", -1);
     const char *value = scenario_key(r->s, key);
 
     for (char **item = more; *item; item++) {
@@ -102,7 +102,7 @@ static bool cut(Run *r, GError **error)
     r->drive = drive;
     r->held_ns = 0;
     forget_commands(r);
-    host_know(r, NULL);
+    host_know(r, r->as.keys);
     return scarp_check(drive, error);
 }
 

@@ -81,6 +81,7 @@ static void draw_shape(Maker *m, Shape *x)
         x->page_bytes = MAX(x->page_bytes, 512 * theme->units);
         x->units = MIN(x->units, x->page_bytes / 512);
     } while (x->planes < theme->planes || x->blocks < theme->blocks ||
+             x->pages < theme->pages ||
              x->channels * x->chips * x->dies < theme->dies ||
              planes_of(x) * x->blocks * x->pages * x->units <
                  theme->least_units ||
@@ -327,6 +328,9 @@ static void draw_age(Maker *m)
     Draw *d = m->draw;
 
     m->s->age_permille = DRAW_OF(d, 0, 500, 900, 990, 1000, 1000, 1000, 1000);
+    if (m->theme && m->theme->full) {
+        m->s->age_permille = 1000;
+    }
     m->s->random_age = draw_chance(d, 60);
     m->s->overwrite_permille = DRAW_OF(d, 0, 100, 500, 2000, UINT32_MAX);
     m->s->age_seed = draw_below(d, 1000);
@@ -337,8 +341,8 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
 {
     Maker m = { .draw = d, .s = scenario_new(), .theme = theme,
                 .often = DRAW_OF(d, 4, 10, 10, 20, 20, 35, 60) };
-    Shape x = { .mapping = wish->mapping ? wish->mapping
-                                         : schemes_draw_mapping(d) };
+    g_autofree char *wished = theme_pick(d, wish->mapping);
+    Shape x = { .mapping = wished ? wished : schemes_draw_mapping(d) };
 
     x.demand = !strcmp(x.mapping, "demand");
     x.logs = !x.demand && strcmp(x.mapping, "page");
@@ -356,7 +360,11 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
         g_auto(GStrv) keys = g_strsplit(theme->keys, ",", -1);
 
         for (char **key = keys; *key; key++) {
-            g_ptr_array_add(m.s->keys, g_strdup(*key));
+            const char *value = strchr(*key, '=') + 1;
+            g_autofree char *name = g_strndup(*key, value - 1 - *key);
+            g_autofree char *its = theme_pick(d, value);
+
+            set_text(&m, name, its);
         }
     }
     if (wish->without) {
@@ -374,7 +382,7 @@ static void draw_scheme(Draw *d, const ScenarioWish *wish, char **scheme,
     g_free(*scheme);
     g_free(*params);
     if (wish->scheme) {
-        *scheme = g_strdup(wish->scheme);
+        *scheme = theme_pick(d, wish->scheme);
         *params = draw_chance(d, 50) ? schemes_draw_params(d, *scheme) : NULL;
     } else {
         schemes_draw(d, scheme, params);
@@ -474,9 +482,12 @@ static ScarpDrive *tighten(const Scenario *s, uint64_t *permille,
 }
 
 /* Unless its theme says how much it is to have. */
-static bool may_be_tight(const Theme *theme)
+static bool is_tight(Draw *d, const Theme *theme)
 {
-    return !theme || !theme->keys || !strstr(theme->keys, spare_key);
+    if (theme && theme->keys && strstr(theme->keys, spare_key)) {
+        return false;
+    }
+    return (theme && theme->tight) || draw_chance(d, 35);
 }
 
 Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
@@ -508,17 +519,14 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         permille = spare_of(s);
         g_free(s->scheme);
         s->scheme = g_strdup(scheme);
-        s->params = g_strdup(params);
+        s->params = theme && theme->params ? theme_pick(&d, theme->params)
+                                           : g_strdup(params);
         drive = accepted(s, &permille, draws);
-        if (drive && may_be_tight(theme) && draw_chance(&d, 35)) {
+        if (drive && is_tight(&d, theme)) {
             drive = tighten(s, &permille, drive);
         }
         if (drive) {
             set_spare(s, permille);
-            if (theme && theme->params) {
-                g_free(s->params);
-                s->params = g_strdup(theme->params);
-            }
             scenario_draw_steps(s, drive, &d, theme);
             s->meta = meta_draw(&d, s);
             scarp_drive_free(drive);

@@ -27,6 +27,10 @@ void host_know(Run *r, const char *keys)
     g_autoptr(Scenario) is = scenario_copy(r->s);
     g_auto(GStrv) more = g_strsplit(keys ? keys : "", ",", -1);
 
+    if (keys != r->as.keys) {
+        g_free(r->as.keys);
+        r->as.keys = g_strdup(keys);
+    }
     for (char **key = more; *key; key++) {
         g_ptr_array_add(is->keys, g_strdup(*key));
     }
@@ -41,8 +45,20 @@ void host_know(Run *r, const char *keys)
 
 void host_know_scheme(Run *r, const char *scheme, const char *params)
 {
+    g_free(r->as.scheme);
+    g_free(r->as.params);
+    r->as.scheme = g_strdup(scheme);
+    r->as.params = g_strdup(params);
     r->waits_ns += schemes_waits_ns(scheme, params);
     r->passes = MAX(r->passes, schemes_passes(scheme, params));
+}
+
+void host_forget(As *as)
+{
+    g_free(as->scheme);
+    g_free(as->params);
+    g_free(as->keys);
+    *as = (As) { 0 };
 }
 
 uint64_t host_sectors(const Run *r)

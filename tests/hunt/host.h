@@ -24,6 +24,12 @@ typedef struct {
     uint64_t commands, sectors; /* in flight when it came, and it */
 } Slot;
 
+/* What a drive was made or loaded with, last. */
+typedef struct {
+    char *scheme, *params, *keys; /* NULL: none; keys: beyond the scenario's */
+    uint64_t seed;
+} As;
+
 /* A scenario that runs. */
 typedef struct {
     const Scenario *s;
@@ -46,8 +52,7 @@ typedef struct {
     uint64_t outstanding_units, units, block_units;
     uint64_t steps_left; /* until something must have come of them */
     uint32_t drives;     /* loaded from images */
-    char *more_keys;     /* of an image that was loaded, or NULL */
-    bool switched;       /* it is not as the scenario says any more */
+    As as;
     bool is_twin;        /* only there to be compared with another one */
     bool ended;          /* every step has been made */
     Own own;
@@ -55,8 +60,9 @@ typedef struct {
 
 /* Of a new drive, which has these keys besides: its sizes and times. */
 void host_know(Run *r, const char *keys);
-/* The times and bounds of a scheme are, from now on, among the drive's. */
+/* It has this scheme now, whose times and bounds are among the drive's. */
 void host_know_scheme(Run *r, const char *scheme, const char *params);
+void host_forget(As *as);
 /* Sectors that commands go to. */
 uint64_t host_sectors(const Run *r);
 

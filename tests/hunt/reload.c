@@ -39,9 +39,10 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
     saved.result = &result;
     saved.idle = g_ptr_array_new();
     saved.model = model_copy(r->model);
-    saved.more_keys = g_strdup(r->more_keys);
     saved.contract = r->contract ? scarp_contract_copy(r->contract) : NULL;
     saved.is_twin = true;
+    saved.as = (As) { g_strdup(r->as.scheme), g_strdup(r->as.params),
+                      g_strdup(r->as.keys), r->as.seed };
     /* The saved drive's clock goes on, the other's begins. */
     scarp_stats_reset(saved.drive);
     saved.own = (Own) { 0 };
@@ -54,10 +55,10 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
     }
     model_free(saved.model);
     scarp_contract_free(saved.contract);
-    g_free(saved.more_keys);
     g_ptr_array_free(saved.idle, true);
     host_count(&saved);
     host_count_marks(&saved);
+    host_forget(&saved.as);
     scarp_drive_free(saved.drive);
     r->drive = other;
     if (!ok) {
@@ -85,27 +86,32 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     g_autofree char *path = g_strdup_printf("/dev/shm/hunt-%d.img",
                                             (int)getpid());
     g_autoptr(GError) refused = NULL;
-    bool same = !scheme && !seed && !keys && !r->switched && !r->is_twin;
+    bool same = !scheme && !seed && !keys && !r->is_twin;
+    uint64_t its_seed = seed ? strtoull(seed, NULL, 10) : r->as.seed;
     ScarpDrive *other;
 
     if (!host_drain(r, error) || !scarp_save(r->drive, path, error)) {
         return false;
     }
     same = same && r->held_ns <= scarp_now_ns(r->drive);
-    other = scenario_build(r->s, path, scheme ? scheme : r->s->scheme,
-                           scheme ? params : r->s->params,
-                           seed ? strtoull(seed, NULL, 10) : r->s->seed, keys,
-                           &refused);
+    other = scenario_build(r->s, path, scheme ? scheme : r->as.scheme,
+                           scheme ? params : r->as.params, its_seed,
+                           keys ? keys : r->as.keys, &refused);
     unlink(path);
     if (!other && same) {
         return fail(error, "its own image is refused: %s", refused->message);
     }
+    if (!other && strstr(refused->message, "damaged") &&
+        !strstr(refused->message, "gc.trigger_free_blocks=")) {
+        return fail(error, "an image that the drive wrote: %s",
+                    refused->message);
+    }
     if (!other) {
         return true; /* what the text asks for does not go with it */
     }
-    r->switched |= !same;
     r->own = (Own) { 0 };
     r->submitted_ns = r->completed_ns = r->held_ns = 0;
+    r->as.seed = its_seed;
     r->drives++;
     if (same) {
         return same_future(r, other, next, error);
@@ -117,9 +123,7 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     host_count_marks(r);
     scarp_drive_free(r->drive);
     r->drive = other;
-    host_know(r, keys);
-    g_free(r->more_keys);
-    r->more_keys = g_strdup(keys);
+    host_know(r, keys ? keys : r->as.keys);
     return host_check(r, error) && cut_reloaded(r, error);
 }
 

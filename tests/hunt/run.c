@@ -28,7 +28,6 @@ static bool one_step(Run *r, guint at, GError **error)
         if (scarp_drive_set_scheme(r->drive, scheme, params, NULL)) {
             r->result->phases++;
             host_know_scheme(r, scheme, params);
-            r->switched = true;
         }
         return host_reap(r, error);
     case STEP_DRAIN:
@@ -100,7 +99,7 @@ bool run_steps(Run *r, guint from, GError **error)
 bool run_scenario(const Scenario *s, RunResult *result, GError **error)
 {
     GArray *rows = result->rows;
-    Run r = { .s = s, .result = result, .depth = 1,
+    Run r = { .s = s, .result = result, .depth = 1, .as.seed = s->seed,
               .idle = g_ptr_array_new(), .all = g_ptr_array_new() };
     bool ok;
 
@@ -128,7 +127,7 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     g_ptr_array_free(r.idle, true);
     model_free(r.model);
     scarp_contract_free(r.contract);
-    g_free(r.more_keys);
+    host_forget(&r.as);
     scarp_drive_free(r.drive);
     return ok;
 }

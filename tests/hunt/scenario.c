@@ -286,6 +286,13 @@ static bool parse_step(Scenario *s, char **word, guint n)
     return true;
 }
 
+bool scenario_add_step(Scenario *s, const char *text)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+
+    return parse_step(s, words, g_strv_length(words));
+}
+
 static bool parse_line(Scenario *s, char **word, guint n)
 {
     if (!strcmp(word[0], "key") && n == 2 && strchr(word[1], '=')) {

@@ -98,6 +98,8 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
                          const Theme *theme);
 
 char *scenario_text(const Scenario *s);
+/* A line of such a text; false: it is no step. */
+bool scenario_add_step(Scenario *s, const char *text);
 Scenario *scenario_parse(const char *text, GError **error);
 const char *scenario_key(const Scenario *s, const char *key); /* or NULL */
 const char *scenario_mapping(const Scenario *s);

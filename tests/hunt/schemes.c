@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_ENTRIES 65536 /* of a table, but for few drives */
+
 typedef struct {
     char *name;
     uint64_t min, max, fallback;
     bool time;
     bool passes; /* commands that may go before an older one */
+    bool table;  /* as long as a table: much of it takes time */
 } Param;
 
 typedef struct {
@@ -72,6 +75,7 @@ static GPtrArray *choices(void)
                 .time = strstr(open, " us)"),
                 .passes = strstr(open, " commands)") ||
                           strstr(open, " batches)"),
+                .table = strstr(open, " counters)"),
             };
 
             g_array_append_val(choice->params, param);
@@ -201,6 +205,8 @@ char *schemes_draw_params(Draw *draw, const char *scheme)
 
     for (guint i = 0; i < all->len; i++) {
         const Param *param = all->pdata[i];
+        uint64_t max = param->table && draw_chance(draw, 95)
+                           ? MIN(param->max, MOST_ENTRIES) : param->max;
         uint64_t value;
 
         if (draw_chance(draw, 60)) {
@@ -211,13 +217,13 @@ char *schemes_draw_params(Draw *draw, const char *scheme)
             value = param->min;
             break;
         case 1:
-            value = param->max;
+            value = max;
             break;
         case 2:
-            value = MIN(param->min + 1, param->max);
+            value = MIN(param->min + 1, max);
             break;
         default:
-            value = draw_scale(draw, MAX(param->min, 1), param->max);
+            value = draw_scale(draw, MAX(param->min, 1), max);
             break;
         }
         g_string_append_printf(text, "%s%s=%" G_GUINT64_FORMAT,

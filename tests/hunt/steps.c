@@ -18,9 +18,10 @@ typedef struct {
     unsigned share[SCARP_OP__COUNT];
     uint32_t first, sectors;  /* where */
     uint32_t align;           /* sectors; 1: anywhere */
-    uint32_t most;            /* sectors of a command */
+    uint32_t most, trim;      /* sectors of a command; of a deallocation */
     bool in_order, down;
     unsigned fua, late;       /* percent */
+    int64_t soonest_ns, latest_ns; /* after its arrival: a deadline */
     uint32_t streams;
     unsigned hot;             /* percent to a tenth of it */
     bool exact;               /* each as large as most */
@@ -75,6 +76,8 @@ static void draw_stretch(Writer *w, Stretch *x)
                                  : DRAW_OF(d, 1, unit + 1, 2 * unit, 4 * unit,
                                            16 * unit, 64 * unit);
     x->most = MIN(x->most, MOST_SECTORS / 4);
+    x->trim = draw_chance(d, 70) ? x->most
+                                 : MAX(x->sectors / DRAW_OF(d, 1, 4, 16), 1);
     if (draw_chance(d, 20)) { /* one upon the other, in flight */
         x->sectors = MIN(x->most * DRAW_OF(d, 1, 2, 4), w->sectors);
     }
@@ -82,6 +85,8 @@ static void draw_stretch(Writer *w, Stretch *x)
     x->in_order = draw_chance(d, 15);
     x->fua = draw_chance(d, 30) ? DRAW_OF(d, 2, 30, 100) : 0;
     x->late = draw_chance(d, 25) ? DRAW_OF(d, 5, 50, 100) : 0;
+    x->soonest_ns = 1;
+    x->latest_ns = 2000000000;
     x->streams = draw_chance(d, 70) ? w->streams : 1;
     x->hot = draw_chance(d, 25) ? DRAW_OF(d, 50, 80, 95) : 0;
     x->exact = draw_chance(d, 40);
@@ -125,6 +130,25 @@ static void adapt(Writer *w, Stretch *x)
         x->exact = x->in_order = false;
         x->gap_ns = 0;
         x->fua = 70;
+        break;
+    case HOST_LATE:
+        memset(share, 0, sizeof(x->share));
+        if (draw_chance(d, 50)) {
+            share[SCARP_OP_WRITE] = 100;
+        } else {
+            share[SCARP_OP_WRITE] = 5;
+            share[SCARP_OP_READ] = 100;
+            share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 20, 60);
+        }
+        x->first = 0;
+        x->sectors = w->sectors;
+        x->align = w->unit;
+        x->most = DRAW_OF(d, 1, 4) * w->unit;
+        x->trim = w->sectors / DRAW_OF(d, 16, 64) + 1;
+        x->hot = 0;
+        x->late = DRAW_OF(d, 30, 60, 100);
+        x->soonest_ns = 100000;
+        x->latest_ns = 10000000;
         break;
     case HOST_OVER:
         share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
@@ -183,7 +207,11 @@ static void draw_command(Writer *w, Stretch *x, unsigned number)
     uint32_t range = x->hot && draw_chance(d, x->hot)
                          ? MAX(x->sectors / 10, 1) : x->sectors;
 
-    step.sectors = x->exact ? x->most : draw_from(d, 1, x->most);
+    step.sectors = step.kind == (StepKind)SCARP_OP_DEALLOCATE ? x->trim
+                                                              : x->most;
+    if (!x->exact) {
+        step.sectors = draw_from(d, 1, step.sectors);
+    }
     if (x->align > 1) {
         step.sectors = (step.sectors + x->align - 1) / x->align * x->align;
     }
@@ -201,7 +229,7 @@ static void draw_command(Writer *w, Stretch *x, unsigned number)
     step.gap_ns = x->gap_ns && number % x->burst == 0
                       ? (int64_t)draw_below(d, 2 * x->gap_ns) + 1 : 0;
     if (draw_chance(d, x->late)) {
-        step.deadline_ns = draw_scale(d, 1, 2000000000);
+        step.deadline_ns = draw_scale(d, x->soonest_ns, x->latest_ns);
     }
     put(w, step);
 }
@@ -279,25 +307,25 @@ static char *other_keys(Draw *d)
     return g_string_free(text, false);
 }
 
-/* What the theme wants between two stretches. */
-static void put_between(Writer *w, const char *text)
+/* What the theme wants between two stretches: a few steps. */
+static void put_between(Writer *w)
 {
-    Step step = { .kind = STEP_DRAIN };
+    g_autofree char *text = theme_pick(w->draw, w->theme->between);
+    g_auto(GStrv) steps = g_strsplit(text, ";", -1);
 
-    if (!strcmp(text, "scheme")) {
-        step.kind = STEP_SCHEME;
-        step.text = add_text(w->s, other_scheme(w));
-    } else if (g_str_has_prefix(text, "scheme ")) {
-        step.kind = STEP_SCHEME;
-        step.text = add_text(w->s, g_strdup(text + strlen("scheme ")));
-    } else if (!strcmp(text, "idle")) {
-        step.kind = STEP_IDLE;
-        step.gap_ns = 100000000000;
-    } else if (g_str_has_prefix(text, "reload ")) {
-        step.kind = STEP_RELOAD;
-        step.text = add_text(w->s, g_strdup(text + strlen("reload ")));
+    for (char **step = steps; *step; step++) {
+        if (!strcmp(*step, "scheme")) {
+            g_autofree char *its = other_scheme(w);
+            g_autofree char *line = g_strdup_printf("scheme %s", its);
+
+            scenario_add_step(w->s, line);
+        } else if (!g_str_has_prefix(*step, "reload ") ||
+                   w->reloads++ < MOST_RELOADS) {
+            bool is_step = scenario_add_step(w->s, *step);
+
+            g_assert_true(is_step);
+        }
     }
-    put(w, step);
 }
 
 static void draw_kinds(Writer *w)
@@ -387,8 +415,11 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
     if (others) {
         draw_kinds(&w);
     }
-    if (theme && theme->between) {
-        stretches = MAX(stretches, 6);
+    if (theme) {
+        commands = MAX(commands, theme->commands);
+        if (theme->between) {
+            stretches = MAX(stretches, DRAW_OF(d, 6, 6, 30));
+        }
     }
     for (unsigned i = 0; i < stretches; i++) {
         Stretch x;
@@ -400,7 +431,7 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
             }
         }
         if (i && theme && theme->between) {
-            put_between(&w, theme->between);
+            put_between(&w);
         }
         draw_stretch(&w, &x);
         if (theme) {

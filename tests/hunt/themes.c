@@ -29,7 +29,7 @@ static const Theme themes[] = {
       .between = "scheme" },
     { .scheme = "pregc+gftl", .units = 4, .depth = 2, .between = "scheme" },
     { .scheme = "pregc", .params = "t_page=0,t_block=1000", .units = 4,
-      .depth = 1, .between = "idle" },
+      .depth = 1, .between = "idle 100000000000" },
     { .scheme = "paragc", .units = 4, .planes = 2, .blocks = 12, .depth = 16,
       .keys = "ftl.over_provisioning_permille=1500,ftl.streams=1",
       .between = "scheme" },
@@ -82,14 +82,91 @@ static const Theme themes[] = {
       .keys = "controller.buffer_bytes=65536,ftl.streams=3,"
               "ftl.over_provisioning_permille=1000" },
     /* One that a forced write still packs when it is deallocated. */
-    { .scheme = "baseline", .mapping = "page", .units = 8, .depth = 32,
-      .host = HOST_FORCED,
+    { .scheme = "baseline", .mapping = "page", .units = 8, .depth = 4,
+      .host = HOST_FORCED, .between = "reset",
       .keys = "geometry.page_bytes=4096,controller.buffer_bytes=8192" },
+    /* Pages that wait in other planes, where there is least room. */
+    { .scheme = "pgc+global|pgc+gc-z|pgc+paragc|gftl+global|gc-par+global",
+      .mapping = "page", .units = 4, .dies = 4, .blocks = 16, .pages = 4,
+      .most_units = 2048, .tight = true, .full = true, .commands = 1000,
+      .depth = 64, .host = HOST_UNITS,
+      .keys = "controller.slots=64,gc.trigger_free_blocks=1|2" },
+    { .scheme = "hios-1+gc-z|hios-2+global|hios-1+paragc", .mapping = "page",
+      .units = 4, .dies = 4, .blocks = 16, .pages = 4, .most_units = 2048,
+      .tight = true, .full = true, .commands = 1000, .depth = 32,
+      .host = HOST_UNITS,
+      .keys = "controller.slots=32,gc.separate_active_block=0|1,"
+              "gc.trigger_free_blocks=3",
+      .between = "drain|idle 100000000000|scheme" },
+    { .scheme = "global|gc-z|pgc+global|gftl+gc-z", .mapping = "page",
+      .units = 4, .dies = 2, .blocks = 16, .pages = 4, .most_units = 2048,
+      .tight = true, .full = true, .commands = 1000, .depth = 32,
+      .host = HOST_UNITS,
+      .between = "scheme|scheme in-plane -|scheme pgc -" },
+    { .scheme = "gftl+global|gftl+gc-z|gftl+paragc", .dies = 4, .depth = 4,
+      .keys = "timing.erase_ns=0|1000000",
+      .between = "collect 1000000;drain|collect 8;idle 100000000000" },
+    /* Planes that fill up, as units may lie in any of them. */
+    { .scheme = "dynamic|dynamic+ideal|dynamic+pgc|dynamic+gftl",
+      .mapping = "page", .planes = 2, .tight = true, .full = true,
+      .commands = 1000, .depth = 64, .host = HOST_UNITS,
+      .keys = "controller.slots=64" },
+    /* Blocks that keep stale units for good. */
+    { .units = 8, .tight = true, .full = true, .commands = 1000, .depth = 16,
+      .host = HOST_UNITS, .keys = "nand.bad_blocks_permille=0|49|100|300" },
+    /* Few blocks for many translation units, and collections that yield. */
+    { .scheme = "pgc|gc-par+pgc|gftl", .params = "pgc_floor=1|gftl_floor=1",
+      .mapping = "demand", .units = 1, .most_units = 16384,
+      .least_units = 8192, .depth = 64,
+      .keys = "geometry.page_bytes=512,ftl.map_cache_bytes=128,"
+              "gc.trigger_free_blocks=3,ftl.over_provisioning_permille=1000,"
+              "controller.slots=64" },
+    /* Blocks that wear out where merges need them. */
+    { .mapping = "fast|fast|block", .tight = true, .blocks = 24, .depth = 8,
+      .keys = "nand.endurance_erases=1|5,ftl.log_blocks=8" },
+    /* What an image does not have of a scheme. */
+    { .scheme = "hios-1|hios-2", .tight = true, .full = true, .depth = 16,
+      .between = "reload - - - -|reload - - - -;collect 8|collect 8|scheme" },
+    { .depth = 8,
+      .between = "reload - - - -;scheme|scheme;reload - - - -|scheme" },
+    /* A drive that is loaded with another layout: refused, or as good. */
+    { .mapping = "block|superblock|fast|page", .dies = 2, .depth = 8,
+      .keys = "ftl.allocation=cwdp|pdwc|dcwp",
+      .between = "reload - - - ftl.allocation=cwdp|"
+                 "reload - - - ftl.allocation=pdwc|"
+                 "reload - - - ftl.allocation=dynamic|"
+                 "reload - - - ftl.log_blocks=1|"
+                 "reload - - - ftl.superblock_blocks=2|"
+                 "reload - - - ftl.streams=2" },
+    { .mapping = "page", .units = 1, .dies = 2, .depth = 8,
+      .keys = "ftl.parity_width=2|3,ftl.parity_stripes=2|16,"
+              "ftl.allocation=cwdp|pdwc|dcwp",
+      .between = "reload - - - ftl.allocation=cwdp|"
+                 "reload - - - ftl.allocation=pdwc|"
+                 "reload - - - ftl.parity_stripes=3" },
+    /* Copies that become stale on their way, in rounds that are cut short. */
+    { .scheme = "hios-1|hios-2", .mapping = "page", .blocks = 29, .pages = 8,
+      .params = "erase_last=1|erase_last=1,accumulate_us=0,margin_us=0",
+      .tight = true, .full = true, .commands = 2000, .depth = 8,
+      .most_units = 1024, .host = HOST_LATE, .between = "hold 0",
+      .keys = "controller.slots=4|16,gc.trigger_free_blocks=2" },
+    /* Wear that is far apart when it begins to matter. */
+    { .mapping = "page|demand", .tight = true, .full = true,
+      .commands = 10000, .depth = 8, .host = HOST_OVER,
+      .between = "reset|reset|reload - - - gc.wear_spread_erases=1" },
 };
+
+char *theme_pick(Draw *draw, const char *alternatives)
+{
+    g_auto(GStrv) each = g_strsplit(alternatives ? alternatives : "", "|", -1);
+    guint n = g_strv_length(each);
+
+    return n ? g_strdup(each[n > 1 ? draw_below(draw, n) : 0]) : NULL;
+}
 
 const Theme *theme_draw(Draw *draw)
 {
-    return draw_chance(draw, 20)
+    return draw_chance(draw, 40)
                ? &themes[draw_below(draw, G_N_ELEMENTS(themes))] : NULL;
 }
 

@@ -16,21 +16,33 @@ typedef enum {
     HOST_UNITS,   /* ditto, of one unit, anywhere */
     HOST_FORCED,  /* FUA of pages, and deallocations of what they write */
     HOST_OVER,    /* overwrites of a tenth, much with FUA, and deallocations */
+    HOST_LATE,    /* writes, or reads and deallocations; near deadlines */
 } ThemeHost;
 
+/* Of texts with alternatives, joined by '|', one is drawn. */
 typedef struct {
-    const char *scheme, *params; /* params: NULL: any */
-    const char *mapping;         /* NULL: any */
-    const char *keys;            /* joined by ',', or NULL */
+    const char *scheme, *params; /* alternatives; NULL: any */
+    const char *mapping;         /* ditto */
+    const char *keys;            /* joined by ',', with alternatives each */
+    bool tight;                  /* with as little spare as is accepted */
+    bool full;                   /* aged so that every unit is written */
     uint64_t units;              /* of a page; 0: any */
     uint64_t planes;             /* of a die, at least */
     uint64_t dies, blocks;       /* of the drive and of a plane, at least */
+    uint64_t pages;              /* of a block, at least */
     uint64_t most_units;         /* of the drive; 0: any */
     uint64_t least_units;        /* ditto */
     ThemeHost host;
-    unsigned depth;              /* at least */
-    const char *between;         /* stretches: "scheme", or a step's text */
+    unsigned depth, commands;    /* at least */
+    /*
+     * Stretches of commands: alternatives of steps joined by ';', as in a file,
+     * or "scheme": one that is drawn.
+     */
+    const char *between;
 } Theme;
+
+/* One of the alternatives, g_free() it; NULL: there are none. */
+char *theme_pick(Draw *draw, const char *alternatives);
 
 /* Of a share of the scenarios; NULL: none. */
 const Theme *theme_draw(Draw *draw);

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from logs import Command
 from machine import Machine
 from nvme import FUA, Admin, Controller, Namespace, Op
+from pci import FUNCTION_RESET, Function, enable_mmconfig
 
 BUFFER = ",overrides=controller.buffer_bytes=1048576"
 GIB = 1 << 30
@@ -14,7 +17,10 @@ PROGRAM_NS = 750_000  # tiny.ini
 WRITE, FLUSH = 1, 4
 VOLATILE_WRITE_CACHE = 0x06
 SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
-STATE_MASK, IN_PROGRESS = 0xC, 0x4
+OTHER_KIND = SHN_NORMAL ^ SHN_ABRUPT
+STATE_MASK, IN_PROGRESS, DONE = 0xC, 0x4, 0x8
+CC, CSTS = 0x14, 0x1C
+SLOT = 4
 
 
 class Flushes(DriveTest):
@@ -27,7 +33,7 @@ class Flushes(DriveTest):
 
     @staticmethod
     def state(ctrl: Controller) -> int:
-        return ctrl.machine.readl(ctrl.bar + 0x1C) & STATE_MASK
+        return ctrl.machine.readl(ctrl.bar + CSTS) & STATE_MASK
 
     def of(self, commands: list[Command], op: int) -> list[Command]:
         return [command for command in commands if command.op == op]
@@ -121,24 +127,43 @@ class Flushes(DriveTest):
         self.assertEqual([machine.stats(name)["flushes"] for name in ("f0", "f1")], [1, 1])
         self.finish(machine)
 
+    def resets(self) -> dict[str, Callable[[Controller], None]]:
+        """Each ends a shutdown that was notified; only the first one takes it back, too."""
+
+        def function(ctrl: Controller) -> None:
+            where = Function(ctrl.machine, SLOT)
+            at = where.device_control() - where.config
+            where.write(at, where.read(at) | FUNCTION_RESET)
+
+        return {
+            "all of it": lambda ctrl: ctrl.machine.writel(ctrl.bar + CC, 0),
+            "enable alone": lambda ctrl: ctrl.machine.writel(ctrl.bar + CC, SHN_NORMAL & ~1),
+            "function": function,
+        }
+
     def test_reset_abandons_a_shutdown(self) -> None:
-        machine, ctrl, ns = self.buffered()
-        self.dirty(ns)
-        ctrl.notify_shutdown()
-        ctrl.disable()
-        ctrl.enable()
-        machine.step(100_000_000)
-        self.assertEqual(self.state(ctrl), 0)
-        ns = Namespace(ctrl.create_queue())
-        self.assertEqual(ns.read(0, 4 * KIB), pattern(0, 4 * KIB))
-        ctrl.shutdown()
-        self.finish(machine)
+        for name, reset in self.resets().items():
+            with self.subTest(name):
+                machine, ctrl, ns = self.buffered()
+                enable_mmconfig(machine)
+                self.dirty(ns)
+                ctrl.notify_shutdown()
+                reset(ctrl)
+                machine.step(100_000_000)
+                self.assertEqual(self.state(ctrl), 0)
+                ctrl = Controller(machine)
+                machine.step(100_000_000)
+                self.assertEqual(self.state(ctrl), 0)
+                ns = Namespace(ctrl.create_queue())
+                self.assertEqual(ns.read(0, 4 * KIB), pattern(0, 4 * KIB))
+                ctrl.shutdown()
+                self.finish(machine)
 
     def test_a_shutdown_that_is_taken_back(self) -> None:
         machine, ctrl, ns = self.buffered()
         self.dirty(ns)
         ctrl.notify_shutdown()
-        machine.writel(ctrl.bar + 0x14, SHN_NORMAL & ~0xC000)
+        machine.writel(ctrl.bar + CC, SHN_NORMAL & ~0xC000)
         machine.step(100_000_000)
         self.assertEqual(self.state(ctrl), 0)
         self.dirty(ns)
@@ -159,10 +184,13 @@ class Flushes(DriveTest):
                         _, prp = ns.buffer(4 * KIB)
                         cid = ns.start(Op.WRITE, MIB, 4 * KIB, prp)
                     for value in values:
-                        machine.writel(ctrl.bar + 0x14, value)
+                        machine.writel(ctrl.bar + CC, value)
                         machine.step(1)
                     self.assertEqual(self.state(ctrl), IN_PROGRESS)
                     ctrl.wait_for_shutdown()
+                    # What has ended does not begin again: the other kind comes too late.
+                    machine.writel(ctrl.bar + CC, values[-1] ^ OTHER_KIND)
+                    self.assertEqual(self.state(ctrl), DONE)
                     stats = machine.stats()
                     self.assertEqual(stats["cmds_completed"], stats["cmds_accepted"])
                     if busy:
@@ -170,18 +198,24 @@ class Flushes(DriveTest):
                     self.finish(machine)
 
     def test_reset_while_a_shutdown_waits(self) -> None:
-        machine, ctrl, ns = self.buffered()
-        _, prp = ns.buffer(4 * KIB)
-        for index in range(8):
-            ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp)
-        machine.step(1000)
-        ctrl.notify_shutdown()
-        self.assertEqual(self.state(ctrl), IN_PROGRESS)
-        ctrl.disable()
-        ctrl.enable()
-        machine.step(100_000_000)
-        self.assertEqual(self.state(ctrl), 0)
-        self.finish(machine)
+        for name, reset in self.resets().items():
+            with self.subTest(name):
+                machine, ctrl, ns = self.buffered()
+                enable_mmconfig(machine)
+                _, prp = ns.buffer(4 * KIB)
+                for index in range(8):
+                    ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp)
+                machine.step(1000)
+                ctrl.notify_shutdown()
+                self.assertEqual(self.state(ctrl), IN_PROGRESS)
+                reset(ctrl)
+                ctrl = Controller(machine)
+                # Commands that end are no word for the shutdown of before.
+                ns = Namespace(ctrl.create_queue())
+                self.assertEqual(ns.write(MIB, pattern(1, 4 * KIB)).status, 0)
+                machine.step(100_000_000)
+                self.assertEqual(self.state(ctrl), 0)
+                self.finish(machine)
 
     def test_end_of_qemu_during_a_shutdown(self) -> None:
         machine, ctrl, ns = self.buffered()

@@ -16,6 +16,10 @@ from test_realtime import HostController
 
 SLOT = 4
 TIMESTAMP, FDP_EVENTS = 0x0E, 0x1E
+ZONE_REPORT, OFFLINE = 0x7A, 7 << 8
+ZONE_BYTES, ZONES = 256 * KIB, 6
+REPORT_BYTES = 64  # no more than the number of zones, and zeroes
+CC, CSTS = 0x14, 0x1C
 DOORBELL_BUFFERS = 0x7C
 INTERRUPT = 2
 DEPTH = 8
@@ -178,6 +182,42 @@ class Hostile(DriveTest):
         ns.queue.ring()
         self.assertEqual(ns.queue.wait(cid).status, 0)
         self.finish(machine)
+
+    def test_event_descriptors_are_guarded(self) -> None:
+        """What serves a queue whose doorbell is an event descriptor cannot disable its controller.
+
+        An answer of the first controller is the doorbell of the second, whose own answer, nothing
+        but zeroes, is the first one's configuration.
+        """
+        zones = f",zoned=on,zoned.zone_size={ZONE_BYTES},size={ZONES * ZONE_BYTES}"
+        machine = self.machine(
+            flash(more=",clock=realtime"),
+            ["-device", "nvme-subsys,id=subsys0"],
+            ["-device", f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT},ioeventfd=on"],
+            ["-device", f"nvme,id=nvme1,serial=s,subsys=subsys0,addr={SLOT + 1}"],
+            namespace(more=zones),
+        )
+        first, second = HostController(machine, SLOT), HostController(machine, SLOT + 1)
+        own, other = first.create_queue(), second.create_queue()
+        shadow = machine.alloc(PAGE)
+        machine.write(shadow, bytes(PAGE))
+        buffers = (shadow, machine.alloc(PAGE))
+        done = first.admin.wait(first.admin.submit(DOORBELL_BUFFERS, 0, buffers))
+        self.assertEqual(done.status, 0)
+        none = (0, 0, REPORT_BYTES // 4 - 1, OFFLINE)
+        zeroes = other.submit(ZONE_REPORT, 1, (first.bar + CC, 0), none, ring=False)
+        # From the last zone on there is one: the tail of a queue with one command.
+        last = ((ZONES - 1) * ZONE_BYTES // 512, 0, REPORT_BYTES // 4 - 1)
+        doorbell = second.bar + 0x1000 + other.qid * 8
+        one = own.submit(ZONE_REPORT, 1, (doorbell, 0), last, ring=False)
+        machine.writel(shadow + own.qid * 8, 1)
+        own.ring()
+        self.assertEqual(own.wait(one).status, 0)
+        other.wait(zeroes)
+        self.assertEqual(machine.readl(first.bar + CC) & 1, 1)
+        self.assertEqual(machine.readl(first.bar + CSTS) & 1, 1)
+        self.assertEqual(machine.quit(), 0)
+        self.assertRegex(machine.stderr(), r"^.*: warning: Blocked re-entrant IO .*$")
 
     def test_events_of_all_namespaces(self) -> None:
         machine, ctrl, ns = self.drive()

@@ -31,6 +31,8 @@ BUILD_PACKAGES = (
     "debian-archive-keyring",
     "perl",
 )
+# What counts branches and fuzzes with clang: its runtime is a package of its own.
+CLANG_PACKAGES = ("clang", "llvm", "libclang-rt-dev")
 
 
 # Seconds to wait for another apt or dpkg, and between two tries.

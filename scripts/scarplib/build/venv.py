@@ -45,6 +45,8 @@ QEMU_WHEELS = ("meson==1.5.0", "pycotap==1.3.1")
 BACKENDS = ("poetry-core", "setuptools")
 # What `scarp fit` searches with.
 FIT_PACKAGES = ("numpy==2.4.6", "scipy==1.17.1")
+# What fuzzes the scripts' readers.
+FUZZ_PACKAGES = ("atheris==3.0.0",)
 LOCKED = {
     PACKAGES: "tools",
     REPRODUCE_PACKAGES: "reproduce",
@@ -52,6 +54,7 @@ LOCKED = {
     QEMU_WHEELS: "qemu",
     BACKENDS: "build",
     FIT_PACKAGES: "fit",
+    FUZZ_PACKAGES: "fuzz",
 }
 
 

@@ -16,6 +16,11 @@ from typing import Any
 HEADER = struct.Struct("<8sIIQ8x")
 
 
+def printable(text: str) -> str:
+    """On one line, whatever it is: a guest may have chosen it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 class LogError(Exception):
     """A log that is missing, damaged or of another layout."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.device_logs import engine_tables
-from scarplib.device_logs.log_file import LogError
+from scarplib.device_logs.log_file import LogError, printable
 
 # What `nvme get-log` asks for.
 LOG_ID = 0xCA
@@ -59,6 +59,10 @@ def size(realtime: bool = False) -> int:
     return _HEADER.size + 8 * (len(fields()) + len(more))
 
 
+def _text(field: bytes) -> str:
+    return printable(field.rstrip(b"\0").decode(errors="replace"))
+
+
 def read(path: Path) -> StatsPage:
     """The page as `nvme get-log --raw-binary` stored it."""
     try:
@@ -80,9 +84,9 @@ def read(path: Path) -> StatsPage:
     values = struct.unpack_from(f"<{len(names) + len(more)}Q", data, _HEADER.size)
     return StatsPage(
         version,
-        engine.rstrip(b"\0").decode(errors="replace"),
+        _text(engine),
         now_ns,
-        scheme.rstrip(b"\0").decode(),
+        _text(scheme),
         dict(zip(names, values, strict=False)),
         dict(zip(more, values[len(names) :], strict=True)),
     )

@@ -14,9 +14,9 @@ from scarplib.guest.block_trace import FILE, LOST
 SECTOR = 512
 # Reads, writes, discards, flushes; what is passed through (N) is no request of the block layer's.
 OPERATIONS = "RWDF"
-_LINE = re.compile(r"\s*(.+)-(\d+)\s+\[\d+\]\s+\S+\s+(\d+): (\w+)(.*)")
+_LINE = re.compile(r"\s*(.+)-(\d{1,10})\s+\[\d+\]\s+\S+\s+(\d{1,20}): (\w+)(.*)")
 # Device, flags, bytes of a request that is issued, its command, sector, sectors.
-_BLOCK = re.compile(r": \d+,\d+ (\w+)(?: \d+)?(?: \(.*?\))? (\d+) \+ (\d+)")
+_BLOCK = re.compile(r": \d+,\d+ (\w+)(?: \d+)?(?: \(.*?\))? (\d{1,20}) \+ (\d{1,10})(?!\d)")
 _FLUSH_SECTOR = 0
 
 
@@ -167,6 +167,17 @@ def read(folder: Path) -> Trace | None:
             raise LogError(f"{path}: line {number}: {error}") from error
         if not known:
             raise LogError(f"{path}: line {number}: '{text.strip()[:60]}' is no event of ftrace's")
-    for text in (folder / LOST).read_text().splitlines() if (folder / LOST).is_file() else ():
-        reader.trace.lost += int(text.rpartition(":")[2])
+    reader.trace.lost = _lost(folder / LOST)
     return reader.trace
+
+
+def _lost(path: Path) -> int:
+    """Lines end in the events that a processor's buffer had no room for."""
+    total = 0
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.fullmatch(r"\s*(\d{1,20})\s*", line.rpartition(":")[2])
+        if not match:
+            raise LogError(f"{path}: line {number}: '{line[:60]}' does not end in a number")
+        total += int(match[1])
+    return total

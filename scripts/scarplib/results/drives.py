@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.device_logs.log_file import LogError
 from scarplib.results import lateness
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES
@@ -40,12 +42,22 @@ class LayoutData:
         return max(drive.end_ns for drive in self.drives)
 
 
-def _requests(folder: Path) -> list[tuple[int, int, int]]:
-    """fio's log of latencies, of all its jobs: its clock counts whole milliseconds."""
+# Milliseconds, nanoseconds, direction.
+_REQUEST = re.compile(r"\s*(\d{1,15})\s*,\s*(\d{1,19})\s*,\s*(\d{1,3})\s*(?:,|$)")
+
+
+def requests(folder: Path) -> list[tuple[int, int, int]]:
+    """fio's log of latencies, of all its jobs: its clock counts whole milliseconds.
+
+    Sorted: ns since the job's start, latency in ns, READ or WRITE.
+    """
     found = []
     for path in sorted(folder.glob("lat_lat*.log")):
-        for line in path.read_text().splitlines():
-            ms, latency, direction = (int(x) for x in line.split(",")[:3])
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            match = _REQUEST.match(line)
+            if not match:
+                raise LogError(f"{path}: line {number}: '{line[:60]}' is none of fio's")
+            ms, latency, direction = (int(x) for x in match.groups())
             if direction in (0, 1):
                 found.append((ms * 1_000_000, latency, WRITE if direction else READ))
     return sorted(found)
@@ -63,7 +75,7 @@ def load_layout(folder: Path, name: str, layout: str, drives: int) -> LayoutData
     fio_file = folder / "fio.json"
     loaded = [load_scheme(folder / f"drive{n}", f"drive {n}", fio_file) for n in range(drives)]
     fio = load_fio(fio_file)
-    data = LayoutData(name, layout, loaded, _requests(folder), {})
+    data = LayoutData(name, layout, loaded, requests(folder), {})
     data.summary = {
         "scheme": loaded[0].summary["scheme"],
         "virtual_ns": data.end_ns - data.begin_ns,

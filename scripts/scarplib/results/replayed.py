@@ -75,10 +75,18 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
 
 def load(folder: Path, name: str) -> SchemeData:
     """A scheme that was replayed with its logs: the numbers are of the commands themselves."""
+    path = folder / "replay.json"
     try:
-        result = json.loads((folder / "replay.json").read_text())
-    except (OSError, ValueError) as error:
-        raise LogError(f"{folder / 'replay.json'}: {error}") from error
+        result = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise LogError(f"{path}: {error}") from error
+    try:
+        return _load(folder, name, result)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise LogError(f"{path}: is not what scarp-replay writes: {error!r}") from error
+
+
+def _load(folder: Path, name: str, result: dict[str, Any]) -> SchemeData:
     commands = read_commands(folder / "cmd.bin")
     # Those of the warm-up are not measured: the rest is the last so many to be submitted.
     measured = sorted(commands.submit)[-result["measured"] :]

@@ -27,7 +27,7 @@ def operations(path: Path) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     total = 0
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-        match = re.fullmatch(r"(\S+)\s+(\d+)(?:\s+(\d{1,7}))?", line.strip())
+        match = re.fullmatch(r"(\S+)\s+(\d{1,19})(?:\s+(\d{1,7}))?", line.strip())
         if not match:
             raise LogError(
                 f"{path}: line {number}: '{line[:40]}' is not NAME NANOSECONDS, or NAME "

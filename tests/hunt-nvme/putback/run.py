@@ -46,6 +46,10 @@ SERIES = {
         "Shadow doorbells out of range: QEMU is busy for ever",
         "shadow_doorbells_out_of_range",
     ),
+    "0021": (
+        "A queue whose doorbell is an event descriptor is served without a guard",
+        "event_descriptors_are_guarded",
+    ),
     "0022": (
         "The drive's own data, interrupts and features reset it within themselves",
         "that_reset_the_function",
@@ -68,8 +72,9 @@ SERIES = {
 }
 
 
-# Of these, what no sequence draws: a drive that its own data ejects.
-ALONE = ("0024",)
+# Of these, what no sequence draws: answers that are another controller's doorbells, and a drive
+# that its own data ejects.
+ALONE = ("0021", "0024")
 
 
 @dataclass

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libFuzzer: any bytes as what the scripts read of a guest and of a drive.
+
+    scripts.py TARGET [libFuzzer's options] FOLDER
+    scripts.py --seeds FOLDER       inputs to begin with, TARGET-NAME each
+    scripts.py --list               the targets
+
+Each reader returns, or raises LogError or UserError with one line; nothing else, whatever the file.
+The first byte of an input chooses the reader.  run.sh starts this, in an environment with atheris.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "scripts")]
+
+# What makes inputs, or names targets, needs no atheris.
+FUZZES = len(sys.argv) > 1 and not sys.argv[1].startswith("--")
+if FUZZES:
+    import atheris  # type: ignore[import-untyped]
+# Whatever is imported now is counted: of the readers, and of what they read archives with.
+with atheris.instrument_imports(include=["scarplib", "tarfile"]) if FUZZES else nullcontext():
+    import synthetic
+    from scarplib.device_logs import as_csv, engine_tables, log_page
+    from scarplib.device_logs.command_log import LAYOUT, read_commands
+    from scarplib.device_logs.gc_log import read_gc_runs
+    from scarplib.device_logs.lateness_log import completions
+    from scarplib.device_logs.log_file import HEADER, LogError
+    from scarplib.errors import UserError
+    from scarplib.guest import block_trace as guest_trace
+    from scarplib.guest import shipped
+    from scarplib.own_drive import fio_json
+    from scarplib.results import (
+        block_trace,
+        drives,
+        fio,
+        guest_drive_join,
+        lateness,
+        replayed,
+        script,
+        summary,
+        table,
+    )
+
+WORK = Path(tempfile.mkdtemp(prefix="fuzz-scripts-"))
+FILE = WORK / "file"
+
+
+@contextmanager
+def one_line() -> Iterator[None]:
+    """What may be raised, and what it says."""
+    try:
+        yield
+    except (LogError, UserError) as error:
+        assert len(str(error).splitlines()) == 1, f"not one line: {error}"
+
+
+def choose(data: bytes, readers: tuple[Callable[[bytes], object], ...]) -> None:
+    """The reader that the first byte names, on the rest."""
+    if data:
+        with one_line():
+            readers[data[0] % len(readers)](data[1:])
+
+
+def written(data: bytes) -> Path:
+    FILE.write_bytes(data)
+    return FILE
+
+
+# ---- logs of the drive ---------------------------------------------------------------------------
+
+
+def as_rows(data: bytes) -> None:
+    as_csv.write(written(data), io.StringIO())
+
+
+def as_slowest(data: bytes) -> None:
+    as_csv.write(written(data), io.StringIO(), slowest=3)
+
+
+def logs(data: bytes) -> None:
+    choose(
+        data,
+        (
+            as_rows,
+            as_slowest,
+            lambda rest: read_commands(written(rest)),
+            lambda rest: read_commands(written(rest), 5, 1 << 40, unseen=True),
+            lambda rest: read_gc_runs(written(rest)),
+            lambda rest: lateness.shares(written(rest), -(1 << 63), 1 << 63),
+            lambda rest: list(completions(written(rest))),
+            lambda rest: lateness.of_page(log_page.read(written(rest)).realtime),
+        ),
+    )
+
+
+# ---- text of the guest ---------------------------------------------------------------------------
+
+
+def of_fio(data: bytes) -> None:
+    found = fio.load_fio(written(data))
+    fio.written_bytes(found)
+    for direction in ("read", "write", "sync"):
+        fio.fio_direction(found, direction)
+        fio.share_later(found, direction, 1000)
+
+
+def of_replay(data: bytes) -> None:
+    """scarp-replay's JSON is the drive's own, but it lies in a folder of the user's."""
+    folder = WORK / "replay"
+    folder.mkdir(exist_ok=True)
+    (folder / "replay.json").write_bytes(data)
+    for name in ("cmd.bin", "gc.bin"):
+        if not (folder / name).exists():
+            shutil.copy(good() / name, folder / name)
+    replayed.load(folder, "x")
+
+
+def of_recording(data: bytes) -> None:
+    recording, _, lost = data.partition(b"\0")
+    folder = WORK / "blk"
+    folder.mkdir(exist_ok=True)
+    (folder / guest_trace.FILE).write_bytes(recording)
+    (folder / guest_trace.LOST).write_bytes(lost)
+    trace = block_trace.read(folder)
+    assert trace
+    joined = guest_drive_join.join(trace, read_commands(good() / "cmd.bin"))
+    json.dumps(guest_drive_join.summary(joined), allow_nan=False)
+
+
+def of_requests(data: bytes) -> None:
+    """fio's log of latencies, of which a guest may leave any number."""
+    folder = WORK / "requests"
+    folder.mkdir(exist_ok=True)
+    (folder / "lat_lat.1.log").write_bytes(data)
+    drives.requests(folder)
+
+
+def texts(data: bytes) -> None:
+    choose(
+        data,
+        (
+            of_fio,
+            of_recording,
+            lambda rest: script.operations(written(rest)),
+            lambda rest: fio_json.rows(written(rest)),
+            of_replay,
+            of_requests,
+        ),
+    )
+
+
+# ---- the guest's archive -------------------------------------------------------------------------
+
+
+def archive(data: bytes) -> None:
+    """Nothing is left but regular files and folders below the folder."""
+    outside = WORK / "outside"
+    outside.mkdir(exist_ok=True)
+    folder = outside / "results"
+    said = shipped.unpack(data, folder)
+    assert said is None or len(said.splitlines()) == 1, said
+    for path in folder.rglob("*"):
+        assert not path.is_symlink() and (path.is_file() or path.is_dir()), path
+    assert list(outside.iterdir()) == [folder]
+    kept = outside / "kept"
+    kept.mkdir()
+    shipped.keep(folder, kept)
+    shutil.rmtree(outside)
+
+
+# ---- a whole folder ------------------------------------------------------------------------------
+
+
+def good() -> Path:
+    """A guest's folder as it should be, made once."""
+    folder = WORK / "good"
+    if not folder.exists():
+        synthetic.write_scheme(folder, "baseline", count=30)
+        (folder / "script.log.off").write_text("it said nothing\n")
+        (folder / "stats-done.bin").write_bytes((folder / "stats-end.bin").read_bytes())
+        (folder / "files").mkdir()
+        (folder / script.LATENCIES).write_text("read 12\nwrite 5 3\n")
+    return folder
+
+
+NAMES = (
+    *("cmd.bin", "gc.bin", "stats-begin.bin", "stats-end.bin", "stats-done.bin", "fio.json"),
+    *("files/latencies", "script.log.off"),
+)
+
+
+def repaired(rows: bytearray) -> bytes:
+    """With latencies that are the sums of their causes: else no row would get far."""
+    size = LAYOUT.row.size
+    for at in range(HEADER.size, len(rows) - size + 1, size):
+        fields = list(LAYOUT.row.unpack_from(rows, at))
+        fields[1] = fields[0] + sum(fields[len(LAYOUT.columns) :])
+        if -(1 << 63) <= fields[1] < 1 << 63:
+            LAYOUT.row.pack_into(rows, at, *fields)
+    return bytes(rows)
+
+
+def run(data: bytes) -> None:
+    """Edits of five bytes: which file, where (16 bits), which kind of edit, and its value."""
+    folder = WORK / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(good(), folder)
+    for at in range(0, len(data) - 4, 5):
+        number, where, kind, value = struct.unpack_from("<BHBB", data, at)
+        path = folder / NAMES[number % len(NAMES)]
+        if not path.is_file():
+            continue
+        text = bytearray(path.read_bytes())
+        where %= max(len(text), 1)
+        if kind % 5 == 0:
+            text[where : where + 1] = bytes([value])
+        elif kind % 5 == 1:
+            text[where : where + 8] = struct.pack("<q", value - 128)
+        elif kind % 5 == 2:
+            del text[where : where + value]
+        elif kind % 5 == 3:
+            text[where:where] = text[: value + 1]
+        elif path.suffix == ".off":
+            # With it, it is a script's run.
+            path.rename(path.with_suffix(""))
+            continue
+        path.write_bytes(repaired(text) if path.name == "cmd.bin" else bytes(text))
+    with one_line():
+        found = summary.load_scheme(folder, "x")
+        json.dumps(found.summary, allow_nan=False)
+        table.columns(["x"], table.table_rows({"x": found.summary}))
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "scripts-archive": archive,
+    "scripts-logs": logs,
+    "scripts-run": run,
+    "scripts-texts": texts,
+}
+
+
+def seeds(folder: Path) -> None:
+    def put(target: str, name: str, data: bytes) -> None:
+        (folder / f"scripts-{target}-{name}").write_bytes(data)
+
+    from test_block_trace import RECORDING
+    from test_shipped import archive as tar
+    from test_shipped import member
+
+    few = synthetic_folder(WORK / "few")
+    for number, name in ((0, "cmd"), (1, "gc"), (2, "cmd"), (3, "cmd"), (4, "gc")):
+        put("logs", f"{name}-{number}", bytes([number]) + (few / f"{name}.bin").read_bytes())
+    late = struct.pack("<8sII16x", b"SCARPRT1", 48, 0) + struct.pack(
+        "<5qIBBH", 10, 40, 12, 38, 99, 0, 1, 0, 0
+    )
+    put("logs", "late-5", b"\5" + late)
+    put("logs", "late-6", b"\6" + late)
+    put("logs", "page", b"\7" + (few / "stats-end.bin").read_bytes())
+    page = bytearray((few / "stats-end.bin").read_bytes())
+    page += bytes(8 * len(engine_tables.realtime_statistics()))
+    struct.pack_into("<I", page, 12, (len(page) - 64) // 8)
+    put("logs", "page-realtime", b"\7" + bytes(page))
+    put("texts", "fio", b"\0" + (few / "fio.json").read_bytes())
+    put("texts", "recording", b"\1" + RECORDING.encode() + b"\0cpu0: 3\n")
+    put("texts", "latencies", b"\2read 12\nwrite 5 3\n")
+    job = {
+        "job options": {"rw": "randread", "bs": "4k,8k", "iodepth": "4", "rate": "1m"},
+        "read": {
+            "total_ios": 5,
+            "iops": 3.5,
+            "bw": 14,
+            "lat_ns": {"mean": 3.5, "percentile": {"50.000000": 3, "99.000000": 9}},
+        },
+        "write": {"total_ios": 0},
+    }
+    put("texts", "own-fio", b"\3" + json.dumps({"global options": {}, "jobs": [job]}).encode())
+    put("texts", "replay", b"\4" + json.dumps(of_a_replay()).encode())
+    put("texts", "requests", b"\5" + b"3, 4000, 0, 4096, 0\n4, 5000, 1, 4096, 0\n")
+    put("archive", "good", tar(member("./fio.json", b"{}"), member("files/a", b"b")))
+    put("archive", "links", tar(member("a", type=b"2", linkname="/etc"), member("../b", b"c")))
+    for number in range(len(NAMES)):
+        put("run", str(number), struct.pack("<BHBB", number, 30, number, 3) * 2)
+    put("run", "script", struct.pack("<BHBB", 7, 0, 4, 0))
+
+
+def synthetic_folder(folder: Path) -> Path:
+    synthetic.write_scheme(folder, "baseline", count=4)
+    with (folder / "gc.bin").open("ab") as stream:
+        stream.write(struct.pack("<qqIIII", 5, 9, 1, 1, 7, 3) * 2)
+    return folder
+
+
+def of_a_replay() -> dict[str, object]:
+    points = {f"p{p.replace('.', '_')}_ns": 5 for p in ("50", "99", "99.9", "99.99")}
+    tail = {"n": 1, "at_least_ns": 4, "cause_ns": {"array": 7}}
+    latency = {"n": 3, "mean_ns": 4, "max_ns": 9, "slowest_0_1_percent": tail, **points}
+    names = ("host_written_units", "gc_moved_units", "premigrated_units", "padded_units")
+    stats: dict[str, object] = dict.fromkeys((*names, "gc_runs", "gc_page_programs"), 3)
+    stats |= {"read_latency": latency, "write_latency": latency}
+    return {"scheme": "baseline", "stats": stats, "drive_ns": 9, "wall_s": 1.5, "measured": 4}
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--list"]:
+        print(" ".join(TARGETS))
+        return 0
+    if sys.argv[1:2] == ["--seeds"] and len(sys.argv) == 3:
+        seeds(Path(sys.argv[2]))
+        return 0
+    if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
+        print(f"scripts.py: --seeds FOLDER, --list, or one of {' '.join(TARGETS)}", file=sys.stderr)
+        return 2
+    target = TARGETS[sys.argv[1]]
+    atheris.Setup([sys.argv[0], *sys.argv[2:]], target)
+    atheris.Fuzz()
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
