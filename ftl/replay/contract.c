@@ -194,7 +194,8 @@ void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
     }
 }
 
-void scarp_contract_complete(ScarpContract *contract, uint32_t id)
+void scarp_contract_complete(ScarpContract *contract, uint32_t id,
+                             int64_t complete_ns)
 {
     Told *told = told_of(contract, id);
 
@@ -202,6 +203,7 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id)
     if (!told) {
         return; /* of before a power cut */
     }
+    told->complete_ns = complete_ns;
     if (told->op == SCARP_OP_FLUSH && told->begins > contract->flushed) {
         contract->flushed = told->begins;
         contract->flush_id = id;
@@ -259,6 +261,17 @@ static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
     return latest;
 }
 
+/* The last one; an earlier one may have done it before. */
+static void tell_flush(const ScarpContract *contract, GString *story)
+{
+    const Told *flush = told_of(contract, contract->flush_id);
+
+    g_string_append_printf(story, ", and durable by flush %u, submitted at %"
+                           G_GINT64_FORMAT " ns, completed at %"
+                           G_GINT64_FORMAT " ns", contract->flush_id,
+                           flush->submit_ns, flush->complete_ns);
+}
+
 static void tell_version(const ScarpContract *contract, GString *story,
                          const Version *version)
 {
@@ -279,14 +292,17 @@ static void tell_version(const ScarpContract *contract, GString *story,
                            told->fua ? " with FUA" : "", told->submit_ns);
     if (version->ends == NEVER) {
         g_string_append(story, ", under way when the power failed");
-    } else if (version->durable) {
-        g_string_append_printf(story, ", completed, and durable by that%s",
+        return;
+    }
+    g_string_append_printf(story, ", completed at %" G_GINT64_FORMAT " ns",
+                           told->complete_ns);
+    if (version->durable) {
+        g_string_append_printf(story, ", and durable by that%s",
                                told->fua ? "" : " (the cache is not volatile)");
     } else if (is_durable(contract, version)) {
-        g_string_append_printf(story, ", completed, and durable by flush %u",
-                               contract->flush_id);
+        tell_flush(contract, story);
     } else {
-        g_string_append(story, ", completed, not flushed");
+        g_string_append(story, ", not flushed");
     }
 }
 
@@ -329,13 +345,35 @@ static bool is_atomic(const ScarpContract *contract, const Told *told)
            told->first / n == (told->end - 1) / n;
 }
 
+/*
+ * Something that may be there, and is not this: what is found need not be of
+ * this write, as more than one has put the same.
+ */
+static bool shows_other(const Judge *judge, uint64_t sector,
+                        const Version *version)
+{
+    const ScarpContract *contract = judge->contract;
+    uint64_t since = durable_since(contract, sector);
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (&VERSION(contract, i) != version &&
+            !is_over(&VERSION(contract, i), since) &&
+            shows(judge, sector, &VERSION(contract, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Of a write to this sector: another one of its sectors is older. */
 static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
 {
     const Told *told = told_of(judge->contract, version->id);
 
     if (version->zeroes || !is_atomic(judge->contract, told) ||
-        !shows(judge, sector, version)) {
+        !shows(judge, sector, version) ||
+        shows_other(judge, sector, version)) {
         return NULL;
     }
     for (uint64_t other = told->first; other < told->end; other++) {

@@ -43,7 +43,8 @@ void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
  */
 void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
                            uint32_t id);
-void scarp_contract_complete(ScarpContract *contract, uint32_t id);
+void scarp_contract_complete(ScarpContract *contract, uint32_t id,
+                             int64_t complete_ns);
 
 /*
  * Whether the sector has what that write put there; id 0: zeroes, or what was

@@ -14,6 +14,7 @@ from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
 from scarplib.option_types import Parser, add_cores, integer, integers, one_of_each, scheme_list
 from scarplib.paths import DEVICES, FIO_JOBS, UNLOCKED
+from scarplib.powercut.options import add_powercut
 from scarplib.version import version
 
 # How commands begin that need what is not installed, such as tests/.
@@ -334,6 +335,11 @@ def parser() -> Parser:
         help="a paper's own pairs on its drive, into docs/results/compare.md; of the other "
         "options only --jobs counts",
     )
+
+    powercut = commands.add_parser("powercut", help="what a workload's software survives")
+    add_powercut(powercut)
+    _add_user_options(powercut)
+    _add_drive_options(powercut, "power-cut")
 
     shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
     shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")

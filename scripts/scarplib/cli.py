@@ -284,6 +284,14 @@ def _shell(options: argparse.Namespace) -> int:
     return shell.shell(options, user, _clock(options))
 
 
+def _powercut(options: argparse.Namespace) -> int:
+    from scarplib.powercut import command
+
+    options.default_job = None
+    user = None if options.recording else _user(options, [options.fs] if options.fs else [])
+    return command.main(options, user, None if options.recording else _job(options, None))
+
+
 def _age(options: argparse.Namespace) -> int:
     from scarplib.drive import age
 
@@ -386,6 +394,7 @@ def _develop(options: argparse.Namespace) -> int:
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "compare": _run,
+    "powercut": _powercut,
     "shell": _shell,
     "age": _age,
     "rows": _rows,

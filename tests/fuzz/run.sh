@@ -48,7 +48,7 @@ flags=$(echo $flags)
 
 mkdir "$work/o"
 export work compiler object flags
-[ -z "$compiled" ] || { find "$top/ftl" -name '*.c' ! -path '*/replay/main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
+[ -z "$compiled" ] || { find "$top/ftl" -name '*.c' ! -path '*/replay/*main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
     echo "$top/guest/array/uring/keep.c"; } | sort | xargs -P "$(nproc)" -I{} sh -c '
     $compiler $flags $object -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
 

@@ -173,7 +173,8 @@ static bool check_done(Run *r, ScarpCmd *cmd, GError **error)
     const Slot *slot = cmd->opaque;
 
     if (r->contract) {
-        scarp_contract_complete(r->contract, slot->id);
+        scarp_contract_complete(r->contract, slot->id,
+                                cmd->complete_ns);
     }
     return laws_command(cmd, slot->submit_ns, r->completed_ns,
                         scarp_now_ns(r->drive), error) &&
