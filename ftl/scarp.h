@@ -227,6 +227,15 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
 /* What one program writes at most: a page, or one in each plane of a die. */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
+/*
+ * What a host may be told of a drive whose power may fail (nand.power_cuts):
+ * whether it is one; what has completed, but was not flushed, is lost then
+ * (there is a write buffer, and no energy to save it); and whether what is
+ * deallocated reads as zeroes.  Of any other drive: false, false, true.
+ */
+bool scarp_drive_loses_power(const ScarpDrive *drive);
+bool scarp_drive_is_volatile(const ScarpDrive *drive);
+bool scarp_drive_deallocates(const ScarpDrive *drive);
 /* Until it is set anew. */
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 

@@ -153,6 +153,13 @@ bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
     return true;
 }
 
+void flash_log_follow(FlashLog *log, const ScarpDrive *drive)
+{
+    if (log->timeline) {
+        scarp_timeline_follow(log->timeline, drive);
+    }
+}
+
 /* One that was late at its submission is due at once. */
 static int64_t deadline_ns(const ScarpCmd *cmd)
 {

@@ -31,6 +31,9 @@ bool flash_log_data(FlashLog *log, const char *path, Error **errp);
 bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp);
 
+/* The drive is in another's place, whose power failed. */
+void flash_log_follow(FlashLog *log, const ScarpDrive *drive);
+
 /* The observer to give to the engine. */
 ScarpObserver flash_log_observer(FlashLog *log);
 

@@ -115,3 +115,19 @@ uint32_t scarp_drive_program_bytes(const ScarpDrive *drive)
     return drive->desc.page_bytes *
            (drive->desc.multiplane ? drive->desc.planes_per_die : 1);
 }
+
+bool scarp_drive_loses_power(const ScarpDrive *drive)
+{
+    return drive->desc.power_cuts;
+}
+
+bool scarp_drive_is_volatile(const ScarpDrive *drive)
+{
+    return drive->desc.power_cuts && drive->desc.buffer_bytes &&
+           !drive->desc.plp_bytes;
+}
+
+bool scarp_drive_deallocates(const ScarpDrive *drive)
+{
+    return !drive->desc.power_cuts || drive->desc.recovery == RECOVERY_ALL;
+}

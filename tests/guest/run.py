@@ -377,6 +377,26 @@ def device() -> Outcome:
     return good, f"{text}# {wanted} with a deadline, others {deadlines}\n"
 
 
+def power() -> Outcome:
+    """The power of two drives fails under the kernel, again and again."""
+    cuts = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=800,nand.power_cuts=1"
+    buffer = "controller.buffer_bytes=1048576"
+    slow = "timing.program_ns=20000000,timing.read_ns=1500000"
+    result = _run(
+        "power",
+        "sh /scarp/power.sh\n",
+        drives=[
+            vm.FlashDrive(description=DEVICE, overrides=f"{cuts},ftl.recovery=2,{buffer},{slow}"),
+            vm.FlashDrive(
+                description=DEVICE,
+                overrides=f"{cuts},ftl.recovery=1,{buffer},controller.plp_bytes=1048576",
+            ),
+        ],
+        cpu_limit=600,
+    )
+    return _plain_ktap(result)
+
+
 def broken_mapping() -> Outcome:
     """An engine that stores some units under another LPN: fio must say so."""
     task = (
@@ -691,6 +711,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("kselftest in a kernel's source, where no drive is: skipped", kernel_tree),
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
+    ("the power fails under the kernel", power),
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),
