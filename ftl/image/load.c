@@ -215,12 +215,17 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 
 /* ---- Data ---------------------------------------------------------------- */
 
-/* Of deallocations: kept, though the host's data is not. */
+/*
+ * Of deallocations, or where power may fail of the mapping: kept, though the
+ * host's data is not.
+ */
 static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 {
+    if (lpn >= drive->geo.first_translation_unit) {
+        return scarp_media_keeps(drive);
+    }
     return drive->desc.recovery == RECOVERY_ALL &&
-           lpn >= drive->geo.logical_units &&
-           lpn < drive->geo.first_translation_unit;
+           lpn >= drive->geo.logical_units;
 }
 
 /* Its contents may be there: of what is superseded, too, until its erase. */
