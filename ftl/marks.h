@@ -97,6 +97,10 @@
          "a translation unit was read to be written, and for a read of the " \
          "host") \
     MARK(translation_page_padded, "a page of translation units was not full") \
+    MARK(page_awaits_pair, \
+         "a page of the host waited for the rest of its cells") \
+    MARK(copies_padded, \
+         "cells were filled so that a victim could be erased") \
     MARK(checkpoint_of_nothing, \
          "a checkpoint began, and every translation unit was on flash") \
     MARK(translation_blocks_full, \

@@ -521,6 +521,7 @@ typedef struct {
     uint64_t recovery_page_reads;
     uint64_t recovery_page_programs;
     uint64_t backup_page_programs;  /* ftl.paired_pages=backup */
+    uint64_t pair_pad_pages;        /* ftl.paired_pages=pad: without data */
     uint64_t checkpoints;           /* ftl.checkpoint_pages: that are whole */
 } ScarpStats;
 

@@ -128,7 +128,7 @@ static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
                     drive->blocks.plane[plane].n_bad -
                     drive->geo.translation_blocks - drive->geo.not_full_blocks;
 
-    return full * (drive->geo.units_per_block - drive->geo.units_per_page + 1) -
+    return full * (drive->geo.units_per_block - drive->geo.gain_units + 1) -
            1 + scarp_plane_translation_units(drive);
 }
 

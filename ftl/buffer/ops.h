@@ -62,6 +62,10 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Everything gets on its way. */
 void scarp_buffer_drain(ScarpDrive *drive);
+/* Somebody waits for whatever is buffered to be on flash. */
+bool scarp_buffer_presses(const ScarpDrive *drive);
+/* Somebody waits for this unit. */
+bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
 /* A program of its units, which is in no queue, goes to another plane. */
 void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
                            uint32_t plane);

@@ -39,6 +39,7 @@ struct ScarpDirty {
 typedef struct {
     ScarpDirty *oldest, *newest;
     uint64_t room_units;     /* 0: no write buffer */
+    bool draining;           /* until nothing is buffered any more */
     uint64_t used, packing;  /* units; packing: that may wait for others */
     ScarpCmdQueue waiting;   /* for room */
     ScarpCmdQueue flushes;

@@ -143,6 +143,15 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 }
 
 /*
+ * A collection has to yield a page.  With ftl.paired_pages=pad it may fill up
+ * the cells of its last copy, so it needs as many as share cells.
+ */
+static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
+{
+    return d->paired_pages == PAIRED_PAD ? d->cell_bits : 1;
+}
+
+/*
  * core/spare.c, which says why.
  *
  * ftl.mapping=demand: blocks of a plane that only translation units are in;

@@ -178,12 +178,14 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 
 /*
  * Without a bad block, the trigger's free blocks must be there to be had: a
- * block with less than a page of invalid units is not collected.
+ * block with less than a page of invalid units (scarp_gain_pages()) is not
+ * collected.
  */
 static bool check_over_provisioning(const ScarpDescription *d, GError **error)
 {
     uint64_t page_units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
-    uint64_t unusable = d->blocks_per_plane * (page_units - 1) / page_units;
+    uint64_t unusable = d->blocks_per_plane *
+                        (scarp_gain_pages(d) * page_units - 1) / page_units;
     uint64_t translation = MIN(scarp_translation_blocks(d),
                                d->blocks_per_plane);
     uint64_t data_pages = (d->blocks_per_plane - translation) *
@@ -288,6 +290,30 @@ static bool check_lies(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/* What pages without data cannot go with; NULL: they can be. */
+static const char *against_padding(const ScarpDescription *d)
+{
+    if (d->plp_bytes) {
+        return "with controller.plp_bytes it must be plp, as no program is cut "
+               "short";
+    }
+    if (d->mapping != MAPPING_PAGE && d->mapping != MAPPING_DEMAND) {
+        return "with this ftl.mapping it must be backup or plp, as each page "
+               "of a block has its place";
+    }
+    if (d->checkpoint_pages) {
+        return "with ftl.checkpoint_pages it must be backup or plp, as a "
+               "translation unit has to stay once it is written";
+    }
+    if (d->pages_per_block % d->cell_bits) {
+        return "needs geometry.pages_per_block to be a multiple of "
+               "nand.cell_bits";
+    }
+    return d->separate_active_block
+               ? NULL : "needs gc.separate_active_block=1, as copies and what "
+                        "the host writes must not share cells";
+}
+
 /* What keeps a page from a later program of its cells, if there are such. */
 static bool check_paired(const ScarpDescription *d, GError **error)
 {
@@ -302,6 +328,8 @@ static bool check_paired(const ScarpDescription *d, GError **error)
               "pages of its cells with it";
     } else if (d->paired_pages == PAIRED_PLP && !d->plp_bytes) {
         why = "needs controller.plp_bytes";
+    } else if (d->paired_pages == PAIRED_PAD) {
+        why = against_padding(d);
     }
     if (why) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,

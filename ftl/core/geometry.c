@@ -29,6 +29,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.translation_blocks = scarp_translation_blocks(d);
     geo.recovery_blocks = scarp_recovery_blocks(d);
     geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
+    geo.gain_units = scarp_gain_pages(d) * geo.units_per_page;
     geo.not_full_blocks = scarp_blocks_not_full(d);
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);

@@ -32,6 +32,7 @@ typedef struct {
     uint32_t recovery_blocks;        /* of a plane: recovery's alone */
     uint32_t kept_blocks;            /* those and these: nobody else's */
     uint32_t translation_shift;      /* log2 of the entries in one */
+    uint32_t gain_units; /* of a block, invalid: less is no victim */
     uint32_t not_full_blocks; /* of a plane: scarp_blocks_not_full() */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,

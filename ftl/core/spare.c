@@ -61,7 +61,8 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
     uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
     uint64_t data = (pages + d->pages_per_block - 1) / d->pages_per_block;
     /* That a block has at least so as to be no victim. */
-    uint64_t least = (d->pages_per_block - 1) * page_units + 1;
+    uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
+                     1;
     /*
      * They are a victim among full blocks if not all of them can have that
      * many; with a page more, as a plane may get pages that others have no

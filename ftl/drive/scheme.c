@@ -289,6 +289,27 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
     return true;
 }
 
+/*
+ * Copies that leave their plane, or go in step with others, would have to be
+ * padded there, too.
+ */
+static bool may_pad(const ScarpDrive *drive, const ScarpScheme *scheme,
+                    GError **error)
+{
+    const ScarpPolicy *against =
+        scheme->place->plane ? &scheme->place->policy
+        : scheme->multiplane->aligned ? &scheme->multiplane->policy : NULL;
+
+    if (drive->desc.paired_pages != PAIRED_PAD || !against) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "scheme=%s: '%s' needs another ftl.paired_pages than pad, as "
+                "its copies are written beside others'", scheme->name,
+                against->name);
+    return false;
+}
+
 #define POLICY_OPS(type, chosen_policy) \
     ((const type *)(const void *)((const char *)(chosen_policy) - \
                                   offsetof(type, policy)))
@@ -336,6 +357,7 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
     for (char **item = items; ok && *item; item++) {
         ok = set_param(scheme, chosen, *item, error);
     }
+    ok = ok && may_pad(drive, scheme, error);
     for (int axis = 0; ok && axis < AXIS__COUNT; axis++) {
         ok = needs_met(drive, scheme, asked[axis], error) &&
              (!chosen[axis]->init ||

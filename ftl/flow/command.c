@@ -55,6 +55,8 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
     case SCARP_OP_WRITE_ZEROES:
         if (scarp_buffer_write(drive, cmd)) {
             scarp_flow_put(drive, cmd);
+        } else if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
         }
         break;
     case SCARP_OP_DEALLOCATE:
@@ -64,10 +66,15 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
             scarp_flow_put(drive, cmd);
             scarp_flow_flushed(drive);
             scarp_flow_admit(drive);
+        } else if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
         }
         break;
     default:
         scarp_buffer_flush(drive, cmd);
+        if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
+        }
         scarp_flow_flushed(drive);
         break;
     }

@@ -186,12 +186,24 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 
 /* ---- The cut ------------------------------------------------------------ */
 
+/* They have ended in their cells, though they did not count yet. */
+static void burn_held(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        for (const ScarpFlashCmd *cmd = scarp_nand_held(drive, p); cmd;
+             cmd = scarp_flash_next(cmd)) {
+            burn(drive, cmd);
+        }
+    }
+}
+
 void scarp_flow_cut(ScarpDrive *drive)
 {
     /* The same of a drive that went on from an image, whatever its clock. */
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));
 
+    burn_held(drive);
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         cut_die(drive, die, &random);
     }

@@ -13,6 +13,7 @@
  *     redirect.c    what waits for a plane that can take nothing any more
  *     multiplane*.c which others run with it, in a multi-plane command
  *     observe.c     what observers of flash commands are told
+ *     pairs.c       programs that wait for the rest of their cells
  *     cut.c         what is in the cells when power fails
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -77,6 +78,23 @@ void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);
 /* A host's program that was taken from its queue gets its page. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
+
+/* ---- pairs.c: ftl.paired_pages=pad --------------------------------------- */
+
+static inline bool scarp_flow_pairs(const ScarpDrive *drive)
+{
+    return drive->desc.paired_pages == PAIRED_PAD;
+}
+
+/*
+ * A program of the host's units has ended in its cells.  Those that count now,
+ * in a list by scarp_flash_next(), or NULL: none does yet.
+ */
+ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
+/* A program without data that somebody waits for at the die, or NULL. */
+ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
+/* Somebody waits from now on: dies look whether they can do something for it. */
+void scarp_flow_press(ScarpDrive *drive);
 
 /* ---- redirect.c --------------------------------------------------------- */
 

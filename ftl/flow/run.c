@@ -168,6 +168,9 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
             scarp_parity_drain(drive);
         }
         scarp_gc_release_all(drive);
+        if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
+        }
         run_all(drive);
     }
     return scarp_at_rest(drive, error);

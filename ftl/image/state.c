@@ -44,7 +44,11 @@ char *image_layout_text(const ScarpDrive *drive)
                                key[i].name, key[i].value);
     }
     if (d->power_cuts) {
-        g_string_append(text, "nand.power_cuts=1\n");
+        /* How far pages of the same cells are programmed follows from it. */
+        g_string_append_printf(text, "nand.power_cuts=1\nftl.paired_pages=%"
+                               G_GUINT64_FORMAT "\nnand.cell_bits=%"
+                               G_GUINT64_FORMAT "\n", d->paired_pages,
+                               d->cell_bits);
     }
     if (d->checkpoint_pages) {
         g_string_append(text, "ftl.checkpoint_pages, not 0\n");

@@ -287,6 +287,28 @@ static inline const ScarpFlashCmd *scarp_flash_next(const ScarpFlashCmd *cmd)
     return cmd->next;
 }
 
+/* The same of a list that is the caller's; the link is cut. */
+static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
+{
+    ScarpFlashCmd *next = cmd->next;
+
+    cmd->next = NULL;
+    return next;
+}
+
+/* ---- Programs that have ended, and wait for the rest of their cells ------ */
+
+void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program);
+/* The oldest of the plane, or NULL; the next ones by scarp_flash_next(). */
+static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
+                                                   uint32_t plane)
+{
+    return drive->nand.held ? drive->nand.held[plane].head : NULL;
+}
+/* Those of the block, in their order, are the caller's. */
+ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t block);
+
 /* To walk a queue and take from it: where its first is named, or the next. */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
 {

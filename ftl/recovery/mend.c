@@ -17,6 +17,14 @@ static uint32_t page_units(const ScarpDrive *drive, const ScarpRecoveryJob *job)
     return MIN(drive->geo.units_per_page, job->mend.n_units - job->done);
 }
 
+/* ftl.paired_pages=pad: the cells of the last copies are not all programmed. */
+static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
+{
+    return drive->desc.paired_pages == PAIRED_PAD &&
+           job->target != SCARP_NONE &&
+           scarp_block_written(drive, job->target) % drive->desc.cell_bits;
+}
+
 /* The next page that is not in RAM yet; false: all of this program's are. */
 static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {
@@ -82,6 +90,10 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t p)
             if (!read_next(drive, p, job)) {
                 program_next(drive, p, job);
             }
+            return true;
+        }
+        if (lacks_pair(drive, job)) {
+            program_next(drive, p, job);
             return true;
         }
         if (job->mend.n_units) {

@@ -110,6 +110,7 @@ static const ScarpStatField fields[] = {
     { "recovery_page_reads", "pages", "read for that" },
     { "recovery_page_programs", "pages", "copied for that" },
     { "backup_page_programs", "pages", "before others of the same cells" },
+    { "pair_pad_pages", "pages", "without data, to fill cells" },
     { "checkpoints", "checkpoints", "of the mapping, that are whole" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);

@@ -278,8 +278,9 @@ static void draw_power(Maker *m, const ScenarioWish *wish)
         draw_checkpoints(m);
     }
     if (cells && strcmp(cells, "1")) {
-        set_text(m, "ftl.paired_pages", plp && draw_chance(d, 50) ? "plp"
-                                                                : "backup");
+        set_text(m, "ftl.paired_pages",
+                 plp ? draw_chance(d, 50) ? "plp" : "backup"
+                     : draw_chance(d, 50) ? "pad" : "backup");
     }
 }
 
