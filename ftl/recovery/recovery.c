@@ -117,10 +117,11 @@ static void end(ScarpDrive *drive)
     drive->stats.recovery_ns +=
         scarp_time_ns(drive) - drive->recovery.since_ns;
     scarp_map_recovered(drive);
+    scarp_buffer_restore(drive);
+    /* Then: a stripe may have nothing but what was buffered. */
     if (scarp_has_parity(drive)) {
         scarp_parity_restore(drive);
     }
-    scarp_buffer_restore(drive);
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }
