@@ -129,5 +129,4 @@ void scarp_buffer_restore(ScarpDrive *drive)
             scarp_buffer_put(drive, &cmd, &piece);
         }
     }
-    scarp_media_forget_saved(drive);
 }

@@ -122,6 +122,7 @@ static void end(ScarpDrive *drive)
     if (scarp_has_parity(drive)) {
         scarp_parity_restore(drive);
     }
+    scarp_media_forget_saved(drive);
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }
