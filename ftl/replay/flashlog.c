@@ -2,7 +2,8 @@
  * The log of where commands were served.
  *
  * Only commands under way are kept: a buffered write's program, which comes
- * after its completion, finds nobody.
+ * after its completion, finds nobody.  One that begins at that moment does, and
+ * does not count, as it ends later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,6 +13,9 @@
 #include <string.h>
 
 G_STATIC_ASSERT(sizeof(FlashLogRow) == 16);
+
+static const FlashLogRow nowhere = { UINT32_MAX, UINT32_MAX, UINT32_MAX,
+                                     UINT32_MAX };
 
 typedef struct {
     uint64_t seq;
@@ -53,7 +57,7 @@ void flashlog_begin(FlashLog *log, const ScarpCmd *cmd)
 
     served->seq = cmd->seq;
     served->end_ns = -1;
-    memset(&served->row, 0xff, sizeof(served->row));
+    served->row = nowhere;
     g_hash_table_insert(log->under_way, &served->seq, served);
 }
 
@@ -76,6 +80,7 @@ void flashlog_end(FlashLog *log, const ScarpCmd *cmd)
     Served *served = g_hash_table_lookup(log->under_way, &cmd->seq);
 
     g_assert(served);
-    fwrite(&served->row, sizeof(served->row), 1, log->file);
+    fwrite(served->end_ns <= cmd->complete_ns ? &served->row : &nowhere,
+           sizeof(served->row), 1, log->file);
     g_hash_table_remove(log->under_way, &cmd->seq);
 }

@@ -119,6 +119,20 @@ class InBrowser(unittest.TestCase):
     def tearDown(self) -> None:
         self.assertEqual(self.page.complaints, [])
 
+    def test_complaints_are_noticed(self) -> None:
+        """Every test here ends with none: errors in the console, and what nobody catches."""
+        for script, words in (
+            ("console.error('so much')", "so much"),
+            ("console.assert(false, 'not so')", "not so"),
+            ("setTimeout(() => { throw new Error('too late') }, 0)", "too late"),
+            ("void Promise.reject(new Error('broken'))", "broken"),
+            ("document.body.append(Object.assign(new Image(), {src: 'none.png'}))", "none.png"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(RuntimeError, words):
+                self.page.value(f"(() => {{ {script} }})()")
+                self.page.wait("false")
+            self.page.complaints.clear()
+
     def text(self, element: str) -> str:
         return str(self.page.value(f"document.getElementById('scarp-{element}').innerText"))
 

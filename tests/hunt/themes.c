@@ -59,7 +59,8 @@ static const Theme themes[] = {
       .host = HOST_READS },
     { .scheme = "ttflash", .mapping = "page", .units = 1, .depth = 64,
       .keys = "ftl.parity_width=2,ftl.parity_stripes=2,"
-              "controller.buffer_bytes=0", .host = HOST_OVER },
+              "controller.buffer_bytes=0", .host = HOST_OVER,
+      .commands = 1000 },
     /* Entries and blocks that the drive which is loaded has no room for. */
     { .scheme = "baseline", .mapping = "demand", .depth = 8,
       .keys = "ftl.map_cache_bytes=65536,controller.buffer_bytes=0",
@@ -88,7 +89,7 @@ static const Theme themes[] = {
     /* Pages that wait in other planes, where there is least room. */
     { .scheme = "pgc+global|pgc+gc-z|pgc+paragc|gftl+global|gc-par+global",
       .mapping = "page", .units = 4, .dies = 4, .blocks = 16, .pages = 4,
-      .most_units = 2048, .tight = true, .full = true, .commands = 1000,
+      .most_units = 2048, .tight = true, .full = true, .commands = 2000,
       .depth = 64, .host = HOST_UNITS,
       .keys = "controller.slots=64,gc.trigger_free_blocks=1|2" },
     { .scheme = "hios-1+gc-z|hios-2+global|hios-1+paragc", .mapping = "page",
@@ -166,7 +167,7 @@ char *theme_pick(Draw *draw, const char *alternatives)
 
 const Theme *theme_draw(Draw *draw)
 {
-    return draw_chance(draw, 40)
+    return draw_chance(draw, 50)
                ? &themes[draw_below(draw, G_N_ELEMENTS(themes))] : NULL;
 }
 

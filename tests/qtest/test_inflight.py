@@ -137,12 +137,17 @@ class InFlight(DriveTest):
         self.finish(machine)
 
     def test_end_of_qemu(self) -> None:
-        machine, _, ns = self.drive()
-        ns.write(0, pattern(1, 4 * KIB))
-        self.start_some(machine, ns)
-        commands = self.finish(machine)  # exits with 0: nothing was lost
-        # a recording has what the guest never saw the end of, too, and says so
-        self.assertEqual([command.unseen for command in commands], [False] + [True] * 32)
+        for stopped in (False, True):
+            with self.subTest(stopped=stopped):
+                machine, _, ns = self.drive()
+                ns.write(0, pattern(1, 4 * KIB))
+                self.start_some(machine, ns)
+                if stopped:
+                    machine.qmp("stop")
+                commands = self.finish(machine)  # exits with 0: nothing was lost
+                # a recording has what the guest never saw the end of, too, and says so
+                unseen = [command.unseen for command in commands]
+                self.assertEqual(unseen, [False] + [True] * 32)
 
     def test_full_queue(self) -> None:
         machine, _, ns = self.drive()

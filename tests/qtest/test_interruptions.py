@@ -117,6 +117,18 @@ class Interruptions(DriveTest):
         )
         return HostController(machine, SLOT)
 
+    def test_end_while_the_machine_is_stopped(self) -> None:
+        """Its clock stands still, and what the drive has comes to its end all the same."""
+        machine = self.removable()
+        ns = Namespace(HostController(machine, SLOT).create_queue())
+        _, prp = ns.buffer(4 * KIB)
+        machine.qmp("stop")
+        for index in range(DEPTH):
+            ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, prp, ring=False)
+        ns.queue.ring()
+        rows = self.finish(machine)
+        self.assertEqual([row.unseen for row in rows], [True] * DEPTH)
+
     def test_end_without_a_controller(self) -> None:
         """What the drive had, it completes; nobody is told."""
         machine = self.removable()

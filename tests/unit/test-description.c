@@ -174,6 +174,64 @@ static void test_fallbacks(void)
     }
 }
 
+/* What is told of the keys: each with what it allows, and what it has if not. */
+static void test_told(void)
+{
+    g_autofree char *text = scarp_keys_text();
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    guint n = g_strv_length(lines);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        const Key *key = &keys[i];
+        bool list = g_str_has_suffix(key->key, ".read_ns") ||
+                    g_str_has_suffix(key->key, ".program_ns");
+        g_autofree char *line = g_strdup_printf(
+            "%s%s%s (%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "%s", key->key,
+            key->fallback ? "=" : "", key->fallback ? key->fallback : "",
+            key->min, key->max,
+            list ? "; one, or nand.cell_bits of them)" : ")");
+
+        g_assert_true(g_strv_contains((const char *const *)lines, line));
+    }
+    g_assert_true(g_strv_contains((const char *const *)lines, "ftl.mapping="
+                  "page (page, demand, block, superblock or fast)"));
+    g_assert_cmpstr(lines[n - 2], ==, "ftl.allocation=cwdp (an order of c, w, "
+                    "d, p, or dynamic)");
+    /* These, and the end. */
+    g_assert_cmpuint(n, ==, G_N_ELEMENTS(keys) + 2 + 1);
+}
+
+/* A file that is not there, one that is none, and what is wrong in one. */
+static void test_files(void)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        { "channels=1\n", "it: its description: " },
+        { "[geometry]\nchannels\n", "it: its description: " },
+        { "[geometry]\nchannels=1\n[gc]\n", "it: group [gc] is empty" },
+        { "[geometry]\nchannels=0\n", "it: geometry.channels=0: must be" },
+        { "[geometry]\nflash=1\n", "unknown key geometry.flash" },
+        { "", "it: key geometry.channels is missing" },
+    };
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "scarp-no", "it",
+                                             NULL);
+    g_autofree char *says = g_strdup_printf("description=%s: ", path);
+    g_autoptr(GError) error = NULL;
+    ScarpDescription d;
+
+    g_assert_false(scarp_description_load(&d, path, NULL, &error));
+    g_assert_error(error, SCARP_ERROR, SCARP_ERROR_FILE);
+    g_assert_true(g_str_has_prefix(error->message, says));
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_clear_error(&error);
+        g_assert_false(scarp_description_parse(&d, rows[i].text, "it", NULL,
+                                               &error));
+        g_test_message("%s", error->message);
+        g_assert_nonnull(strstr(error->message, rows[i].says));
+    }
+}
+
 /* What is written of a description reads as the same description. */
 static void test_text(void)
 {
@@ -253,6 +311,7 @@ static void test_together(void)
          "geometry.blocks_per_plane=1000,geometry.pages_per_block=2");
     bad("geometry.page_bytes=4095", "must be a power of two from 512 to 32768");
     bad("ftl.unit_bytes=8192", "from 512 to geometry.page_bytes, at most 64");
+    bad("ftl.mapping=hybrid", "ftl.mapping=hybrid: allowed are page demand");
     bad("ftl.unit_bytes=256", "from 512 to geometry.page_bytes");
     bad("ftl.unit_bytes=1536", "must be a power of two");
 
@@ -372,6 +431,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/description/ranges", test_ranges);
     g_test_add_func("/description/fallbacks", test_fallbacks);
+    g_test_add_func("/description/told", test_told);
+    g_test_add_func("/description/files", test_files);
     g_test_add_func("/description/text", test_text);
     g_test_add_func("/description/lists", test_lists);
     g_test_add_func("/description/keys", test_keys);
