@@ -51,13 +51,12 @@ void cuts_drive_before(const CutsDrive *d, uint64_t sector, void *out)
 
 static void begin_contract(CutsDrive *d)
 {
-    const ScarpDescription *desc = &d->drive->desc;
     g_autofree uint32_t *found = g_new0(uint32_t, d->sectors);
     ScarpTerms terms = {
         .sectors = d->sectors,
         .unit_sectors = scarp_drive_unit_bytes(d->drive) / SCARP_SECTOR_BYTES,
-        .is_volatile = desc->buffer_bytes && !desc->plp_bytes,
-        .deallocates = desc->recovery == RECOVERY_ALL,
+        .is_volatile = d->is_volatile,
+        .deallocates = d->drive->desc.recovery == RECOVERY_ALL,
     };
 
     keep_before(d);
@@ -79,6 +78,7 @@ bool cuts_drive_begin(CutsDrive *d, const CutsRecord *record,
         return false;
     }
     d->sectors = scarp_drive_logical_bytes(d->drive) / SCARP_SECTOR_BYTES;
+    d->is_volatile = d->drive->desc.buffer_bytes && !d->drive->desc.plp_bytes;
     d->flying = g_ptr_array_new();
     d->idle = g_ptr_array_new();
     if (!d->drive->desc.power_cuts) {

@@ -15,6 +15,7 @@ typedef struct {
     const CutsRecord *record;
     guint at;                /* the next row */
     GPtrArray *flying, *idle; /* commands */
+    bool is_volatile;         /* what has completed need not be durable */
     /* What follows is only there where it is judged. */
     ScarpContract *contract;
     uint32_t *last; /* of each sector: the last write that completed; 0: none */

@@ -157,9 +157,15 @@ static bool walk_begin(CutsWalk *walk, const Run *run, bool judged,
 
 /* ---- Which cuts --------------------------------------------------------- */
 
-/* Of the whole run: its moments, and a sample of those that --count is about. */
-static bool survey(const Run *run, CutsSample *sample, uint64_t *moments,
-                   GError **error)
+/* What is seen of a whole run. */
+typedef struct {
+    CutsSample *sample; /* of the moments that --count is about */
+    uint64_t moments;
+    bool is_volatile;   /* of the drives, which are alike */
+    uint64_t bytes;
+} Survey;
+
+static bool survey(const Run *run, Survey *seen, GError **error)
 {
     CutsWalk walk;
     bool ok = walk_begin(&walk, run, false, error);
@@ -171,10 +177,12 @@ static bool survey(const Run *run, CutsSample *sample, uint64_t *moments,
            cuts_walk_next_ns(&walk) != SCARP_TIME_NEVER) {
         ok = cuts_walk_step(&walk, error);
         if (ok && walk.now_ns >= from_ns && walk.now_ns <= to_ns) {
-            cuts_sample_add(sample, walk.moment, cuts_class(&walk));
+            cuts_sample_add(seen->sample, walk.moment, cuts_class(&walk));
         }
     }
-    *moments = walk.moment;
+    seen->moments = walk.moment;
+    seen->is_volatile = walk.drives[0].is_volatile;
+    seen->bytes = scarp_drive_logical_bytes(walk.drives[0].drive);
     walk_end(&walk);
     return ok;
 }
@@ -245,17 +253,16 @@ static bool parse_cuts(GArray *cuts, uint64_t moments, GError **error)
     return true;
 }
 
-static GArray *choose(const CutsSample *sample, uint64_t moments,
-                      GError **error)
+static GArray *choose(const Survey *seen, GError **error)
 {
     GArray *cuts = g_array_new(false, false, sizeof(Wanted));
 
     if (cuts_text_given) {
-        if (!parse_cuts(cuts, moments, error)) {
+        if (!parse_cuts(cuts, seen->moments, error)) {
             g_clear_pointer(&cuts, g_array_unref);
         }
     } else {
-        g_autoptr(GArray) chosen = cuts_sample_choose(sample, count);
+        g_autoptr(GArray) chosen = cuts_sample_choose(seen->sample, count);
 
         for (guint i = 0; i < chosen->len; i++) {
             Wanted wanted = { .cut = g_array_index(chosen, uint64_t, i) };
@@ -268,14 +275,16 @@ static GArray *choose(const CutsSample *sample, uint64_t moments,
 
 /* ---- What comes out ----------------------------------------------------- */
 
-static void tell_run(const CutsSample *sample, uint64_t moments,
-                     const GArray *cuts)
+static void tell_run(const Survey *seen, const GArray *cuts)
 {
-    const GArray *kinds = cuts_sample_kinds(sample);
+    const GArray *kinds = cuts_sample_kinds(seen->sample);
 
     printf("{\"schema\": \"scarp-cuts-1\", \"scarp_version\": \"%s\", "
-           "\"moments\": %" G_GUINT64_FORMAT ", \"cuts\": %u, \"kinds\": [",
-           scarp_version(), moments, cuts->len);
+           "\"volatile\": %s, \"drive_bytes\": %" G_GUINT64_FORMAT
+           ", \"moments\": %" G_GUINT64_FORMAT ", \"cuts\": %u, "
+           "\"kinds\": [", scarp_version(),
+           seen->is_volatile ? "true" : "false", seen->bytes, seen->moments,
+           cuts->len);
     for (guint i = 0; i < kinds->len; i++) {
         const CutsKind *kind = &g_array_index(kinds, CutsKind, i);
         g_autofree char *text = cuts_class_text(kind->class);
@@ -351,21 +360,20 @@ static bool options_allowed(GError **error)
 static bool run_all(GError **error)
 {
     Run run = { 0 };
-    CutsSample *sample = cuts_sample_new(sample_seed);
+    Survey seen = { .sample = cuts_sample_new(sample_seed) };
     g_autoptr(GArray) cuts = NULL;
-    uint64_t moments;
     bool ok = options_allowed(error) && run_open(&run, error) &&
-              survey(&run, sample, &moments, error);
+              survey(&run, &seen, error);
 
     if (ok && !interrupted) {
-        cuts = choose(sample, moments, error);
+        cuts = choose(&seen, error);
         ok = cuts;
     }
     if (ok && !interrupted) {
-        tell_run(sample, moments, cuts);
+        tell_run(&seen, cuts);
         ok = !cuts->len || try_cuts(&run, cuts, error);
     }
-    cuts_sample_free(sample);
+    cuts_sample_free(seen.sample);
     run_close(&run);
     return ok;
 }

@@ -14,7 +14,7 @@
 
 typedef struct {
     uint64_t cut, again;  /* again 0: power failed once */
-    int64_t at_ns;        /* when it did, for the last time */
+    int64_t failed_ns, at_ns; /* when it did: first, and last */
     CutsClass class;      /* what that met */
     uint64_t torn, cmds;  /* pages; commands under way, the first time */
 } Cut;
@@ -42,6 +42,9 @@ static void fail_power(CutsWalk *walk, Cut *cut)
     cut->torn += SUM(walk, torn_pages);
     cut->cmds += SUM(walk, cut_cmds);
     cut->at_ns = walk->now_ns;
+    if (!cut->again) {
+        cut->failed_ns = walk->now_ns;
+    }
 }
 
 /* So many moments more, or until all are ready; what went wrong, or NULL. */
@@ -94,7 +97,8 @@ static void tell_cut(const CutsWalk *walk, const Cut *cut, FILE *out)
     } else {
         fputs("null", out);
     }
-    fprintf(out, ", \"at_ns\": %" G_GINT64_FORMAT ", \"met\": ", cut->at_ns);
+    fprintf(out, ", \"failed_ns\": %" G_GINT64_FORMAT ", \"at_ns\": %"
+            G_GINT64_FORMAT ", \"met\": ", cut->failed_ns, cut->at_ns);
     cuts_text(out, met);
     fprintf(out, ", \"torn_pages\": %" G_GUINT64_FORMAT ", \"cut_commands\": %"
             G_GUINT64_FORMAT ", \"ready_ns\": %" G_GINT64_FORMAT

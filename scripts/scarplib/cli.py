@@ -287,9 +287,11 @@ def _shell(options: argparse.Namespace) -> int:
 def _powercut(options: argparse.Namespace) -> int:
     from scarplib.powercut import command
 
-    options.default_job = None
-    user = None if options.recording else _user(options, [options.fs] if options.fs else [])
-    return command.main(options, user, None if options.recording else _job(options, None))
+    command.complete(options)
+    if options.recording:
+        return command.main(options, None, None)
+    user = _user(options, [options.fs] if options.fs else [])
+    return command.main(options, user, _job(options, None))
 
 
 def _age(options: argparse.Namespace) -> int:

@@ -23,13 +23,15 @@ from scarplib.powercut.recording import Recording
 class Cut:
     """One cut and what came of it.
 
-    `again`: the moment of the recovery at which power failed once more.  `stories`: what breaks
-    NVMe's contract, in words, of each drive.  `fault`: what the engine must never do.
+    `again`: the moment of the recovery at which power failed once more.  `failed_ns`, `at_ns`: when
+    it failed first, and last.  `stories`: what breaks NVMe's contract, in words, of each drive.
+    `fault`: what the engine must never do.
     """
 
     cut: int
     fault: str | None
     again: int | None = None
+    failed_ns: int = 0
     at_ns: int = 0
     met: str = ""
     torn_pages: int = 0
@@ -77,6 +79,9 @@ class Tried:
     moments: int
     kinds: list[dict[str, Any]]
     asked: int
+    # The drives' caches: what has completed need not be durable.
+    volatile: bool = True
+    drive_bytes: int = 0
     cuts: list[Cut] = field(default_factory=list)
     interrupted: bool = False
 
@@ -126,6 +131,7 @@ def _cut(found: dict[str, Any]) -> Cut:
 def _take(tried: Tried, found: dict[str, Any]) -> None:
     if "schema" in found:
         tried.moments, tried.kinds, tried.asked = found["moments"], found["kinds"], found["cuts"]
+        tried.volatile, tried.drive_bytes = found["volatile"], found["drive_bytes"]
     else:
         tried.cuts.append(_cut(found))
 

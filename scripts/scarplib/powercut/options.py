@@ -42,6 +42,22 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         "--fs", choices=FILE_SYSTEMS, help="the workload runs in this file system on the drive"
     )
     parser.add_argument(
+        "--check",
+        action="append",
+        default=[],
+        metavar="NAME|FILE",
+        help="fio, fs or sqlite, each with a workload of its own; or a script of yours, run in "
+        "a guest on what the drive contains. May be given several times; NVMe's contract is always "
+        "checked",
+    )
+    parser.add_argument(
+        "--check-limit",
+        type=integer("--check-limit", 1, 86400),
+        default=60,
+        metavar="S",
+        help="a check that takes longer is stopped, and has failed (default: 60)",
+    )
+    parser.add_argument(
         "--cuts",
         type=_cuts,
         metavar="N|A-B,…",

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.device_logs import log_page
@@ -16,7 +17,7 @@ from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
 from scarplib.guest import user_guest, vm
-from scarplib.guest.file_system import check_room
+from scarplib.guest.file_system import FileSystem, check_room
 from scarplib.guest.job import (
     FIO,
     MARK_BEGIN,
@@ -63,6 +64,30 @@ class Wanted:
         path = self.job or self.user.script
         assert path
         return path.name
+
+
+def guest_words(user: User) -> dict[str, Any]:
+    """What of the user's guest its checks need, too."""
+    kernel = user.kernels[0] if user.kernels else None
+    return {
+        "file_systems": [[fs.name, fs.options] for fs in user.file_systems],
+        "packages": list(user.packages),
+        "kernel": str(kernel.resolve()) if kernel else None,
+        "modules": str(user.modules.resolve()) if user.modules else None,
+        "memory_mib": user.memory_mib,
+    }
+
+
+def guest_user(words: dict[str, Any], packages: Sequence[str]) -> User:
+    """The other way round; with more packages."""
+    kernel, modules = words["kernel"], words["modules"]
+    return User(
+        packages=tuple(dict.fromkeys([*words["packages"], *packages])),
+        kernels=(Path(kernel),) if kernel else (),
+        modules=Path(modules) if modules else None,
+        memory_mib=words["memory_mib"],
+        file_systems=tuple(FileSystem(name, options) for name, options in words["file_systems"]),
+    )
 
 
 def check(wanted: Wanted) -> None:
@@ -177,6 +202,8 @@ def record(wanted: Wanted, folder: Path, drives: int = 1) -> Recording:
     check_drive(qemu, wanted.device, wanted.scheme, wanted.age, wanted.overrides, wanted.seed)
     description = folder / "drive.ini"
     shutil.copyfile(wanted.device, description)
+    if wanted.job:
+        shutil.copyfile(wanted.job, folder / "job.fio")
     made = tuple(_drive(wanted, folder, number) for number in range(drives))
     names = [fs.name for fs in wanted.user.file_systems]
     check_room(names, image_file.read(folder / made[0].image).host_bytes)
@@ -208,7 +235,8 @@ def record(wanted: Wanted, folder: Path, drives: int = 1) -> Recording:
         begin_ns=log_page.read(folder / "stats-begin.bin").now_ns,
         end_ns=log_page.read(folder / "stats-done.bin").now_ns,
         work=wanted.work(),
-        file_system=names[0] if names else None,
+        job="job.fio" if wanted.job else None,
+        guest=guest_words(wanted.user),
         manifest=manifest.manifest(qemu, guest.image, manifest.Inputs(inputs, said)),
     )
     recording.write()

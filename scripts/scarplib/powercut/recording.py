@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +36,27 @@ class Recording:
     overrides: str | None
     begin_ns: int
     end_ns: int
-    # What ran, for people; and what else the checks want to know of it.
+    # What ran, for people; fio's job, in the folder.
     work: str
-    file_system: str | None
+    job: str | None
+    # What a guest for checks must be like: options of `scarp powercut`, as strings.
+    guest: dict[str, Any]
     manifest: dict[str, Any]
 
     def path(self, name: str) -> Path:
         """Of one of its files."""
         return self.folder / name
+
+    @property
+    def file_system(self) -> str | None:
+        """Its name, if there was one."""
+        names = self.guest["file_systems"]
+        return names[0][0] if names else None
+
+    def changed(self, overrides: str) -> Recording:
+        """The same run on drives with more keys changed; it must be the same to the nanosecond."""
+        both = ",".join(filter(None, (self.overrides, overrides)))
+        return replace(self, overrides=both)
 
     def write(self) -> None:
         """Last of all: a folder without it is of no whole run."""

@@ -7,17 +7,21 @@ import statistics
 from typing import Any
 
 from scarplib.powercut.cuts import Cut, Tried
+from scarplib.powercut.judge import Checked, Judged
 from scarplib.powercut.recording import Recording
 from scarplib.results.units import human_ns
 
 SCHEMA = "scarp-powercut-1"
+# Lines of a check's output in a story.
+_LINES = 8
 
 
-def summary(recording: Recording, tried: Tried) -> dict[str, Any]:
+def summary(recording: Recording, tried: Tried, judged: Judged | None) -> dict[str, Any]:
     """All of it for programs."""
     ready = [cut.ready_ns for cut in tried.cuts if cut.ready_ns is not None]
     met = {cut.met for cut in tried.cuts if not cut.again}
-    return {
+    violated = {"contract": [cut.name for cut in tried.cuts if cut.violations]}
+    found: dict[str, Any] = {
         "schema": SCHEMA,
         "work": recording.work,
         "file_system": recording.file_system,
@@ -34,42 +38,86 @@ def summary(recording: Recording, tried: Tried) -> dict[str, Any]:
         "lost": sum(cut.lost_sectors > 0 for cut in tried.cuts),
         "ready_median_ns": int(statistics.median(ready)) if ready else None,
         "ready_worst_ns": max(ready, default=None),
-        "violated": {"contract": [cut.name for cut in tried.cuts if cut.violations]},
-        "interrupted": tried.interrupted,
+        "violated": violated,
+        "interrupted": tried.interrupted or bool(judged and judged.interrupted),
         "manifest": recording.manifest,
     }
+    if judged:
+        names = [name for each in judged.contents for name in each.verdict.of]
+        for name in dict.fromkeys(names):
+            violated[name] = [e.cut.name for e in judged.contents if name in e.failed]
+        found["checked"] = len(judged.contents)
+        found["refused"] = sum("refused" in e.verdict.of.values() for e in judged.contents)
+        found["stopped"] = sum("stopped" in e.verdict.of.values() for e in judged.contents)
+    return found
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     twice = f", {found['cut_twice']:,} of them twice" if found["cut_twice"] else ""
-    return [
+    rows = [
         ("moments of the run", f"{found['moments']:,}"),
         ("cuts", f"{found['cuts']:,}{twice}"),
         ("kinds of moments met", f"{found['kinds_met']} of {found['kinds']}"),
-        ("distinct contents", f"{found['contents']:,}"),
         ("pages torn", f"{found['torn_pages']:,}"),
         ("cuts that lost completed writes", f"{found['lost']:,}"),
         ("time until ready, median", human_ns(found["ready_median_ns"])),
         ("time until ready, worst", human_ns(found["ready_worst_ns"])),
+        ("distinct contents", f"{found['contents']:,}"),
     ]
+    if "checked" in found:
+        rows.append(("  checked in the guest", f"{found['checked']:,}"))
+        rows.append(("  refused: not mounted", f"{found['refused']:,}"))
+    return rows
 
 
 def table(found: dict[str, Any]) -> str:
     """For people."""
     rows = _rows(found)
-    for name, cuts in found["violated"].items():
-        rows.append((f"violated: {name}", f"{len(cuts):,}"))
+    cuts = found["violated"]["contract"]
+    rows.append(("cuts that break NVMe's contract", f"{len(cuts):,}"))
+    for name, failed in found["violated"].items():
+        if name != "contract":
+            rows.append((f"contents that fail '{name}'", f"{len(failed):,}"))
     width = max(len(label) for label, _ in rows)
     right = max(len(value) for _, value in rows)
     return "\n".join(f"{label:{width}}  {value:>{right}}" for label, value in rows)
 
 
-def story(cut: Cut) -> str:
-    """Of one cut that broke the contract."""
-    lines = [f"cut {cut.name}, at {cut.at_ns} ns: the power failed during: {cut.met}"]
+def _head(cut: Cut) -> str:
+    return f"cut {cut.name}, at {cut.failed_ns} ns; the power failed during: {cut.met}"
+
+
+def _of_contract(cut: Cut) -> list[str]:
+    lines = []
     for drive, text in enumerate(cut.stories):
         if text:
             lines.append(f"  drive {drive}: {text}" if len(cut.stories) > 1 else f"  {text}")
     if cut.fault:
         lines.append(f"  a fault of the drive: {cut.fault}")
-    return "\n".join(lines)
+    return lines
+
+
+def _of_checks(each: Checked) -> list[str]:
+    lines = [f"  {name}: {each.verdict.of[name]}" for name in each.failed]
+    said = [line for line in each.verdict.output.splitlines() if line.strip()]
+    told = [line for line in said if line.startswith(("lost: ", "verify: "))] or said
+    lines += [f"    {line}" for line in told[:_LINES]]
+    if len(told) > _LINES:
+        lines.append(f"    … and {len(told) - _LINES} lines more")
+    if each.cut.violations:
+        lines.append("  The drive broke NVMe's contract, so the loss may be its fault:")
+        lines += _of_contract(each.cut)
+    else:
+        lines.append("  The drive kept NVMe's contract: the loss is not its fault.")
+    return lines
+
+
+def stories(tried: Tried, judged: Judged | None) -> list[str]:
+    """Of each cut that something is wrong with; those that a check has failed first."""
+    failed = [each for each in (judged.contents if judged else []) if each.failed]
+    found = ["\n".join([_head(each.cut), *_of_checks(each)]) for each in failed]
+    told = {each.cut.name for each in failed}
+    for cut in tried.cuts:
+        if cut.violations and cut.name not in told:
+            found.append("\n".join([_head(cut), *_of_contract(cut)]))
+    return found
