@@ -294,6 +294,13 @@ def _powercut(options: argparse.Namespace) -> int:
     return command.main(options, user, _job(options, None))
 
 
+def _cut(options: argparse.Namespace) -> int:
+    from scarplib.guest import power
+
+    print(power.cut(options.socket, options.drive))
+    return 0
+
+
 def _age(options: argparse.Namespace) -> int:
     from scarplib.drive import age
 
@@ -398,6 +405,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "compare": _run,
     "powercut": _powercut,
     "shell": _shell,
+    "cut": _cut,
     "age": _age,
     "rows": _rows,
     "timeline": _timeline,

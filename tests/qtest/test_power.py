@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
+from pathlib import Path
 
 from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from machine import HANG_S, Machine, start_fails
 from nvme import FUA, WAIT_STEPS, Admin, Controller, Namespace, Op, Status
+from scarplib.errors import UserError
+from scarplib.guest import power
 from test_realtime import HostController
 
 CUTS = "nand.power_cuts=1;ftl.recovery=2"
@@ -199,6 +203,24 @@ class Cut(Power):
         ns.write(0, pattern(1, UNIT))
         self.assertEqual(ns.read(0, UNIT), pattern(1, UNIT))
         self.finish(machine)
+
+    def test_by_the_command(self) -> None:
+        """`scarp cut`, as somebody who has another connection to QMP."""
+        with tempfile.TemporaryDirectory(prefix="scarp-qtest-") as folder:
+            path = Path(folder) / "qmp"
+            machine = self.machine(
+                flash(more=overrides(BUFFER)), controller(), namespace(), power.qmp_arguments(path)
+            )
+            ns = Namespace(Controller(machine).create_queue())
+            _, prp = ns.buffer(UNIT)
+            for at in range(3):
+                ns.start(Op.WRITE, at * UNIT, UNIT, prp, FUA)
+            machine.step(500_000)
+            said = power.cut(path, "f0")
+            self.assertRegex(said, r"^f0: cut number 1: 3 commands under way, [0-3] pages torn$")
+            with self.assertRaisesRegex(UserError, "no device with the id 'f1'"):
+                power.cut(path, "f1")
+            self.finish(machine)
 
     def test_cancelled_before(self) -> None:
         """Commands that were aborted, and those that wait for them, go with the power."""
