@@ -35,6 +35,8 @@ struct ScarpDrive {
     const bool store_data; /* contents are kept; else replay */
     ScarpScheme scheme;
     ScarpObserver observer;
+    void (*came_up)(void *opaque, const ScarpDrive *drive); /* for it */
+    void *came_up_opaque;
     ScarpStats stats;
     ScarpCore core;
     ScarpStat stat;

@@ -691,5 +691,12 @@ typedef struct {
 
 /* The struct is copied; a second observer replaces the first. */
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
+/*
+ * For an observer that asks the drive, too: scarp_power_cut() calls this with
+ * the one that comes up, before it is observed.  NULL: nobody wants to know.
+ */
+void scarp_on_power_cut(ScarpDrive *drive,
+                        void (*came_up)(void *opaque, const ScarpDrive *drive),
+                        void *opaque);
 
 #endif /* SCARP_H */

@@ -137,7 +137,7 @@ static void trace_write(void *file, const void *bytes, size_t n)
     fwrite(bytes, 1, n, file);
 }
 
-bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
+bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp)
 {
     log->trace = fopen(path, "wbe");
@@ -150,14 +150,8 @@ bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
                                               : SCARP_TIME_NEVER,
                                        trace_write, log->trace);
     log->shown = scarp_timeline_observer(log->timeline);
+    scarp_on_power_cut(drive, scarp_timeline_follow, log->timeline);
     return true;
-}
-
-void flash_log_follow(FlashLog *log, const ScarpDrive *drive)
-{
-    if (log->timeline) {
-        scarp_timeline_follow(log->timeline, drive);
-    }
 }
 
 /* One that was late at its submission is due at once. */

@@ -28,11 +28,8 @@ bool flash_log_data(FlashLog *log, const char *path, Error **errp);
  * Also write a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from
  * from_ns on.  Before flash_log_observer() is asked.
  */
-bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
+bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp);
-
-/* The drive is in another's place, whose power failed. */
-void flash_log_follow(FlashLog *log, const ScarpDrive *drive);
 
 /* The observer to give to the engine. */
 ScarpObserver flash_log_observer(FlashLog *log);

@@ -204,7 +204,6 @@ static void cut_engine(NvmeFlash *flash)
     flash->drive = scarp_power_cut(flash->drive, NULL);
     assert(flash->drive); /* it is one that loses power */
     flash_port_replace(flash->port, flash->drive);
-    flash_log_follow(flash->log, flash->drive);
     nvme_flash_unlock(flash);
     flash_cmds_forget(flash);
 }

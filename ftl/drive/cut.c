@@ -18,6 +18,18 @@ static void pass_observed(ScarpDrive *from, ScarpDrive *to)
     to->stats.cut_cmds += under_way;
     to->stats.power_cuts++;
     scarp_set_observer(to, &from->observer);
+    scarp_on_power_cut(to, from->came_up, from->came_up_opaque);
+    if (to->came_up) {
+        to->came_up(to->came_up_opaque, to);
+    }
+}
+
+void scarp_on_power_cut(ScarpDrive *drive,
+                        void (*came_up)(void *opaque, const ScarpDrive *drive),
+                        void *opaque)
+{
+    drive->came_up = came_up;
+    drive->came_up_opaque = opaque;
 }
 
 ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)

@@ -452,8 +452,10 @@ ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
     return t;
 }
 
-void scarp_timeline_follow(ScarpTimeline *t, const ScarpDrive *drive)
+void scarp_timeline_follow(void *timeline, const ScarpDrive *drive)
 {
+    ScarpTimeline *t = timeline;
+
     t->drive = drive;
 }
 

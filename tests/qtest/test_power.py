@@ -27,6 +27,8 @@ READY, FATAL, SHST_MASK, SHST_DONE, SHST_BUSY = 1, 2, 0xC, 0x8, 0x4
 CAP, CC, CSTS, AQA, ASQ, CRTO = 0x00, 0x14, 0x1C, 0x24, 0x28, 0x68
 SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
 READY_UNIT_NS = 500_000_000
+DEMAND = f"{BUFFER};ftl.mapping=demand;ftl.map_cache_bytes=4096"
+CHECKPOINTS = f"{DEMAND};ftl.checkpoint_pages=64;ftl.recovery=1"
 STATUS_LINE = "the power of such a drive cannot fail"
 UNIT = 4 * KIB
 
@@ -379,7 +381,12 @@ class Cut(Power):
 class Ready(Power):
     def test_when_it_has_recovered(self) -> None:
         """CSTS.RDY comes at the end of the engine's recovery, and within what CAP and CRTO say."""
-        machine, ctrl, ns = self.powered()
+        for keys in (BUFFER, CUTS, PLP, CHECKPOINTS):
+            with self.subTest(keys):
+                self.ready_when_recovered(keys)
+
+    def ready_when_recovered(self, keys: str) -> None:
+        machine, ctrl, ns = self.powered(keys)
         for at in range(0, 8 * MIB, 128 * KIB):
             ns.write(at, pattern(at, 128 * KIB))
         self.cut(machine)
@@ -651,7 +658,7 @@ class Shutdown(Power):
         return waited, counts
 
     def test_a_clean_start_is_faster(self) -> None:
-        for keys in (BUFFER, CUTS, f"{BUFFER};ftl.mapping=demand;ftl.map_cache_bytes=4096"):
+        for keys in (BUFFER, CUTS, DEMAND):
             with self.subTest(keys):
                 unsafe, counted = self.unsafe_and_clean(keys, shut_down=False)
                 self.assertEqual(counted, (2, 1))
