@@ -47,7 +47,7 @@
  * The library's binary interface, the number in its soname: another one when a
  * program has to be compiled anew.  tests/e2e/abi.txt has what counts.
  */
-#define SCARP_ABI 0
+#define SCARP_ABI 1
 /* SCARP_VERSION of the engine that runs; the header may have been another's. */
 const char *scarp_version(void);
 
