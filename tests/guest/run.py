@@ -377,21 +377,23 @@ def device() -> Outcome:
     return good, f"{text}# {wanted} with a deadline, others {deadlines}\n"
 
 
-def power() -> Outcome:
+def power(clock: str | None = None) -> Outcome:
     """The power of two drives fails under the kernel, again and again."""
     cuts = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=800,nand.power_cuts=1"
     buffer = "controller.buffer_bytes=1048576"
     slow = "timing.program_ns=20000000,timing.read_ns=1500000"
+    drives = (
+        f"{cuts},ftl.recovery=2,{buffer},{slow}",
+        f"{cuts},ftl.recovery=1,{buffer},controller.plp_bytes=1048576",
+    )
     result = _run(
-        "power",
-        "sh /scarp/power.sh\n",
+        f"power-{clock or 'virtual'}",
+        f"export SCARP_REALTIME={clock or ''}\nsh /scarp/power.sh\n",
         drives=[
-            vm.FlashDrive(description=DEVICE, overrides=f"{cuts},ftl.recovery=2,{buffer},{slow}"),
-            vm.FlashDrive(
-                description=DEVICE,
-                overrides=f"{cuts},ftl.recovery=1,{buffer},controller.plp_bytes=1048576",
-            ),
+            vm.FlashDrive(description=DEVICE, overrides=overrides, clock=clock)
+            for overrides in drives
         ],
+        icount=not clock,
         cpu_limit=600,
     )
     return _plain_ktap(result)
@@ -712,6 +714,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
     ("the power fails under the kernel", power),
+    ("the power fails under the kernel, without icount", lambda: power("realtime")),
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),
