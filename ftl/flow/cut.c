@@ -102,11 +102,9 @@ static void tear(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 
     if (scarp_flash_kind(cmd) == SCARP_FLASH_ERASE) {
         scarp_media_tear_block(drive, scarp_ppn_block(drive, ppn));
-        drive->stats.torn_pages += drive->desc.pages_per_block;
         return;
     }
     scarp_media_tear(drive, ppn, drive->desc.paired_pages == PAIRED_PAD);
-    drive->stats.torn_pages++;
 }
 
 static void finish(ScarpDrive *drive, const ScarpFlashCmd *cmd)

@@ -41,6 +41,7 @@ static void lose(ScarpDrive *drive, uint32_t page)
 {
     uint32_t ppn = page << drive->geo.page_shift;
 
+    drive->stats.torn_pages += scarp_media_page(drive, page) != PAGE_TORN;
     scarp_media_set_pages(drive, page, 1, PAGE_TORN);
     for (uint32_t i = 0; i < drive->geo.units_per_page; i++) {
         drive->media.lpn_of[ppn + i] = SCARP_NONE;

@@ -33,7 +33,9 @@ void scarp_nand_cut(const ScarpDrive *drive, uint32_t index,
                 drive->nand.read_ns_of[scarp_ppn_page(
                     drive, die->current->source_ppn)] + drive->desc.command_ns;
         }
-        add(die->phase == PHASE_ARRAY && begin_ns < scarp_time_ns(drive)
+        /* What was suspended is half done before its array goes on, too. */
+        add(die->phase == PHASE_ARRAY &&
+                    (die->suspends || begin_ns < scarp_time_ns(drive))
                 ? working : loaded, die->current);
     }
     if (die->ahead && changes_cells(die->ahead)) {

@@ -1130,6 +1130,68 @@ static inline void inside_set_host_timer(ScarpDrive *drive, int64_t time_ns)
     scarp_timer_set(drive, AXIS_HIL, time_ns);
 }
 
+/* ---- Cells that a power cut leaves (nand.power_cuts) ---------------------- */
+
+/* What a block's pages hold, by letters: . erased, p programmed, t torn. */
+static inline char *inside_cells(const ScarpDrive *drive, uint32_t block)
+{
+    uint32_t n = drive->desc.pages_per_block;
+    char *cells = g_malloc0(n + 1);
+
+    for (uint32_t i = 0; i < n; i++) {
+        cells[i] = ".pt?"[scarp_media_page(drive, block * n + i)];
+    }
+    return cells;
+}
+
+static inline void inside_set_cells(ScarpDrive *drive, uint32_t page,
+                                    unsigned state)
+{
+    scarp_media_set_pages(drive, page, 1, state);
+}
+
+/* Of a unit's spare area: its LPN, or INSIDE_NONE; when the host wrote it. */
+static inline uint32_t inside_spare_lpn(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_lpn(drive, ppn);
+}
+
+static inline uint64_t inside_version(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_version(drive, ppn);
+}
+
+/* Of any block: pages that it counts as written. */
+static inline uint32_t inside_written(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block_written(drive, block);
+}
+
+/* Free blocks of the plane, those that are kept among them. */
+static inline uint32_t inside_erased_blocks(const ScarpDrive *drive,
+                                            uint32_t plane)
+{
+    return drive->blocks.plane[plane].n_free;
+}
+
+/* Units of the buffer, and deallocations, that energy saved. */
+static inline uint32_t inside_saved(const ScarpDrive *drive)
+{
+    return scarp_media_saved_units(drive);
+}
+
+/* Translation units, and the unit that says which checkpoint is whole. */
+static inline uint32_t inside_first_translation_unit(const ScarpDrive *drive)
+{
+    return drive->geo.first_translation_unit;
+}
+
+/* Seq of the first block that is read after a power cut, by what flash says. */
+static inline uint64_t inside_journal(const ScarpDrive *drive)
+{
+    return drive->map.journal;
+}
+
 /* ---- Parity, and rest ---------------------------------------------------- */
 
 /* The parity's LPN of a unit's stripe. */
