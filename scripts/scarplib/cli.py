@@ -287,6 +287,8 @@ def _shell(options: argparse.Namespace) -> int:
 def _powercut(options: argparse.Namespace) -> int:
     from scarplib.powercut import command
 
+    if options.lies:
+        return command.main_lies(options)
     command.complete(options)
     if options.recording:
         return command.main(options, None, None)

@@ -15,8 +15,8 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
@@ -56,26 +56,32 @@ class What:
     drive_bytes: tuple[int, ...]
     # Seconds for each check.
     limit: int = 60
+    # For GuestRun.files.
+    files: Mapping[str, Path | bytes] = field(default_factory=dict)
 
 
 def functions(guest: Guest, what: What) -> str:
     """What session.sh includes: bring_up, take_down, end_after, give_up, in_root."""
     task = guest.task
-    up, down = what.layout.bring_up(), what.layout.take_down()
-    mount = f"{what.layout.mount(task.file_system, MOUNT)} || return 1" if task.file_system else ":"
+    mount = ":"
+    if task.file_system:
+        mount = f"{task.file_system.mount('$SCARP_DEV', MOUNT)} || return 1"
     unmount = f"umount {MOUNT}" if task.file_system else ":"
     bind = unbind = ":"
     root = user_packages.ROOT
     if task.packages and task.file_system:
         bind, unbind = f"mount -o bind {MOUNT} {root}{MOUNT} || return 1", f"umount {root}{MOUNT}"
     enter = user_packages.enter() if task.packages else ""
-    assembled = "; ".join(up) or ":"
-    return (
-        f'in_root() {{ {enter}"$@"; }}\n'
-        f"bring_up() {{ {assembled}; {mount}; {bind}; }}\n"
-        f"take_down() {{ {unbind} && {unmount}; }}\n"
-        f"end_after() {{ {'; '.join(down) or ':'}; }}\n"
-        f"give_up() {{ umount {root}{MOUNT} {MOUNT} 2>/dev/null; end_after; }}\n"
+    found = {
+        "in_root": [f'{enter}"$@"'],
+        "bring_up": [*what.layout.bring_up(), mount, bind],
+        "take_down": [f"{unbind} && {unmount}"],
+        "end_after": what.layout.take_down() or [":"],
+        "give_up": [f"umount {root}{MOUNT} {MOUNT} 2>/dev/null", "end_after"],
+    }
+    return "".join(
+        f"{name}() {{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+        for name, lines in found.items()
     )
 
 
@@ -90,7 +96,7 @@ def task_text(guest: Guest, what: What, drives: int) -> str:
         "SCARP_CHECK_DRIVES": names,
         "SCARP_DIR": folder,
     }
-    lines = ["set -e", f"export PATH={PATH}", *bare.setup(), *what.layout.prepare()]
+    lines = ["set -e", f"export PATH={PATH}", *what.layout.prepare(), *bare.setup()]
     lines += [f'export {name}="{value}"' for name, value in exports.items()]
     lines += [f"export SCARP_CHECKS={shlex.quote(' '.join(c.name for c in what.checks))}"]
     if guest.task.packages:
@@ -161,7 +167,8 @@ class CheckGuest:
                 "check-session": Path(__file__).parents[3] / "guest/powercut/session.sh",
                 "check-functions": functions(self.guest, self.what).encode(),
                 **{k: v for check in self.what.checks for k, v in check.files().items()},
-                **self.what.layout.files,
+                **self.what.layout.files(self.guest.image),
+                **self.what.files,
             },
             memory_mib=self.guest.task.memory_mib,
             accel=self.accel,

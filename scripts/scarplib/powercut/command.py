@@ -6,73 +6,32 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from scarplib.build.qemu import ensure_qemu
 from scarplib.errors import UserError
 from scarplib.experiments.folder import new_folder, point_latest
-from scarplib.guest import user_guest
-from scarplib.guest.image import ensure_image
-from scarplib.guest.realtime import Clock
 from scarplib.guest.user_guest import User
 from scarplib.powercut import checks as known
-from scarplib.powercut import cuts, fio_durable, judge, promises, record, recording, report
-from scarplib.powercut.check_guest import CheckGuest, What
-from scarplib.powercut.checks import Check
-from scarplib.powercut.cuts import Cut, Tried, Which
-from scarplib.powercut.judge import Judged
-from scarplib.powercut.layout import Layout
+from scarplib.powercut import lies, record, recording, report
+from scarplib.powercut.cuts import Which
+from scarplib.powercut.layout import over
 from scarplib.powercut.recording import Recording
+from scarplib.powercut.run import Outcome, run
 
 # How many failures are told in full.
 _TOLD = 3
 # The exit status where something was violated.
 VIOLATED = 3
-
-
-class _Progress:
-    """One line: rewritten on a terminal, now and then elsewhere."""
-
-    def __init__(self) -> None:
-        self.began = self.shown = time.monotonic()
-        self.terminal = sys.stderr.isatty()
-
-    def say(self, text: str) -> None:
-        """What is so now."""
-        now = time.monotonic()
-        if now - self.shown < (0.2 if self.terminal else 10):
-            return
-        self.shown = now
-        line = f"  {now - self.began:4.0f} s  {text}"
-        print(f"\r{line}  " if self.terminal else line, end="" if self.terminal else "\n",
-              file=sys.stderr, flush=True)  # fmt: skip
-
-    def cuts(self, tried: Tried) -> None:
-        """After each cut."""
-        bad = sum(bool(cut.violations) for cut in tried.cuts)
-        text = f"{len(tried.cuts):,} of {tried.asked:,} cuts"
-        self.say(text + (f", {bad:,} break the contract" if bad else ""))
-
-    def checks(self, judged: Judged) -> None:
-        """After each contents."""
-        bad = sum(bool(each.failed) for each in judged.contents)
-        text = f"{len(judged.contents):,} of {judged.distinct:,} contents checked"
-        self.say(text + (f", {bad:,} fail" if bad else ""))
-
-    def end(self) -> None:
-        """What follows begins on a line of its own."""
-        if self.terminal:
-            print("\r" + " " * 72 + "\r", end="", file=sys.stderr, flush=True)
+# What a recording says itself.
+_OF_A_RECORDING = ("job", "script", "fs", "packages", "kernel", "over", "overwrite")
 
 
 def complete(options: argparse.Namespace) -> None:
     """What the checks bring of their own becomes the user's, where nothing is said."""
     options.default_job = None
     if options.recording:
-        for name in ("job", "script", "fs", "packages", "kernel", "set"):
-            if getattr(options, name) and name != "set":
+        for name in _OF_A_RECORDING:
+            if getattr(options, name):
                 raise UserError(f"--{name}: excludes --from: the run has been recorded")
         return
     chosen = known.chosen(options.check, options.fs, bool(options.packages))
@@ -86,7 +45,8 @@ def complete(options: argparse.Namespace) -> None:
         options.job, options.script = own.job, own.workload
         options.packages = [*dict.fromkeys([*options.packages, *own.packages])]
         if own.in_file_system and not options.fs:
-            options.fs = "ext4"
+            options.fs = "btrfs" if options.over == "btrfs" else "ext4"
+    over(options.over, options.drives, options.fs)
 
 
 def _which(options: argparse.Namespace) -> Which:
@@ -100,8 +60,8 @@ def _which(options: argparse.Namespace) -> Which:
     return Which(count, named, options.twice, options.sample_seed, options.jobs)
 
 
-def _recorded(options: argparse.Namespace, user: User, job: Path | None, out: Path) -> Recording:
-    wanted = record.Wanted(
+def _wanted(options: argparse.Namespace, user: User, job: Path | None) -> record.Wanted:
+    return record.Wanted(
         device=options.device,
         job=job,
         user=user,
@@ -114,64 +74,24 @@ def _recorded(options: argparse.Namespace, user: User, job: Path | None, out: Pa
         cpu_shift=-2 if options.cpu_shift is None else options.cpu_shift,
         cpu_limit=options.cpu_limit,
         data_mib=options.most_data,
+        over=over(options.over, options.drives, options.fs),
         files=dict(known.programs()),
     )
-    record.check(wanted)
+
+
+def _recorded(wanted: record.Wanted, out: Path) -> Recording:
     folder = out / "recording"
     folder.mkdir()
     return record.record(wanted, folder)
 
 
-def _settings(
-    made: Recording, tried: Tried, chosen: list[Check]
-) -> Callable[[Cut], dict[str, str]]:
-    if not any(check.name == "fio" for check in chosen):
-        return lambda cut: {}
-    if not made.job:
-        raise UserError("--check fio: what was recorded is no fio job")
-    job = made.path(made.job).read_text()
-    log = made.path(made.drives[0].cmd_log)
-    durable = fio_durable.Durable(job, log, made.begin_ns, tried.volatile)
-    fio_durable.check_counts(durable, made.path("fio.json"))
-    return lambda cut: {"SCARP_DURABLE": durable.text(cut.failed_ns)}
-
-
-def _checked(
-    options: argparse.Namespace,
-    made: Recording,
-    tried: Tried,
-    chosen: list[Check],
-    out: Path,
-    progress: _Progress,
-) -> Judged:
-    settings = _settings(made, tried, chosen)
-    packages = [name for check in chosen for name in check.packages]
-    user = record.guest_user(made.guest, packages)
-    (guest,) = user_guest.prepare(user, None).guests.values()
-    qemu = ensure_qemu()
-    real = Clock(cpu_shift=None).real(qemu, ensure_image)
-    files: dict[str, Path | bytes] = dict(known.programs())
-    if made.job:
-        files["job.fio"] = fio_durable.verifying(made.path(made.job).read_text())
-    sizes = (tried.drive_bytes,) * len(made.drives)
-    what = What(Layout(files), tuple(chosen), sizes, options.check_limit)
-    checker = CheckGuest(qemu, guest, what, out / "checks", real.accel if real else "tcg")
-    given = promises.read(made.path("files/promises"))
-    try:
-        return judge.judge(made, tried, checker, given, settings, out, progress.checks)
-    finally:
-        checker.end()
-
-
-def _say_end(found: dict[str, object], tried: Tried, judged: Judged | None, out: Path) -> None:
-    stories = report.stories(tried, judged)
-    print(report.table(found))
-    for story in stories[:_TOLD]:
+def _say_end(outcome: Outcome, out: Path) -> None:
+    print(report.table(outcome.found))
+    for story in outcome.stories[:_TOLD]:
         print(f"\n{story}")
-    if len(stories) > _TOLD:
-        print(f"\n… and {len(stories) - _TOLD} more")
-    shown = out.relative_to(Path.cwd()) if out.is_relative_to(Path.cwd()) else out
-    print(f"\nResults: {shown}/  (summary.json, stories.txt, recording/)")
+    if len(outcome.stories) > _TOLD:
+        print(f"\n… and {len(outcome.stories) - _TOLD} more")
+    print(f"\nResults: {report.shown(out)}/  (summary.json, stories.txt, recording/)")
 
 
 def main(options: argparse.Namespace, user: User | None, job: Path | None) -> int:
@@ -181,28 +101,38 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
         raise UserError("--clock: a run on the host's clock is never the same again")
     made = recording.read(options.recording.resolve()) if options.recording else None
     file_system = made.file_system if made else options.fs
-    chosen = known.chosen(options.check, file_system, bool(options.packages))
-    out = new_folder("powercut", options.out)
+    packages = bool(made.guest["packages"] if made else options.packages)
+    chosen = known.chosen(options.check, file_system, packages)
+    wanted = None
     if not made:
-        made = _recorded(options, user or User(), job, out)
+        wanted = _wanted(options, user or User(), job)
+        record.check(wanted)
     elif options.set:
         made = made.changed(options.set)
-    progress = _Progress()
-    tried = cuts.try_cuts(made, which, seen=progress.cuts)
-    judged = None
-    if chosen and not tried.interrupted:
-        judged = _checked(options, made, tried, chosen, out, progress)
-    progress.end()
-    found = report.summary(made, tried, judged)
-    (out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
-    stories = "\n\n".join(report.stories(tried, judged))
-    (out / "stories.txt").write_text(f"{stories}\n" if stories else "")
+    out = new_folder("powercut", options.out)
+    if wanted:
+        made = _recorded(wanted, out)
+    assert made
+    outcome = run(made, which, chosen, options.check_limit, out)
     point_latest(out)
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(outcome.found, indent=1))
     else:
-        _say_end(found, tried, judged, out)
-    if tried.interrupted or (judged and judged.interrupted):
+        _say_end(outcome, out)
+    if outcome.found["interrupted"]:
         print("scarp: interrupted; what was done is kept", file=sys.stderr)
         return 130
-    return VIOLATED if any(found["violated"].values()) else 0
+    return VIOLATED if outcome.violated else 0
+
+
+def main_lies(options: argparse.Namespace) -> int:
+    """`--lies`: the exit status is 0 if the honest drive passes, and no lie the contract."""
+    out = new_folder("powercut", options.out)
+    names = options.check or list(known.NAMES)
+    asked = lies.Asked(options.device, names, _which(options), options.check_limit, options.set)
+    found, interrupted = lies.table(asked, out)
+    print(json.dumps(found, indent=1) if options.json else lies.text(found))
+    if interrupted:
+        print("scarp: interrupted; what was done is kept", file=sys.stderr)
+        return 130
+    return 0 if lies.as_it_should(found) else VIOLATED

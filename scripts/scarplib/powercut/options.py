@@ -10,6 +10,7 @@ from pathlib import Path
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.option_types import integer
+from scarplib.powercut.layout import OVER
 
 _CUT = r"[1-9]\d*"
 _ONE = rf"{_CUT}(\+{_CUT})?"
@@ -40,6 +41,18 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", type=Path, metavar="FILE", help="fio job file")
     parser.add_argument(
         "--fs", choices=FILE_SYSTEMS, help="the workload runs in this file system on the drive"
+    )
+    parser.add_argument(
+        "--drives",
+        type=integer("--drives", 1, 24),
+        default=1,
+        metavar="N",
+        help="with --over: on so many drives, whose power fails at the same instant",
+    )
+    parser.add_argument(
+        "--over",
+        choices=OVER,
+        help="what makes one of them: the array of docs/array.md, or btrfs, which mirrors",
     )
     parser.add_argument(
         "--check",
@@ -98,6 +111,11 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         default=1024,
         metavar="MIB",
         help="a workload that writes more is refused, as each byte is kept (default: 1024)",
+    )
+    parser.add_argument(
+        "--lies",
+        action="store_true",
+        help="in place of all that: which check sees which lie of a drive's",
     )
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")

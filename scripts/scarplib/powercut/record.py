@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from scarplib.guest.job import (
 from scarplib.guest.progress import Watcher
 from scarplib.guest.user_guest import Guest, User
 from scarplib.guest.user_task import UserTask
+from scarplib.powercut.layout import Over
 from scarplib.powercut.recording import Drive, Recording
 
 # What every mount and fsync of a small drive needs is far less.
@@ -56,6 +57,7 @@ class Wanted:
     cpu_limit: float = 600
     # At most so much may be written to all drives together.
     data_mib: int = DATA_MIB
+    over: Over = field(default_factory=Over)
     # What the guest gets besides, for GuestRun.files.
     files: dict[str, Path | bytes] = field(default_factory=dict)
 
@@ -66,7 +68,7 @@ class Wanted:
         return path.name
 
 
-def guest_words(user: User) -> dict[str, Any]:
+def guest_words(user: User, over: Over) -> dict[str, Any]:
     """What of the user's guest its checks need, too."""
     kernel = user.kernels[0] if user.kernels else None
     return {
@@ -75,10 +77,11 @@ def guest_words(user: User) -> dict[str, Any]:
         "kernel": str(kernel.resolve()) if kernel else None,
         "modules": str(user.modules.resolve()) if user.modules else None,
         "memory_mib": user.memory_mib,
+        "over": over.name,
     }
 
 
-def guest_user(words: dict[str, Any], packages: Sequence[str]) -> User:
+def guest_user(words: dict[str, Any], over: Over, packages: Sequence[str]) -> User:
     """The other way round; with more packages."""
     kernel, modules = words["kernel"], words["modules"]
     return User(
@@ -86,7 +89,9 @@ def guest_user(words: dict[str, Any], packages: Sequence[str]) -> User:
         kernels=(Path(kernel),) if kernel else (),
         modules=Path(modules) if modules else None,
         memory_mib=words["memory_mib"],
-        file_systems=tuple(FileSystem(name, options) for name, options in words["file_systems"]),
+        file_systems=tuple(
+            over.file_system(FileSystem(name, options)) for name, options in words["file_systems"]
+        ),
     )
 
 
@@ -103,11 +108,14 @@ def check(wanted: Wanted) -> None:
 
 def task_text(wanted: Wanted, task: UserTask, start: image_file.DriveImage) -> str:
     """What the guest runs."""
+    layout = wanted.over.layout
     fio = f'{FIO} || {{ head -n 1 /results/fio.json; echo "scarp-error: fio failed"; exit 1; }}'
-    lines = ["set -e", *environment(start=start), *task.setup(), set_speed(wanted.cpu_shift)]
+    lines = ["set -e", *environment(start=start), *layout.prepare(), *layout.make()]
+    lines += [*task.setup(), set_speed(wanted.cpu_shift)]
     lines += [*task.lay_out(), f"sh /scarp/{START}", f"echo '{MARK_BEGIN}'"]
     lines += [*(task.run() or [fio]), f"echo '{MARK_END}'", get_stats("stats-done")]
-    return "\n".join([*lines, *task.end(), get_stats("stats-end")]) + "\n"
+    lines += [*task.end(), *layout.take_down(), get_stats("stats-end")]
+    return "\n".join(lines) + "\n"
 
 
 class _Bound:
@@ -167,6 +175,7 @@ def _boot(wanted: Wanted, guest: Guest, drives: Sequence[Drive], folder: Path) -
     ]
     files: dict[str, Path | bytes] = {"job.fio": wanted.job} if wanted.job else {}
     files |= {**guest.task.content(), **wanted.files, START: start_text().encode()}
+    files |= wanted.over.layout.files(guest.image)
     run = vm.GuestRun(
         qemu=ensure_qemu(),
         image=guest.image,
@@ -194,9 +203,10 @@ def _boot(wanted: Wanted, guest: Guest, drives: Sequence[Drive], folder: Path) -
     return result
 
 
-def record(wanted: Wanted, folder: Path, drives: int = 1) -> Recording:
+def record(wanted: Wanted, folder: Path) -> Recording:
     """Into the folder, which is empty."""
-    prepared = user_guest.prepare(wanted.user, wanted.job)
+    spread = tuple(wanted.over.file_system(fs) for fs in wanted.user.file_systems)
+    prepared = user_guest.prepare(replace(wanted.user, file_systems=spread), wanted.job)
     (guest,) = prepared.guests.values()
     qemu = ensure_qemu()
     check_drive(qemu, wanted.device, wanted.scheme, wanted.age, wanted.overrides, wanted.seed)
@@ -204,7 +214,7 @@ def record(wanted: Wanted, folder: Path, drives: int = 1) -> Recording:
     shutil.copyfile(wanted.device, description)
     if wanted.job:
         shutil.copyfile(wanted.job, folder / "job.fio")
-    made = tuple(_drive(wanted, folder, number) for number in range(drives))
+    made = tuple(_drive(wanted, folder, number) for number in range(wanted.over.drives))
     names = [fs.name for fs in wanted.user.file_systems]
     check_room(names, image_file.read(folder / made[0].image).host_bytes)
     print(f"Recording {wanted.work()} on {wanted.device.name}:")
@@ -236,7 +246,7 @@ def record(wanted: Wanted, folder: Path, drives: int = 1) -> Recording:
         end_ns=log_page.read(folder / "stats-done.bin").now_ns,
         work=wanted.work(),
         job="job.fio" if wanted.job else None,
-        guest=guest_words(wanted.user),
+        guest=guest_words(wanted.user, wanted.over),
         manifest=manifest.manifest(qemu, guest.image, manifest.Inputs(inputs, said)),
     )
     recording.write()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import statistics
+from pathlib import Path
 from typing import Any
 
 from scarplib.powercut.cuts import Cut, Tried
@@ -81,6 +82,11 @@ def table(found: dict[str, Any]) -> str:
     width = max(len(label) for label, _ in rows)
     right = max(len(value) for _, value in rows)
     return "\n".join(f"{label:{width}}  {value:>{right}}" for label, value in rows)
+
+
+def shown(folder: Path) -> Path:
+    """As short as it can be said."""
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
 def _head(cut: Cut) -> str:

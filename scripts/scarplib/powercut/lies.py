@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp powercut --lies`: drives that do not what they say, and which check sees it.
+
+A workload is recorded on each of them, as a lie may change what the workload meets.  Where it only
+changes what a power cut leaves, that is seen by the replay, which must be the same.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scarplib.errors import UserError
+from scarplib.guest.file_system import FileSystem
+from scarplib.guest.user_guest import User
+from scarplib.powercut import checks as known
+from scarplib.powercut import record
+from scarplib.powercut.checks import Check
+from scarplib.powercut.cuts import Which
+from scarplib.powercut.run import run
+
+HONEST = "none"
+SCHEMA = "scarp-lies-1"
+FILE = "lies.json"
+
+
+@dataclass(frozen=True)
+class Lie:
+    """`more`: keys that it needs to have an occasion."""
+
+    name: str
+    says: str
+    more: str = ""
+
+    @property
+    def keys(self) -> str | None:
+        """For --set."""
+        lie = "" if self.name == HONEST else f"lie.{self.name}=1"
+        return ",".join(filter(None, (self.more, lie))) or None
+
+
+LIES = (
+    Lie(HONEST, "the drive is honest"),
+    Lie("flush_ignored", "a flush completes at once"),
+    Lie("fua_ignored", "a write with FUA completes from the cache"),
+    Lie("flush_queued_only", "a flush does not wait for what is on its way to flash"),
+    Lie("shorn_writes", "of a write that was cut short half is there"),
+    Lie("unserialised", "an older version of a unit may come back as the newest"),
+    Lie("deallocation_undone", "what was deallocated is there again"),
+    Lie(
+        "no_checkpoint",
+        "only what was written since the last checkpoint of the mapping is found",
+        "ftl.mapping=demand,ftl.recovery=1,ftl.checkpoint_pages=64",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Of the user's options, those that count."""
+
+    device: Path
+    checks: Sequence[str]
+    which: Which
+    limit: int
+    overrides: str | None = None
+
+
+def _user(check: Check) -> User:
+    # Deleted files are deallocated: else one of the lies has no occasion.
+    systems = (FileSystem("ext4", "discard"),) if check.in_file_system else ()
+    return User(script=check.workload, packages=check.packages, file_systems=systems)
+
+
+def _cell(asked: Asked, lie: Lie, check: Check, out: Path) -> dict[str, Any]:
+    folder = out / f"{check.name}-{lie.name}"
+    recorded = folder / "recording"
+    recorded.mkdir(parents=True)
+    wanted = record.Wanted(
+        device=asked.device,
+        job=check.job,
+        user=_user(check),
+        overrides=",".join(filter(None, (asked.overrides, lie.keys))) or None,
+        # Versions of eight bits cannot tell what ageing has overwritten.
+        overwrite=0,
+        files=dict(known.programs()),
+    )
+    record.check(wanted)
+    made = record.record(wanted, recorded)
+    found = run(made, asked.which, [check], asked.limit, folder).found
+    shutil.rmtree(recorded)
+    violated = found["violated"]
+    return {
+        "cuts": found["cuts"],
+        "contract": len(violated["contract"]),
+        "contents": found["contents"],
+        "check": len(violated.get(check.name, [])),
+        "interrupted": found["interrupted"],
+    }
+
+
+def table(asked: Asked, out: Path) -> tuple[dict[str, Any], bool]:
+    """All cells, and whether Ctrl-C ended it before that; each is kept at once."""
+    chosen = []
+    for name in asked.checks:
+        (check,) = known.chosen([name], "ext4" if name == "fs" else None, False)
+        if not (check.workload or check.job):
+            raise UserError(f"--lies: --check must be of {', '.join(known.NAMES)}")
+        chosen.append(check)
+    rows: dict[str, dict[str, Any]] = {}
+    found = {"schema": SCHEMA, "checks": [check.name for check in chosen], "lies": rows}
+    for lie in LIES:
+        rows[lie.name] = {}
+        for check in chosen:
+            print(f"{lie.name}: {check.title}")
+            cell = _cell(asked, lie, check, out)
+            rows[lie.name][check.name] = cell
+            (out / FILE).write_text(json.dumps(found, indent=1) + "\n")
+            if cell["interrupted"]:
+                return found, True
+    return found, False
+
+
+def _seen(cell: dict[str, Any] | None, key: str, of: str) -> str:
+    return f"{cell[key]} of {cell[of]}" if cell else "–"
+
+
+def text(found: dict[str, Any]) -> str:
+    """Of each workload: how many cuts break the contract, how many contents fail the check."""
+    head = ["the drive's lie"]
+    for name in found["checks"]:
+        head += [f"{name}: contract", f"{name}: check"]
+    lines = [head]
+    for lie, cells in found["lies"].items():
+        line = [lie]
+        for name in found["checks"]:
+            cell = cells.get(name)
+            line += [_seen(cell, "contract", "cuts"), _seen(cell, "check", "contents")]
+        lines.append(line)
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+
+
+def as_it_should(found: dict[str, Any]) -> bool:
+    """The honest drive passes everything; the contract sees each lie."""
+    for lie, cells in found["lies"].items():
+        contract = sum(cell["contract"] for cell in cells.values())
+        if lie == HONEST and (contract or any(cell["check"] for cell in cells.values())):
+            return False
+        if lie != HONEST and not contract:
+            return False
+    return True
