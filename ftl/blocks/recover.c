@@ -42,6 +42,7 @@ void scarp_block_close_early(ScarpDrive *drive, uint32_t index)
 {
     uint32_t pages = drive->desc.pages_per_block;
 
+    scarp_mark_if(drive, closed_early, scarp_block_written(drive, index) < pages);
     scarp_block_record(drive, index)->written = pages;
     scarp_media_set_programmed(drive, index, pages);
 }

@@ -201,6 +201,9 @@ void scarp_flow_cut(ScarpDrive *drive)
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));
 
+#ifdef SCARP_CHECKED
+    scarp_flow_mark_cut(drive);
+#endif
     burn_held(drive);
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         cut_die(drive, die, &random);

@@ -104,6 +104,11 @@ void scarp_flow_press(ScarpDrive *drive);
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 
+#ifdef SCARP_CHECKED
+/* cut_marks.c: what a power cut meets now. */
+void scarp_flow_mark_cut(const ScarpDrive *drive);
+#endif
+
 /* Where lpn lies, or SCARP_NONE: it is unmapped, or deallocated by now. */
 static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
 {

@@ -82,6 +82,10 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 #ifdef SCARP_CHECKED
 /* For marks: a merge of this kind runs in some plane. */
 bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
+/* Of a job: its copies are done; it is ahead of time; of translation units. */
+bool scarp_gc_erases(const ScarpGcJob *job);
+bool scarp_gc_is_ahead(const ScarpGcJob *job);
+bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 #endif
 
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */

@@ -69,13 +69,17 @@ static bool is_complete(const ScarpDrive *drive, uint32_t block, uint32_t group,
 static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
                    uint32_t *ppn_of)
 {
+    bool elsewhere = false;
+
     for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
         uint32_t lpn = scarp_log_lpn(drive, group, i);
 
         if (lpn != SCARP_NONE && ppn_of[lpn] != SCARP_NONE) {
+            elsewhere |= ppn_of[lpn] != scarp_block_ppn(drive, block) + i;
             ppn_of[lpn] = scarp_block_ppn(drive, block) + i;
         }
     }
+    scarp_mark_if(drive, found_complete, elsewhere);
 }
 
 /* ---- What blocks are for ------------------------------------------------ */
@@ -105,6 +109,7 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
     }
     if (logs->log_of[found->group] != SCARP_NONE) {
         /* Two of one logical block: it is merged. */
+        scarp_mark(drive, mended_twins);
         scarp_block_recover(drive, block, BLOCK_APART);
         return;
     }
@@ -249,6 +254,7 @@ bool scarp_logs_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
          scarp_plane_is_sound(drive, p))) {
         return false;
     }
+    scarp_mark(drive, mended_log);
     group = group_in(drive, log);
     if (group == SCARP_NONE) {
         retire_log(drive, p, mend, log);

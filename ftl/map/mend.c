@@ -165,6 +165,7 @@ static bool mend_any(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     if (scarp_plane_is_sound(drive, p)) {
         return false;
     }
+    scarp_mark(drive, mended_by_copies);
     victim = least_valid(drive, p);
     scarp_block_take(drive, victim);
     scarp_mend_victim(drive, mend, victim);

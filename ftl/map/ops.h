@@ -273,6 +273,9 @@ void scarp_map_recovered(ScarpDrive *drive);
 bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
 
 #ifdef SCARP_CHECKED
+/* For marks: a power cut meets a merge of the plane, or a checkpoint. */
+void scarp_map_mark_cut(const ScarpDrive *drive, uint32_t plane, bool erases);
+void scarp_map_mark_cut_checkpoint(const ScarpDrive *drive);
 /* For a mark: changed entries are on their way out of the cache. */
 bool scarp_map_evicts(const ScarpDrive *drive);
 #endif

@@ -34,6 +34,8 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
                    ? (uint8_t)(version_a - version_b) < 128
                    : version_a > version_b;
     }
+    scarp_mark_if(drive, older_copy_kept,
+                  scarp_media_keeps(drive) && drive->map.mending);
     /* Else the model keeps the bytes with one of two equal copies alone. */
     return scarp_media_keeps(drive)
                ? seq_a < seq_b || (seq_a == seq_b && a < b)

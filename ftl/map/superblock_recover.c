@@ -96,6 +96,7 @@ bool scarp_supers_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     if (scarp_plane_is_sound(drive, p)) {
         return false;
     }
+    scarp_mark(drive, mended_superblock);
     s = next_super(drive, p, mend);
     victim = fewest(drive, s);
     scarp_super_drop(drive, victim);

@@ -36,4 +36,9 @@ void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 const uint32_t *scarp_recovery_sources(const ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd, uint32_t *n);
 
+#ifdef SCARP_CHECKED
+/* For marks: the power fails once more. */
+void scarp_recovery_mark_cut(const ScarpDrive *drive);
+#endif
+
 #endif /* SCARP_RECOVERY_OPS_H */

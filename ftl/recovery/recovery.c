@@ -174,3 +174,20 @@ void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     advance(drive, p);
     go_on(drive);
 }
+
+#ifdef SCARP_CHECKED
+void scarp_recovery_mark_cut(const ScarpDrive *drive)
+{
+    const ScarpRecovery *recovery = &drive->recovery;
+
+    scarp_mark_if(drive, cut_scan, recovery->step == RECOVERY_SCAN);
+    for (uint32_t p = 0; recovery->step == RECOVERY_MEND &&
+                         p < drive->geo.n_planes; p++) {
+        const ScarpRecoveryJob *job = &recovery->plane[p].job;
+
+        scarp_mark_if(drive, cut_mend_copies, job->done < job->mend.n_units);
+        scarp_mark_if(drive, cut_mend_erase,
+                      job->done == job->mend.n_units && job->mend.n_dead);
+    }
+}
+#endif
