@@ -139,14 +139,14 @@ class CheckGuest:
         self.accel = accel
         self.boots = 0
         self._process: subprocess.Popen[bytes] | None = None
-        self._said = b""
+        self._said, self._ended = b"", False
         self._console = folder / "console.log"
-        self._files = [folder / f"scratch{n}.raw" for n in range(len(what.drive_bytes))]
-        self._control = folder / "control.raw"
+        self.drives = [folder / f"scratch{n}.raw" for n in range(len(what.drive_bytes))]
+        self.control = folder / "control.raw"
 
     def _drive_words(self) -> list[str]:
         words = []
-        for number, path in enumerate([*self._files, self._control]):
+        for number, path in enumerate([*self.drives, self.control]):
             words += [
                 "-drive",
                 f"if=none,id=d{number},format=raw,cache=unsafe,file={vm.option(path)}",
@@ -160,7 +160,7 @@ class CheckGuest:
             qemu=self.qemu,
             image=self.guest.image,
             drives=[],
-            task=task_text(self.guest, self.what, len(self._files)),
+            task=task_text(self.guest, self.what, len(self.drives)),
             out=self.folder,
             files={
                 **self.guest.task.content(),
@@ -181,7 +181,7 @@ class CheckGuest:
     def _boot(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         sizes = [*self.what.drive_bytes, _CONTROL_BYTES]
-        for path, size in zip([*self._files, self._control], sizes, strict=True):
+        for path, size in zip([*self.drives, self.control], sizes, strict=True):
             with path.open("wb") as stream:
                 stream.truncate(size)
         initrd = self.folder / "initrd.tmp"
@@ -193,7 +193,7 @@ class CheckGuest:
                 stderr=errors,
                 process_group=0,
             )
-        self._said = b""
+        self._said, self._ended = b"", False
         self.boots += 1
         if self._until(_READY, _BOOT_S) is None:
             tail = self._said.decode(errors="replace")[-1500:]
@@ -220,6 +220,7 @@ class CheckGuest:
                     continue
                 new = os.read(stream.fileno(), 65536)
                 if not new:
+                    self._ended = True
                     return None
                 console.write(new)
                 self._said += new
@@ -231,14 +232,14 @@ class CheckGuest:
             raise UserError(
                 f"--check: {len(promises)} bytes of promises: at most {_MOST_PROMISES} can be told"
             )
-        with self._control.open("r+b") as control:
+        with self.control.open("r+b") as control:
             control.write(text.encode().ljust(_SETTINGS_BYTES, b"\0") + promises)
         assert self._process and self._process.stdin
         self._process.stdin.write(f"{number} {len(promises)} {self.what.limit}\n".encode())
         self._process.stdin.flush()
 
     def _output(self, size: int) -> str:
-        with self._control.open("rb") as control:
+        with self.control.open("rb") as control:
             control.seek(_OUTPUT_AT)
             return control.read(size).decode(errors="replace")
 
@@ -248,7 +249,7 @@ class CheckGuest:
         """What is in these files, one for each drive; they stay as they are."""
         if not self._process:
             self._boot()
-        for source, target in zip(contents, self._files, strict=True):
+        for source, target in zip(contents, self.drives, strict=True):
             _copy_sparse(source, target)
         answer = None
         with contextlib.suppress(BrokenPipeError):
@@ -259,7 +260,7 @@ class CheckGuest:
         names = [check.name for check in self.what.checks]
         if answer is None:
             text = self._said.decode(errors="replace")[-4000:]
-            crashed = bool(_PANIC.search(self._said)) or self._process is None
+            crashed = self._ended or bool(_PANIC.search(self._said))
             self.close()
             word = "crashed" if crashed else "stopped"
             return Verdict(dict.fromkeys(names, word), f"the guest {word}:\n{text}")
@@ -285,7 +286,7 @@ class CheckGuest:
     def end(self) -> None:
         """And nothing of it is left but its console."""
         self.close()
-        for path in (*self._files, self._control, self.folder / "initrd.tmp"):
+        for path in (*self.drives, self.control, self.folder / "initrd.tmp"):
             path.unlink(missing_ok=True)
         if self._console.is_file() and not self._console.stat().st_size:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -162,6 +162,7 @@ def try_cuts(
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
+            process.stdout.close()
             status = process.wait()
         errors.seek(0)
         said = errors.read().strip()

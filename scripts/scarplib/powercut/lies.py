@@ -8,6 +8,7 @@ changes what a power cut leaves, that is seen by the replay, which must be the s
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,39 +24,46 @@ from scarplib.powercut.checks import Check
 from scarplib.powercut.cuts import Which
 from scarplib.powercut.run import run
 
-HONEST = "none"
 SCHEMA = "scarp-lies-1"
 FILE = "lies.json"
+_CHECKPOINTS = "ftl.mapping=demand,ftl.recovery=1,ftl.checkpoint_pages=16"
 
 
 @dataclass(frozen=True)
 class Lie:
-    """`more`: keys that it needs to have an occasion."""
+    """`key`: of [lie]; without it the drive is honest.
+
+    `more`: keys without which it has no occasion.  `overwrite`: of the ageing, as --overwrite.
+    """
 
     name: str
     says: str
+    key: str | None
     more: str = ""
+    overwrite: int | None = None
 
     @property
     def keys(self) -> str | None:
         """For --set."""
-        lie = "" if self.name == HONEST else f"lie.{self.name}=1"
+        lie = f"lie.{self.key}=1" if self.key else ""
         return ",".join(filter(None, (self.more, lie))) or None
 
 
+def _lie(key: str, says: str, more: str = "", overwrite: int | None = None) -> Lie:
+    return Lie(key, says, key, more, overwrite)
+
+
 LIES = (
-    Lie(HONEST, "the drive is honest"),
-    Lie("flush_ignored", "a flush completes at once"),
-    Lie("fua_ignored", "a write with FUA completes from the cache"),
-    Lie("flush_queued_only", "a flush does not wait for what is on its way to flash"),
-    Lie("shorn_writes", "of a write that was cut short half is there"),
-    Lie("unserialised", "an older version of a unit may come back as the newest"),
-    Lie("deallocation_undone", "what was deallocated is there again"),
-    Lie(
-        "no_checkpoint",
-        "only what was written since the last checkpoint of the mapping is found",
-        "ftl.mapping=demand,ftl.recovery=1,ftl.checkpoint_pages=64",
-    ),
+    Lie("none", "the drive is honest", None),
+    _lie("flush_ignored", "a flush completes at once"),
+    _lie("fua_ignored", "a write with FUA completes from the cache"),
+    _lie("flush_queued_only", "a flush does not wait for what is on its way to flash"),
+    _lie("shorn_writes", "of a write that was cut short half is there"),
+    # Eight bits of a version cannot tell what ageing has overwritten.
+    _lie("unserialised", "an older version of a unit may come back as the newest", overwrite=0),
+    _lie("deallocation_undone", "what was deallocated is there again"),
+    Lie("none, with checkpoints", "the drive is honest", None, _CHECKPOINTS),
+    _lie("no_checkpoint", "only what came after the last checkpoint is found", _CHECKPOINTS),
 )
 
 
@@ -77,7 +85,8 @@ def _user(check: Check) -> User:
 
 
 def _cell(asked: Asked, lie: Lie, check: Check, out: Path) -> dict[str, Any]:
-    folder = out / f"{check.name}-{lie.name}"
+    name = re.sub(r"\W+", "-", lie.name)
+    folder = out / f"{check.name}-{name}"
     recorded = folder / "recording"
     recorded.mkdir(parents=True)
     wanted = record.Wanted(
@@ -85,8 +94,7 @@ def _cell(asked: Asked, lie: Lie, check: Check, out: Path) -> dict[str, Any]:
         job=check.job,
         user=_user(check),
         overrides=",".join(filter(None, (asked.overrides, lie.keys))) or None,
-        # Versions of eight bits cannot tell what ageing has overwritten.
-        overwrite=0,
+        overwrite=lie.overwrite,
         files=dict(known.programs()),
     )
     record.check(wanted)
@@ -152,11 +160,12 @@ def text(found: dict[str, Any]) -> str:
 
 
 def as_it_should(found: dict[str, Any]) -> bool:
-    """The honest drive passes everything; the contract sees each lie."""
-    for lie, cells in found["lies"].items():
-        contract = sum(cell["contract"] for cell in cells.values())
-        if lie == HONEST and (contract or any(cell["check"] for cell in cells.values())):
+    """Honest drives pass everything; the contract sees each lie."""
+    for lie in LIES:
+        cells = found["lies"].get(lie.name, {}).values()
+        contract = sum(cell["contract"] for cell in cells)
+        if not lie.key and (contract or any(cell["check"] for cell in cells)):
             return False
-        if lie != HONEST and not contract:
+        if lie.key and not contract:
             return False
     return True

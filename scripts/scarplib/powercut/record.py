@@ -118,7 +118,7 @@ def task_text(wanted: Wanted, task: UserTask, start: image_file.DriveImage) -> s
     return "\n".join(lines) + "\n"
 
 
-class _Bound:
+class Bound:
     """Ends a guest whose drives have written too much."""
 
     def __init__(self, logs: Sequence[Path], mib: int) -> None:
@@ -159,7 +159,7 @@ def _drive(wanted: Wanted, folder: Path, number: int) -> Drive:
 
 def _boot(wanted: Wanted, guest: Guest, drives: Sequence[Drive], folder: Path) -> vm.GuestResult:
     start = image_file.read(folder / drives[0].image)
-    bound = _Bound([folder / drive.data_log for drive in drives], wanted.data_mib)
+    bound = Bound([folder / drive.data_log for drive in drives], wanted.data_mib)
     flashes = [
         vm.FlashDrive(
             description=wanted.device,
