@@ -272,6 +272,12 @@ static inline bool inside_collects(const ScarpDrive *drive, uint32_t plane)
     return scarp_gc_runs(drive, plane);
 }
 
+/* What is collected there, if anything is. */
+static inline uint32_t inside_victim(const ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_gc_job(drive, plane)->victim;
+}
+
 /* Planes of the die that collect. */
 static inline uint32_t inside_collections(const ScarpDrive *drive,
                                           uint32_t die)

@@ -333,14 +333,18 @@ typedef struct {
     uint64_t pages;
 } Full;
 
-/* Only the block that is kept is free, and copies fill the last other one. */
+/*
+ * Only the block that is kept is free, copies fill the last other one, and the
+ * victim had more than the first of them.
+ */
 static bool is_last(const Rig *rig)
 {
     ScarpUnderWay what;
 
     scarp_under_way(rig->drive, &what);
     return inside_erased_blocks(rig->drive, 0) == 1 &&
-           what.programs[SCARP_ORIGIN_GC];
+           what.programs[SCARP_ORIGIN_GC] &&
+           inside_valid(rig->drive, inside_victim(rig->drive, 0)) > 1;
 }
 
 /* Writes all over the drive, until it is so in the middle of a program. */
