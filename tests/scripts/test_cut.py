@@ -55,7 +55,7 @@ class Cut(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = Path(folder.name) / "qmp"
 
-    def serve(self, greeting: str = GREETING, **answers: Any) -> Server:
+    def serve(self, answers: dict[str, Any], greeting: str = GREETING) -> Server:
         server = Server(self.path, greeting, {"qmp_capabilities": {"return": {}}, **answers})
         self.addCleanup(server.close)
         return server
@@ -70,7 +70,7 @@ class Cut(unittest.TestCase):
         stats = json.dumps({"power_cuts": 3, "cut_cmds": 7, "torn_pages": 2})
         names = [{"name": "nvme0"}, {"name": "f1"}]
         server = self.serve(
-            **{
+            {
                 "qom-list": {"return": names},
                 "qom-get": {"return": stats},
                 "qom-set": {"return": {}},
@@ -90,12 +90,12 @@ class Cut(unittest.TestCase):
         self.assertIn("Connection refused", self.refused())
 
     def test_no_such_drive(self) -> None:
-        self.serve(**{"qom-list": {"return": [{"name": "f0"}]}})
+        self.serve({"qom-list": {"return": [{"name": "f0"}]}})
         self.assertIn("--drive: ", self.refused("f7"))
 
     def test_what_the_drive_says(self) -> None:
         self.serve(
-            **{
+            {
                 "qom-list": {"return": [{"name": "f0"}]},
                 "qom-get": {"return": '{"power_cuts": 0}'},
                 "qom-set": {"error": {"desc": "power: nand.power_cuts=0: cannot fail"}},
@@ -106,13 +106,13 @@ class Cut(unittest.TestCase):
     def test_other_sockets(self) -> None:
         for greeting in ("hello", "[1]", "{}"):
             with self.subTest(greeting):
-                server = self.serve(greeting)
+                server = self.serve({}, greeting)
                 self.assertIn("is no QMP socket", self.refused())
                 server.close()
                 self.path.unlink()
 
     def test_a_guest_that_ends(self) -> None:
-        self.serve()
+        self.serve({})
         self.assertIn("the guest has ended", self.refused())
 
 
