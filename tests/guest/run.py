@@ -714,7 +714,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
     ("the power fails under the kernel", power),
-    ("the power fails under the kernel, without icount", lambda: power("realtime")),
+    ("the power fails under the kernel, on the host's clock", lambda: power("realtime")),
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),
