@@ -97,6 +97,12 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
  */
 bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
+/*
+ * Of a partial unit: what the host wrote of it, over base, which is what flash
+ * has; for who looks before the rest is there.
+ */
+void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
+                           char *base);
 /* Those that waited at once are packed: who waits for lpn waits no longer. */
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 

@@ -146,20 +146,39 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
     return scarp_hil_reap(drive);
 }
 
+/* What is known of a unit; NULL: zeroes.  room: of a unit's size. */
+static const char *peek_unit(const ScarpDrive *drive, uint32_t lpn, char *room)
+{
+    const ScarpUnit *unit = scarp_pack_find(drive, lpn);
+    uint32_t ppn = scarp_flow_lookup(drive, lpn);
+    const char *old = ppn == SCARP_NONE ? NULL
+                                        : scarp_contents_get(drive, ppn);
+
+    if (!unit) {
+        return old;
+    }
+    if (!scarp_unit_is_partial(unit)) {
+        return scarp_unit_data(unit);
+    }
+    if (old) {
+        memcpy(room, old, drive->geo.unit_bytes);
+    } else {
+        memset(room, 0, drive->geo.unit_bytes);
+    }
+    scarp_buffer_lay_over(drive, unit, room);
+    return room;
+}
+
 void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
                 uint64_t length_bytes, void *out)
 {
     uint32_t unit_bytes = drive->geo.unit_bytes;
+    g_autofree char *room = g_malloc(unit_bytes);
 
     for (uint64_t at = offset_bytes; at < offset_bytes + length_bytes;) {
-        uint32_t lpn = scarp_bytes_lpn(drive, at);
         uint32_t first = at & (unit_bytes - 1);
         uint32_t n = MIN(unit_bytes - first, offset_bytes + length_bytes - at);
-        const ScarpUnit *unit = scarp_pack_find(drive, lpn);
-        uint32_t ppn = scarp_flow_lookup(drive, lpn);
-        const char *data = unit ? scarp_unit_data(unit)
-                           : ppn == SCARP_NONE
-                               ? NULL : scarp_contents_get(drive, ppn);
+        const char *data = peek_unit(drive, scarp_bytes_lpn(drive, at), room);
 
         if (data) {
             memcpy((char *)out + (at - offset_bytes), data + first, n);

@@ -42,7 +42,7 @@ static inline ScarpCmd trim_pages(uint64_t page, uint64_t n)
     return cmd_of(SCARP_OP_DEALLOCATE, page * PAGE, n * PAGE);
 }
 
-/* Alone on the drive, until it has completed; other work may go on behind it. */
+/* Alone on the drive, until it has completed; other work may go on then. */
 static inline void power_do(Rig *rig, ScarpCmd *cmd)
 {
     scarp_submit(rig->drive, cmd, scarp_now_ns(rig->drive));
@@ -57,6 +57,22 @@ static inline void power_write(Rig *rig, uint64_t page, uint8_t tag)
     ScarpCmd cmd = write_tag(page, 1, tag);
 
     power_do(rig, &cmd);
+}
+
+static inline void power_flush(Rig *rig)
+{
+    ScarpCmd cmd = cmd_of(SCARP_OP_FLUSH, 0, 0);
+
+    power_do(rig, &cmd);
+}
+
+/* How long it takes. */
+static inline int64_t power_trim(Rig *rig, uint64_t page, uint64_t n)
+{
+    ScarpCmd cmd = trim_pages(page, n);
+
+    power_do(rig, &cmd);
+    return latency(&cmd);
 }
 
 /* What a page has in each of its bytes; -1: different ones. */
@@ -145,6 +161,14 @@ static inline char power_cell(const Rig *rig, uint32_t block, uint32_t page)
     g_autofree char *cells = inside_cells(rig->drive, block);
 
     return cells[page];
+}
+
+static inline ScarpUnderWay power_under_way(const Rig *rig)
+{
+    ScarpUnderWay what;
+
+    scarp_under_way(rig->drive, &what);
+    return what;
 }
 
 /* Events until the channel takes a flash command of that kind; its IN phase. */

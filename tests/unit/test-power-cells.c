@@ -185,7 +185,7 @@ static void test_cached_begins(void)
     }
 }
 
-/* ---- Suspended operations ------------------------------------------------ */
+/* ---- Suspended operations ---------------------------------------------- */
 
 #define SUSPENDS ",nand.suspend_program=1,nand.suspend_erase=1," \
                  "nand.suspend_min_ns=0,nand.suspend_ns=20000," \
@@ -247,7 +247,7 @@ static void test_suspended(void)
                     'p');
 }
 
-/* ---- Collections: erases and copies ---------------------------------------- */
+/* ---- Collections: erases and copies ------------------------------------ */
 
 /* A full drive of one die, with writes under way until a collection does it. */
 typedef struct {
@@ -420,7 +420,7 @@ static void test_suspended_erase(void)
     }
 }
 
-/* ---- Earlier pages of the same cells --------------------------------------- */
+/* ---- Earlier pages of the same cells ----------------------------------- */
 
 /*
  * Writes of n pages of one block, and power fails in the array's time of the

@@ -1,6 +1,6 @@
 /*
- * How long a drive takes to get ready after a power cut, to the nanosecond; what
- * it does meanwhile, and what goes on behind it.
+ * How long a drive takes to get ready after a power cut, to the nanosecond;
+ * what it does meanwhile, and what goes on behind it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -124,7 +124,7 @@ static void test_units_and_types(void)
     rig_free(rig);
 }
 
-/* ---- A clean shutdown ---------------------------------------------------- */
+/* ---- A clean shutdown -------------------------------------------------- */
 
 static void shut_down(Rig *rig)
 {
@@ -210,7 +210,7 @@ static void test_without_the_key(void)
     rig_free(rig);
 }
 
-/* ---- Meanwhile, and afterwards ------------------------------------------- */
+/* ---- Meanwhile, and afterwards ----------------------------------------- */
 
 /* A command waits for it in the host queue, as if there were no slot. */
 static void test_commands_wait(void)
@@ -323,7 +323,7 @@ static void test_the_same_again(void)
     rig_free(rig[1]);
 }
 
-/* ---- The block that is kept for it ---------------------------------------- */
+/* ---- The block that is kept for it ------------------------------------- */
 
 typedef struct {
     Rig *rig;
