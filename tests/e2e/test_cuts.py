@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +22,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from scarplib.build import cuts, replayer  # noqa: E402
 from scarplib.device_logs import command_log  # noqa: E402
 from scarplib.device_logs.log_file import HEADER, rows  # noqa: E402
+from scarplib.powercut.recording import Drive, Recording  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 KEYS = ("nand.power_cuts=1", "ftl.recovery=2", "controller.buffer_bytes=65536")
@@ -31,7 +35,9 @@ def run(program: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
 
 
-class Cuts(unittest.TestCase):
+class Runs(unittest.TestCase):
+    """A run of the replayer's, told as scarp-cuts wants it."""
+
     folder: ClassVar[Path]
     honest: ClassVar[list[str]]
 
@@ -68,6 +74,8 @@ class Cuts(unittest.TestCase):
         cls.replay("-i", image, *start, "--cmd-log", log, first)
         return [str(word) for word in (*start, "--image", image, "--cmd-log", log)]
 
+
+class Cuts(Runs):
     def cuts(self, *words: str | Path, status: int = 0) -> tuple[dict[str, Any], list[Any]]:
         done = run(cuts.ensure_cuts(), *words)
         self.assertEqual((done.returncode, done.stderr), (status, ""))
@@ -212,3 +220,116 @@ class Cuts(unittest.TestCase):
     def error_of(self, cut: str) -> str:
         _, found = self.cuts(*self.honest, "--cuts", cut)
         return str(found[0]["error"])
+
+
+class Command(Runs):
+    """`scarp powercut --from`, of a recording that no guest has made."""
+
+    recording: ClassVar[Path]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.recording = cls.folder / "recording"
+        cls.recording.mkdir()
+        words = dict(zip(cls.honest[::1], cls.honest[1::1], strict=False))
+        shutil.copyfile(words["--image"], cls.recording / "drive0.img")
+        shutil.copyfile(words["--cmd-log"], cls.recording / "cmd0.bin")
+        shutil.copyfile(DRIVE, cls.recording / "drive.ini")
+        log = list(rows(cls.recording / "cmd0.bin", command_log.LAYOUT))
+        pick = random.Random(5)
+        data = b"".join(pick.randbytes(row[3]) for row in log if row[4] == command_log.WRITE)
+        (cls.recording / "data0.bin").write_bytes(b"SCARPDT1" + bytes(8) + data)
+        made = Recording(
+            folder=cls.recording,
+            drives=(Drive("drive0.img", "cmd0.bin", "data0.bin", 1),),
+            scheme="baseline",
+            description="drive.ini",
+            overrides=",".join(KEYS),
+            begin_ns=log[len(log) // 4][0],
+            end_ns=log[len(log) // 2][0],
+            work="gen:mixed",
+            job=None,
+            guest={"file_systems": [], "packages": [], "kernel": None, "modules": None,
+                   "memory_mib": None, "over": None},
+            manifest={},
+        )  # fmt: skip
+        made.write()
+
+    def command(self, name: str, *words: str) -> list[str]:
+        script = str(ROOT / "scripts" / "scarp")
+        start = [script, "powercut", "--from", str(self.recording)]
+        return [*start, "--out", str(self.folder / name), *words]
+
+    def scarp(self, name: str, *words: str) -> tuple[int, str, str]:
+        cuts.ensure_cuts()
+        done = subprocess.run(
+            self.command(name, *words), capture_output=True, text=True, check=False
+        )
+        # On a busy machine it also says how far it is.
+        errors = [line for line in done.stderr.splitlines() if not line.startswith("  ")]
+        return done.returncode, done.stdout, "\n".join(errors)
+
+    def found(self, name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        folder = self.folder / name
+        lines = (folder / "cuts.jsonl").read_text().splitlines()
+        return json.loads((folder / "summary.json").read_text()), [json.loads(x) for x in lines]
+
+    def test_table_and_json(self) -> None:
+        status, said, errors = self.scarp("table", "--cuts", "40")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertRegex(said, r"\ncuts +40\n")
+        self.assertRegex(said, r"\ncuts that break NVMe's contract +0\n")
+        whole, each = self.found("table")
+        self.assertEqual((whole["cuts"], len(each)), (40, 40))
+        # The workload's own time alone.
+        text = json.loads((self.recording / "recording.json").read_text())
+        for cut in each:
+            self.assertTrue(text["begin_ns"] <= cut["failed_ns"] <= text["end_ns"] + 10**7)
+        status, said, errors = self.scarp("json", "--cuts", "40", "--json")
+        self.assertEqual((status, errors, json.loads(said)), (0, "", whole))
+        name = str(each[7]["cut"])
+        self.assertEqual(self.scarp("one", "--cut", name)[0], 0)
+        self.assertEqual(self.found("one")[1], [each[7]])
+
+    def test_a_lie_that_only_power_cuts_see(self) -> None:
+        lie = ("--set", "lie.shorn_writes=1", "--cuts", "150")
+        status, said, errors = self.scarp("shorn", *lie)
+        self.assertEqual((status, errors), (3, ""))
+        self.assertIn("it is shorn", said)
+        whole, each = self.found("shorn")
+        bad = [str(cut["cut"]) for cut in each if cut["stories"][0]]
+        self.assertEqual(whole["violated"], {"contract": bad})
+        stories = (self.folder / "shorn" / "stories.txt").read_text()
+        self.assertEqual(stories.count("the power failed during: "), len(bad))
+
+    def test_refused_in_one_line(self) -> None:
+        for words, says in (
+            (("--cut", "99999999"), "cut 99999999: is beyond the run"),
+            (("--set", "timing.program_ns=1"), "another drive, image, scheme or seed"),
+            (("--set", "lie.nothing=1"), "lie.nothing"),
+            (("--check", "none"), "--check: none: no such file"),
+        ):
+            with self.subTest(words):
+                status, said, errors = self.scarp(f"refused {words}", *words)
+                self.assertEqual((status, said), (1, ""))
+                self.assertEqual(len(errors.splitlines()), 1, errors)
+                self.assertIn(says, errors)
+
+    def test_interrupted(self) -> None:
+        """Ctrl-C: what has been done is told and kept."""
+        cuts.ensure_cuts()
+        words = self.command("stopped", "--cuts", "100000")
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
+        ) as process:
+            time.sleep(8)
+            process.send_signal(signal.SIGINT)
+            said, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("scarp: interrupted; what was done is kept", errors)
+        whole, each = self.found("stopped")
+        self.assertTrue(whole["interrupted"])
+        self.assertEqual(whole["cuts"], len(each))
+        self.assertTrue(0 < len(each) < 100000)
+        self.assertRegex(said, rf"\ncuts +{len(each):,}\n")

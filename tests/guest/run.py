@@ -32,6 +32,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import file_systems  # noqa: E402
+import power_cuts  # noqa: E402
 import timeline  # noqa: E402
 import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
@@ -780,6 +781,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("scarp shell --mkfs on a drive that is too small", refused_prompt),
     ("file systems on several mappings, every byte verified", file_systems.some),
     *user_guest.TESTS,
+    *power_cuts.TESTS,
 ]
 
 

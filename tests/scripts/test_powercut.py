@@ -394,9 +394,7 @@ class Words(Folder):
         self.assertRegex(table, r"contents that fail 'sqlite' +2$")
         stories = report.stories(tried, judged)
         self.assertEqual([story.split(",")[0] for story in stories], ["cut 2", "cut 4", "cut 3"])
-        self.assertIn(
-            "broke NVMe's contract, so the loss may be its fault:\n  sector 5", stories[0]
-        )
+        self.assertIn("broke NVMe's contract, so this may be its fault:\n  sector 5", stories[0])
         self.assertIn("lost: wal.db: has 3\n  The drive kept NVMe's contract", stories[1])
         self.assertNotIn("noise", stories[1])
         self.assertIn("a fault of the drive: the engine died", stories[2])

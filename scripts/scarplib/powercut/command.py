@@ -91,7 +91,7 @@ def _say_end(outcome: Outcome, out: Path) -> None:
         print(f"\n{story}")
     if len(outcome.stories) > _TOLD:
         print(f"\n… and {len(outcome.stories) - _TOLD} more")
-    print(f"\nResults: {report.shown(out)}/  (summary.json, stories.txt, recording/)")
+    print(f"\nResults: {report.shown(out)}/  (summary.json, cuts.jsonl, stories.txt)")
 
 
 def main(options: argparse.Namespace, user: User | None, job: Path | None) -> int:

@@ -176,4 +176,5 @@ def try_cuts(
 def keep(recording: Recording, cuts: list[Cut], folder: Path) -> None:
     """What the drives contained after these cuts, as folder/CONTENTS.raw; they are made anew."""
     named = ",".join(cut.name for cut in cuts)
-    try_cuts(recording, Which(named=named), ["--contents", str(folder)])
+    if try_cuts(recording, Which(named=named), ["--contents", str(folder)]).interrupted:
+        raise KeyboardInterrupt

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Sequence
@@ -95,10 +96,30 @@ def guest_user(words: dict[str, Any], over: Over, packages: Sequence[str]) -> Us
     )
 
 
+def _can_fail(device: Path, overrides: str | None) -> bool:
+    """Whether the drive's power can; all else of its description is the engine's to judge."""
+    section, value = "", "0"
+    for raw in device.read_text(errors="replace").splitlines():
+        line = raw.split("#", 1)[0].strip()
+        if line.startswith("["):
+            section = line
+        elif section == "[nand]" and re.match(r"power_cuts\s*=", line):
+            value = line.partition("=")[2].strip()
+    for part in (overrides or "").split(","):
+        name, _, new = part.partition("=")
+        value = new if name == "nand.power_cuts" else value
+    return value != "0"
+
+
 def check(wanted: Wanted) -> None:
     """What can be said before anything is built."""
     if not wanted.device.is_file():
         raise UserError(f"--device: {wanted.device}: no such file")
+    if not _can_fail(wanted.device, wanted.overrides):
+        raise UserError(
+            "nand.power_cuts=0: must be 1, in a drive whose power fails (--set nand.power_cuts=1, "
+            "and ftl.recovery 1 or 2)"
+        )
     if wanted.job:
         check_job_file(wanted.job, file_system=bool(wanted.user.file_systems))
     if len(wanted.user.file_systems) > 1 or len(wanted.user.kernels) > 1:

@@ -111,10 +111,10 @@ def _of_checks(each: Checked) -> list[str]:
     if len(told) > _LINES:
         lines.append(f"    … and {len(told) - _LINES} lines more")
     if each.cut.violations:
-        lines.append("  The drive broke NVMe's contract, so the loss may be its fault:")
+        lines.append("  The drive broke NVMe's contract, so this may be its fault:")
         lines += _of_contract(each.cut)
     else:
-        lines.append("  The drive kept NVMe's contract: the loss is not its fault.")
+        lines.append("  The drive kept NVMe's contract: this is not its fault.")
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def _checked(
 
 
 def run(made: Recording, which: Which, chosen: Sequence[Check], limit: int, out: Path) -> Outcome:
-    """Into the folder: summary.json, stories.txt, and what the checks left."""
+    """Into the folder: summary.json, stories.txt, each cut, and what the checks left."""
     progress = Progress()
     judged = None
     try:
@@ -91,6 +91,8 @@ def run(made: Recording, which: Which, chosen: Sequence[Check], limit: int, out:
             judged = _checked(made, tried, chosen, limit, out, progress)
     finally:
         progress.end()
+    lines = "".join(json.dumps(asdict(cut)) + "\n" for cut in tried.cuts)
+    (out / "cuts.jsonl").write_text(lines)
     found = report.summary(made, tried, judged)
     stories = report.stories(tried, judged)
     (out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
