@@ -1167,6 +1167,12 @@ static inline uint64_t inside_version(const ScarpDrive *drive, uint32_t ppn)
     return scarp_media_version(drive, ppn);
 }
 
+/* Of the host's block that it was opened for. */
+static inline uint32_t inside_stream(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_stream(drive, block);
+}
+
 /* Of any block: pages that it counts as written. */
 static inline uint32_t inside_written(const ScarpDrive *drive, uint32_t block)
 {
