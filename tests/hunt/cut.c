@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Of the drive as it is now. */
+/* Of the drive as it is now; of a key that is given twice the last one counts. */
 static bool is_set(const Run *r, const char *key)
 {
     g_auto(GStrv) more = g_strsplit(r->as.keys ? r->as.keys : "", ",", -1);
@@ -16,7 +16,7 @@ static bool is_set(const Run *r, const char *key)
 
     for (char **item = more; *item; item++) {
         if (g_str_has_prefix(*item, key) && (*item)[strlen(key)] == '=') {
-            return strcmp(*item + strlen(key) + 1, "0");
+            value = *item + strlen(key) + 1;
         }
     }
     return value && strcmp(value, "0");
