@@ -280,7 +280,10 @@ void scarp_map_mark_cut_checkpoint(const ScarpDrive *drive);
 bool scarp_map_evicts(const ScarpDrive *drive);
 #endif
 
-/* map/laws.c: forward map, spare areas and marks agree. */
-bool scarp_map_check(const ScarpDrive *drive, GError **error);
+/*
+ * map/laws.c: forward map, spare areas and marks agree.  closely: so do the
+ * cells, where power may fail; else they are looked at now and then.
+ */
+bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error);
 
 #endif /* SCARP_MAP_OPS_H */

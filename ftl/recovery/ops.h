@@ -22,6 +22,12 @@ static inline bool scarp_recovery_runs(const ScarpDrive *drive)
     return drive->recovery.step != RECOVERY_READY;
 }
 
+/* It reads, and has nothing to change yet. */
+static inline bool scarp_recovery_scans(const ScarpDrive *drive)
+{
+    return drive->recovery.step == RECOVERY_SCAN;
+}
+
 /* What the die does next: any kind, or this one; NULL: nothing. */
 ScarpFlashCmd *scarp_recovery_pick(ScarpDrive *drive, uint32_t die);
 ScarpFlashCmd *scarp_recovery_pick_kind(ScarpDrive *drive, uint32_t die,
