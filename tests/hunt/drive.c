@@ -509,7 +509,7 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         /* What few drives go with is not much rarer than what all do. */
         if (i % TRIES_OF_THEME == 0) {
             theme = wish->theme ? theme_numbered(wish->theme)
-                    : wish->scheme || wish->mapping ? NULL : theme_draw(&d);
+                    : wish->scheme || wish->mapping ? NULL : theme_draw(&d, wish->cuts);
             its.scheme = theme ? theme->scheme : wish->scheme;
             its.mapping = theme ? theme->mapping : wish->mapping;
         }
