@@ -31,7 +31,10 @@ void scarp_gc_clear(ScarpDrive *drive)
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages)
 {
     job->moves_left = pages;
-    job->erase_later &= pages != UINT32_MAX; /* it goes on to its end */
+    if (pages == UINT32_MAX) { /* it goes on to its end, ungranted */
+        job->erase_later = false;
+        job->erases = 0;
+    }
     scarp_gc_advance(drive, job);
 }
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 
+import seeds  # noqa: E402
 from scarplib.build.host_packages import (  # noqa: E402
     BUILD_PACKAGES,
     CLANG_PACKAGES,
@@ -35,31 +36,37 @@ FLASH = f"-device nvme-flash,id=f0,description={DESCRIPTION}"
 SUBSYSTEM = "-device nvme-subsys,id=s0"
 CONTROLLER = "-device nvme,id=n0,serial=s,subsys=s0"
 NAMESPACE = "-device nvme-ns,bus=n0,flash=f0"
+# Where the fuzzer runs, which is gone afterwards.
+LOGS = "cmd-log=cmd,gc-log=gc,progress=progress"
+LATE = "clock=realtime,lateness-log=late"
 STREAMS = "overrides=ftl.streams=4;ftl.over_provisioning_permille=500"
-STOCK = "stock"
+STOCK, FUNCTIONS = "stock", "functions"
 CONFIGURATIONS = {
-    "virtual": [FLASH, SUBSYSTEM, CONTROLLER, f"{NAMESPACE},size=2M", NAMESPACE],
-    "realtime": [f"{FLASH},clock=realtime", SUBSYSTEM, f"{CONTROLLER},ioeventfd=on", NAMESPACE],
+    "virtual": [f"{FLASH},{LOGS}", SUBSYSTEM, CONTROLLER, f"{NAMESPACE},size=2M", NAMESPACE],
+    "realtime": [f"{FLASH},{LOGS},{LATE}", SUBSYSTEM, f"{CONTROLLER},ioeventfd=on", NAMESPACE],
     "zones": [
         FLASH,
         SUBSYSTEM,
         f"{CONTROLLER},cmb_size_mb=1,legacy-cmb=on",
         f"{NAMESPACE},zoned=on,zoned.zone_size=256K,zoned.max_open=3,zoned.max_active=4",
     ],
-    "functions": [
+    FUNCTIONS: [
         f"{FLASH},{STREAMS}",
         f"{SUBSYSTEM},fdp=on,fdp.nruh=4",
         f"{CONTROLLER},sriov_max_vfs=2,sriov_vq_flexible=4,sriov_vi_flexible=2,max_ioqpairs=6,"
-        "msix_qsize=5",
+        "msix_qsize=5,"
+        f"addr={seeds.SLOT}",
         f"{NAMESPACE},fdp.ruhs=0-3",
     ],
     STOCK: [
-        "-blockdev driver=null-co,node-name=d0,size=8M,read-zeroes=on",
+        "-blockdev driver=null-co,node-name=d0,size=8388608,read-zeroes=on",
         SUBSYSTEM,
         CONTROLLER,
         "-device nvme-ns,bus=n0,drive=d0",
     ],
 }
+# Of a machine with functions that are not there yet: the host bridge, and regions by their names.
+REGIONS = "mch pcie-mmcfg* nvme?0? msix-*"
 # What an input may take: a QEMU that is busy for longer hangs.
 INPUT_S = 60
 PROFILE = "profile.raw"
@@ -93,6 +100,7 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
     out = args.out / name
     corpus = out / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
+    seeds.lay(corpus, name == FUNCTIONS)
     log, profile = out / "log", out / PROFILE
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, log.open("wb") as stream:
@@ -103,7 +111,7 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
         environment = {
             **os.environ,
             "QEMU_FUZZ_ARGS": f"{machine} {devices}",
-            "QEMU_FUZZ_OBJECTS": "nvme*",
+            "QEMU_FUZZ_OBJECTS": REGIONS if name == FUNCTIONS else "nvme*",
             # QEMU leaves its machine to the end of its process.
             "ASAN_OPTIONS": "detect_leaks=0",
             "LLVM_PROFILE_FILE": str(profile),
@@ -193,7 +201,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help=f"of {', '.join(CONFIGURATIONS)} (all)")
-    parser.add_argument("--seconds", type=int, default=60, help="for each (60)")
+    parser.add_argument("--seconds", type=int, help="for each (60, or with --runs no end)")
     parser.add_argument("--runs", type=int, default=0, help="at most so many executions of each")
     parser.add_argument("--seed", type=int, default=1, help="libFuzzer's")
     parser.add_argument("--binary", type=Path, help="a fuzzer that is built; default: build it")
@@ -202,6 +210,8 @@ def main() -> int:
     for name in args.names:
         if name not in CONFIGURATIONS:
             parser.error(f"'{name}' is not known; there are {', '.join(CONFIGURATIONS)}")
+    if args.seconds is None:
+        args.seconds = 0 if args.runs else 60
     args.out = args.out.resolve()
     ensure_packages((*BUILD_PACKAGES, *CLANG_PACKAGES))
     binary = (args.binary or ensure_qemu("fuzz").binary).resolve()

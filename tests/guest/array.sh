@@ -185,6 +185,30 @@ failed_starts() {
     return 1
 }
 
+told_to_end() { # MICROSECONDS OPTIONS… DRIVES…: so long after it began; 143: it knew no signals yet
+    after=$1
+    shift
+    /scarp/array-ublk "$@" >/tmp/ready 2>/tmp/errors &
+    server=$!
+    usleep $after
+    kill -TERM $server
+    wait $server
+    status=$?
+    [ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors && return 1; }
+}
+
+# Whenever it is told to end, also while it starts or recovers (0.4 s), it leaves no device behind.
+ended_at_any_moment() {
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        told_to_end $((n * 37011)) $small && ! ls /dev/ublk[bc]* 2>/dev/null || return 1
+        start $small && killed || return 1
+        told_to_end $((n * 37011)) --recover=${device#/dev/ublkb} $small || return 1
+        # What it could not even begin to recover waits for the next one.
+        [ $status = 0 ] || /scarp/array-ublk --remove=${device#/dev/ublkb} || return 1
+        ! ls /dev/ublk[bc]* 2>/dev/null || return 1
+    done
+}
+
 # Memory pressure makes the kernel write through the server: it may wait for no memory itself.
 never_waits_for_memory() {
     start $small || return 1
@@ -257,6 +281,7 @@ check "killed five times under load, the cache in a file" killed_under_load
 check "a device that another array's server may not recover" recovered_by_another
 check "a device without a server is removed, one with a server is not" removed
 check "a start that fails leaves no device" failed_starts
+check "a server that ends while it starts, or recovers" ended_at_any_moment
 check "a server that never waits for memory" never_waits_for_memory
 check "a server that records what its core decides" recorded
 check "a record that could not be written: the data are there" not_recorded

@@ -278,6 +278,12 @@ static inline uint32_t inside_victim(const ScarpDrive *drive, uint32_t plane)
     return scarp_gc_job(drive, plane)->victim;
 }
 
+/* What was granted on the die, and is not done, takes so long. */
+static inline int64_t inside_granted_ns(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_gc_granted_ns(drive, die);
+}
+
 /* Planes of the die that collect. */
 static inline uint32_t inside_collections(const ScarpDrive *drive,
                                           uint32_t die)

@@ -293,6 +293,37 @@ static void test_superblock_others_carry(void)
     rig_free(rig);
 }
 
+/*
+ * Two erases of a merge were granted, and the scheme changes while the first
+ * one runs: the other one goes on by itself.  When that runs, nothing is left.
+ */
+static void test_switched(void)
+{
+    Rig *rig = full_rig(EXACT, ONE_LOG, 3);
+    ScarpCmd read, first = write_of(1, 2), second = write_of(2, 1);
+    g_autoptr(GError) error = NULL;
+    int64_t at;
+
+    write_offsets(rig, 0, "1");
+    forget(rig);
+    begin_busy(rig, &read, 3);
+    submit(rig, &first, 1);
+    at = begin_busy(rig, &read, 3);
+    second.deadline_ns = at + OWN + 2 * ERASE_NS;
+    scarp_submit(rig->drive, &second, scarp_now_ns(rig->drive));
+    scarp_run(rig->drive, at + ERASE_NS - 1);
+    g_assert_cmpint(inside_granted_ns(rig->drive, 0), ==, ERASE_NS);
+    g_assert_true(scarp_drive_set_scheme(rig->drive, "hios-1", EXACT, &error));
+    g_assert_cmpint(inside_granted_ns(rig->drive, 0), ==, ERASE_NS);
+    scarp_run(rig->drive, at + 2 * ERASE_NS - 1);
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 1);
+    g_assert_cmpint(inside_granted_ns(rig->drive, 0), ==, 0);
+    rig_drain(rig);
+    g_assert_cmpint(second.complete_ns, ==, at + 2 * ERASE_NS + PROGRAM_NS);
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 2);
+    rig_free(rig);
+}
+
 /* A merge that was asked for by hand is for no write of the host. */
 static void test_for_nobody(void)
 {
@@ -314,6 +345,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hios/merges/length", test_length);
     g_test_add_func("/hios/merges/next-round", test_next_round);
     g_test_add_func("/hios/merges/for-nobody", test_for_nobody);
+    g_test_add_func("/hios/merges/switched", test_switched);
     g_test_add_func("/hios/merges/superblock", test_superblock);
     g_test_add_func("/hios/merges/superblock/others-carry",
                     test_superblock_others_carry);
