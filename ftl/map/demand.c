@@ -136,6 +136,12 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
            (uint64_t)demand->writing_limit * drive->geo.unit_bytes;
 }
 
+/* Where each translation unit lies: they say the rest. */
+static uint64_t table_bytes(const ScarpDrive *drive)
+{
+    return 4 * (uint64_t)drive->map.demand->n_tus;
+}
+
 /* Of a list, used longest ago first. */
 static void visit_list(ScarpDrive *drive, EntryList *list, uint32_t state,
                        ScarpVisit *visit)
@@ -185,6 +191,7 @@ const ScarpMappingOps scarp_mapping_demand = {
     .init = init,
     .clear = clear,
     .ram_bytes = ram_bytes,
+    .table_bytes = table_bytes,
     .check = scarp_demand_check,
     .persist = persist,
     .reread = scarp_checkpoint_reread,

@@ -30,6 +30,8 @@ struct ScarpMappingOps {
     uint64_t (*group_blocks)(const ScarpDrive *drive);
     /* RAM of a controller that has this mapping; NULL: an entry per unit. */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
+    /* What of it a drive at rest cannot do without; NULL: all of it. */
+    uint64_t (*table_bytes)(const ScarpDrive *drive);
     /* Its laws; those of all mappings hold already. */
     bool (*check)(const ScarpDrive *drive, GError **error);
     /*

@@ -69,13 +69,14 @@ static bool is_complete(const ScarpDrive *drive, uint32_t block, uint32_t group,
 static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
                    uint32_t *ppn_of)
 {
+    uint32_t first = scarp_block_ppn(drive, block);
+
     for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
         uint32_t lpn = scarp_log_lpn(drive, group, i);
-        uint32_t here = scarp_block_ppn(drive, block) + i;
 
         if (lpn != SCARP_NONE && ppn_of[lpn] != SCARP_NONE) {
-            scarp_mark_if(drive, found_complete, ppn_of[lpn] != here);
-            ppn_of[lpn] = here;
+            scarp_mark_if(drive, found_complete, ppn_of[lpn] != first + i);
+            ppn_of[lpn] = first + i;
         }
     }
 }

@@ -32,6 +32,8 @@ void scarp_map_add_class(const ScarpDrive *drive, GString *text);
 uint64_t scarp_map_group_blocks(const ScarpDrive *drive);
 /* RAM that a controller with the drive's mapping needs for it. */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
+/* Of a drive at rest: what is to be read again when it has lost its RAM. */
+uint64_t scarp_map_table_bytes(const ScarpDrive *drive);
 
 /* Where lpn lies, SCARP_NONE: it is unmapped.  What is buffered is pack's. */
 static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)

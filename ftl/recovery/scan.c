@@ -19,7 +19,7 @@ enum { BLOCK_BYTES = 16 };
 static bool read_table(ScarpDrive *drive, uint32_t p)
 {
     ScarpRecoveryPlane *plane = &drive->recovery.plane[p];
-    uint64_t bytes = scarp_map_ram_bytes(drive) +
+    uint64_t bytes = scarp_map_table_bytes(drive) +
                      (uint64_t)drive->geo.n_blocks * BLOCK_BYTES;
     uint64_t pages = (bytes + drive->desc.page_bytes - 1) /
                      drive->desc.page_bytes;

@@ -76,6 +76,9 @@ def honest() -> Outcome:
     good = found["violated"] == {"contract": [], "fs": []} and not found["refused"]
     good = good and found["cuts"] == 24 and found["checked"] == found["contents"] > 6
     good = good and len((out / "recording/files/promises").read_text().splitlines()) > 200
+    # One guest has checked them all.
+    console = (out / "checks/console.log").read_text()
+    good = good and console.count("scarp-check: ready") == 1
     cuts = _cuts(out)
     wanted = cuts[13]
     name = f"{wanted['cut']}+{wanted['again']}" if wanted["again"] else str(wanted["cut"])

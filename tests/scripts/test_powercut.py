@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -146,7 +147,10 @@ class Checks(Folder):
         with self.says("other interpreters come with --packages"):
             checks.chosen([str(path)], None, False)
         (check,) = checks.chosen([str(path)], None, True)
-        self.assertEqual((check.name, check.files()), ("script", {"checks/script": path}))
+        self.assertEqual(check.files(), {"checks/script": path.read_bytes()})
+        path.write_text("true\n")
+        (check,) = checks.chosen([str(path)], None, False)
+        self.assertEqual(check.files(), {"checks/script": b"#!/bin/sh\ntrue\n"})
         path.write_text("")
         with self.says("empty"):
             checks.chosen([str(path)], None, True)
@@ -349,6 +353,12 @@ class Judging(Folder):
             )
         self.assertEqual([len(batch) for batch in kept], [32, 32, 6])
         self.assertEqual([number for number, _, _ in asked], list(range(1, 71)))
+        # Large ones one by one.
+        with (self.folder / "data0.bin").open("wb") as stream:
+            stream.truncate(3 << 30)
+        batches = list(judge.batches(a_recording(self.folder), judge.distinct(tried)))
+        self.assertEqual(len(batches), 70)
+        (self.folder / "data0.bin").unlink()
         self.assertEqual([told for _, _, told in asked[:2]], ["", "15 one\n"])
         self.assertEqual(asked[-1][2], "15 one\n695 two\n")
         self.assertEqual((found.distinct, len(found.contents)), (70, 70))
@@ -525,6 +535,106 @@ class TheGuest(Folder):
             sorted(path.name for path in (self.folder / "checks").iterdir()),
             ["console.log", "qemu.log"],
         )
+
+
+FUNCTIONS = """
+in_root() { "$@"; }
+bring_up() { ! grep -q refused $SCARP_CHECK_DRIVES; }
+take_down() { ! grep -q busy $SCARP_CHECK_DRIVES; }
+end_after() { :; }
+give_up() { :; }
+"""
+
+
+class TheSession(Folder):
+    """guest/powercut/session.sh without a guest: its drives are files, its file system a folder."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        text = (ROOT / "guest/powercut/session.sh").read_text()
+        text = text.replace("/scarp/", f"{self.folder}/").replace("/tmp/check", f"{self.folder}/w")
+        self.write("session", text.replace("iflag=direct ", ""))
+        self.write("check-functions", FUNCTIONS)
+        self.write("bin/blockdev", "#!/bin/sh\n")
+        self.write("bin/busybox", '#!/bin/sh\nexec "$@"\n')
+        self.write("mounted/file", "")
+        self.control = self.folder / "control"
+        self.write("checks/one", '#!/bin/sh\ncat "$SCARP_PROMISES"; pwd; . "$SCARP_CHECK_DRIVES"\n')
+        self.write("checks/one.after", '#!/bin/sh\npwd; echo "after $SCARP_CUT"; exit $AFTER\n')
+        self.write("checks/two", "#!/bin/sh\n[ -e file ]\n")
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def said(self, drive: str, after: int = 0) -> tuple[str, str]:
+        """The line, and the output; `drive`: what it contains, which the first check runs."""
+        self.write("drive", drive + "\n")
+        settings = (
+            f"export SCARP_CUT=5 AFTER={after}\nexport SCARP_PROMISES={self.folder}/w/promises\n"
+        )
+        promise = "100 a promise\n"
+        self.control.write_bytes(settings.encode().ljust(4096, b"\0") + promise.encode())
+        with self.control.open("r+b") as control:
+            control.truncate(16 << 20)
+        environment = {
+            "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
+            "SCARP_CHECK_CONTROL": str(self.control),
+            "SCARP_CHECK_DRIVES": str(self.folder / "drive"),
+            "SCARP_CHECKS": "one two",
+            "SCARP_DIR": str(self.folder / "mounted"),
+        }
+        done = subprocess.run(
+            ["sh", str(self.folder / "session")],
+            input=f"7 {len(promise)} 1\n",
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(done.stderr, "")
+        ready, line = done.stdout.splitlines()
+        self.assertEqual(ready, "scarp-check: ready")
+        _, number, verdicts, size, *again = line.split()
+        self.assertEqual(number, "7")
+        with self.control.open("rb") as control:
+            control.seek(8 << 20)
+            output = control.read(int(size)).decode()
+        return " ".join([verdicts, *again]), output
+
+    def test_checks_and_what_follows(self) -> None:
+        line, output = self.said("true")
+        self.assertEqual(line, "one=ok,two=ok")
+        self.assertEqual(
+            output,
+            f"--- one\n100 a promise\n{self.folder}/mounted\n--- two\n--- one.after\n/\nafter 5\n",
+        )
+        line, output = self.said("true", after=4)
+        self.assertEqual(line, "one=failed,two=ok")
+        self.assertIn("after 5\nended with status 4\n", output)
+        line, output = self.said("rm file; exit 3")
+        self.assertEqual(line, "one=failed,two=failed")
+        self.assertNotIn("after", output)
+
+    def test_what_cannot_be_looked_at_has_not_passed(self) -> None:
+        self.assertEqual(self.said("# refused")[0], "one=refused,two=refused")
+        line, output = self.said("# busy")
+        self.assertEqual(line, "one=failed,two=ok again")
+        self.assertIn("it could not be unmounted after the checks\n", output)
+
+    def test_one_that_never_ends(self) -> None:
+        line, output = self.said("exec sleep 100")
+        self.assertEqual(line, "one=stopped,two=ok again")
+        self.assertIn("stopped after 1 s\n", output)
+
+    def test_the_watcher_of_the_time_does_not_stand_in_the_folder(self) -> None:
+        """As busybox's own, which is there for a while when the check has ended."""
+        pwd = f"pwd >{self.folder}/where"
+        self.write("bin/busybox", f'#!/bin/sh\n{pwd}\nexec "$@"\n')
+        self.said("true")
+        self.assertNotIn("mounted", (self.folder / "where").read_text())
 
 
 CUTS = """

@@ -1204,6 +1204,11 @@ static inline uint32_t inside_first_translation_unit(const ScarpDrive *drive)
     return drive->geo.first_translation_unit;
 }
 
+static inline uint64_t inside_units_since_checkpoint(const ScarpDrive *drive)
+{
+    return drive->map.demand->checkpoint.units;
+}
+
 /* Seq of the first block that is read after a power cut, by what flash says. */
 static inline uint64_t inside_journal(const ScarpDrive *drive)
 {

@@ -191,4 +191,22 @@ static inline const ScarpFlashOp *power_until(Rig *rig, ScarpFlashKind kind,
     }
 }
 
+/* The same of the n-th one that there was, from 0 on. */
+static inline const ScarpFlashOp *power_until_nth(Rig *rig, ScarpFlashKind kind,
+                                                  ScarpOrigin origin,
+                                                  unsigned n)
+{
+    for (unsigned i = 0;; i++) {
+        const ScarpFlashOp *op = &rig->op[i].f;
+
+        while (i == rig->n_ops) {
+            scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+        }
+        if (op->kind == kind && op->origin == origin &&
+            op->phase == SCARP_PHASE_IN && !n--) {
+            return op;
+        }
+    }
+}
+
 #endif /* POWER_H */

@@ -45,7 +45,10 @@ class Check:
         """For GuestRun.files."""
         found: dict[str, Path | bytes] = {}
         if self.script:
-            found[f"checks/{self.name}"] = self.script
+            text = self.script.read_bytes()
+            # As a shell takes it that is given such a file.
+            plain = not text.startswith((b"#!", b"\x7fELF"))
+            found[f"checks/{self.name}"] = b"#!/bin/sh\n" + text if plain else text
         if self.after:
             found[f"checks/{self.name}.after"] = self.after
         return found

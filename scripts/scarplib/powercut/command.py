@@ -16,7 +16,7 @@ from scarplib.powercut import lies, record, recording, report
 from scarplib.powercut.cuts import Which
 from scarplib.powercut.layout import over
 from scarplib.powercut.recording import Recording
-from scarplib.powercut.run import Outcome, run
+from scarplib.powercut.run import Asked, Outcome, run
 
 # How many failures are told in full.
 _TOLD = 3
@@ -113,7 +113,7 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
     if wanted:
         made = _recorded(wanted, out)
     assert made
-    outcome = run(made, which, chosen, options.check_limit, out)
+    outcome = run(made, Asked(which, chosen, options.check_limit, options.file), out)
     point_latest(out)
     if options.json:
         print(json.dumps(outcome.found, indent=1))

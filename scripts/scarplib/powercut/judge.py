@@ -16,8 +16,9 @@ from scarplib.powercut.cuts import Cut, Tried
 from scarplib.powercut.promises import Promises
 from scarplib.powercut.recording import Recording
 
-# Contents that lie on the disk at once.
+# Contents that lie on the disk at once: so many, or as many as have room in so many bytes.
 _BATCH = 32
+_BATCH_BYTES = 2 << 30
 # Of so many failures the contents are kept.
 _KEPT = 3
 
@@ -61,9 +62,15 @@ def distinct(tried: Tried) -> list[tuple[Cut, int]]:
     return [(cut, count[cut.contents]) for cut in found]
 
 
-def _batches(found: Sequence[tuple[Cut, int]]) -> Iterator[Sequence[tuple[Cut, int]]]:
-    for at in range(0, len(found), _BATCH):
-        yield found[at : at + _BATCH]
+def batches(
+    recording: Recording, found: Sequence[tuple[Cut, int]]
+) -> Iterator[Sequence[tuple[Cut, int]]]:
+    # What was never written takes no room.
+    logs = [recording.path(drive.data_log) for drive in recording.drives]
+    each = sum(log.stat().st_size for log in logs if log.is_file())
+    size = max(1, min(_BATCH, _BATCH_BYTES // max(each, 1)))
+    for at in range(0, len(found), size):
+        yield found[at : at + size]
 
 
 def _keep(checked: Checked, files: Sequence[Path], folder: Path) -> None:
@@ -88,7 +95,7 @@ def judge(
     judged = Judged(distinct=len(wanted))
     failures = 0
     try:
-        for batch in _batches(wanted):
+        for batch in batches(recording, wanted):
             with tempfile.TemporaryDirectory(dir=folder, prefix="contents-") as scratch:
                 power.keep(recording, [cut for cut, _ in batch], Path(scratch))
                 for cut, count in batch:

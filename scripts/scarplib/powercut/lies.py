@@ -20,9 +20,9 @@ from scarplib.guest.file_system import FileSystem
 from scarplib.guest.user_guest import User
 from scarplib.powercut import checks as known
 from scarplib.powercut import record
+from scarplib.powercut import run as run_module
 from scarplib.powercut.checks import Check
 from scarplib.powercut.cuts import Which
-from scarplib.powercut.run import run
 
 SCHEMA = "scarp-lies-1"
 FILE = "lies.json"
@@ -99,7 +99,7 @@ def _cell(asked: Asked, lie: Lie, check: Check, out: Path) -> dict[str, Any]:
     )
     record.check(wanted)
     made = record.record(wanted, recorded)
-    found = run(made, asked.which, [check], asked.limit, folder).found
+    found = run_module.run(made, run_module.Asked(asked.which, [check], asked.limit), folder).found
     shutil.rmtree(recorded)
     violated = found["violated"]
     return {

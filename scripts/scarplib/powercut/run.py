@@ -26,6 +26,16 @@ from scarplib.powercut.recording import Recording
 
 
 @dataclass(frozen=True)
+class Asked:
+    """`limit`: seconds for a check; `files`: what it finds in $SCARP_FILES."""
+
+    which: Which
+    checks: Sequence[Check] = ()
+    limit: int = 60
+    files: Sequence[Path] = ()
+
+
+@dataclass(frozen=True)
 class Outcome:
     """`found`: as in summary.json."""
 
@@ -53,14 +63,8 @@ def _settings(
     return lambda cut: {"SCARP_DURABLE": durable.text(cut.failed_ns)}
 
 
-def _checked(
-    made: Recording,
-    tried: Tried,
-    chosen: Sequence[Check],
-    limit: int,
-    out: Path,
-    progress: Progress,
-) -> Judged:
+def _checked(made: Recording, tried: Tried, asked: Asked, out: Path, progress: Progress) -> Judged:
+    chosen = asked.checks
     settings = _settings(made, tried, chosen)
     packages = [name for check in chosen for name in check.packages]
     spread = over(made.guest["over"], len(made.drives), made.file_system)
@@ -69,10 +73,11 @@ def _checked(
     qemu = ensure_qemu()
     real = Clock(cpu_shift=None).real(qemu, ensure_image)
     files: dict[str, Path | bytes] = dict(known.programs())
+    files |= {f"files/{path.name}": path for path in asked.files}
     if made.job:
         files["job.fio"] = fio_durable.verifying(made.path(made.job).read_text())
     sizes = (tried.drive_bytes,) * len(made.drives)
-    what = What(spread.layout, tuple(chosen), sizes, limit, files)
+    what = What(spread.layout, tuple(chosen), sizes, asked.limit, files)
     checker = CheckGuest(qemu, guest, what, out / "checks", real.accel if real else "tcg")
     given = promises.read(made.path("files/promises"))
     try:
@@ -81,14 +86,14 @@ def _checked(
         checker.end()
 
 
-def run(made: Recording, which: Which, chosen: Sequence[Check], limit: int, out: Path) -> Outcome:
+def run(made: Recording, asked: Asked, out: Path) -> Outcome:
     """Into the folder: summary.json, stories.txt, each cut, and what the checks left."""
     progress = Progress()
     judged = None
     try:
-        tried = cuts.try_cuts(made, which, seen=progress.cuts)
-        if chosen and not tried.interrupted:
-            judged = _checked(made, tried, chosen, limit, out, progress)
+        tried = cuts.try_cuts(made, asked.which, seen=progress.cuts)
+        if asked.checks and not tried.interrupted:
+            judged = _checked(made, tried, asked, out, progress)
     finally:
         progress.end()
     lines = "".join(json.dumps(asdict(cut)) + "\n" for cut in tried.cuts)
