@@ -278,6 +278,20 @@ class Cut(Power):
         self.assertIsNone(ctrl.admin.done(event))
         self.finish(machine)
 
+    def test_warning_of_little_spare(self) -> None:
+        """A host that has lost its power, too, asks anew, and is told anew."""
+        worn = ",age=900,age-overwrite=8000"
+        machine, ctrl, _ = self.powered(f"{CUTS};nand.endurance_erases=6", more=worn)
+        for _ in range(2):
+            ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, 1))
+            event = ctrl.admin.submit(ASYNC_EVENT)
+            # The next command looks.
+            Namespace(ctrl.create_queue()).flush()
+            self.assertEqual(ctrl.admin.wait(event).result, SMART_LOG << 16 | 2 << 8 | 1)
+            self.cut(machine)
+            self.start(ctrl)
+        self.finish(machine)
+
     def test_write_cache_that_is_off_from_the_beginning(self) -> None:
         machine, ctrl, _ = self.powered(more_ns=",write-cache=off")
         self.cut(machine)

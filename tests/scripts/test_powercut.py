@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import signal
@@ -46,6 +48,7 @@ from scarplib.powercut import (  # noqa: E402
     recording,
     report,
 )
+from scarplib.powercut import run as run_module  # noqa: E402
 from scarplib.powercut.check_guest import CheckGuest, Verdict, What  # noqa: E402
 from scarplib.powercut.cuts import Cut, Tried, Which  # noqa: E402
 from scarplib.powercut.judge import Checked, Judged  # noqa: E402
@@ -423,6 +426,61 @@ class Words(Folder):
         rows["none"]["fs"] = cell
         rows["shorn_writes"]["fs"] = cell
         self.assertFalse(lies.as_it_should(found))
+
+
+class TableOfLies(Folder):
+    """What is recorded, and what is told to it; no guest."""
+
+    def table(self, interrupted_at: int | None = None) -> tuple[dict[str, Any], bool]:
+        self.recorded: list[str | None] = []
+        self.told: list[str | None] = []
+
+        def recorded(wanted: record.Wanted, folder: Path) -> Recording:
+            self.recorded.append(wanted.overrides)
+            return a_recording(folder, overrides=wanted.overrides)
+
+        def run(made: Recording, asked: run_module.Asked, out: Path) -> run_module.Outcome:
+            if len(self.told) == interrupted_at:
+                raise KeyboardInterrupt
+            self.told.append(made.overrides)
+            violated = {"contract": ["1"], asked.checks[0].name: ["1", "2"]}
+            found = {"cuts": 9, "contents": 5, "interrupted": False, "violated": violated}
+            return run_module.Outcome(found, [])
+
+        asked = lies.Asked(ROOT / "devices/power-cut.ini", ["fs", "fio"], Which(9), 60, "a.b=1")
+        with (
+            mock.patch.object(record, "record", recorded),
+            mock.patch.object(checks, "programs", dict),
+            mock.patch.object(run_module, "run", run),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            return lies.table(asked, self.folder)
+
+    def test_one_recording_for_all_that_are_the_same_until_the_power_fails(self) -> None:
+        found, interrupted = self.table()
+        self.assertFalse(interrupted)
+        self.assertEqual(len(self.told), 2 * len(lies.LIES))
+        late = [lie for lie in lies.LIES if lie.late]
+        self.assertEqual([lie.key for lie in late],
+                         ["shorn_writes", "deallocation_undone", "no_checkpoint"])  # fmt: skip
+        self.assertEqual(len(self.recorded), 2 * (len(lies.LIES) - len(late)))
+        for lie in late:
+            self.assertFalse([keys for keys in self.recorded if f"lie.{lie.key}" in str(keys)])
+        self.assertEqual(len({*self.told}), len(lies.LIES))
+        self.assertIn("a.b=1,lie.shorn_writes=1", self.told)
+        row = found["lies"]["no_checkpoint"]["fio"]
+        self.assertEqual((row["contract"], row["check"]), (1, 2))
+        # Recordings are large: none stays.
+        left = [path.name for path in self.folder.iterdir() if path.name.startswith("recordings")]
+        self.assertEqual(left, [])
+
+    def test_interrupted(self) -> None:
+        found, interrupted = self.table(interrupted_at=3)
+        self.assertTrue(interrupted)
+        self.assertEqual(list(found["lies"]["flush_ignored"]), ["fs"])
+        kept = json.loads((self.folder / lies.FILE).read_text())
+        self.assertEqual(kept["lies"]["none"], found["lies"]["none"])
+        self.assertIn("–", lies.text(found))
 
 
 class Layouts(unittest.TestCase):

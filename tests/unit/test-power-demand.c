@@ -34,8 +34,10 @@ static void check_tags(const Rig *rig, unsigned pages)
     }
 }
 
-/* Blocks of so many pages each; the others say by their first that they are
- * erased. */
+/*
+ * So many pages in all: those of blocks in use, and the first of each other one,
+ * which says that it is erased.
+ */
 static void expect_scans(Rig *rig, unsigned scans)
 {
     uint64_t before = rig_stats(rig)->recovery_page_reads;

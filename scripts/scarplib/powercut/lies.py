@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`scarp powercut --lies`: drives that do not what they say, and which check sees it.
 
-A workload is recorded on each of them, as a lie may change what the workload meets.  Where it only
-changes what a power cut leaves, that is seen by the replay, which must be the same.
+A lie may change what the workload meets: then it is recorded on such a drive.  One that only changes
+what a power cut leaves is told in the recording of the honest drive; its replay notices if it is not
+the same.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
+import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from scarplib.powercut import record
 from scarplib.powercut import run as run_module
 from scarplib.powercut.checks import Check
 from scarplib.powercut.cuts import Which
+from scarplib.powercut.recording import Recording
 
 SCHEMA = "scarp-lies-1"
 FILE = "lies.json"
@@ -34,6 +37,7 @@ class Lie:
     """`key`: of [lie]; without it the drive is honest.
 
     `more`: keys without which it has no occasion.  `overwrite`: of the ageing, as --overwrite.
+    `late`: it only changes what a power cut leaves.
     """
 
     name: str
@@ -41,16 +45,27 @@ class Lie:
     key: str | None
     more: str = ""
     overwrite: int | None = None
+    late: bool = False
 
     @property
-    def keys(self) -> str | None:
+    def keys(self) -> str:
         """For --set."""
-        lie = f"lie.{self.key}=1" if self.key else ""
-        return ",".join(filter(None, (self.more, lie))) or None
+        return f"lie.{self.key}=1" if self.key else ""
+
+    @property
+    def recorded(self) -> str:
+        """For --set, while the workload runs."""
+        return _joined(self.more, "" if self.late else self.keys)
 
 
-def _lie(key: str, says: str, more: str = "", overwrite: int | None = None) -> Lie:
-    return Lie(key, says, key, more, overwrite)
+def _joined(*parts: str | None) -> str:
+    return ",".join(filter(None, parts))
+
+
+def _lie(
+    key: str, says: str, more: str = "", overwrite: int | None = None, late: bool = False
+) -> Lie:
+    return Lie(key, says, key, more, overwrite, late)
 
 
 LIES = (
@@ -58,12 +73,12 @@ LIES = (
     _lie("flush_ignored", "a flush completes at once"),
     _lie("fua_ignored", "a write with FUA completes from the cache"),
     _lie("flush_queued_only", "a flush does not wait for what is on its way to flash"),
-    _lie("shorn_writes", "of a write that was cut short half is there"),
+    _lie("shorn_writes", "of a write that was cut short half is there", late=True),
     # Eight bits of a version cannot tell what ageing has overwritten.
     _lie("unserialised", "an older version of a unit may come back as the newest", overwrite=0),
-    _lie("deallocation_undone", "what was deallocated is there again"),
+    _lie("deallocation_undone", "what was deallocated is there again", late=True),
     Lie("none, with checkpoints", "the drive is honest", None, _CHECKPOINTS),
-    _lie("no_checkpoint", "only what came after the last checkpoint is found", _CHECKPOINTS),
+    _lie("no_checkpoint", "only what came after the last checkpoint is found", _CHECKPOINTS, late=True),
 )
 
 
@@ -84,23 +99,38 @@ def _user(check: Check) -> User:
     return User(script=check.workload, packages=check.packages, file_systems=systems)
 
 
-def _cell(asked: Asked, lie: Lie, check: Check, out: Path) -> dict[str, Any]:
+class _Recordings:
+    """Of each workload on each drive that differs while it runs, made when it is first needed."""
+
+    def __init__(self, asked: Asked, folder: Path) -> None:
+        self._asked, self._folder = asked, folder
+        self._made: dict[tuple[Any, ...], Recording] = {}
+
+    def of(self, lie: Lie, check: Check) -> Recording:
+        key = (check.name, lie.recorded, lie.overwrite)
+        if key not in self._made:
+            self._made[key] = self._record(lie, check, self._folder / str(len(self._made)))
+        return self._made[key].changed(lie.keys) if lie.late else self._made[key]
+
+    def _record(self, lie: Lie, check: Check, folder: Path) -> Recording:
+        folder.mkdir()
+        wanted = record.Wanted(
+            device=self._asked.device,
+            job=check.job,
+            user=_user(check),
+            overrides=_joined(self._asked.overrides, lie.recorded) or None,
+            overwrite=lie.overwrite,
+            files=dict(known.programs()),
+        )
+        record.check(wanted)
+        return record.record(wanted, folder)
+
+
+def _cell(asked: Asked, made: Recording, lie: Lie, check: Check, out: Path) -> dict[str, Any]:
     name = re.sub(r"\W+", "-", lie.name)
     folder = out / f"{check.name}-{name}"
-    recorded = folder / "recording"
-    recorded.mkdir(parents=True)
-    wanted = record.Wanted(
-        device=asked.device,
-        job=check.job,
-        user=_user(check),
-        overrides=",".join(filter(None, (asked.overrides, lie.keys))) or None,
-        overwrite=lie.overwrite,
-        files=dict(known.programs()),
-    )
-    record.check(wanted)
-    made = record.record(wanted, recorded)
+    folder.mkdir()
     found = run_module.run(made, run_module.Asked(asked.which, [check], asked.limit), folder).found
-    shutil.rmtree(recorded)
     violated = found["violated"]
     return {
         "cuts": found["cuts"],
@@ -121,15 +151,20 @@ def table(asked: Asked, out: Path) -> tuple[dict[str, Any], bool]:
         chosen.append(check)
     rows: dict[str, dict[str, Any]] = {}
     found = {"schema": SCHEMA, "checks": [check.name for check in chosen], "lies": rows}
-    for lie in LIES:
-        rows[lie.name] = {}
-        for check in chosen:
-            print(f"{lie.name}: {check.title}")
-            cell = _cell(asked, lie, check, out)
-            rows[lie.name][check.name] = cell
-            (out / FILE).write_text(json.dumps(found, indent=1) + "\n")
-            if cell["interrupted"]:
-                return found, True
+    with tempfile.TemporaryDirectory(dir=out, prefix="recordings-") as folder:
+        recordings = _Recordings(asked, Path(folder))
+        for lie in LIES:
+            rows[lie.name] = {}
+            for check in chosen:
+                print(f"{lie.name}: {check.title}", file=sys.stderr)
+                try:
+                    cell = _cell(asked, recordings.of(lie, check), lie, check, out)
+                except KeyboardInterrupt:
+                    return found, True
+                rows[lie.name][check.name] = cell
+                (out / FILE).write_text(json.dumps(found, indent=1) + "\n")
+                if cell["interrupted"]:
+                    return found, True
     return found, False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -238,7 +239,7 @@ def record(wanted: Wanted, folder: Path) -> Recording:
     made = tuple(_drive(wanted, folder, number) for number in range(wanted.over.drives))
     names = [fs.name for fs in wanted.user.file_systems]
     check_room(names, image_file.read(folder / made[0].image).host_bytes)
-    print(f"Recording {wanted.work()} on {wanted.device.name}:")
+    print(f"Recording {wanted.work()} on {wanted.device.name}:", file=sys.stderr)
     result = _boot(wanted, guest, made, folder)
     keep_results(result, folder)
     if result.reason != "ok":
