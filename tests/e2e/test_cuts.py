@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from typing import Any, ClassVar
@@ -323,9 +322,11 @@ class Command(Runs):
         with subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
         ) as process:
-            time.sleep(8)
+            assert process.stderr
+            # It says how far it is.
+            self.assertRegex(process.stderr.readline(), r" of [\d,]+ cuts$")
             process.send_signal(signal.SIGINT)
-            said, errors = process.communicate(timeout=120)
+            said, errors = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 130, errors)
         self.assertIn("scarp: interrupted; what was done is kept", errors)
         whole, each = self.found("stopped")

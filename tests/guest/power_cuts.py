@@ -134,6 +134,11 @@ def refused() -> Outcome:
     for name, more, says in (
         ("power", ("--set", "nand.power_cuts=0"), "nand.power_cuts=0"),
         ("plp", ("--set", "controller.buffer_bytes=0,controller.plp_bytes=1048576"), "plp_bytes"),
+        (
+            "room",
+            ("--set", "ftl.mapping=demand,ftl.recovery=1,ftl.checkpoint_pages=1"),
+            "ftl.checkpoint_pages=1: must be 0, or at least 4, the pages of the mapping",
+        ),
         ("demo", ("--device", str(ROOT / "devices" / "demo.ini")), "nand.power_cuts=0: must be 1"),
         ("much", ("--most-data", "1"), "--most-data: the workload wrote more than 1 MiB"),
         ("beyond", ("--cut", "100000000"), "cut 100000000: is beyond the run, which has"),

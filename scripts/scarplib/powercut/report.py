@@ -89,8 +89,13 @@ def shown(folder: Path) -> Path:
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
-def _head(cut: Cut) -> str:
-    return f"cut {cut.name}, at {cut.failed_ns} ns; the power failed during: {cut.met}"
+def _head(recording: Recording, cut: Cut) -> str:
+    when = ""
+    if cut.failed_ns < recording.begin_ns:
+        when = ", before the workload had begun"
+    elif cut.failed_ns > recording.end_ns:
+        when = ", after the workload had ended"
+    return f"cut {cut.name}, at {cut.failed_ns} ns{when}; the power failed during: {cut.met}"
 
 
 def _of_contract(cut: Cut) -> list[str]:
@@ -118,12 +123,12 @@ def _of_checks(each: Checked) -> list[str]:
     return lines
 
 
-def stories(tried: Tried, judged: Judged | None) -> list[str]:
+def stories(recording: Recording, tried: Tried, judged: Judged | None) -> list[str]:
     """Of each cut that something is wrong with; those that a check has failed first."""
     failed = [each for each in (judged.contents if judged else []) if each.failed]
-    found = ["\n".join([_head(each.cut), *_of_checks(each)]) for each in failed]
+    found = ["\n".join([_head(recording, each.cut), *_of_checks(each)]) for each in failed]
     told = {each.cut.name for each in failed}
     for cut in tried.cuts:
         if cut.violations and cut.name not in told:
-            found.append("\n".join([_head(cut), *_of_contract(cut)]))
+            found.append("\n".join([_head(recording, cut), *_of_contract(cut)]))
     return found

@@ -99,7 +99,7 @@ def run(made: Recording, asked: Asked, out: Path) -> Outcome:
     lines = "".join(json.dumps(asdict(cut)) + "\n" for cut in tried.cuts)
     (out / "cuts.jsonl").write_text(lines)
     found = report.summary(made, tried, judged)
-    stories = report.stories(tried, judged)
+    stories = report.stories(made, tried, judged)
     (out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
     (out / "stories.txt").write_text("".join(f"{story}\n\n" for story in stories))
     return Outcome(found, stories)
