@@ -365,6 +365,9 @@ class Judging(Folder):
         self.assertEqual([told for _, _, told in asked[:2]], ["", "15 one\n"])
         self.assertEqual(asked[-1][2], "15 one\n695 two\n")
         self.assertEqual((found.distinct, len(found.contents)), (70, 70))
+        self.assertEqual(
+            [found.contents[n].promised for n in (0, 1, 69)], [None, "15 one", "695 two"]
+        )
         # Of the first failures the contents stay, and nothing else does.
         left = sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.*"))
         self.assertEqual(
@@ -384,14 +387,15 @@ class Words(Folder):
             a_cut(1),
             a_cut(2, "b", stories=("sector 5 has",), lost_sectors=4),
             a_cut(3, "c", fault="the engine died: signal 6", ready_ns=None),
-            a_cut(4, "d"),
+            a_cut(4, "d", lost_sectors=7),
         ]
         judged = Judged(
             [
                 Checked(tried.cuts[0], 1, Verdict({"fs": "ok", "sqlite": "ok"}, "")),
                 Checked(tried.cuts[1], 1, Verdict({"fs": "refused", "sqlite": "refused"}, "bad")),
                 Checked(tried.cuts[3], 1, Verdict({"fs": "ok", "sqlite": "failed"},
-                                                  "noise\nlost: wal.db: has 3\n")),
+                                                  "noise\nlost: wal.db: has 3\n"),
+                        "31 wal 4"),
             ],
             3,
         )  # fmt: skip
@@ -401,7 +405,7 @@ class Words(Folder):
         )
         self.assertEqual((found["kinds"], found["kinds_met"]), (2, 1))
         self.assertEqual((found["ready_median_ns"], found["ready_worst_ns"]), (2000, 4000))
-        self.assertEqual((found["contents"], found["refused"], found["lost"]), (4, 1, 1))
+        self.assertEqual((found["contents"], found["refused"], found["lost"]), (4, 1, 2))
         table = report.table(found)
         self.assertRegex(table, r"cuts that break NVMe's contract +2\n")
         self.assertRegex(table, r"contents that fail 'sqlite' +2$")
@@ -414,7 +418,13 @@ class Words(Folder):
         self.assertIn("at 20 ns, before the workload had begun; the power failed during", first)
         self.assertEqual([story.split(",")[0] for story in stories], ["cut 2", "cut 4", "cut 3"])
         self.assertIn("broke NVMe's contract, so this may be its fault:\n  sector 5", stories[0])
-        self.assertIn("lost: wal.db: has 3\n  The drive kept NVMe's contract", stories[1])
+        self.assertIn(
+            "lost: wal.db: has 3\n  The last promise before that was 'wal 4', at 31 ns.\n"
+            "  The drive kept NVMe's contract: this is not its fault.\n"
+            "  Sectors whose last completed write is gone: 7. Nothing had made it durable.",
+            stories[1],
+        )
+        self.assertNotIn("last promise", stories[0])
         self.assertNotIn("noise", stories[1])
         self.assertIn("a fault of the drive: the engine died", stories[2])
 

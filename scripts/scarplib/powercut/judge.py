@@ -33,6 +33,8 @@ class Checked:
     cut: Cut
     cuts: int
     verdict: Verdict
+    # The last promise that counts, as scarp-promise wrote it.
+    promised: str | None = None
 
     @property
     def failed(self) -> list[str]:
@@ -109,7 +111,7 @@ def judge(
                     }
                     told = promises.before(cut.failed_ns)
                     verdict = guest.check(cut.cut, files, environment, told)
-                    checked = Checked(cut, count, verdict)
+                    checked = Checked(cut, count, verdict, promises.last(cut.failed_ns))
                     judged.contents.append(checked)
                     if checked.failed and failures < _KEPT:
                         failures += 1

@@ -115,11 +115,20 @@ def _of_checks(each: Checked) -> list[str]:
     lines += [f"    {line}" for line in told[:_LINES]]
     if len(told) > _LINES:
         lines.append(f"    … and {len(told) - _LINES} lines more")
+    if each.promised:
+        when, _, what = each.promised.partition(" ")
+        lines.append(f"  The last promise before that was '{what}', at {when} ns.")
     if each.cut.violations:
         lines.append("  The drive broke NVMe's contract, so this may be its fault:")
         lines += _of_contract(each.cut)
     else:
         lines.append("  The drive kept NVMe's contract: this is not its fault.")
+        gone = each.cut.lost_sectors
+        lines.append(
+            f"  Sectors whose last completed write is gone: {gone:,}. Nothing had made it durable."
+            if gone
+            else "  All writes that had completed are there."
+        )
     return lines
 
 
