@@ -69,9 +69,19 @@ bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     for (uint32_t b = 0; scarp_media_keeps(drive) && b < drive->geo.n_blocks;
          b++) {
+        uint32_t ppn = scarp_block_ppn(drive, b);
+
         if (scarp_media_used_pages(drive, b) > scarp_block_written(drive, b)) {
             return image_fail(image, error, "damaged: block %u has a page in "
                               "use that is not written", b);
+        }
+        for (uint32_t i = 0; i < drive->geo.units_per_block; i++, ppn++) {
+            if (scarp_media_lpn(drive, ppn) != SCARP_NONE &&
+                !scarp_map_may_hold(drive, ppn)) {
+                return image_fail(image, error, "damaged: unit %u cannot hold "
+                                  "the logical unit %u", ppn,
+                                  scarp_media_lpn(drive, ppn));
+            }
         }
     }
     return true;

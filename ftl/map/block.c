@@ -156,6 +156,7 @@ const ScarpMappingOps scarp_mapping_block = {
     .clear = scarp_logs_clear,
     .ram_bytes = ram_bytes,
     .check = scarp_logs_check,
+    .may_hold = scarp_logs_may_hold,
     .recover = scarp_logs_recover,
     .mend = scarp_logs_mend,
     .mend_copied = scarp_logs_mend_copied,

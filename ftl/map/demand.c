@@ -183,6 +183,18 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
+/* Translation units have planes of their own. */
+static bool may_hold(const ScarpDrive *drive, uint32_t ppn)
+{
+    const ScarpDemand *demand = drive->map.demand;
+    uint32_t lpn = scarp_media_lpn(drive, ppn);
+    uint32_t turn = (lpn - drive->geo.first_translation_unit) %
+                    drive->geo.n_planes;
+
+    return !scarp_is_translation_unit(drive, lpn) ||
+           demand->plane_of[turn] == scarp_ppn_plane(drive, ppn);
+}
+
 const ScarpMappingOps scarp_mapping_demand = {
     .name = "demand",
     .help = "an entry per unit on flash, those in use cached in RAM",
@@ -194,6 +206,7 @@ const ScarpMappingOps scarp_mapping_demand = {
     .table_bytes = table_bytes,
     .check = scarp_demand_check,
     .persist = persist,
+    .may_hold = may_hold,
     .reread = scarp_checkpoint_reread,
     .recovered = scarp_demand_recovered,
 };

@@ -80,6 +80,11 @@ struct ScarpMappingOps {
     /* What an image keeps of it, and the laws of what it brings back. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
     /*
+     * What ppn's spare area says may lie there, beside what is before it in its
+     * block, valid or not; NULL: any unit may.
+     */
+    bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
+    /*
      * After a power cut; ppn_of says where the newest copy of each unit lies,
      * and the mapping may choose another one of the same version.  It says of
      * each block that has a page in use what it is for, or that it is of no use

@@ -185,6 +185,7 @@ void scarp_logs_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
 
 /* ScarpMappingOps: check, persist. */
 bool scarp_logs_check(const ScarpDrive *drive, GError **error);
+bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit);
 
 #endif /* SCARP_LOG_H */

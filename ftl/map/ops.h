@@ -139,6 +139,12 @@ void scarp_map_aged(ScarpDrive *drive);
 /* A drive at rest: what the mapping holds besides; all of it was loaded. */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
+/*
+ * Of an image, where power may fail: the mapping may have put there what ppn's
+ * spare area says, and these may be the contents of lpn.
+ */
+bool scarp_map_may_hold(const ScarpDrive *drive, uint32_t ppn);
+bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says);
 
 /* What the host wrote is on flash at ppn. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);

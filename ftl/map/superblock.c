@@ -390,6 +390,7 @@ const ScarpMappingOps scarp_mapping_superblock = {
     .target = target,
     .finish = finish,
     .persist = scarp_supers_persist,
+    .may_hold = scarp_supers_may_hold,
     .recover = scarp_supers_recover,
     .mend = scarp_supers_mend,
     .mend_copied = scarp_supers_mend_copied,

@@ -86,6 +86,7 @@ void scarp_supers_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
 
 /* map/superblock_laws.c */
 bool scarp_supers_check(const ScarpDrive *drive, GError **error);
+bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit);
 
 #endif /* SCARP_SUPERBLOCK_H */

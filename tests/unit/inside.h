@@ -689,6 +689,88 @@ static inline const char *inside_forge_versions(ScarpDrive *drive, unsigned n)
     }
 }
 
+/* Contents of a unit of flash, which are the caller's to change. */
+static inline void *inside_contents(ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_contents_get(drive, ppn);
+}
+
+/* A unit of the host's that is superseded, in block b or later. */
+static inline uint32_t inside_stale(const ScarpDrive *drive, uint32_t b)
+{
+    uint32_t ppn = b * drive->geo.units_per_block;
+
+    while (drive->media.lpn_of[ppn] >= drive->geo.logical_units ||
+           scarp_unit_is_valid(drive, ppn)) {
+        ppn++;
+    }
+    return ppn;
+}
+
+/*
+ * The same of drives whose power may fail, of what only recovery reads: spare
+ * areas of what is superseded, and contents of units that are the mapping's own.
+ */
+static inline const char *inside_forge_kept_demand(ScarpDrive *drive,
+                                                   unsigned n)
+{
+    uint32_t tu = drive->geo.first_translation_unit;
+    uint32_t ppn = drive->map.ppn_of[tu], stale = inside_stale(drive, 0);
+    uint32_t *says = scarp_contents_get(drive, ppn);
+    uint64_t *journal = scarp_contents_get(drive, drive->map.ppn_of[tu + 1]);
+
+    switch (n) {
+    case 0:
+        return "";
+    case 1: /* beyond the drive */
+        says[0] = GUINT32_TO_LE(scarp_geometry_units(&drive->geo));
+        return "damaged: what unit";
+    case 2: /* one that is another's */
+        says[0] = says[1];
+        return "clean entry of unit 0";
+    case 3: /* that the host's newest ones are none of the journal */
+        *journal = GUINT64_TO_LE(scarp_media_next_seq(drive) + 1);
+        return "damaged: what unit";
+    case 4: /* a superseded one, of the mapping in a block of the host's */
+        drive->media.lpn_of[stale] = tu;
+        drive->media.version_of[stale] = 0;
+        return "cannot hold the logical unit";
+    default:
+        return NULL;
+    }
+}
+
+static inline const char *inside_forge_kept_records(ScarpDrive *drive,
+                                                    unsigned n)
+{
+    ScarpCmd cmd = { .op = SCARP_OP_DEALLOCATE,
+                     .length_bytes = drive->geo.unit_bytes };
+    uint64_t *when;
+
+    scarp_submit(drive, &cmd, scarp_now_ns(drive));
+    g_assert_true(scarp_drain(drive, NULL));
+    g_assert_true(scarp_reap(drive) == &cmd);
+    when = scarp_contents_get(drive,
+                              drive->map.ppn_of[drive->geo.logical_units]);
+    when[0] = GUINT64_TO_LE(drive->core.next_seq - !n);
+    return n == 0 ? "" : n == 1 ? "damaged: what unit" : NULL;
+}
+
+/* A superseded page becomes one of another logical block, or of another place. */
+static inline const char *inside_forge_kept_blocks(ScarpDrive *drive,
+                                                   unsigned n)
+{
+    uint32_t stale = inside_stale(drive, 0);
+    uint32_t lpn = drive->media.lpn_of[stale];
+
+    if (n == 1) {
+        drive->media.lpn_of[stale] = lpn > drive->geo.logical_units / 2
+                                           ? 0 : drive->geo.logical_units - 1;
+        drive->media.version_of[stale] = 0;
+    }
+    return n == 0 ? "" : n == 1 ? "cannot hold the logical unit" : NULL;
+}
+
 static inline const char *inside_forge_demand(ScarpDrive *drive, unsigned n)
 {
     ScarpBlocksPlane *plane = &drive->blocks.plane[0];
