@@ -27,6 +27,7 @@
 #include "redundancy/state.h"
 #include "buffer/state.h"
 #include "hil/state.h"
+#include "recovery/state.h"
 
 struct ScarpDrive {
     const ScarpDescription desc;
@@ -34,6 +35,8 @@ struct ScarpDrive {
     const bool store_data; /* contents are kept; else replay */
     ScarpScheme scheme;
     ScarpObserver observer;
+    void (*came_up)(void *opaque, const ScarpDrive *drive); /* for it */
+    void *came_up_opaque;
     ScarpStats stats;
     ScarpCore core;
     ScarpStat stat;
@@ -47,6 +50,7 @@ struct ScarpDrive {
     ScarpParity parity;
     ScarpBuffer buffer;
     ScarpHil hil;
+    ScarpRecovery recovery;
 };
 
 #endif /* SCARP_DRIVE_H */

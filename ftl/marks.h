@@ -97,6 +97,12 @@
          "a translation unit was read to be written, and for a read of the " \
          "host") \
     MARK(translation_page_padded, "a page of translation units was not full") \
+    MARK(page_awaits_pair, \
+         "a page of the host waited for the rest of its cells") \
+    MARK(copies_padded, \
+         "cells were filled so that a victim could be erased") \
+    MARK(checkpoint_of_nothing, \
+         "a checkpoint began, and every translation unit was on flash") \
     MARK(translation_blocks_full, \
          "translation units were to be programmed while all blocks for " \
          "them were full") \
@@ -431,7 +437,64 @@
     MARK(program_before_read, "a program went before a younger read") \
     MARK(all_reads_had_moved, \
          "a die had reads waiting, and not one of them was still there") \
-    MARK(drained_again, "bringing a drive to rest took more than one round")
+    MARK(drained_again, \
+         "bringing a drive to rest took more than one round") \
+    /* power cuts */ \
+    MARK(cut_program, "power failed in a program of the host's data") \
+    MARK(cut_copy, "power failed in a program of a collection or merge") \
+    MARK(cut_translation_program, \
+         "power failed in a program of translation units") \
+    MARK(cut_parity_program, "power failed in a program of a parity") \
+    MARK(cut_erase, "power failed in an erase") \
+    MARK(cut_suspended, "power failed while a command stood still") \
+    MARK(cut_flush, "power failed while a flush waited") \
+    MARK(cut_unrecorded, \
+         "power failed while units were deallocated without a record") \
+    MARK(cut_awaiting_pair, \
+         "power failed while a page waited for the rest of its cells") \
+    MARK(cut_premigration, "power failed while pages moved ahead of time") \
+    MARK(cut_data_copies, "power failed while a victim's data was copied") \
+    MARK(cut_data_erase, "power failed while such a victim was erased") \
+    MARK(cut_translation_copies, \
+         "power failed while a victim's translation units were copied") \
+    MARK(cut_translation_erase, "power failed while such a victim was erased") \
+    MARK(cut_block_partial, \
+         "power failed in the copies of a partial merge of block mapping") \
+    MARK(cut_block_full, "the same of a full merge") \
+    MARK(cut_block_erases, "power failed in a merge's erases, block mapping") \
+    MARK(cut_superblock_partial, \
+         "power failed in the copies of a superblock's merge that its block " \
+         "had room for") \
+    MARK(cut_superblock_full, "the same, when another block was opened") \
+    MARK(cut_superblock_erases, \
+         "power failed in a merge's erase, superblock mapping") \
+    MARK(cut_fast_partial, \
+         "power failed in the copies of a partial merge of FAST") \
+    MARK(cut_fast_full, "the same of a full merge") \
+    MARK(cut_fast_erases, "power failed in a merge's erases, FAST") \
+    MARK(cut_switch, "power failed in the erase of a switch merge") \
+    MARK(cut_checkpoint, "power failed while a checkpoint was written") \
+    MARK(cut_seal, "power failed while the end of a checkpoint was written") \
+    MARK(cut_scan, "power failed again while spare areas were read") \
+    MARK(cut_mend_copies, \
+         "power failed again while units were copied to mend a plane") \
+    MARK(cut_mend_erase, \
+         "power failed again while blocks were erased to mend a plane") \
+    MARK(mended_by_copies, \
+         "a plane had no free block after a power cut, and copied some " \
+         "together") \
+    MARK(mended_superblock, \
+         "the same, and its superblocks had blocks to spare") \
+    MARK(mended_twins, \
+         "a logical block had two log blocks after a power cut") \
+    MARK(mended_log, \
+         "a plane had too many log blocks after a power cut") \
+    MARK(found_complete, \
+         "a block had all of a logical block that others had parts of") \
+    MARK(closed_early, \
+         "of two blocks that were written on one was left as it is") \
+    MARK(older_copy_kept, \
+         "of two copies of a unit the older one counted after a power cut")
 
 #ifdef SCARP_CHECKED
 enum {

@@ -47,7 +47,7 @@
  * The library's binary interface, the number in its soname: another one when a
  * program has to be compiled anew.  tests/e2e/abi.txt has what counts.
  */
-#define SCARP_ABI 0
+#define SCARP_ABI 1
 /* SCARP_VERSION of the engine that runs; the header may have been another's. */
 const char *scarp_version(void);
 
@@ -227,6 +227,15 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
 /* What one program writes at most: a page, or one in each plane of a die. */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
+/*
+ * What a host may be told of a drive whose power may fail (nand.power_cuts):
+ * whether it is one; what has completed, but was not flushed, is lost then
+ * (there is a write buffer, and no energy to save it); and whether what is
+ * deallocated reads as zeroes.  Of any other drive: false, false, true.
+ */
+bool scarp_drive_loses_power(const ScarpDrive *drive);
+bool scarp_drive_is_volatile(const ScarpDrive *drive);
+bool scarp_drive_deallocates(const ScarpDrive *drive);
 /* Until it is set anew. */
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
@@ -357,6 +366,66 @@ bool scarp_drain(ScarpDrive *drive, GError **error);
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
 /*
+ * The power fails, at the time of the last scarp_run(), and comes back at once.
+ * Commands under way are forgotten, and stay their owner's; those that have
+ * completed are reaped before, or forgotten, too.  Returns the drive that comes
+ * up again, in whose place the caller has it from now on: drive is gone, and
+ * the time, the statistics, the scheme and the observer go on.  What it
+ * contains is what its cells, and the energy it has, kept (docs/powercut.md).
+ *
+ * Until it is ready it takes commands, but begins none.  NULL and *error set,
+ * and drive as it was: it has no nand.power_cuts.
+ */
+ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
+/* It has recovered from its last power cut, if there was one. */
+bool scarp_is_ready(const ScarpDrive *drive);
+
+/* How a mapping that maps blocks reclaims one (docs/model.md). */
+typedef enum {
+    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
+    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
+    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
+    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
+    SCARP_MERGE_ERASE,   /* nothing of it was valid */
+    SCARP_MERGE__COUNT
+} ScarpMergeKind;
+
+/*
+ * What a power cut would meet now: to tell moments apart, and to see that each
+ * kind of them was tried.
+ */
+typedef struct {
+    uint32_t reads, erases;           /* flash commands at work, by kind … */
+    uint32_t programs[SCARP_ORIGIN_PARITY + 1]; /* … and by origin */
+    uint32_t suspended;
+    uint32_t collections;             /* planes that collect */
+    uint32_t merges[SCARP_MERGE__COUNT]; /* ditto, by ScarpMergeKind */
+    uint32_t buffered_units;          /* of the host, not on flash */
+    uint32_t flushes;                 /* under way */
+    uint32_t unrecorded_units;        /* deallocated; no record is on flash */
+    bool recovers;                    /* from the power cut before */
+} ScarpUnderWay;
+
+void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what);
+
+/*
+ * The host is about to take the power away: the drive comes to rest as by
+ * scarp_drain(), and writes its tables.  Until something is written again, it
+ * needs these alone to get ready after a power cut.  False and *error set when
+ * something never ends.
+ */
+bool scarp_shut_down(ScarpDrive *drive, GError **error);
+/* How long it takes at most to get ready after a power cut at any moment. */
+int64_t scarp_recovery_bound_ns(const ScarpDrive *drive);
+
+/*
+ * What a read of the range would return now, without time: of sectors, into
+ * out.  The drive is ready, and stores data.
+ */
+void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
+                uint64_t length_bytes, void *out);
+
+/*
  * Check every invariant of the tables (linear in the drive's size): valid +
  * invalid + free = all, forward and reverse map agree, buckets hold their
  * blocks.  Checked builds (SCARP_CHECKED) do it after every event.  False and
@@ -444,6 +513,16 @@ typedef struct {
     uint64_t gc_redistributed_ns;   /* time of segments, and of their erases */
     uint64_t passed_to_next_round;  /* commands */
     uint64_t aggregated_writes;     /* that joined the page of another */
+    uint64_t power_cuts;            /* nand.power_cuts */
+    uint64_t cut_cmds;              /* under way then, and forgotten */
+    uint64_t torn_pages;            /* that could not be read afterwards */
+    uint64_t saved_units;           /* of the buffer, by controller.plp_bytes */
+    uint64_t recovery_ns;           /* until the drive was ready again */
+    uint64_t recovery_page_reads;
+    uint64_t recovery_page_programs;
+    uint64_t backup_page_programs;  /* ftl.paired_pages=backup */
+    uint64_t pair_pad_pages;        /* ftl.paired_pages=pad: without data */
+    uint64_t checkpoints;           /* ftl.checkpoint_pages: that are whole */
 } ScarpStats;
 
 typedef struct {
@@ -544,15 +623,6 @@ uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 
 /* ---- Observers -------------------------------------------------------- */
 
-/* How a mapping that maps blocks reclaims one (docs/model.md). */
-typedef enum {
-    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
-    SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
-    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
-    SCARP_MERGE_ERASE,   /* nothing of it was valid */
-} ScarpMergeKind;
-
 /* One collected victim.  Times span the GC's first command to its last. */
 typedef struct {
     int64_t begin_ns;
@@ -621,5 +691,12 @@ typedef struct {
 
 /* The struct is copied; a second observer replaces the first. */
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
+/*
+ * For an observer that asks the drive, too: scarp_power_cut() calls this with
+ * the one that comes up, before it is observed.  NULL: nobody wants to know.
+ */
+void scarp_on_power_cut(ScarpDrive *drive,
+                        void (*came_up)(void *opaque, const ScarpDrive *drive),
+                        void *opaque);
 
 #endif /* SCARP_H */

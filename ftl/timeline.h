@@ -27,6 +27,8 @@ typedef void (*ScarpTimelineSink)(void *opaque, const void *bytes, size_t n);
 ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,
                                   void *opaque);
+/* For scarp_on_power_cut(), where the timeline is to go on: a ScarpTimeline. */
+void scarp_timeline_follow(void *timeline, const ScarpDrive *drive);
 /* For scarp_set_observer(), or to be called by another observer. */
 ScarpObserver scarp_timeline_observer(ScarpTimeline *timeline);
 /* Gives the sink what is still buffered. */

@@ -25,13 +25,13 @@
 /* Of that, what a command needs beside its data, here and in the engine. */
 #define COMMAND_BYTES KiB
 
-static void put_outside(FlashCmdList *list, FlashCmd *cmd)
+static void put(FlashCmdList *list, FlashCmd *cmd)
 {
     cmd->list = list;
     QTAILQ_INSERT_TAIL(list, cmd, entry);
 }
 
-static void take_inside(FlashCmd *cmd)
+static void take(FlashCmd *cmd)
 {
     QTAILQ_REMOVE(cmd->list, cmd, entry);
     cmd->list = NULL;
@@ -65,9 +65,16 @@ static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
 
 static bool push(NvmeFlash *flash, FlashCmd *cmd)
 {
-    return flash_port_push(flash->port, &cmd->cmd,
-                           flash->realtime ? cmd->arrived_ns
-                                           : FLASH_PORT_WHEN_TAKEN);
+    if (!flash_port_push(flash->port, &cmd->cmd,
+                         flash->realtime ? cmd->arrived_ns
+                                         : FLASH_PORT_WHEN_TAKEN)) {
+        return false;
+    }
+    if (cmd->list) {
+        take(cmd);
+    }
+    put(&flash->inside, cmd);
+    return true;
 }
 
 static void begin(NvmeFlash *flash, FlashCmd *cmd)
@@ -77,7 +84,7 @@ static void begin(NvmeFlash *flash, FlashCmd *cmd)
     flash_cmd_begin(flash, cmd);
     if (flash->stopped || !QTAILQ_EMPTY(&flash->waiting) ||
         !push(flash, cmd)) {
-        put_outside(&flash->waiting, cmd);
+        put(&flash->waiting, cmd);
     }
     if (flash->stopped) {
         return;
@@ -110,9 +117,9 @@ static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
     FlashCmd *leftover = leftover_before(flash, cmd);
 
     if (leftover) {
-        put_outside(&leftover->blocked, cmd);
+        put(&leftover->blocked, cmd);
     } else if (!QTAILQ_EMPTY(&flash->for_room) || !is_room(flash, cmd)) {
-        put_outside(&flash->for_room, cmd);
+        put(&flash->for_room, cmd);
     } else {
         return true;
     }
@@ -121,12 +128,14 @@ static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 
 void flash_admit_init(NvmeFlash *flash)
 {
+    QTAILQ_INIT(&flash->inside);
     QTAILQ_INIT(&flash->waiting);
     QTAILQ_INIT(&flash->for_room);
 }
 
 void flash_admit(NvmeFlash *flash, FlashCmd *cmd)
 {
+    flash->rests = false;
     if (!flash->in_flight++) {
         flash->busy_from_ns = nvme_flash_now_ns(flash);
     }
@@ -148,8 +157,8 @@ static void leave(NvmeFlash *flash, FlashCmd *cmd)
 
 bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd)
 {
-    if (cmd->list) {
-        take_inside(cmd);
+    if (cmd->list != &flash->inside) {
+        take(cmd);
         leave(flash, cmd);
         return true;
     }
@@ -167,6 +176,7 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
 {
     FlashCmd *next;
 
+    take(cmd);
     leave(flash, cmd);
     if (!cmd->leftover) {
         return;
@@ -175,7 +185,7 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
     interval_tree_remove(&cmd->range, &flash->leftovers);
     /* each begins, or finds another one in its way */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
-        take_inside(next);
+        take(next);
         if (may_begin(flash, next)) {
             begin_late(flash, next);
         }
@@ -189,9 +199,9 @@ void flash_admit_for_room(NvmeFlash *flash)
     while ((cmd = QTAILQ_FIRST(&flash->for_room)) && is_room(flash, cmd)) {
         FlashCmd *leftover = leftover_before(flash, cmd);
 
-        take_inside(cmd);
+        take(cmd);
         if (leftover) {
-            put_outside(&leftover->blocked, cmd);
+            put(&leftover->blocked, cmd);
         } else {
             begin_late(flash, cmd);
         }
@@ -202,7 +212,19 @@ void flash_admit_waiting(NvmeFlash *flash)
 {
     FlashCmd *cmd;
 
-    while ((cmd = QTAILQ_FIRST(&flash->waiting)) && push(flash, cmd)) {
-        take_inside(cmd);
+    do {
+        cmd = QTAILQ_FIRST(&flash->waiting);
+    } while (cmd && push(flash, cmd));
+}
+
+void flash_admit_forget(NvmeFlash *flash, FlashCmd *cmd)
+{
+    assert(!cmd->acb);
+    take(cmd);
+    leave(flash, cmd);
+    if (cmd->leftover) {
+        cmd->leftover = false;
+        interval_tree_remove(&cmd->range, &flash->leftovers);
+        assert(QTAILQ_EMPTY(&cmd->blocked));
     }
 }

@@ -292,6 +292,7 @@ void nvme_flash_timer_cb(void *opaque)
     }
     flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
     flash_health_look(flash);
+    flash_power_look(flash);
 }
 
 void nvme_flash_completed(void *opaque)
@@ -313,6 +314,7 @@ void nvme_flash_completed(void *opaque)
         flash_realtime_kick(flash->realtime);
     }
     flash_health_look(flash);
+    flash_power_look(flash);
 }
 
 int64_t nvme_flash_now_ns(NvmeFlash *flash)
@@ -332,6 +334,17 @@ void nvme_flash_unlock(NvmeFlash *flash)
 {
     if (flash->realtime) {
         flash_realtime_unlock(flash->realtime);
+    }
+}
+
+void flash_cmds_forget(NvmeFlash *flash)
+{
+    FlashCmd *cmd;
+
+    assert(QTAILQ_EMPTY(&flash->waiting) && QTAILQ_EMPTY(&flash->for_room));
+    while ((cmd = QTAILQ_FIRST(&flash->inside))) {
+        flash_admit_forget(flash, cmd);
+        put_cmd(flash, cmd);
     }
 }
 

@@ -70,6 +70,11 @@ void nvme_flash_identify(NvmeNamespace *ns)
     /* a write that crosses from a unit to the next is two */
     id->nabsn = id->nawun;
     id->nabspf = id->nawun;
+
+    if (!scarp_drive_deallocates(drive)) {
+        /* what was there still is */
+        id->dlfeat = 0;
+    }
 }
 
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
@@ -87,6 +92,7 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     if (flash->in_flight) {
         busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
     }
+    flash_power_smart(flash, smart);
     if (!smart->available_spare_threshold) {
         smart->available_spare_threshold = SPARE_THRESHOLD_PERCENT;
         smart->available_spare = 100;

@@ -40,7 +40,7 @@ struct FlashCmd {
     bool leftover;       /* it is in flash->leftovers, with its */
     IntervalTreeNode range;
     FlashCmdList blocked; /* wait for this leftover to end */
-    FlashCmdList *list;  /* the engine does not have it yet: it is in here */
+    FlashCmdList *list;  /* that it is in: inside, or where it waits */
     QTAILQ_ENTRY(FlashCmd) entry;
     FlashCmd *next_free;
 };
@@ -56,6 +56,7 @@ struct NvmeFlash {
     FlashRealtime *realtime; /* a thread does, on the host's */
     FlashCmd *free_cmds;    /* with their bounce buffers */
     uint64_t buffer_bytes;  /* of all bounce buffers, there and in use */
+    FlashCmdList inside;    /* commands that the engine has, or a ring */
     FlashCmdList waiting;   /* commands that found the ring full */
     FlashCmdList for_room;  /* commands that wait for memory */
     uint64_t room_used;     /* of ROOM_BYTES, by commands that have begun */
@@ -77,6 +78,14 @@ struct NvmeFlash {
     uint32_t switches_accepted;
     uint32_t switches_refused;
     Notifier shutdown;
+    bool ready;             /* it has recovered from its last power cut */
+    bool wants_rest;        /* a shutdown waits for that: */
+    bool rests;             /* all is on flash, and nothing came since */
+    QEMUTimer *rest_timer;  /* when that is so */
+    QEMUTimer *cut_timer;   /* a power cut that the guest asks for just now */
+    QEMUTimer *later_timer; /* and one that it has asked for */
+    uint64_t power_cycles;
+    uint64_t unsafe_shutdowns;
 
     char *description;
     char *image;
@@ -87,6 +96,7 @@ struct NvmeFlash {
     char *age_pattern;
     char *cmd_log;
     char *gc_log;
+    char *data_log;
     char *progress;
     char *trace;
     char *lateness_log;
@@ -131,9 +141,28 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd);
 void flash_admit_for_room(NvmeFlash *flash);
 /* What found the ring full goes there, as far as there is place. */
 void flash_admit_waiting(NvmeFlash *flash);
+/* The engine has forgotten it, as its power failed.  Nobody waits for it. */
+void flash_admit_forget(NvmeFlash *flash, FlashCmd *cmd);
 
 /* flash-command.c: its buffer and, of a write, the data in it. */
 void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd);
+
+/* Its power failed, and all owners have gone: commands go as well. */
+void flash_cmds_forget(NvmeFlash *flash);
+
+/* flash-power.c */
+void flash_power_init(NvmeFlash *flash);
+/* The guest is gone: what was to come does not. */
+void flash_power_stop(NvmeFlash *flash);
+void flash_power_clear(NvmeFlash *flash);
+/* False, and *errp set: no host could wait for it to be ready. */
+bool flash_power_check(NvmeFlash *flash, Error **errp);
+/* After a run of the engine: what hosts wait for may have come. */
+void flash_power_look(NvmeFlash *flash);
+bool flash_power_cut(NvmeFlash *flash, Error **errp);
+/* From within a command of the guest.  False: refused. */
+bool flash_power_cut_in(NvmeFlash *flash, uint32_t us);
+void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 
 /* flash-scheme.c */
 char *flash_scheme_text(const char *scheme, const char *params);

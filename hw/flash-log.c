@@ -1,5 +1,5 @@
 /*
- * Scarp: command log, GC log, timeline and progress file
+ * Scarp: command log, data log, GC log, timeline and progress file
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,11 +50,15 @@ static const FlashRowsLayout gc_layout = {
     .option = "gc-log", .magic = "SCARPGC1", .row_bytes = sizeof(GcRow),
 };
 
+/* Then the bytes of each write, in the order of the command log's rows. */
+static const char data_header[16] = "SCARPDT1";
+
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
     FlashRows *cmd; /* each may be NULL: nobody asked for it */
     FlashRows *gc;
+    FILE *data;
     FILE *trace;
     ScarpTimeline *timeline;
     ScarpObserver shown; /* the timeline's, or nothing */
@@ -116,13 +120,24 @@ fail:
     return NULL;
 }
 
+bool flash_log_data(FlashLog *log, const char *path, Error **errp)
+{
+    log->data = fopen(path, "wbe");
+    if (!log->data) {
+        error_setg_errno(errp, errno, "data-log: cannot create '%s'", path);
+        return false;
+    }
+    fwrite(data_header, 1, sizeof(data_header), log->data);
+    return true;
+}
+
 static void trace_write(void *file, const void *bytes, size_t n)
 {
     /* ferror() in flash_log_flush() finds what went wrong */
     fwrite(bytes, 1, n, file);
 }
 
-bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
+bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp)
 {
     log->trace = fopen(path, "wbe");
@@ -135,6 +150,7 @@ bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
                                               : SCARP_TIME_NEVER,
                                        trace_write, log->trace);
     log->shown = scarp_timeline_observer(log->timeline);
+    scarp_on_power_cut(drive, scarp_timeline_follow, log->timeline);
     return true;
 }
 
@@ -165,6 +181,9 @@ static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
 
     if (log->shown.cmd_done) {
         log->shown.cmd_done(log->shown.opaque, cmd);
+    }
+    if (log->data && cmd->op == SCARP_OP_WRITE && cmd->data) {
+        fwrite(cmd->data, 1, cmd->length_bytes, log->data);
     }
     if (!log->cmd) {
         return;
@@ -241,6 +260,10 @@ bool flash_log_flush(FlashLog *log, Error **errp)
         (log->gc && !flash_rows_flush(log->gc, errp))) {
         return false;
     }
+    if (log->data && (fflush(log->data) || ferror(log->data))) {
+        error_setg(errp, "data-log: could not be written completely");
+        return false;
+    }
     if (log->timeline) {
         scarp_timeline_flush(log->timeline);
     }
@@ -264,6 +287,9 @@ void flash_log_close(FlashLog *log)
     }
     if (log->trace) {
         fclose(log->trace);
+    }
+    if (log->data) {
+        fclose(log->data);
     }
     if (log->progress) {
         munmap(log->progress, PROGRESS_COUNT * sizeof(uint64_t));

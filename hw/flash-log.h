@@ -1,5 +1,5 @@
 /*
- * Scarp: command log, GC log, timeline and progress file
+ * Scarp: command log, data log, GC log, timeline and progress file
  *
  * Written on the host only; nothing here is visible to the guest or takes
  * virtual time.
@@ -19,10 +19,16 @@ FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
                          Error **errp);
 
 /*
+ * With a command log, also write what the host wrote: its bytes, one write
+ * after the other, in the order of that log.
+ */
+bool flash_log_data(FlashLog *log, const char *path, Error **errp);
+
+/*
  * Also write a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from
  * from_ns on.  Before flash_log_observer() is asked.
  */
-bool flash_log_trace(FlashLog *log, const ScarpDrive *drive, const char *path,
+bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp);
 
 /* The observer to give to the engine. */

@@ -23,6 +23,7 @@ struct FlashPort {
     ScarpDrive *drive;
     uint64_t bad_blocks; /* the owner's, as of its last look */
     atomic_uint spare_percent;
+    atomic_uint awaited, reached; /* FLASH_PORT_… */
 };
 
 QEMU_BUILD_BUG_ON(FLASH_PORT_ENTRIES & (FLASH_PORT_ENTRIES - 1));
@@ -102,12 +103,43 @@ uint32_t flash_port_spare_percent(FlashPort *port)
     return atomic_load_explicit(&port->spare_percent, memory_order_relaxed);
 }
 
+void flash_port_await(FlashPort *port, unsigned what)
+{
+    atomic_fetch_or(&port->awaited, what);
+}
+
+unsigned flash_port_reached(FlashPort *port)
+{
+    return atomic_load(&port->reached) ? atomic_exchange(&port->reached, 0)
+                                       : 0;
+}
+
+/* The owner's, after a run. */
+static void look_at_awaited(FlashPort *port)
+{
+    unsigned awaited = atomic_load(&port->awaited);
+    unsigned come = 0;
+
+    if ((awaited & FLASH_PORT_READY) && scarp_is_ready(port->drive)) {
+        come |= FLASH_PORT_READY;
+    }
+    if ((awaited & FLASH_PORT_REST) &&
+        scarp_next_event_ns(port->drive) == SCARP_TIME_NEVER) {
+        come |= FLASH_PORT_REST;
+    }
+    if (come) {
+        atomic_fetch_and(&port->awaited, ~come);
+        atomic_fetch_or(&port->reached, come);
+    }
+}
+
 bool flash_port_has_completed(FlashPort *port)
 {
     Ring *ring = &port->completion;
 
     return atomic_load_explicit(&ring->head, memory_order_acquire) !=
-           atomic_load_explicit(&ring->tail, memory_order_acquire);
+               atomic_load_explicit(&ring->tail, memory_order_acquire) ||
+           atomic_load_explicit(&port->reached, memory_order_acquire);
 }
 
 unsigned flash_port_pushed(FlashPort *port)
@@ -116,6 +148,17 @@ unsigned flash_port_pushed(FlashPort *port)
 
     return atomic_load_explicit(&ring->tail, memory_order_acquire) -
            atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
+
+void flash_port_replace(FlashPort *port, ScarpDrive *drive)
+{
+    while (ring_pop(&port->submission) || ring_pop(&port->completion)) {
+        continue;
+    }
+    port->drive = drive;
+    atomic_store(&port->awaited, 0);
+    atomic_store(&port->reached, 0);
+    look_at_spare(port);
 }
 
 bool flash_port_stock(FlashPort *port)
@@ -144,6 +187,9 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     }
     if (scarp_stats(port->drive)->bad_blocks != port->bad_blocks) {
         look_at_spare(port);
+    }
+    if (atomic_load_explicit(&port->awaited, memory_order_relaxed)) {
+        look_at_awaited(port);
     }
     return scarp_next_event_ns(port->drive);
 }

@@ -37,8 +37,28 @@ ScarpCmd *flash_port_pop(FlashPort *port);
 /* Client: scarp_spare_percent() as of the owner's last run. */
 uint32_t flash_port_spare_percent(FlashPort *port);
 
-/* Anybody: is there something to pop?  It may have gone by then. */
+/* What a client may wait for beside its commands. */
+enum {
+    FLASH_PORT_READY = 1, /* scarp_is_ready() */
+    FLASH_PORT_REST = 2,  /* the drive has nothing to do by itself */
+};
+
+/* Client: to be told of it, once. */
+void flash_port_await(FlashPort *port, unsigned what);
+/* Client: which of it has come since this was asked last. */
+unsigned flash_port_reached(FlashPort *port);
+
+/*
+ * Anybody: is there something to pop, or to ask flash_port_reached() for?  It
+ * may have gone by then.
+ */
 bool flash_port_has_completed(FlashPort *port);
+
+/*
+ * Who is client and owner at once: another drive is in the place of this one,
+ * and what is in the rings is forgotten.
+ */
+void flash_port_replace(FlashPort *port, ScarpDrive *drive);
 
 /* Owner, in time to spare: scarp_stock_memory(). */
 bool flash_port_stock(FlashPort *port);

@@ -26,6 +26,27 @@
 #define AGE_SEED_UNSET UINT64_MAX
 #define NS_UNSET UINT64_MAX
 
+/* What a namespace may be where power may fail. */
+static bool check_power(NvmeNamespace *ns, Error **errp)
+{
+    uint32_t block = ns->blkconf.logical_block_size ?: BDRV_SECTOR_SIZE;
+
+    if (!nvme_flash_takes_block(ns->flash, block)) {
+        error_setg(errp, "logical_block_size: %" PRIu32 " is larger than the "
+                   "flash's mapping unit, %" PRIu32 " bytes (ftl.unit_bytes), "
+                   "so that a power cut could tear a block; with "
+                   "nand.power_cuts=1 allowed is a unit at most", block,
+                   scarp_drive_unit_bytes(ns->flash->drive));
+        return false;
+    }
+    if (ns->params.zoned && nvme_flash_loses_power(ns->flash)) {
+        error_setg(errp, "zoned: not supported with nand.power_cuts=1, as the "
+                   "flash does not keep the state of zones");
+        return false;
+    }
+    return true;
+}
+
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
 {
     NvmeFlash *flash = ns->flash;
@@ -45,6 +66,10 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     if (ns->params.ms || ns->params.pi) {
         error_setg(errp, "%s: not supported with 'flash' (only formats "
                    "without metadata are)", ns->params.ms ? "ms" : "pi");
+        return false;
+    }
+
+    if (!check_power(ns, errp)) {
         return false;
     }
 
@@ -146,6 +171,8 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
             flash_realtime_reset_stats(flash->realtime);
         }
         return true;
+    case NVME_FLASH_CONTROL_CUT_POWER:
+        return flash_power_cut_in(flash, argument);
     default:
         return false;
     }
@@ -201,6 +228,7 @@ static void flash_shutdown(Notifier *notifier, void *data)
         return;
     }
     flash->stopped = true;
+    flash_power_stop(flash);
     if (flash->realtime) {
         flash_realtime_stop(flash->realtime);
     } else {
@@ -245,6 +273,24 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
         return false;
     }
     return true;
+}
+
+static bool flash_data_log(NvmeFlash *flash, bool realtime, Error **errp)
+{
+    if (!flash->data_log) {
+        return true;
+    }
+    if (!flash->cmd_log) {
+        error_setg(errp, "data-log: needs 'cmd-log', whose rows say what the "
+                   "bytes are");
+        return false;
+    }
+    if (realtime) {
+        error_setg(errp, "data-log: excludes clock=realtime, on which no run "
+                   "is repeated");
+        return false;
+    }
+    return flash_log_data(flash->log, flash->data_log, errp);
 }
 
 static bool flash_trace(NvmeFlash *flash, Error **errp)
@@ -403,7 +449,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "%s", error->message);
         return;
     }
-    if (!flash_age(flash, errp)) {
+    if (!flash_power_check(flash, errp) || !flash_age(flash, errp)) {
         goto fail;
     }
     flash->log = flash_log_open(flash->cmd_log, flash->gc_log,
@@ -411,7 +457,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     if (!flash->log) {
         goto fail;
     }
-    if (!flash_trace(flash, errp)) {
+    if (!flash_data_log(flash, realtime, errp) || !flash_trace(flash, errp)) {
         flash_log_close(flash->log);
         goto fail;
     }
@@ -435,6 +481,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         flash->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, nvme_flash_timer_cb,
                                     flash);
     }
+    flash_power_init(flash);
     flash->running = flash_scheme_text(config.scheme, config.params);
     flash->shutdown.notify = flash_shutdown;
     qemu_register_shutdown_notifier(&flash->shutdown);
@@ -461,6 +508,7 @@ static void nvme_flash_unrealize(DeviceState *dev)
         flash_realtime_free(flash->realtime);
         flash->realtime = NULL;
     }
+    flash_power_clear(flash);
     nvme_flash_free_cmds(flash);
     flash_log_close(flash->log);
     flash_port_free(flash->port);
@@ -508,6 +556,25 @@ static void nvme_flash_set_running_scheme(Object *obj, const char *value,
     }
 }
 
+static char *nvme_flash_get_power(Object *obj, Error **errp)
+{
+    return g_strdup(NVME_FLASH(obj)->ready ? "on" : "recovers");
+}
+
+static void nvme_flash_set_power(Object *obj, const char *value, Error **errp)
+{
+    ERRP_GUARD();
+    NvmeFlash *flash = NVME_FLASH(obj);
+
+    if (!flash->drive) {
+        error_setg(errp, "power: the device is not realized");
+    } else if (strcmp(value, "cut")) {
+        error_setg(errp, "power: '%s' is not known; allowed is 'cut'", value);
+    } else if (!flash_power_cut(flash, errp)) {
+        error_prepend(errp, "power: ");
+    }
+}
+
 static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("description", NvmeFlash, description),
     DEFINE_PROP_STRING("image", NvmeFlash, image),
@@ -522,6 +589,7 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_UINT64("age-seed", NvmeFlash, age_seed, AGE_SEED_UNSET),
     DEFINE_PROP_STRING("cmd-log", NvmeFlash, cmd_log),
     DEFINE_PROP_STRING("gc-log", NvmeFlash, gc_log),
+    DEFINE_PROP_STRING("data-log", NvmeFlash, data_log),
     DEFINE_PROP_STRING("progress", NvmeFlash, progress),
     DEFINE_PROP_STRING("trace", NvmeFlash, trace),
     DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, trace_from_ns, 0),
@@ -554,6 +622,11 @@ static void nvme_flash_class_init(ObjectClass *oc, void *data)
     object_class_property_set_description(oc, "running-scheme",
                                           "GC scheme from now on: NAME or "
                                           "NAME:KEY=VALUE;...");
+    object_class_property_add_str(oc, "power", nvme_flash_get_power,
+                                  nvme_flash_set_power);
+    object_class_property_set_description(oc, "power",
+                                          "on or recovers; set to cut, it "
+                                          "fails and comes back at once");
 }
 
 static const TypeInfo nvme_flash_info = {

@@ -11,6 +11,7 @@
 
 #define TYPE_NVME_FLASH "nvme-flash"
 typedef struct NvmeFlash NvmeFlash;
+typedef struct NvmeCtrl NvmeCtrl;
 typedef struct NvmeNamespace NvmeNamespace;
 typedef struct NvmeSmartLog NvmeSmartLog;
 typedef struct NvmeSubsystem NvmeSubsystem;
@@ -48,6 +49,11 @@ typedef struct {
 enum {
     NVME_FLASH_CONTROL_CPU_SPEED = 1, /* cdw11: icount shift, signed */
     NVME_FLASH_CONTROL_RESET_STATS = 2,
+    /*
+     * The power fails, and comes back at once.  cdw11: in so many microseconds,
+     * whatever happens until then.  0: now; the command never ends.
+     */
+    NVME_FLASH_CONTROL_CUT_POWER = 3,
 };
 
 /*
@@ -81,6 +87,33 @@ bool nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
  */
 void nvme_flash_fdp_stats(NvmeFlash *flash, uint64_t *host, uint64_t *written,
                           uint64_t *erased);
+
+/*
+ * Of a flash whose power may fail (nand.power_cuts).  Any other is always
+ * ready, at rest, and said to be volatile, as QEMU says it of every drive.
+ */
+bool nvme_flash_loses_power(NvmeFlash *flash);
+/* What has completed, and was not flushed, is lost then. */
+bool nvme_flash_is_volatile(NvmeFlash *flash);
+/* Logical blocks of so many bytes are whole after a cut. */
+bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes);
+/* It has recovered.  When it has, nvme_subsys_flash_changed() is called. */
+bool nvme_flash_is_ready(NvmeFlash *flash);
+/* How long that takes at most, in units of 500 ms, rounded up. */
+uint32_t nvme_flash_ready_units(NvmeFlash *flash);
+/*
+ * The controller shuts down in an orderly way, and has flushed.  False: the
+ * flash is to come to rest first, and nvme_subsys_flash_changed() says when to
+ * ask again.
+ */
+bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n);
+/* A controller starts, or the one that asked has thought better of it. */
+void nvme_flash_wake(NvmeFlash *flash);
+
+/* hw/nvme's: power fails and is there again, for every controller. */
+void nvme_subsys_lose_power(NvmeSubsystem *subsys);
+/* hw/nvme's: what controllers wait for may have come. */
+void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
 /* Fill at most size bytes of one of our pages and return its full length. */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 
 # Of the structures below; another ABI is another file's name.
-ABI = 0
+ABI = 1
 TIME_NEVER_NS = 2**63 - 1
 TIME_LAST_NS = TIME_NEVER_NS // 8
 _CAUSES = 19

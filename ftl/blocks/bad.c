@@ -9,6 +9,7 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index)
 {
     scarp_block_record(drive, index)->state = BLOCK_BAD;
     scarp_blocks_plane_of(drive, index)->n_bad++;
+    scarp_media_set_bad(drive, index);
     drive->stats.bad_blocks++;
 }
 

@@ -219,7 +219,8 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
         scarp_law_broken(drive);
     }
     block->written = 0;
-    if (scarp_block_is_translation(drive, index)) {
+    if (scarp_block_is_translation(drive, index) &&
+        block->state != BLOCK_APART) {
         scarp_blocks_plane_of(drive, index)->n_map--;
     }
     scarp_media_erase(drive, index);

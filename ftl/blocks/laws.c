@@ -54,7 +54,7 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
-    uint32_t map_full = 0;
+    uint32_t map_full = 0, apart = 0; /* recovery's: it may take all */
     bool collected = false;
 
     for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {
@@ -83,8 +83,10 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         bad += block->state == BLOCK_BAD;
         free += block->state == BLOCK_FREE;
         full += block->state == BLOCK_FULL;
+        apart += block->state == BLOCK_APART;
         map_full += block->state == BLOCK_TRANSLATION;
         map += block->state != BLOCK_FREE && block->state != BLOCK_BAD &&
+               block->state != BLOCK_APART &&
                scarp_block_is_translation(drive, b);
         collected |= block->state == BLOCK_VICTIM &&
                      scarp_block_is_translation(drive, b);
@@ -133,9 +135,9 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
                                  p, plane->n_map, map);
     }
     if (map > drive->geo.translation_blocks ||
-        free + map < drive->geo.translation_blocks) {
-        return scarp_law_differs(error, "blocks for translation units of plane",
-                                 p, free + map, drive->geo.translation_blocks);
+        (!apart && free + map < drive->geo.kept_blocks)) {
+        return scarp_law_differs(error, "blocks that are kept in plane", p,
+                                 free + map, drive->geo.kept_blocks);
     }
     /* The last of them is for what a collection of another one moves. */
     if (map && map == drive->geo.translation_blocks && !collected) {

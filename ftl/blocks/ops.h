@@ -24,12 +24,12 @@ static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
 
 /* ---- A plane, seen ------------------------------------------------------ */
 
-/* Free blocks, those that are kept for translation units aside. */
+/* Free blocks, those that are kept for translation units, or recovery, aside. */
 static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
                                                uint32_t plane)
 {
     return drive->blocks.plane[plane].n_free +
-           drive->blocks.plane[plane].n_map - drive->geo.translation_blocks;
+           drive->blocks.plane[plane].n_map - drive->geo.kept_blocks;
 }
 
 /* Free blocks that promised pages need, at most all there are. */
@@ -128,7 +128,7 @@ static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
                     drive->blocks.plane[plane].n_bad -
                     drive->geo.translation_blocks - drive->geo.not_full_blocks;
 
-    return full * (drive->geo.units_per_block - drive->geo.units_per_page + 1) -
+    return full * (drive->geo.units_per_block - drive->geo.gain_units + 1) -
            1 + scarp_plane_translation_units(drive);
 }
 
@@ -399,6 +399,28 @@ void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
 void scarp_blocks_close_unused(ScarpDrive *drive);
 /* Of a new drive: blocks that are bad from the start, by the seed. */
 void scarp_blocks_set_bad(ScarpDrive *drive);
+
+/* ---- After a power cut: blocks/recover.c -------------------------------- */
+
+/*
+ * Of a new drive: what the cells say of each block: free, bad, or so many pages
+ * in use, for what is not known yet.
+ */
+void scarp_blocks_recover(ScarpDrive *drive);
+/* A block with pages in use, of no list, is in this state from now on. */
+void scarp_block_recover(ScarpDrive *drive, uint32_t block,
+                         ScarpBlockState state);
+/* It is full, whatever of it is still erased. */
+void scarp_block_close_early(ScarpDrive *drive, uint32_t block);
+/* A free block of the plane, which there must be, is recovery's. */
+uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t plane,
+                                ScarpOrigin origin);
+/* It has a free block beside those that are kept. */
+static inline bool scarp_plane_is_sound(const ScarpDrive *drive, uint32_t plane)
+{
+    return drive->blocks.plane[plane].n_free +
+               drive->blocks.plane[plane].n_map > drive->geo.kept_blocks;
+}
 
 /* ---- Laws: blocks/laws.c ------------------------------------------------ */
 

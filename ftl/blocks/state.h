@@ -17,7 +17,8 @@
 typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
     BLOCK_TRANSLATION, /* full, of translation units: no policy's candidate */
-    BLOCK_OWNED /* the mapping says what goes there (blocks/owned.c) */
+    BLOCK_OWNED, /* the mapping says what goes there (blocks/owned.c) */
+    BLOCK_APART  /* recovery's: it is erased soon, or copied to */
 } ScarpBlockState;
 
 /*

@@ -25,6 +25,7 @@ void scarp_buffer_clear(ScarpDrive *drive)
     for (ScarpDirty *d = drive->buffer.oldest; d; d = d->newer) {
         g_free(scarp_unit_data(&d->unit));
     }
+    g_clear_pointer(&drive->buffer.trims, g_hash_table_unref);
     g_free(drive->buffer.packer);
     g_free(drive->buffer.record);
     scarp_pool_clear(&drive->buffer.pool);
@@ -56,6 +57,7 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
     *(dirty->older ? &dirty->older->newer : &buffer->oldest) = dirty->newer;
     *(dirty->newer ? &dirty->newer->older : &buffer->newest) = dirty->older;
     buffer->used--;
+    buffer->draining &= buffer->oldest != NULL;
     if (dirty->held) {
         scarp_map_release(drive, scarp_unit_lpn(&dirty->unit));
     }
@@ -179,5 +181,17 @@ void scarp_dirty_drain_half(ScarpDrive *drive)
 
 void scarp_buffer_drain(ScarpDrive *drive)
 {
+    drive->buffer.draining = drive->buffer.oldest;
     scarp_dirty_drain(drive, UINT64_MAX);
+}
+
+bool scarp_buffer_presses(const ScarpDrive *drive)
+{
+    return drive->buffer.draining || scarp_cmd_first(&drive->buffer.flushes) ||
+           scarp_cmd_first(&drive->buffer.waiting);
+}
+
+bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit)
+{
+    return scarp_dirty_is_late(drive, (const ScarpDirty *)unit);
 }

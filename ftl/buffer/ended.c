@@ -10,6 +10,27 @@ void scarp_buffer_program_ended(ScarpDrive *drive)
     drive->stats.host_page_programs++;
 }
 
+/*
+ * Where power may fail, what is newest on flash is what the mapping says, even
+ * if something newer is still buffered: only then nobody erases it.
+ */
+static void commit_kept(ScarpDrive *drive, ScarpUnit *unit, uint32_t ppn)
+{
+    uint32_t lpn = scarp_unit_lpn(unit), last = scarp_map_lookup(drive, lpn);
+
+    if ((last == SCARP_NONE ||
+         scarp_media_version(drive, last) < scarp_unit_seq(unit)) &&
+        scarp_trims_recorded(drive, lpn) < scarp_unit_seq(unit)) {
+        scarp_map_commit(drive, lpn, ppn);
+    } else {
+        scarp_media_set_lpn(drive, ppn, lpn);
+    }
+    scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+    if (lpn >= drive->geo.logical_units) {
+        scarp_trims_written(drive, lpn, scarp_contents_get(drive, ppn));
+    }
+}
+
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                               ScarpCmd **cmd)
 {
@@ -24,8 +45,13 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                           scarp_flash_n_units(program) - 1);
     scarp_flash_set_ppn(program, ppn + 1);
     scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
-    if (dirty->superseded) {
-        scarp_mark(drive, stale_unit_programmed);
+    scarp_mark_if(drive, stale_unit_programmed, dirty->superseded);
+    if (scarp_media_keeps(drive)) {
+        if (!dirty->superseded) {
+            scarp_pack_unindex(drive, unit);
+        }
+        commit_kept(drive, unit, ppn);
+    } else if (dirty->superseded) {
         scarp_media_set_lpn(drive, ppn, scarp_unit_lpn(unit));
         scarp_contents_release(drive, scarp_unit_data(unit));
     } else {

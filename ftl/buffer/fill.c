@@ -22,6 +22,27 @@ void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
     }
 }
 
+static bool leads_to(const ScarpDirty *dirty, const ScarpDirty *last)
+{
+    while (dirty && dirty != last) {
+        dirty = dirty->dependent;
+    }
+    return dirty;
+}
+
+void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
+                           char *base)
+{
+    for (const ScarpDirty *dirty = drive->buffer.oldest; dirty;
+         dirty = dirty->newer) {
+        if (leads_to(dirty, (const ScarpDirty *)unit)) {
+            memcpy(base + dirty->first_byte,
+                   (const char *)scarp_unit_data(&dirty->unit) +
+                       dirty->first_byte, dirty->bytes);
+        }
+    }
+}
+
 /* Buffered: a write of a part of a unit ends when the buffer has all of it. */
 static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
 {

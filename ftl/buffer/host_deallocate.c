@@ -20,7 +20,7 @@ static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
 {
     ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
-    bool mapped = scarp_map_is_mapped(drive, lpn) || dirty;
+    bool mapped = scarp_buffer_is_mapped(drive, lpn) || dirty;
 
     drive->stats.deallocated_units += mapped;
     scarp_mark_if(drive, deallocated_in_victim, in_victim(drive, lpn));
@@ -32,7 +32,11 @@ void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
     if (dirty) {
         scarp_dirty_supersede(drive, dirty);
     }
-    scarp_map_trim(drive, lpn);
+    if (!scarp_media_keeps(drive)) {
+        scarp_map_trim(drive, lpn);
+    } else if (mapped) {
+        scarp_trims_add(drive, lpn, scarp_seq_count(drive));
+    }
     if (scarp_has_parity(drive) && mapped) {
         scarp_parity_changed(drive, lpn, NULL);
     }
@@ -48,7 +52,7 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     uint64_t when;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (scarp_map_is_mapped(drive, lpn + i) ||
+        if (scarp_buffer_is_mapped(drive, lpn + i) ||
             scarp_buffer_find(drive, lpn + i)) {
             scarp_buffer_deallocate(drive, lpn + i);
             first = MIN(first, i);

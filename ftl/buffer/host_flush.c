@@ -5,6 +5,16 @@
  */
 #include "buffer/internal.h"
 
+/* A lie: what has left its packer is taken to be on flash. */
+static void pass_by(ScarpDrive *drive)
+{
+    for (ScarpDirty *dirty = drive->buffer.oldest; dirty;
+         dirty = dirty->newer) {
+        dirty->passed |= !scarp_unit_is_packing(&dirty->unit) &&
+                         !scarp_unit_is_partial(&dirty->unit);
+    }
+}
+
 void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->order = scarp_next_seq(drive);
@@ -17,12 +27,30 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
     scarp_mark_if(drive, flush_met_waiting_write,
                   scarp_cmd_first(&drive->buffer.waiting));
     scarp_cmd_push(&drive->buffer.flushes, cmd);
+    if (drive->desc.flush_ignored) {
+        cmd->order = 0;
+        return;
+    }
+    if (drive->desc.flush_queued_only) {
+        pass_by(drive);
+    }
     scarp_dirty_drain(drive, cmd->order);
+}
+
+/* The oldest unit that a flush waits for, or NULL. */
+static const ScarpDirty *oldest_waited(const ScarpDrive *drive)
+{
+    const ScarpDirty *dirty = drive->buffer.oldest;
+
+    while (dirty && dirty->passed) {
+        dirty = dirty->newer;
+    }
+    return dirty;
 }
 
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive)
 {
-    const ScarpDirty *oldest = drive->buffer.oldest;
+    const ScarpDirty *oldest = oldest_waited(drive);
     ScarpCmd *flush = scarp_cmd_first(&drive->buffer.flushes);
 
     if (!flush || (oldest && scarp_unit_seq(&oldest->unit) < flush->order)) {

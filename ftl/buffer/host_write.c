@@ -78,8 +78,8 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     ScarpUnit *unit = &dirty->unit;
     bool known = older || scarp_dirty_hold(drive, dirty);
     bool partial = older ? scarp_unit_is_partial(&older->unit)
-                         : !known || scarp_map_is_mapped(drive,
-                                                         scarp_unit_lpn(unit));
+                         : !known || scarp_buffer_is_mapped(
+                                         drive, scarp_unit_lpn(unit));
 
     scarp_unit_set_partial(unit, partial);
     if (partial && cmd) {
@@ -211,7 +211,8 @@ static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
 /* False: no room for the next unit. */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {
-    bool empties = cmd->op != SCARP_OP_WRITE;
+    bool empties = cmd->op != SCARP_OP_WRITE &&
+                   !scarp_buffer_keeps_deallocated(drive);
     const char *data = cmd->op == SCARP_OP_WRITE ? cmd->data : NULL;
     const ScarpBuffer *buffer = &drive->buffer;
     uint32_t unit_bytes = drive->geo.unit_bytes;

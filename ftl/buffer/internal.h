@@ -67,7 +67,8 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty);
 static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
                                              const ScarpCmd *cmd)
 {
-    return !drive->buffer.room_units || cmd->fua;
+    return !drive->buffer.room_units ||
+           (cmd->fua && !drive->desc.fua_ignored);
 }
 
 /*
@@ -77,6 +78,24 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
  */
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
+
+/* ---- trims.c ------------------------------------------------------------ */
+
+/* lpn was deallocated at that moment. */
+void scarp_trims_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
+/* When lpn was deallocated last, as its record on flash says; 0: never. */
+uint64_t scarp_trims_recorded(const ScarpDrive *drive, uint32_t lpn);
+/* A record, of which these are the moments, is on flash: what it says counts. */
+void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
+                         const uint64_t *when);
+
+/* It is mapped, and was not deallocated since. */
+static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+    return ppn != SCARP_NONE && !scarp_buffer_is_trimmed(drive, lpn, ppn);
+}
 
 /*
  * n units from lpn on, of one record.  The record is a unit above the host's

@@ -34,6 +34,24 @@ static inline bool scarp_buffer_records(const ScarpDrive *drive)
 {
     return drive->desc.recovery == RECOVERY_ALL;
 }
+/*
+ * Without such records, where power may fail, deallocations change nothing:
+ * older contents than the last could come back.
+ */
+static inline bool scarp_buffer_keeps_deallocated(const ScarpDrive *drive)
+{
+    return scarp_media_keeps(drive) && !scarp_buffer_records(drive);
+}
+bool scarp_trims_have(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+/*
+ * lpn, which lies at ppn, was deallocated since it was written, and the record
+ * of that is not on flash yet: it keeps its place until then.
+ */
+static inline bool scarp_buffer_is_trimmed(const ScarpDrive *drive,
+                                           uint32_t lpn, uint32_t ppn)
+{
+    return drive->buffer.trims && scarp_trims_have(drive, lpn, ppn);
+}
 /* There may be room: a write that waited and was taken now, or NULL. */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
 /* A whole unit; it is unmapped, and what is buffered of it is dropped. */
@@ -44,6 +62,10 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Everything gets on its way. */
 void scarp_buffer_drain(ScarpDrive *drive);
+/* Somebody waits for whatever is buffered to be on flash. */
+bool scarp_buffer_presses(const ScarpDrive *drive);
+/* Somebody waits for this unit. */
+bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
 /* A program of its units, which is in no queue, goes to another plane. */
 void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
                            uint32_t plane);
@@ -75,8 +97,28 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
  */
 bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
+/*
+ * Of a partial unit: what the host wrote of it, over base, which is what flash
+ * has; for who looks before the rest is there.
+ */
+void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
+                           char *base);
 /* Those that waited at once are packed: who waits for lpn waits no longer. */
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
+
+/* What is buffered, deallocated without a record, and flushes that wait. */
+uint32_t scarp_buffer_units(const ScarpDrive *drive);
+uint32_t scarp_buffer_trimmed_units(const ScarpDrive *drive);
+uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
+
+/* ---- A power cut: buffer/saved.c ---------------------------------------- */
+
+/* A program of its that was under way has ended in the cells. */
+void scarp_buffer_burnt(const ScarpUnit *unit);
+/* All that is buffered, and not burnt, is saved in media. */
+void scarp_buffer_save(ScarpDrive *drive);
+/* What media has saved is buffered again. */
+void scarp_buffer_restore(ScarpDrive *drive);
 
 /* ScarpCmd.seq of the command that wrote a unit; for observers. */
 uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);

@@ -32,17 +32,25 @@ struct ScarpDirty {
     bool held;            /* its entry of the mapping is kept in RAM */
     bool until_ready;     /* cmd ends when all of its bytes are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
+    bool passed;          /* no flush waits for it (lie.flush_queued_only) */
+    bool burnt;           /* power fails: it is in the cells all the same */
 };
 
 typedef struct {
     ScarpDirty *oldest, *newest;
     uint64_t room_units;     /* 0: no write buffer */
+    bool draining;           /* until nothing is buffered any more */
     uint64_t used, packing;  /* units; packing: that may wait for others */
     ScarpCmdQueue waiting;   /* for room */
     ScarpCmdQueue flushes;
     ScarpPacker *packer; /* [plane, or n_planes: not yet decided][stream] */
     ScarpPool pool;      /* of ScarpDirty */
     uint64_t *record;    /* [geo.record_lpns]: to be put into a unit */
+    /*
+     * nand.power_cuts: LPN to the moment at which it was deallocated, while no
+     * record on flash says so; NULL: there was none yet.
+     */
+    GHashTable *trims;
 } ScarpBuffer;
 
 #endif /* SCARP_BUFFER_STATE_H */

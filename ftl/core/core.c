@@ -50,6 +50,18 @@ void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
     }
 }
 
+void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to)
+{
+    to->core.now_ns = from->core.now_ns;
+    to->core.past_ns = from->core.past_ns;
+    to->core.next_seq = from->core.next_seq;
+    to->core.random = from->core.random;
+    to->core.broken = from->core.broken;
+#ifdef SCARP_CHECKED
+    memcpy(to->core.marks, from->core.marks, sizeof(to->core.marks));
+#endif
+}
+
 uint64_t scarp_policy_random_state(const ScarpDrive *drive)
 {
     return drive->core.random;
@@ -102,4 +114,20 @@ uint32_t scarp_drive_program_bytes(const ScarpDrive *drive)
 {
     return drive->desc.page_bytes *
            (drive->desc.multiplane ? drive->desc.planes_per_die : 1);
+}
+
+bool scarp_drive_loses_power(const ScarpDrive *drive)
+{
+    return drive->desc.power_cuts;
+}
+
+bool scarp_drive_is_volatile(const ScarpDrive *drive)
+{
+    return drive->desc.power_cuts && drive->desc.buffer_bytes &&
+           !drive->desc.plp_bytes;
+}
+
+bool scarp_drive_deallocates(const ScarpDrive *drive)
+{
+    return !drive->desc.power_cuts || drive->desc.recovery == RECOVERY_ALL;
 }

@@ -57,6 +57,7 @@ static const Key keys[] = {
     KEY("nand", resume_ns, 0, 10000000, "10000"),
     KEY("nand", bad_blocks_permille, 0, 500, "0"),
     KEY("nand", endurance_erases, 0, 1u << 30, "0"),
+    KEY("nand", power_cuts, 0, 1, "0"),
     KEY("controller", firmware_ns, 0, 100000000, NULL),
     KEY("controller", link_mbs, 0, 1000000, "0"),
     KEY("controller", pcie_generation, 0, 5, "0"),
@@ -67,16 +68,19 @@ static const Key keys[] = {
     KEY("controller", slots, 1, 65536, "1024"),
     KEY("controller", queue, 1, 65536, "32"),
     KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
+    KEY("controller", plp_bytes, 0, 1ull << 36, "0"),
     KEY("controller", reads_first, 0, 1, "1"),
     KEY("controller", gc_first_on_channel, 0, 1, "0"),
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
     KEY("ftl", recovery, 0, 2, "0"),
+    CHOICE("ftl", paired_pages, scarp_paired_names, "none"),
     KEY("ftl", parity_width, 0, 32, "0"),
     KEY("ftl", parity_stripes, 2, 65536, "64"),
     CHOICE("ftl", mapping, scarp_mapping_names, "page"),
     KEY("ftl", map_cache_bytes, 0, 1ull << 36, "0"),
+    KEY("ftl", checkpoint_pages, 0, 1ull << 40, "0"),
     KEY("ftl", log_blocks, 0, 1u << 20, "0"),
     KEY("ftl", superblock_blocks, 0, 256, "0"),
     KEY("gc", trigger_free_blocks, 1, 1u << 20, NULL),
@@ -85,6 +89,13 @@ static const Key keys[] = {
     KEY("gc", background_free_blocks, 0, 1u << 20, "0"),
     KEY("gc", wear_spread_erases, 0, 1u << 30, "0"),
     KEY("gc", after_reads, 0, 1, "0"),
+    KEY("lie", flush_ignored, 0, 1, "0"),
+    KEY("lie", fua_ignored, 0, 1, "0"),
+    KEY("lie", flush_queued_only, 0, 1, "0"),
+    KEY("lie", shorn_writes, 0, 1, "0"),
+    KEY("lie", unserialised, 0, 1, "0"),
+    KEY("lie", deallocation_undone, 0, 1, "0"),
+    KEY("lie", no_checkpoint, 0, 1, "0"),
 };
 
 /* It is no number, so it has no row above. */
@@ -199,7 +210,7 @@ static bool unknown_key(const char *where, const char *group, const char *name,
                 "%s: unknown key %s.%s; allowed are%s", where, group, name,
                 allowed->len ? allowed->str
                              : " the groups geometry timing nand controller "
-                               "ftl gc");
+                               "ftl gc lie");
     return false;
 }
 

@@ -23,6 +23,15 @@ enum {
     RECOVERY_ALL,    /* and records when one was deallocated */
 };
 
+/* ftl.paired_pages: what keeps a page from a later program of its cells */
+typedef enum {
+    PAIRED_NONE,   /* nothing: cells of one bit have no such programs */
+    PAIRED_PAD,    /* it counts when all pages of its cells are programmed */
+    PAIRED_BACKUP, /* it is copied before the next one is programmed */
+    PAIRED_PLP,    /* energy ends the program (controller.plp_bytes) */
+    PAIRED__COUNT
+} ScarpPaired;
+
 /* ftl.mapping; map/mapping.c has what each of them does */
 typedef enum {
     MAPPING_PAGE,
@@ -67,6 +76,7 @@ typedef struct {
     uint64_t resume_ns;         /* from the command to progress again */
     uint64_t bad_blocks_permille; /* set aside from the start, by the seed */
     uint64_t endurance_erases;  /* a block goes bad after so many; 0: never */
+    uint64_t power_cuts;        /* cells keep what a power cut leaves */
     /* [controller] */
     uint64_t firmware_ns;  /* per command, pipelined */
     uint64_t link_mbs;     /* host link, 10^6 bytes a second, each direction */
@@ -77,6 +87,7 @@ typedef struct {
     uint64_t slots;        /* commands in the device at once */
     uint64_t queue;        /* that wait for one, as a host-queue policy sees */
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
+    uint64_t plp_bytes;    /* of the buffer, that energy is left to save */
     uint64_t reads_first;  /* at a die, of what the host waits for */
     uint64_t gc_first_on_channel;
     /* [ftl] */
@@ -84,10 +95,12 @@ typedef struct {
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* of the host, each with blocks of its own */
     uint64_t recovery;  /* RECOVERY_… */
+    uint64_t paired_pages; /* ScarpPaired */
     uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
     uint64_t parity_stripes; /* whose parity is in RAM, at most */
     uint64_t mapping;          /* ScarpMappingKind */
     uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: see below */
+    uint64_t checkpoint_pages; /* demand: programmed between two; 0: none */
     uint64_t log_blocks;       /* of a plane, at most; 0: what is spare */
     uint64_t superblock_blocks; /* logical blocks in one: not 0 there */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
@@ -98,15 +111,44 @@ typedef struct {
     uint64_t background_free_blocks; /* collect when idle below it; 0: off */
     uint64_t wear_spread_erases;  /* static levelling above it; 0: off */
     uint64_t after_reads; /* none starts at a die where a read is next */
+    /*
+     * [lie]  What a drive does not do although it says so: for tests of what
+     * should notice that after a power cut (docs/powercut.md).
+     */
+    uint64_t flush_ignored;       /* it completes at once */
+    uint64_t fua_ignored;         /* ditto, into the buffer */
+    uint64_t flush_queued_only;   /* without what is on its way to flash */
+    uint64_t shorn_writes;        /* of a torn unit half is there */
+    uint64_t unserialised;        /* versions are told by 8 bits */
+    uint64_t deallocation_undone; /* their records are not read */
+    uint64_t no_checkpoint;       /* only what came after it is read */
 } ScarpDescription;
 
 /*
- * Blocks of a plane that need not hold data: free ones, and the open ones of
- * GC, of each stream, and of a policy that puts one aside.
+ * Blocks of a plane that only recovery from a power cut opens: without one, a
+ * plane whose last free block was being filled could never empty another.
+ */
+static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
+{
+    return d->power_cuts;
+}
+
+/*
+ * Blocks of a plane that need not hold data: free ones, the open ones of GC, of
+ * each stream, and of a policy that puts one aside, and recovery's.
  */
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
-    return d->trigger_free_blocks + 2 + d->streams;
+    return d->trigger_free_blocks + 2 + d->streams + scarp_recovery_blocks(d);
+}
+
+/*
+ * A collection has to yield a page.  With ftl.paired_pages=pad it may fill up
+ * the cells of its last copy, so it needs as many as share cells.
+ */
+static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
+{
+    return d->paired_pages == PAIRED_PAD ? d->cell_bits : 1;
 }
 
 /*

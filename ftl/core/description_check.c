@@ -4,11 +4,16 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "core/description_check.h"
+#include "core/geometry.h"
 
 #include <string.h>
 
 const char *const scarp_mapping_names[MAPPING__COUNT] = {
     "page", "demand", "block", "superblock", "fast",
+};
+
+const char *const scarp_paired_names[PAIRED__COUNT] = {
+    "none", "pad", "backup", "plp",
 };
 
 static bool check_list(const char *name, const uint64_t *values,
@@ -68,6 +73,7 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
         uint32_t of; /* bits: mappings that have it */
     } key[] = {
         { "ftl.map_cache_bytes", d->map_cache_bytes, 1 << MAPPING_DEMAND },
+        { "ftl.checkpoint_pages", d->checkpoint_pages, 1 << MAPPING_DEMAND },
         { "ftl.log_blocks", d->log_blocks,
           1 << MAPPING_BLOCK | 1 << MAPPING_SUPERBLOCK | 1 << MAPPING_FAST },
         { "ftl.superblock_blocks", d->superblock_blocks,
@@ -97,9 +103,10 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
                        (1000 + d->over_provisioning_permille);
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
-    /* Beside the data, and what a full merge copies to. */
-    uint64_t room = d->blocks_per_plane - MIN(d->blocks_per_plane,
-                                              bad + groups + 1);
+    /* Beside the data, and what a full merge, or recovery, copies to. */
+    uint64_t room = d->blocks_per_plane -
+                    MIN(d->blocks_per_plane,
+                        bad + groups + 1 + scarp_recovery_blocks(d));
     /* FAST: one for what comes in order, and another one. */
     uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
     const struct {
@@ -171,12 +178,14 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 
 /*
  * Without a bad block, the trigger's free blocks must be there to be had: a
- * block with less than a page of invalid units is not collected.
+ * block with less than a page of invalid units (scarp_gain_pages()) is not
+ * collected.
  */
 static bool check_over_provisioning(const ScarpDescription *d, GError **error)
 {
     uint64_t page_units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
-    uint64_t unusable = d->blocks_per_plane * (page_units - 1) / page_units;
+    uint64_t unusable = d->blocks_per_plane *
+                        (scarp_gain_pages(d) * page_units - 1) / page_units;
     uint64_t translation = MIN(scarp_translation_blocks(d),
                                d->blocks_per_plane);
     uint64_t data_pages = (d->blocks_per_plane - translation) *
@@ -190,10 +199,11 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                 "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                 ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                "gc.trigger_free_blocks + ftl.streams + 2, and room for "
+                "gc.trigger_free_blocks + ftl.streams + 2%s, and room for "
                 "units that share a page, = %" G_GUINT64_FORMAT
                 " are needed", d->over_provisioning_permille,
                 (data_pages - logical) / d->pages_per_block,
+                d->power_cuts ? " + nand.power_cuts" : "",
                 (needed * d->pages_per_block + unusable +
                  d->pages_per_block - 1) / d->pages_per_block);
     return false;
@@ -213,10 +223,185 @@ static bool check_bad_blocks(const ScarpDescription *d, GError **error)
                 G_GUINT64_FORMAT " good blocks of a plane; %" G_GUINT64_FORMAT
                 " are needed, for the data that ftl.over_provisioning_permille="
                 "%" G_GUINT64_FORMAT " promises, gc.trigger_free_blocks + "
-                "ftl.streams + 2, and units that share a page",
+                "ftl.streams + 2%s, and units that share a page",
                 d->bad_blocks_permille, good, needed,
-                d->over_provisioning_permille);
+                d->over_provisioning_permille,
+                d->power_cuts ? " + nand.power_cuts" : "");
     return false;
+}
+
+/* Keys of a drive whose power may fail say nothing of one whose does not. */
+static bool check_unused(const ScarpDescription *d, GError **error)
+{
+    if (d->plp_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=%" G_GUINT64_FORMAT ": with "
+                    "nand.power_cuts=0 it must be 0", d->plp_bytes);
+        return false;
+    }
+    if (d->checkpoint_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.checkpoint_pages=%" G_GUINT64_FORMAT ": with "
+                    "nand.power_cuts=0 it must be 0", d->checkpoint_pages);
+        return false;
+    }
+    if (d->paired_pages) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.paired_pages=%s: with nand.power_cuts=0 it must be "
+                    "none", scarp_paired_names[d->paired_pages]);
+        return false;
+    }
+    return true;
+}
+
+/* A lie that the drive would have no occasion to tell. */
+static bool check_lies(const ScarpDescription *d, GError **error)
+{
+    const struct {
+        const char *name, *needs;
+        uint64_t value;
+        bool met, plp; /* plp: energy would make up for it */
+    } lie[] = {
+        { "flush_ignored", "controller.buffer_bytes", d->flush_ignored,
+          d->buffer_bytes && !d->plp_bytes, true },
+        { "fua_ignored", "controller.buffer_bytes", d->fua_ignored,
+          d->buffer_bytes && !d->plp_bytes, true },
+        { "flush_queued_only", "controller.buffer_bytes",
+          d->flush_queued_only, d->buffer_bytes && !d->plp_bytes, true },
+        { "shorn_writes", "programs that are cut short", d->shorn_writes,
+          !d->plp_bytes, true },
+        { "unserialised", "nothing else", d->unserialised, true,
+          false },
+        { "deallocation_undone", "ftl.recovery=2", d->deallocation_undone,
+          d->recovery == RECOVERY_ALL, false },
+        { "no_checkpoint", "ftl.checkpoint_pages", d->no_checkpoint,
+          d->checkpoint_pages, false },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(lie); i++) {
+        if (lie[i].value && (!d->power_cuts || !lie[i].met)) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "lie.%s=1: needs nand.power_cuts=1, and %s%s",
+                        lie[i].name, lie[i].needs,
+                        lie[i].plp ? ", without controller.plp_bytes" : "");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What pages without data cannot go with; NULL: they can be. */
+static const char *against_padding(const ScarpDescription *d)
+{
+    if (d->plp_bytes) {
+        return "with controller.plp_bytes it must be plp, as no program is cut "
+               "short";
+    }
+    if (d->mapping != MAPPING_PAGE && d->mapping != MAPPING_DEMAND) {
+        return "with this ftl.mapping it must be backup or plp, as each page "
+               "of a block has its place";
+    }
+    if (d->checkpoint_pages) {
+        return "with ftl.checkpoint_pages it must be backup or plp, as a "
+               "translation unit has to stay once it is written";
+    }
+    if (d->pages_per_block % d->cell_bits) {
+        return "needs geometry.pages_per_block to be a multiple of "
+               "nand.cell_bits";
+    }
+    return d->separate_active_block
+               ? NULL : "needs gc.separate_active_block=1, as copies and what "
+                        "the host writes must not share cells";
+}
+
+/* What keeps a page from a later program of its cells, if there are such. */
+static bool check_paired(const ScarpDescription *d, GError **error)
+{
+    const char *name = scarp_paired_names[d->paired_pages];
+    const char *why = NULL;
+
+    if (d->cell_bits == 1 && d->paired_pages) {
+        why = "with nand.cell_bits=1 it must be none";
+    } else if (d->cell_bits > 1 && !d->paired_pages) {
+        why = "with nand.power_cuts and nand.cell_bits above 1 it must be pad, "
+              "backup or plp: a program that is cut short takes the earlier "
+              "pages of its cells with it";
+    } else if (d->paired_pages == PAIRED_PLP && !d->plp_bytes) {
+        why = "needs controller.plp_bytes";
+    } else if (d->paired_pages == PAIRED_PAD) {
+        why = against_padding(d);
+    }
+    if (why) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.paired_pages=%s: %s", name, why);
+    }
+    return !why;
+}
+
+/* Between two there must be more to write than one of them is. */
+static bool check_checkpoint(const ScarpDescription *d, GError **error)
+{
+    ScarpGeometry geo = scarp_geometry(d);
+    uint64_t units = geo.mapped_units - geo.first_translation_unit;
+    uint64_t least = (units + geo.units_per_page - 1) / geo.units_per_page;
+
+    if (!d->checkpoint_pages) {
+        return true;
+    }
+    if (d->recovery == RECOVERY_ALL) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.checkpoint_pages=%" G_GUINT64_FORMAT ": with "
+                    "ftl.recovery=2 it must be 0, as records of deallocations "
+                    "are found by reading all spare areas",
+                    d->checkpoint_pages);
+        return false;
+    }
+    if (d->checkpoint_pages < least) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.checkpoint_pages=%" G_GUINT64_FORMAT ": must be 0, "
+                    "or at least %" G_GUINT64_FORMAT ", the pages of the "
+                    "mapping: less leaves no room for anything else",
+                    d->checkpoint_pages, least);
+        return false;
+    }
+    return true;
+}
+
+/* What recovery from a power cut needs. */
+static bool check_power(const ScarpDescription *d, GError **error)
+{
+    if (!d->power_cuts) {
+        return check_unused(d, error);
+    }
+    if (!d->recovery) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.recovery=0: with nand.power_cuts it must be 1 or 2, "
+                    "as the flash itself has to say what is newest");
+        return false;
+    }
+    if (d->plp_bytes && d->plp_bytes < d->buffer_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=%" G_GUINT64_FORMAT ": must be 0, or "
+                    "at least controller.buffer_bytes=%" G_GUINT64_FORMAT
+                    ", as all of the buffer is told to be safe", d->plp_bytes,
+                    d->buffer_bytes);
+        return false;
+    }
+    if (d->plp_bytes && !d->buffer_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=%" G_GUINT64_FORMAT ": with "
+                    "controller.buffer_bytes=0 it must be 0, as there is no "
+                    "buffer to save", d->plp_bytes);
+        return false;
+    }
+    if (d->parity_width && !d->plp_bytes) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "controller.plp_bytes=0: with nand.power_cuts and "
+                    "ftl.parity_width it must not be 0, as parities that are "
+                    "not on flash yet are in RAM that capacitors keep");
+        return false;
+    }
+    return check_paired(d, error) && check_checkpoint(d, error);
 }
 
 bool scarp_description_check(const ScarpDescription *d, GError **error)
@@ -281,5 +466,6 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
                     "4294967294 are allowed", planes * plane_pages * units);
         return false;
     }
-    return check_over_provisioning(d, error) && check_bad_blocks(d, error);
+    return check_power(d, error) && check_lies(d, error) &&
+           check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

@@ -10,6 +10,8 @@
 
 /* As in ftl.mapping: [ScarpMappingKind]. */
 extern const char *const scarp_mapping_names[MAPPING__COUNT];
+/* As in ftl.paired_pages: [ScarpPaired]. */
+extern const char *const scarp_paired_names[PAIRED__COUNT];
 
 /* The values can work together; else *error says which cannot, and why. */
 bool scarp_description_check(const ScarpDescription *d, GError **error);

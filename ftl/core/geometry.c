@@ -27,6 +27,9 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.by_planes = scarp_divisor(geo.n_planes);
     /* The same number for each plane, so that striping fills them evenly. */
     geo.translation_blocks = scarp_translation_blocks(d);
+    geo.recovery_blocks = scarp_recovery_blocks(d);
+    geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
+    geo.gain_units = scarp_gain_pages(d) * geo.units_per_page;
     geo.not_full_blocks = scarp_blocks_not_full(d);
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
@@ -46,6 +49,8 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (geo.translation_blocks) {
         geo.mapped_units += ((geo.logical_units - 1) >> geo.translation_shift) +
                             1;
+        /* Which checkpoint is the last one that is whole. */
+        geo.mapped_units += d->checkpoint_pages != 0;
     }
     return geo;
 }

@@ -43,6 +43,12 @@ static inline uint64_t scarp_next_seq(ScarpDrive *drive)
     return drive->core.next_seq++;
 }
 
+/* It will be at least that. */
+static inline void scarp_seq_at_least(ScarpDrive *drive, uint64_t seq)
+{
+    drive->core.next_seq = MAX(drive->core.next_seq, seq);
+}
+
 /* How many of them there were. */
 static inline uint64_t scarp_seq_count(const ScarpDrive *drive)
 {
@@ -103,6 +109,8 @@ void scarp_core_clear(ScarpDrive *drive);
  */
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
+/* A drive whose power failed: time, numbers and marks go on in to. */
+void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to);
 /* The state of the policies' generator, for an image. */
 uint64_t scarp_policy_random_state(const ScarpDrive *drive);
 

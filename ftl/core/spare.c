@@ -47,13 +47,13 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * The free one that is kept for the collection, and those that are open then:
- * GC's, an aligned one, and those of the other streams.
+ * The free one that is kept for the collection, recovery's, and those that are
+ * open then: GC's, an aligned one, and those of the other streams.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
     return 1 + d->separate_active_block + (d->planes_per_die > 1) +
-           d->streams - 1;
+           d->streams - 1 + scarp_recovery_blocks(d);
 }
 
 uint64_t scarp_needed_blocks(const ScarpDescription *d)
@@ -61,7 +61,8 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
     uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
     uint64_t data = (pages + d->pages_per_block - 1) / d->pages_per_block;
     /* That a block has at least so as to be no victim. */
-    uint64_t least = (d->pages_per_block - 1) * page_units + 1;
+    uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
+                     1;
     /*
      * They are a victim among full blocks if not all of them can have that
      * many; with a page more, as a plane may get pages that others have no

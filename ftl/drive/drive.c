@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "drive/internal.h"
 #include "flow/ops.h"
 #include "image/ops.h"
 
@@ -28,6 +29,7 @@ static const Step steps[] = {
     { "redundancy", scarp_parity_init, scarp_parity_clear },
     { "buffer", scarp_buffer_init, scarp_buffer_clear },
     { "hil", scarp_hil_init, NULL },
+    { "recovery", scarp_recovery_init, scarp_recovery_clear },
 };
 
 static void clear_steps(ScarpDrive *drive, size_t n)
@@ -100,6 +102,18 @@ static bool init_rooms(ScarpDrive *drive, const ScarpConfig *config,
         }
     }
     return true;
+}
+
+ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
+                              const ScarpConfig *config, GError **error)
+{
+    ScarpDrive *drive = scarp_core_new(desc, config);
+
+    if (!init_rooms(drive, config, error)) {
+        g_free(drive);
+        return NULL;
+    }
+    return drive;
 }
 
 /* Each part of the file may be, and all of them together must. */

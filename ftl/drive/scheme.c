@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "drive/internal.h"
 #include "flow/ops.h"
 
 #include <string.h>
@@ -288,6 +289,27 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
     return true;
 }
 
+/*
+ * Copies that leave their plane, or go in step with others, would have to be
+ * padded there, too.
+ */
+static bool may_pad(const ScarpDrive *drive, const ScarpScheme *scheme,
+                    GError **error)
+{
+    const ScarpPolicy *against =
+        scheme->place->plane ? &scheme->place->policy
+        : scheme->multiplane->aligned ? &scheme->multiplane->policy : NULL;
+
+    if (drive->desc.paired_pages != PAIRED_PAD || !against) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "scheme=%s: '%s' needs another ftl.paired_pages than pad, as "
+                "its copies are written beside others'", scheme->name,
+                against->name);
+    return false;
+}
+
 #define POLICY_OPS(type, chosen_policy) \
     ((const type *)(const void *)((const char *)(chosen_policy) - \
                                   offsetof(type, policy)))
@@ -335,6 +357,7 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
     for (char **item = items; ok && *item; item++) {
         ok = set_param(scheme, chosen, *item, error);
     }
+    ok = ok && may_pad(drive, scheme, error);
     for (int axis = 0; ok && axis < AXIS__COUNT; axis++) {
         ok = needs_met(drive, scheme, asked[axis], error) &&
              (!chosen[axis]->init ||
@@ -344,6 +367,29 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
         scarp_scheme_clear(scheme, drive);
     }
     return ok;
+}
+
+void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
+                       const ScarpScheme *from)
+{
+    const ScarpPolicy *chosen[AXIS__COUNT];
+
+    *scheme = *from;
+    scheme->name = g_strdup(from->name);
+    scarp_scheme_policies(scheme, chosen);
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        size_t n = chosen[axis]->n_params + 1;
+
+        scheme->param[axis] = g_memdup2(from->param[axis],
+                                        n * sizeof(uint64_t));
+        scheme->state[axis] = g_malloc0(chosen[axis]->state_size + 1);
+    }
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        bool ok = !chosen[axis]->init ||
+                  chosen[axis]->init(drive, scheme, NULL);
+
+        g_assert(ok); /* it was, for a drive like this */
+    }
 }
 
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)

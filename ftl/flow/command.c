@@ -33,7 +33,9 @@ static void deallocate(ScarpDrive *drive, ScarpCmd *cmd)
 
     /* Only whole units: the rest keeps its data, as NVMe allows. */
     for (; (uint64_t)(lpn + 1) * drive->geo.unit_bytes <= end; lpn++) {
-        scarp_buffer_deallocate(drive, lpn);
+        if (!scarp_buffer_keeps_deallocated(drive)) {
+            scarp_buffer_deallocate(drive, lpn);
+        }
     }
     scarp_flow_put(drive, cmd);
     scarp_flow_flushed(drive);
@@ -53,6 +55,8 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
     case SCARP_OP_WRITE_ZEROES:
         if (scarp_buffer_write(drive, cmd)) {
             scarp_flow_put(drive, cmd);
+        } else if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
         }
         break;
     case SCARP_OP_DEALLOCATE:
@@ -62,10 +66,15 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
             scarp_flow_put(drive, cmd);
             scarp_flow_flushed(drive);
             scarp_flow_admit(drive);
+        } else if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
         }
         break;
     default:
         scarp_buffer_flush(drive, cmd);
+        if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
+        }
         scarp_flow_flushed(drive);
         break;
     }
@@ -76,7 +85,7 @@ void scarp_flow_dispatch(ScarpDrive *drive)
 {
     ScarpCmd *cmd;
 
-    if (!scarp_hil_dispatch_begin(drive)) {
+    if (scarp_recovery_runs(drive) || !scarp_hil_dispatch_begin(drive)) {
         return;
     }
     while ((cmd = scarp_hil_dispatch_next(drive))) {
@@ -137,6 +146,49 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
     return scarp_hil_reap(drive);
 }
 
+/* What is known of a unit; NULL: zeroes.  room: of a unit's size. */
+static const char *peek_unit(const ScarpDrive *drive, uint32_t lpn, char *room)
+{
+    const ScarpUnit *unit = scarp_pack_find(drive, lpn);
+    uint32_t ppn = scarp_flow_lookup(drive, lpn);
+    const char *old = ppn == SCARP_NONE ? NULL
+                                        : scarp_contents_get(drive, ppn);
+
+    if (!unit) {
+        return old;
+    }
+    if (!scarp_unit_is_partial(unit)) {
+        return scarp_unit_data(unit);
+    }
+    if (old) {
+        memcpy(room, old, drive->geo.unit_bytes);
+    } else {
+        memset(room, 0, drive->geo.unit_bytes);
+    }
+    scarp_buffer_lay_over(drive, unit, room);
+    return room;
+}
+
+void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
+                uint64_t length_bytes, void *out)
+{
+    uint32_t unit_bytes = drive->geo.unit_bytes;
+    g_autofree char *room = g_malloc(unit_bytes);
+
+    for (uint64_t at = offset_bytes; at < offset_bytes + length_bytes;) {
+        uint32_t first = at & (unit_bytes - 1);
+        uint32_t n = MIN(unit_bytes - first, offset_bytes + length_bytes - at);
+        const char *data = peek_unit(drive, scarp_bytes_lpn(drive, at), room);
+
+        if (data) {
+            memcpy((char *)out + (at - offset_bytes), data + first, n);
+        } else {
+            memset((char *)out + (at - offset_bytes), 0, n);
+        }
+        at += n;
+    }
+}
+
 bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
                      uint64_t length_bytes)
 {
@@ -144,7 +196,8 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
 
     for (uint64_t lpn = offset_bytes / drive->geo.unit_bytes;
          lpn * drive->geo.unit_bytes < end; lpn++) {
-        if (!scarp_map_is_mapped(drive, lpn) && !scarp_pack_find(drive, lpn)) {
+        if (scarp_flow_lookup(drive, lpn) == SCARP_NONE &&
+            !scarp_pack_find(drive, lpn)) {
             return false;
         }
     }

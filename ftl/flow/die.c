@@ -16,7 +16,7 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
                       drive->scheme.multiplane->aligned(drive, lead));
         scarp_gc_cmd_started(drive, lead);
     }
-    if (drive->scheme.multiplane->may) {
+    if (drive->scheme.multiplane->may && !scarp_recovery_runs(drive)) {
         scarp_flow_take_mates(drive, die, lead);
     }
     scarp_nand_begin(drive, lead);

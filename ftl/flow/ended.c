@@ -19,23 +19,51 @@ void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
     scarp_buffer_settle(drive, unit);
 }
 
-static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpCmd *cmd;
 
-    scarp_buffer_program_ended(drive);
+    if (!scarp_flash_units(program)) { /* it had no data */
+        scarp_media_pages_programmed(drive, scarp_flash_ppn(program), 1);
+    }
     while (scarp_buffer_commit_next(drive, program, &cmd)) {
         if (cmd) {
             scarp_flow_put(drive, cmd);
         }
     }
     scarp_flash_free(drive, program);
+}
+
+static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    ScarpFlashCmd *next;
+
+    scarp_buffer_program_ended(drive);
+    if (scarp_flow_pairs(drive)) {
+        program = scarp_flow_pair_ended(drive, program);
+    }
+    for (; program; program = next) {
+        next = scarp_flash_unlink_next(program);
+        commit_host(drive, program);
+    }
     scarp_flow_flushed(drive);
     scarp_flow_admit(drive);
 }
 
+static void recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    scarp_recovery_ended(drive, cmd);
+    if (!scarp_recovery_runs(drive)) {
+        scarp_flow_dispatch(drive);
+    }
+}
+
 void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
+    if (scarp_flash_owner(cmd) == OWNER_RECOVERY) {
+        recovery_ended(drive, cmd);
+        return;
+    }
     if (drive->scheme.place->flash_done) {
         drive->scheme.place->flash_done(drive, cmd);
     }

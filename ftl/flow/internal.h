@@ -13,6 +13,8 @@
  *     redirect.c    what waits for a plane that can take nothing any more
  *     multiplane*.c which others run with it, in a multi-plane command
  *     observe.c     what observers of flash commands are told
+ *     pairs.c       programs that wait for the rest of their cells
+ *     cut.c         what is in the cells when power fails
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -77,6 +79,23 @@ void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
 /* A host's program that was taken from its queue gets its page. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
+/* ---- pairs.c: ftl.paired_pages=pad --------------------------------------- */
+
+static inline bool scarp_flow_pairs(const ScarpDrive *drive)
+{
+    return drive->desc.paired_pages == PAIRED_PAD;
+}
+
+/*
+ * A program of the host's units has ended in its cells.  Those that count now,
+ * in a list by scarp_flash_next(), or NULL: none does yet.
+ */
+ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
+/* A program without data that somebody waits for at the die, or NULL. */
+ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
+/* Somebody waits from now on: dies look whether they can do something for it. */
+void scarp_flow_press(ScarpDrive *drive);
+
 /* ---- redirect.c --------------------------------------------------------- */
 
 /*
@@ -84,6 +103,20 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
  * what was behind one of them may have its page.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
+
+#ifdef SCARP_CHECKED
+/* cut_marks.c: what a power cut meets now. */
+void scarp_flow_mark_cut(const ScarpDrive *drive);
+#endif
+
+/* Where lpn lies, or SCARP_NONE: it is unmapped, or deallocated by now. */
+static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+    return ppn != SCARP_NONE && scarp_buffer_is_trimmed(drive, lpn, ppn)
+               ? SCARP_NONE : ppn;
+}
 
 /* The stream of what a program carries. */
 static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)

@@ -13,7 +13,7 @@ static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
         return;
     }
     /* The host wrote a part of it. */
-    if (scarp_map_is_mapped(drive, scarp_unit_lpn(unit))) {
+    if (scarp_flow_lookup(drive, scarp_unit_lpn(unit)) != SCARP_NONE) {
         scarp_buffer_read_rest(drive, unit);
     } else {
         scarp_flow_fill(drive, unit, NULL);

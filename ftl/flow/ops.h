@@ -8,9 +8,16 @@
 
 #include "buffer/ops.h"
 #include "hil/ops.h"
+#include "recovery/ops.h"
 
 /* Dies that something happened to look for work, in the order it happened. */
 void scarp_flow_work(ScarpDrive *drive);
+
+/*
+ * Power fails: the cells become what is found afterwards.  Nothing else of the
+ * drive is of use any longer.
+ */
+void scarp_flow_cut(ScarpDrive *drive);
 
 /* Quiescent, and nothing is buffered or still to happen. */
 bool scarp_at_rest(const ScarpDrive *drive, GError **error);

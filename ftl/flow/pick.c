@@ -212,11 +212,16 @@ static Look pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
             return LOOK_AGAIN; /* no read is next any more */
         }
     }
-    if (pick == PICK_READ || (!scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
-                              !scarp_nand_queued(drive, die, QUEUE_MAP))) {
+    if (pick == PICK_READ) {
         return LOOK_ON;
     }
-    *cmd = pick_program(drive, die);
+    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||
+        scarp_nand_queued(drive, die, QUEUE_MAP)) {
+        *cmd = pick_program(drive, die);
+    }
+    if (!*cmd && scarp_flow_pairs(drive)) {
+        *cmd = scarp_flow_pad(drive, die);
+    }
     if (*cmd) {
         scarp_mark_if(drive, yielded_to_program,
                       scarp_nand_queued(drive, die, QUEUE_GC));
@@ -224,8 +229,10 @@ static Look pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       scarp_nand_queued(drive, die, QUEUE_READS));
         return LOOK_DONE;
     }
-    return pick == PICK_ANY && scarp_flow_redirect(drive, die) ? LOOK_AGAIN
-                                                               : LOOK_ON;
+    return pick == PICK_ANY &&
+                   scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
+                   scarp_flow_redirect(drive, die)
+               ? LOOK_AGAIN : LOOK_ON;
 }
 
 /*
@@ -269,11 +276,28 @@ static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return LOOK_DONE;
 }
 
+/* Nobody else has anything to do at that time. */
+static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
+                                    ScarpPick pick)
+{
+    switch (pick) {
+    case PICK_READ:
+        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_READ);
+    case PICK_PROGRAM:
+        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_PROGRAM);
+    default:
+        return scarp_recovery_pick(drive, die);
+    }
+}
+
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
     ScarpFlashCmd *cmd = NULL;
     Look found;
 
+    if (scarp_recovery_runs(drive)) {
+        return pick_recovery(drive, die, pick);
+    }
     if (scarp_nand_is_suspended(drive, die)) {
         return pick_read(drive, die);
     }

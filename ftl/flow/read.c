@@ -70,7 +70,7 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
 
     for (uint32_t lpn = first; cmd->length_bytes && lpn <= last; lpn++) {
         const ScarpUnit *unit = scarp_pack_find(drive, lpn);
-        uint32_t ppn = scarp_map_lookup(drive, lpn);
+        uint32_t ppn = scarp_flow_lookup(drive, lpn);
 
         if (unit && !scarp_unit_is_partial(unit)) {
             drive->stats.buffer_read_units++;
@@ -197,7 +197,7 @@ static void again(ScarpDrive *drive, ScarpFlashCmd *read)
     uint32_t lpn = scarp_flash_lpn(read);
     const ScarpUnit *unit = scarp_flash_owner(read) == OWNER_READ
                                 ? scarp_pack_find(drive, lpn) : NULL;
-    uint32_t ppn = scarp_map_lookup(drive, lpn);
+    uint32_t ppn = scarp_flow_lookup(drive, lpn);
 
     scarp_mark_if(drive, read_in_buffer, unit && !scarp_unit_is_partial(unit));
     scarp_mark_if(drive, read_moved, ppn != SCARP_NONE && !unit &&
@@ -229,7 +229,7 @@ static void again(ScarpDrive *drive, ScarpFlashCmd *read)
 void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
                             ScarpFlashCmd **open)
 {
-    uint32_t lpn = scarp_flash_lpn(part), ppn = scarp_map_lookup(drive, lpn);
+    uint32_t lpn = scarp_flash_lpn(part), ppn = scarp_flow_lookup(drive, lpn);
     const ScarpUnit *unit = scarp_pack_find(drive, lpn);
     ScarpCmd *cmd = scarp_flash_subject(part);
 

@@ -168,9 +168,23 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
             scarp_parity_drain(drive);
         }
         scarp_gc_release_all(drive);
+        if (scarp_flow_pairs(drive)) {
+            scarp_flow_press(drive);
+        }
         run_all(drive);
     }
     return scarp_at_rest(drive, error);
+}
+
+bool scarp_shut_down(ScarpDrive *drive, GError **error)
+{
+    if (!scarp_drain(drive, error)) {
+        return false;
+    }
+    if (scarp_media_keeps(drive)) {
+        scarp_media_set_clean(drive);
+    }
+    return true;
 }
 
 bool scarp_at_rest(const ScarpDrive *drive, GError **error)

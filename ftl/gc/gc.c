@@ -91,4 +91,19 @@ bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind)
     }
     return false;
 }
+
+bool scarp_gc_erases(const ScarpGcJob *job)
+{
+    return job->erasing;
+}
+
+bool scarp_gc_is_ahead(const ScarpGcJob *job)
+{
+    return job->origin == SCARP_ORIGIN_PREMIGRATE;
+}
+
+bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job)
+{
+    return scarp_block_is_translation(drive, job->victim);
+}
 #endif

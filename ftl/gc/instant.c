@@ -35,6 +35,24 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
     }
 }
 
+/* As gc/job.c has it: the cells of the copies are filled. */
+static uint32_t pad_pairs(ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n = 0;
+
+    while (drive->desc.paired_pages == PAIRED_PAD &&
+           scarp_page_offset(drive, p, SCARP_ORIGIN_GC, 0) %
+               drive->desc.cell_bits) {
+        uint32_t one = 1;
+
+        scarp_page_take_copies(drive, p, 0, &one);
+        n++;
+    }
+    drive->stats.pair_pad_pages += n;
+    drive->stats.padded_units += n * drive->geo.units_per_page;
+    return n;
+}
+
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 {
     bool levelling;
@@ -72,6 +90,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
         moved += n;
         i += bits;
     }
+    copies.programs += pad_pairs(drive, p);
     scarp_block_emptied(drive, victim);
     scarp_map_collected(drive, p);
     drive->stats.padded_units += copies.room;

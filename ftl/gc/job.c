@@ -115,15 +115,39 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
     return true;
 }
 
+/*
+ * ftl.paired_pages=pad: a copy can be lost until all pages of its cells are
+ * programmed, so they are before the victim is erased.
+ */
+static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
+{
+    ScarpFlashCmd *cmd;
+
+    if (drive->desc.paired_pages != PAIRED_PAD ||
+        scarp_page_offset(drive, job->plane, SCARP_ORIGIN_GC, 0) %
+                drive->desc.cell_bits == 0) {
+        return false;
+    }
+    scarp_mark(drive, copies_padded);
+    cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, OWNER_GC, job->origin);
+    scarp_flash_set_subject(cmd, job);
+    scarp_flash_set_target(cmd, job->plane, 0, drive->desc.page_bytes);
+    scarp_nand_enqueue(drive, cmd);
+    return true;
+}
+
 void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job)
 {
-    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_ERASE, OWNER_GC,
-                                         job->origin);
+    ScarpFlashCmd *cmd;
 
+    job->erasing = true;
+    if (pad_pairs(drive, job)) {
+        return;
+    }
+    cmd = scarp_flash_new(drive, SCARP_FLASH_ERASE, OWNER_GC, job->origin);
     scarp_flash_set_subject(cmd, job);
     scarp_flash_set_target(cmd, job->plane, scarp_block_ppn(drive, job->victim),
                            0);
-    job->erasing = true;
     scarp_nand_enqueue(drive, cmd);
 }
 
@@ -278,7 +302,9 @@ void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
 /* Of what it programs: translation units have blocks of their own. */
 static uint16_t stream_of(const ScarpFlashCmd *cmd)
 {
-    return scarp_unit_stream(scarp_flash_units(cmd));
+    const ScarpUnit *units = scarp_flash_units(cmd);
+
+    return units ? scarp_unit_stream(units) : 0;
 }
 
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
@@ -357,6 +383,12 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
                             -(int)scarp_flash_n_units(cmd));
     }
     scarp_media_pages_programmed(drive, ppn, 1);
+    if (!unit) { /* it fills cells: pad_pairs() */
+        drive->stats.pair_pad_pages++;
+        drive->stats.padded_units += drive->geo.units_per_page;
+        scarp_gc_erase(drive, scarp_flash_subject(cmd));
+        return;
+    }
     while (unit) {
         ScarpUnit *next = scarp_unit_next(unit);
         ScarpCopy *copy = scarp_copy_of(unit);
@@ -391,6 +423,11 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
         last->pages_out--;
     }
     go_on(drive, last);
+}
+
+uint32_t scarp_gc_copied_from(const ScarpUnit *unit)
+{
+    return ((const ScarpCopy *)unit)->source_ppn;
 }
 
 void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)

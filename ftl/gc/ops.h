@@ -82,6 +82,10 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 #ifdef SCARP_CHECKED
 /* For marks: a merge of this kind runs in some plane. */
 bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
+/* Of a job: its copies are done; it is ahead of time; of translation units. */
+bool scarp_gc_erases(const ScarpGcJob *job);
+bool scarp_gc_is_ahead(const ScarpGcJob *job);
+bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 #endif
 
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */
@@ -211,6 +215,11 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
 /* What was granted in planes of the die and is not done yet. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
+
+/* ---- A power cut -------------------------------------------------------- */
+
+/* Of a program that gc owns: where a unit of it is copied from. */
+uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /* ---- Laws: gc/laws.c ---------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 /* Whether collecting it yields at least a page. */
 static bool worth(const ScarpDrive *drive, uint32_t valid)
 {
-    return valid + drive->geo.units_per_page <= drive->geo.units_per_block;
+    return valid + drive->geo.gain_units <= drive->geo.units_per_block;
 }
 
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,

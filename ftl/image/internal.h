@@ -73,6 +73,13 @@ uint8_t *image_read_all(ScarpImage *image, const char *name, size_t *n,
 bool image_fail(const ScarpImage *image, GError **error, const char *format,
                 ...) G_GNUC_PRINTF(3, 4);
 
+/* ---- pages.c: nand.power_cuts ------------------------------------------ */
+
+void image_put_pages(ImageWriter *writer, ScarpDrive *drive);
+/* Spare areas are known; which pages are written is compared later. */
+bool image_read_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
+bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
+
 /* ---- state.c ----------------------------------------------------------- */
 
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit);

@@ -63,7 +63,10 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
            has_bytes(image, "valid", (units / 64 + 1) * sizeof(uint64_t),
                      error) &&
            (!drive->desc.recovery ||
-            has_bytes(image, "version", units * sizeof(uint64_t), error));
+            has_bytes(image, "version", units * sizeof(uint64_t), error)) &&
+           (!drive->desc.power_cuts ||
+            has_bytes(image, "pages", units / drive->geo.units_per_page,
+                      error));
 }
 
 /* ---- Mapping ------------------------------------------------------------- */
@@ -212,12 +215,24 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 
 /* ---- Data ---------------------------------------------------------------- */
 
-/* Of deallocations: kept, though the host's data is not. */
+/*
+ * Of deallocations, or where power may fail of the mapping: kept, though the
+ * host's data is not.
+ */
 static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 {
+    if (lpn >= drive->geo.first_translation_unit) {
+        return scarp_media_keeps(drive);
+    }
     return drive->desc.recovery == RECOVERY_ALL &&
-           lpn >= drive->geo.logical_units &&
-           lpn < drive->geo.first_translation_unit;
+           lpn >= drive->geo.logical_units;
+}
+
+/* Its contents may be there: of what is superseded, too, until its erase. */
+static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_keeps(drive) ? scarp_media_lpn(drive, ppn) != SCARP_NONE
+                                    : scarp_unit_is_valid(drive, ppn);
 }
 
 static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
@@ -240,7 +255,7 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
         }
         ppn = GUINT32_FROM_LE(ppn);
         if (ppn <= last || ppn >= scarp_geometry_units(&drive->geo) ||
-            !scarp_unit_is_valid(drive, ppn)) {
+            !has_contents(drive, ppn)) {
             return image_fail(image, error, "damaged: data in unit %u", ppn);
         }
         last = ppn;
@@ -249,6 +264,10 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 
             memcpy(data, spare, drive->geo.unit_bytes);
             scarp_contents_put(drive, ppn, data);
+            if (!scarp_map_may_say(drive, scarp_media_lpn(drive, ppn), data)) {
+                return image_fail(image, error, "damaged: what unit %u says",
+                                  ppn);
+            }
         }
     }
     return image_read_end(image, error);
@@ -298,6 +317,15 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
     return true;
 }
 
+/* Where power may fail, too, the flash alone says where everything is. */
+static bool check_kept(ScarpImage *image, ScarpDrive *drive, GError **error)
+{
+    g_autoptr(GError) law = NULL;
+
+    return !scarp_media_keeps(drive) || scarp_map_check(drive, true, &law) ||
+           image_fail(image, error, "damaged: %s", law->message);
+}
+
 /* Any version's will do, and none at all: the first images had no writer. */
 static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
                         GError **error)
@@ -316,8 +344,8 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
 
 /* In this order: each builds on what was read before. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
-    read_lpns, read_versions, read_marks, read_state, check_written, read_data,
-    check_versions, read_writer,
+    read_lpns, read_versions, image_read_pages, read_marks, read_state,
+    check_written, image_check_pages, read_data, check_versions, read_writer,
 };
 
 /* On failure the drive is of no use: scarp_drive_free() is the undo. */
@@ -330,5 +358,5 @@ bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
     }
     scarp_blocks_close_unused(drive);
     scarp_map_loaded(drive);
-    return true;
+    return check_kept(image, drive, error);
 }

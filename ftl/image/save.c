@@ -126,6 +126,11 @@ static bool has_data(const ScarpDrive *drive)
     return scarp_contents_kept(drive);
 }
 
+static bool has_pages(const ScarpDrive *drive)
+{
+    return scarp_media_keeps(drive);
+}
+
 /* Who wrote it: for people, and for whoever reads what later proves wrong. */
 static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
 {
@@ -145,6 +150,7 @@ static const struct {
     { "p2l", put_lpns, NULL },
     { "valid", put_valid, NULL },
     { "version", put_versions, has_versions },
+    { "pages", image_put_pages, has_pages },
     { "state", put_state, NULL },
     { "scheme", put_scheme, NULL },
     { "data", put_data, has_data },

@@ -43,6 +43,16 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append_printf(text, "%s=%" G_GUINT64_FORMAT "\n",
                                key[i].name, key[i].value);
     }
+    if (d->power_cuts) {
+        /* How far pages of the same cells are programmed follows from it. */
+        g_string_append_printf(text, "nand.power_cuts=1\nftl.paired_pages=%"
+                               G_GUINT64_FORMAT "\nnand.cell_bits=%"
+                               G_GUINT64_FORMAT "\n", d->paired_pages,
+                               d->cell_bits);
+    }
+    if (d->checkpoint_pages) {
+        g_string_append(text, "ftl.checkpoint_pages, not 0\n");
+    }
     scarp_map_add_class(drive, text);
     /* The planes of what the mapping keeps there, and of stripes; or cwdp. */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&
@@ -116,7 +126,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         ok = written; /* it may have been closed early */
         break;
     case BLOCK_TRANSLATION:
-        ok = written == pages;
+        ok = written == pages || (written && scarp_media_keeps(drive));
         break;
     default:
         ok = !written && state != BLOCK_VICTIM;

@@ -58,10 +58,11 @@ static void init_units(ScarpDrive *drive, ScarpDemand *demand)
 {
     uint32_t planes = drive->geo.n_planes;
 
-    demand->n_tus = drive->geo.mapped_units -
-                    drive->geo.first_translation_unit;
-    demand->tu = scarp_table_zeroed(demand->n_tus * sizeof(*demand->tu));
-    for (uint32_t i = 0; i < demand->n_tus; i++) {
+    uint32_t n = drive->geo.mapped_units - drive->geo.first_translation_unit;
+
+    demand->n_tus = n - scarp_has_checkpoints(drive);
+    demand->tu = scarp_table_zeroed(n * sizeof(*demand->tu));
+    for (uint32_t i = 0; i < n; i++) {
         demand->tu[i].dirty = SCARP_NONE;
     }
     demand->plane_of = g_new(uint32_t, planes);
@@ -102,7 +103,8 @@ static void clear(ScarpDrive *drive)
     if (!demand) {
         return;
     }
-    for (uint32_t i = 0; i < demand->n_tus; i++) {
+    for (uint32_t i = 0; i < demand->n_tus + scarp_has_checkpoints(drive);
+         i++) {
         if (demand->tu[i].work) {
             g_free(scarp_unit_data(&demand->tu[i].work->unit));
         }
@@ -132,6 +134,12 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
                DEMAND_ENTRY_BYTES +
            4 * (uint64_t)demand->n_tus +
            (uint64_t)demand->writing_limit * drive->geo.unit_bytes;
+}
+
+/* Where each translation unit lies: they say the rest. */
+static uint64_t table_bytes(const ScarpDrive *drive)
+{
+    return 4 * (uint64_t)drive->map.demand->n_tus;
 }
 
 /* Of a list, used longest ago first. */
@@ -169,6 +177,22 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     scarp_mark_if(drive, cache_too_small_for_image,
                   visit->loading && drive->stats.map_evictions > evictions);
     drive->stats.map_evictions = evictions;
+    if (scarp_has_checkpoints(drive)) {
+        scarp_visit_u64(visit, "units since a checkpoint",
+                        &drive->map.demand->checkpoint.units, 0, INT64_MAX);
+    }
+}
+
+/* Translation units have planes of their own. */
+static bool may_hold(const ScarpDrive *drive, uint32_t ppn)
+{
+    const ScarpDemand *demand = drive->map.demand;
+    uint32_t lpn = scarp_media_lpn(drive, ppn);
+    uint32_t turn = (lpn - drive->geo.first_translation_unit) %
+                    drive->geo.n_planes;
+
+    return !scarp_is_translation_unit(drive, lpn) ||
+           demand->plane_of[turn] == scarp_ppn_plane(drive, ppn);
 }
 
 const ScarpMappingOps scarp_mapping_demand = {
@@ -179,6 +203,10 @@ const ScarpMappingOps scarp_mapping_demand = {
     .init = init,
     .clear = clear,
     .ram_bytes = ram_bytes,
+    .table_bytes = table_bytes,
     .check = scarp_demand_check,
     .persist = persist,
+    .may_hold = may_hold,
+    .reread = scarp_checkpoint_reread,
+    .recovered = scarp_demand_recovered,
 };

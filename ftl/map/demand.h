@@ -57,6 +57,7 @@ typedef struct {
     uint32_t tu;
     bool reading;
     bool writing;   /* counts in n_writing */
+    uint64_t checkpoint; /* that had begun when its contents were taken */
 } Work;
 
 /* A translation unit, by its number. */
@@ -69,11 +70,21 @@ typedef struct {
     bool batched, queued;
     bool wanted;         /* it is to be written */
     bool trimmed;        /* units deallocated whose entries are in no cache */
+    bool awaited;        /* by the checkpoint that runs */
 } Tu;
 
 typedef struct {
     uint32_t head, tail;
 } TuList;
+
+/* ftl.checkpoint_pages */
+typedef struct {
+    uint64_t units;   /* programmed since the last one began */
+    uint64_t number;  /* of the last one */
+    uint64_t journal; /* seq of the first block that it does not cover */
+    uint32_t left;    /* translation units that have to be written for it */
+    bool running, sealing; /* sealing: its own unit is being written */
+} ScarpCheckpoint;
 
 struct ScarpDemand {
     /* The cache: segmented LRU (Karedla et al. 1994), as in Gupta et al. */
@@ -87,7 +98,7 @@ struct ScarpDemand {
 
     /* Translation units. */
     Tu *tu;
-    uint32_t n_tus;
+    uint32_t n_tus;      /* of entries; behind them may be the checkpoints' */
     uint32_t *plane_of; /* [n_planes]: of the translation units of each round */
     ScarpPacker *packer; /* [plane] */
     ScarpPool works, waits;
@@ -100,7 +111,9 @@ struct ScarpDemand {
     uint32_t *reserved; /* [plane]: units that its job may still move */
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection could not begin */
-    bool aside;         /* ageing: no account is kept */
+    bool aside;         /* ageing, or recovery: no account is kept */
+    ScarpCheckpoint checkpoint;
+    uint64_t n_recovered; /* updates that a power cut left: beyond the limit */
 };
 
 /* ---- demand_cache.c: entries -------------------------------------------- */
@@ -115,6 +128,12 @@ void scarp_entries_feed(ScarpDrive *drive);
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /* The entries of those that waited for the read are there. */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
+
+/* What translation units say is there to be read, not only how long it takes. */
+static inline bool scarp_tu_contents_kept(const ScarpDrive *drive)
+{
+    return drive->store_data || scarp_media_keeps(drive);
+}
 
 /* ---- demand_units.c: translation units ---------------------------------- */
 
@@ -151,6 +170,35 @@ static inline ScarpMapWait *scarp_wait_pop(WaitList *list)
     list->n--;
     return wait;
 }
+
+/* ---- demand_checkpoint.c: ftl.checkpoint_pages --------------------------- */
+
+static inline bool scarp_has_checkpoints(const ScarpDrive *drive)
+{
+    return drive->desc.checkpoint_pages;
+}
+
+/* The translation unit that says which checkpoint is whole. */
+static inline Tu *scarp_checkpoint_tu(const ScarpDrive *drive)
+{
+    return &drive->map.demand->tu[drive->map.demand->n_tus];
+}
+
+/* Another unit is on flash; one may begin. */
+void scarp_checkpoint_count(ScarpDrive *drive);
+/* One begins if it is due. */
+void scarp_checkpoint_pump(ScarpDrive *drive);
+/* What the checkpoints' own unit says, as contents. */
+void scarp_checkpoint_fill(const ScarpDrive *drive, uint64_t *contents);
+/* A translation unit with contents of that checkpoint is on flash. */
+void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
+/* All is on flash, without time. */
+void scarp_checkpoint_aged(ScarpDrive *drive);
+/* ScarpMappingOps: reread */
+uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of);
+
+/* demand_recover.c: ScarpMappingOps: recovered */
+void scarp_demand_recovered(ScarpDrive *drive);
 
 /* demand_laws.c */
 bool scarp_demand_check(const ScarpDrive *drive, GError **error);

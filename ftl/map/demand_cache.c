@@ -429,6 +429,9 @@ void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait)
 
 void scarp_demand_written(ScarpDrive *drive, uint32_t lpn)
 {
+    if (scarp_has_checkpoints(drive)) {
+        scarp_checkpoint_count(drive);
+    }
     if (lpn < drive->geo.logical_units) { /* where records lie is in RAM */
         make_dirty(drive, scarp_entry_find(drive->map.demand, lpn));
     }
@@ -459,6 +462,9 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
 
     if (demand->aside || scarp_is_translation_unit(drive, lpn)) {
         return; /* where those lie is always in RAM */
+    }
+    if (scarp_has_checkpoints(drive)) {
+        scarp_checkpoint_count(drive);
     }
     p = scarp_ppn_plane(drive, from);
     if (demand->reserved[p]) {

@@ -136,7 +136,9 @@ static bool check_units(const ScarpDrive *drive, GError **error)
     const ScarpDemand *demand = drive->map.demand;
     uint64_t updates = 0, dirty = 0, works = 0, trimmed = 0, writing = 0;
 
-    for (uint32_t t = 0; t < demand->n_tus; t++) {
+    uint32_t n = demand->n_tus + scarp_has_checkpoints(drive);
+
+    for (uint32_t t = 0; t < n; t++) {
         const Tu *tu = &demand->tu[t];
 
         for (uint32_t i = tu->dirty; i != SCARP_NONE;
@@ -152,7 +154,8 @@ static bool check_units(const ScarpDrive *drive, GError **error)
                                      "translation unit that nobody will write",
                                      t, tu->updates, 0);
         }
-        if (drive->store_data && !demand->aside &&
+        if (scarp_tu_contents_kept(drive) && !demand->aside &&
+            t < demand->n_tus &&
             !check_contents(drive, t, error)) {
             return false;
         }
@@ -167,7 +170,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
                                  demand->n_updates);
     }
     if (demand->n_updates + demand->n_reserved >
-            demand->update_limit +
+            demand->update_limit + demand->n_recovered +
                 (uint64_t)drive->geo.n_planes * drive->geo.units_per_page ||
         demand->n_writing > demand->writing_limit) {
         return scarp_law_differs(error, "entries that collections changed", 0,
@@ -182,7 +185,8 @@ static bool check_places(const ScarpDrive *drive, GError **error)
     const ScarpDemand *demand = drive->map.demand;
     uint32_t mapped = 0, valid = 0;
 
-    for (uint32_t t = 0; t < demand->n_tus; t++) {
+    for (uint32_t t = 0; t < demand->n_tus + scarp_has_checkpoints(drive);
+         t++) {
         uint32_t lpn = drive->geo.first_translation_unit + t;
         uint32_t own = demand->plane_of[t % drive->geo.n_planes];
         uint32_t ppn = scarp_map_lookup(drive, lpn);

@@ -137,12 +137,17 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
 {
     ScarpDemand *demand = drive->map.demand;
 
-    if (drive->store_data) {
+    if (scarp_tu_contents_kept(drive)) {
         if (!scarp_unit_data(&work->unit)) {
             scarp_unit_set_data(&work->unit, scarp_contents_new(drive));
         }
-        snapshot(drive, work->tu, scarp_unit_data(&work->unit));
+        if (tu == scarp_checkpoint_tu(drive)) {
+            scarp_checkpoint_fill(drive, scarp_unit_data(&work->unit));
+        } else {
+            snapshot(drive, work->tu, scarp_unit_data(&work->unit));
+        }
     }
+    work->checkpoint = demand->checkpoint.number;
     tu->wanted = false;
     demand->n_trimmed -= tu->trimmed;
     tu->trimmed = false;
@@ -190,7 +195,8 @@ static void write_one(ScarpDrive *drive, Tu *tu)
     }
     if (!work) {
         work = work_new(drive, tu);
-        if (scarp_map_is_mapped(drive, lpn_of(drive, work->tu))) {
+        if (scarp_map_is_mapped(drive, lpn_of(drive, work->tu)) &&
+            tu != scarp_checkpoint_tu(drive)) {
             read_unit(drive, work);
         }
     }
@@ -219,12 +225,28 @@ void scarp_tus_write(ScarpDrive *drive)
                   demand->queue.head != SCARP_NONE);
 }
 
+static void close_packers(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (scarp_packer_count(&drive->map.demand->packer[p])) {
+            emit(drive, p);
+        }
+    }
+}
+
 void scarp_map_pump(ScarpDrive *drive)
 {
     while (drive->map.wants) {
         drive->map.wants = false;
+        if (scarp_has_checkpoints(drive)) {
+            scarp_checkpoint_pump(drive);
+        }
         scarp_entries_feed(drive);
         scarp_tus_write(drive);
+    }
+    if (drive->map.demand->checkpoint.running &&
+        drive->map.demand->queue.head == SCARP_NONE) {
+        close_packers(drive); /* nobody else may come for long */
     }
 }
 
@@ -263,6 +285,9 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
         scarp_map_move(drive, scarp_unit_lpn(unit), ppn);
         scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+        if (scarp_has_checkpoints(drive)) {
+            scarp_checkpoint_written(drive, tu, work->checkpoint);
+        }
         if (tu->wanted) {
             scarp_mark(drive, changed_while_programmed);
             merge(drive, tu, work); /* what it says is still in RAM */
@@ -326,10 +351,8 @@ void scarp_map_drain(ScarpDrive *drive)
             scarp_tu_want(drive, tu);
         }
     }
-    for (uint32_t p = 0; demand && p < drive->geo.n_planes; p++) {
-        if (scarp_packer_count(&demand->packer[p])) {
-            emit(drive, p);
-        }
+    if (demand) {
+        close_packers(drive);
     }
 }
 
@@ -368,11 +391,15 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn_of(drive, tu));
 
-    if (drive->store_data && ppn != SCARP_NONE &&
+    if (scarp_tu_contents_kept(drive) && ppn != SCARP_NONE &&
         !scarp_contents_get(drive, ppn)) {
         void *data = scarp_contents_new(drive);
 
-        snapshot(drive, tu, data);
+        if (tu == drive->map.demand->n_tus) {
+            scarp_checkpoint_fill(drive, data);
+        } else {
+            snapshot(drive, tu, data);
+        }
         scarp_contents_put(drive, ppn, data);
     }
 }
@@ -382,16 +409,22 @@ void scarp_map_aged(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
     g_autofree uint32_t *next = NULL;
+    uint32_t n;
 
     if (!demand) {
         return;
     }
+    n = demand->n_tus;
     demand->aside = false;
+    if (scarp_has_checkpoints(drive)) {
+        scarp_checkpoint_aged(drive);
+        n++;
+    }
     next = g_new0(uint32_t, drive->geo.n_planes);
-    for (uint32_t tu = 0; tu < demand->n_tus; tu++) {
+    for (uint32_t tu = 0; tu < n; tu++) {
         uint32_t p = plane_of(drive, tu), *ppn = &next[p];
 
-        if (is_empty(drive, tu)) {
+        if (tu < demand->n_tus && is_empty(drive, tu)) {
             continue;
         }
         if (!(*ppn & (drive->geo.units_per_page - 1))) {

@@ -17,7 +17,7 @@ void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
     if (ppn != SCARP_NONE) {
         drive->map.ppn_of[lpn] = SCARP_NONE;
         scarp_block_set_valid(drive, ppn, -1);
-        if (scarp_contents_kept(drive)) {
+        if (scarp_contents_kept(drive) && !scarp_media_keeps(drive)) {
             scarp_contents_release(drive, scarp_contents_take(drive, ppn));
         }
     }
@@ -58,20 +58,30 @@ void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)
     }
 }
 
+/* Where a cut would need them both copies have them; else the valid one. */
+static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
+{
+    if (scarp_media_keeps(drive)) {
+        scarp_contents_copy(drive, from, to);
+    } else if (scarp_unit_is_valid(drive, from)) {
+        scarp_contents_put(drive, to, scarp_contents_take(drive, from));
+    }
+}
+
 /* By the mark of the source: the forward map's entry need not be read. */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to)
 {
     scarp_media_copy_version(drive, from, to); /* a copy is as old */
     scarp_media_set_lpn(drive, to, lpn);
+    if (scarp_contents_kept(drive)) {
+        move_contents(drive, from, to);
+    }
     if (!scarp_unit_is_valid(drive, from)) {
         return false;
     }
     drive->map.ppn_of[lpn] = to;
     scarp_block_set_valid(drive, from, -1);
-    if (scarp_contents_kept(drive)) {
-        scarp_contents_put(drive, to, scarp_contents_take(drive, from));
-    }
     scarp_block_set_valid(drive, to, 1);
     if (drive->map.demand) {
         scarp_demand_moved(drive, lpn, from);
@@ -98,7 +108,7 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
         scarp_media_copy_version(drive, from[i], to + i);
     }
     for (uint32_t i = 0; scarp_contents_kept(drive) && i < n; i++) {
-        scarp_contents_put(drive, to + i, scarp_contents_take(drive, from[i]));
+        move_contents(drive, from[i], to + i);
     }
     scarp_block_filled(drive, to, n);
     for (uint32_t i = 0; drive->map.demand && i < n; i++) {

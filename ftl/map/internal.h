@@ -30,6 +30,8 @@ struct ScarpMappingOps {
     uint64_t (*group_blocks)(const ScarpDrive *drive);
     /* RAM of a controller that has this mapping; NULL: an entry per unit. */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
+    /* What of it a drive at rest cannot do without; NULL: all of it. */
+    uint64_t (*table_bytes)(const ScarpDrive *drive);
     /* Its laws; those of all mappings hold already. */
     bool (*check)(const ScarpDrive *drive, GError **error);
     /*
@@ -77,7 +79,48 @@ struct ScarpMappingOps {
     bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
     /* What an image keeps of it, and the laws of what it brings back. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
+    /*
+     * What ppn's spare area says may lie there, beside what is before it in its
+     * block, valid or not; NULL: any unit may.
+     */
+    bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
+    /*
+     * After a power cut; ppn_of says where the newest copy of each unit lies,
+     * and the mapping may choose another one of the same version.  It says of
+     * each block that has a page in use what it is for, or that it is of no use
+     * (scarp_block_recover()).  NULL: any page will do.
+     */
+    void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
+    /* scarp_map_mend() and what follows; NULL as well. */
+    bool (*mend)(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+    void (*mend_copied)(ScarpDrive *drive, ScarpMend *mend, uint32_t *target);
+    void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
+                        uint32_t block);
+    /*
+     * In place of what all spare areas together say: what the mapping finds
+     * with those that it reads; may be NULL.  Returns the seq of the first block
+     * of which it reads all.
+     */
+    uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
+    /* All of it is over; may be NULL. */
+    void (*recovered)(ScarpDrive *drive);
 };
+
+/* map/rebuild.c: of two copies of a unit, which counts. */
+bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
+
+/* ---- map/mend.c: what there is to be mended ----------------------------- */
+
+/* Blocks with a page in use, in the order in which they were opened. */
+GArray *scarp_mend_used(ScarpDrive *drive);
+/* Of each block the units that are newest in it; g_free() it. */
+uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of);
+
+/* A unit is copied, SCARP_PAD: nothing; a block is erased. */
+void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
+void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);
+/* Its valid units are copied, and then it is erased. */
+void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim);
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
 

@@ -28,7 +28,44 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
     return true;
 }
 
-bool scarp_map_check(const ScarpDrive *drive, GError **error)
+/* At one moment in so many of a drive that is not small, drawn by the time. */
+static bool is_looked_at(const ScarpDrive *drive)
+{
+    uint64_t one_in = 1 + scarp_geometry_units(&drive->geo) / 512;
+    uint64_t state = scarp_random_state(scarp_time_ns(drive));
+
+    return !scarp_random_below(&state, one_in);
+}
+
+/*
+ * Where power may fail, the cells say at any moment what the mapping does; of
+ * copies of a unit either will do.
+ */
+static bool check_kept(const ScarpDrive *drive, GError **error)
+{
+    g_autofree uint32_t *ppn_of = NULL;
+
+    if (!scarp_media_keeps(drive) || drive->desc.unserialised ||
+        drive->desc.deallocation_undone) {
+        return true;
+    }
+    ppn_of = g_new(uint32_t, drive->geo.mapped_units);
+    scarp_map_rebuild(drive, ppn_of);
+    for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {
+        uint32_t is = ppn_of[lpn], should = drive->map.ppn_of[lpn];
+
+        if (is != should &&
+            (is == SCARP_NONE || should == SCARP_NONE ||
+             scarp_media_version(drive, is) !=
+                 scarp_media_version(drive, should))) {
+            return scarp_law_differs(error, "place by the cells of unit", lpn,
+                                     is, should);
+        }
+    }
+    return true;
+}
+
+bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error)
 {
     uint64_t valid = 0, mapped = 0;
 
@@ -50,5 +87,9 @@ bool scarp_map_check(const ScarpDrive *drive, GError **error)
         return scarp_law_differs(error, "mapped units of drive", 0, mapped,
                                  valid);
     }
-    return !drive->map.ops->check || drive->map.ops->check(drive, error);
+    if ((closely || is_looked_at(drive)) && !check_kept(drive, error)) {
+        return false;
+    }
+    return !drive->map.ops->check || drive->map.mending ||
+           drive->map.ops->check(drive, error);
 }

@@ -74,7 +74,7 @@ uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t p)
 {
     return drive->desc.blocks_per_plane - scarp_plane_bad_blocks(drive, p) -
-           scarp_logs(drive)->groups - 1;
+           drive->geo.recovery_blocks - scarp_logs(drive)->groups - 1;
 }
 
 uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t p)
@@ -209,7 +209,7 @@ void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
  * Offset behind the logical block's last page that is mapped.  Those that were
  * deallocated since the last time are passed over once.
  */
-static uint32_t mapped_end(const ScarpDrive *drive, uint32_t group)
+uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 {
     uint32_t *end = &scarp_logs(drive)->end_of[group];
 
@@ -240,7 +240,7 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
 {
     const ScarpLogs *logs = scarp_logs(drive);
     uint32_t data = logs->data_of[merge->group], written = 0;
-    uint32_t end = mapped_end(drive, merge->group);
+    uint32_t end = scarp_log_end(drive, merge->group);
 
     if (log != SCARP_NONE) {
         written = scarp_block_written(drive, log);

@@ -92,6 +92,9 @@ static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
     return scarp_plane_free_blocks(drive, plane) >= 2;
 }
 
+/* Offset behind the logical block's last page that is mapped. */
+uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group);
+
 /* ScarpMappingOps: mapped. */
 void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
@@ -169,10 +172,20 @@ uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
 uint32_t scarp_log_target(ScarpDrive *drive, uint32_t plane,
                           ScarpMerge *merge);
 
+/* ---- map/log_recover.c: ScarpMappingOps: recover, mend, … ---------------- */
+
+void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of);
+bool scarp_logs_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+void scarp_logs_mend_copied(ScarpDrive *drive, ScarpMend *mend,
+                            uint32_t *target);
+void scarp_logs_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
+                            uint32_t block);
+
 /* ---- map/log_blocks_laws.c ---------------------------------------------- */
 
 /* ScarpMappingOps: check, persist. */
 bool scarp_logs_check(const ScarpDrive *drive, GError **error);
+bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit);
 
 #endif /* SCARP_LOG_H */

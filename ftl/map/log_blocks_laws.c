@@ -326,3 +326,19 @@ void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit)
         scarp_visit_fail(visit, "%s", error->message);
     }
 }
+
+/* One of its plane; but for blocks that others share, of one logical block. */
+bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn)
+{
+    uint32_t p = scarp_ppn_plane(drive, ppn), lpn = scarp_media_lpn(drive, ppn);
+    uint32_t first = scarp_block_ppn(drive, scarp_ppn_block(drive, ppn));
+    ScarpLogPage page = scarp_log_page(drive, p, lpn);
+
+    while (scarp_media_lpn(drive, first) == SCARP_NONE) {
+        first++;
+    }
+    return scarp_log_lpn(drive, page.group, page.offset) == lpn &&
+           (drive->desc.mapping == MAPPING_FAST ||
+            scarp_log_page(drive, p, scarp_media_lpn(drive, first)).group ==
+                page.group);
+}

@@ -56,6 +56,12 @@ uint64_t scarp_map_ram_bytes(const ScarpDrive *drive)
                                      : scarp_map_bytes(&drive->geo);
 }
 
+uint64_t scarp_map_table_bytes(const ScarpDrive *drive)
+{
+    return drive->map.ops->table_bytes ? drive->map.ops->table_bytes(drive)
+                                       : scarp_map_ram_bytes(drive);
+}
+
 bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                     GError **error)
 {

@@ -32,6 +32,8 @@ void scarp_map_add_class(const ScarpDrive *drive, GString *text);
 uint64_t scarp_map_group_blocks(const ScarpDrive *drive);
 /* RAM that a controller with the drive's mapping needs for it. */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
+/* Of a drive at rest: what is to be read again when it has lost its RAM. */
+uint64_t scarp_map_table_bytes(const ScarpDrive *drive);
 
 /* Where lpn lies, SCARP_NONE: it is unmapped.  What is buffered is pack's. */
 static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)
@@ -137,6 +139,12 @@ void scarp_map_aged(ScarpDrive *drive);
 /* A drive at rest: what the mapping holds besides; all of it was loaded. */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
+/*
+ * Of an image, where power may fail: the mapping may have put there what ppn's
+ * spare area says, and these may be the contents of lpn.
+ */
+bool scarp_map_may_hold(const ScarpDrive *drive, uint32_t ppn);
+bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says);
 
 /* What the host wrote is on flash at ppn. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
@@ -248,12 +256,42 @@ void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 
+/* ---- After a power cut: map/mend.c -------------------------------------- */
+
+/*
+ * Blocks and units get the place that the cells say, and those of no use are
+ * apart.  The states of blocks are not known yet, nor is anything mapped.
+ */
+void scarp_map_recover(ScarpDrive *drive);
+/*
+ * What is to be mended next in the plane; false: nothing, it is sound.  mend is
+ * zeroed at first, and kept from one call to the next.
+ */
+bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+/* All of its units are copied.  *target: it may be used on, or SCARP_NONE. */
+void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,
+                           uint32_t *target);
+/* A block that units were copied to is full, or all there will be of it. */
+void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
+                           uint32_t block);
+void scarp_mend_clear(ScarpMend *mend);
+/* Every plane is sound. */
+void scarp_map_recovered(ScarpDrive *drive);
+/* Whether all pages of the block have to be read, or the first one alone. */
+bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
+
 #ifdef SCARP_CHECKED
+/* For marks: a power cut meets a merge of the plane, or a checkpoint. */
+void scarp_map_mark_cut(const ScarpDrive *drive, uint32_t plane, bool erases);
+void scarp_map_mark_cut_checkpoint(const ScarpDrive *drive);
 /* For a mark: changed entries are on their way out of the cache. */
 bool scarp_map_evicts(const ScarpDrive *drive);
 #endif
 
-/* map/laws.c: forward map, spare areas and marks agree. */
-bool scarp_map_check(const ScarpDrive *drive, GError **error);
+/*
+ * map/laws.c: forward map, spare areas and marks agree.  closely: so do the
+ * cells, where power may fail; else they are looked at now and then.
+ */
+bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error);
 
 #endif /* SCARP_MAP_OPS_H */

@@ -8,28 +8,38 @@
  * It does until a collection has relocated something: a copy stands in a
  * newer page than a unit that was written after it was.
  *
- * Two units with one version are copies of each other: either will do.  With
- * ftl.recovery=2 records say when a unit was deallocated: it stays so, if that
- * was after it was written.  Without them it comes back.
+ * Two units with one version are copies of each other: either will do.  Where
+ * power may fail it is the one in the older block, so that the last block that
+ * was opened for copies is of no use, and is free again.  With ftl.recovery=2
+ * records say when a unit was deallocated: it stays so, if that was after it
+ * was written.  Without them it comes back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "map/ops.h"
+#include "map/internal.h"
 
-static bool newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
+bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
 {
-    uint64_t seq_a, seq_b;
+    uint64_t seq_a = scarp_media_seq(drive, scarp_ppn_block(drive, a));
+    uint64_t seq_b = scarp_media_seq(drive, scarp_ppn_block(drive, b));
+    uint64_t version_a, version_b;
 
-    if (scarp_media_has_versions(drive)) {
-        seq_a = scarp_media_version(drive, a);
-        seq_b = scarp_media_version(drive, b);
-        /* Of two equal copies the model keeps the bytes with one alone. */
-        return seq_a > seq_b ||
-               (seq_a == seq_b && scarp_contents_get(drive, a));
+    if (!scarp_media_has_versions(drive)) {
+        return seq_a > seq_b || (seq_a == seq_b && a > b);
     }
-    seq_a = scarp_media_seq(drive, scarp_ppn_block(drive, a));
-    seq_b = scarp_media_seq(drive, scarp_ppn_block(drive, b));
-    return seq_a > seq_b || (seq_a == seq_b && a > b);
+    version_a = scarp_media_version(drive, a);
+    version_b = scarp_media_version(drive, b);
+    if (version_a != version_b) {
+        return drive->desc.unserialised
+                   ? (uint8_t)(version_a - version_b) < 128
+                   : version_a > version_b;
+    }
+    scarp_mark_if(drive, older_copy_kept,
+                  scarp_media_keeps(drive) && drive->map.mending);
+    /* Else the model keeps the bytes with one of two equal copies alone. */
+    return scarp_media_keeps(drive)
+               ? seq_a < seq_b || (seq_a == seq_b && a < b)
+               : scarp_contents_get(drive, a) != NULL;
 }
 
 /* The records are units like others: the newest of each is known by now. */
@@ -66,11 +76,12 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of)
         uint32_t lpn = scarp_media_lpn(drive, ppn);
 
         if (lpn != SCARP_NONE &&
-            (ppn_of[lpn] == SCARP_NONE || newer(drive, ppn, ppn_of[lpn]))) {
+            (ppn_of[lpn] == SCARP_NONE || scarp_unit_is_newer(drive, ppn, ppn_of[lpn]))) {
             ppn_of[lpn] = ppn;
         }
     }
-    if (drive->desc.recovery == RECOVERY_ALL) {
+    if (drive->desc.recovery == RECOVERY_ALL &&
+        !drive->desc.deallocation_undone) {
         forget_deallocated(drive, ppn_of);
     }
 }

@@ -45,6 +45,20 @@ typedef struct {
     bool switched;       /* target has taken the place of the dead */
 } ScarpMerge;
 
+/*
+ * What is to be mended of a plane whose power failed: units that are copied one
+ * after the other to blocks that are opened for it, then blocks to be erased.
+ */
+typedef struct {
+    uint32_t *unit;   /* [room]: where they lie, or SCARP_PAD: nothing */
+    uint32_t n_units, room;
+    uint32_t *dead;   /* [blocks_per_plane]: the last one first */
+    uint32_t n_dead;
+    uint32_t next;    /* block of the plane, to be looked at */
+    uint32_t group;   /* logical block, or superblock, whose units they are */
+    bool open;        /* a block that they go to has room for more of it */
+} ScarpMend;
+
 typedef struct {
     const ScarpMappingOps *ops;
     uint32_t can;        /* of ops */
@@ -52,6 +66,8 @@ typedef struct {
     ScarpMerge *merge;   /* [plane], of MAP_MERGES */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     ScarpDemand *demand; /* entries that are in RAM; NULL: all of them */
+    uint64_t journal; /* after a power cut: seq of the first block that is read */
+    bool mending; /* after a power cut: its own laws do not hold yet */
     bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;
 

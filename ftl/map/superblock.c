@@ -102,7 +102,7 @@ void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block)
     }
 }
 
-static void drop(ScarpDrive *drive, uint32_t block)
+void scarp_super_drop(ScarpDrive *drive, uint32_t block)
 {
     ScarpSupers *supers = scarp_supers(drive);
     ScarpSuperBlock link = supers->block[block];
@@ -341,7 +341,7 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
     if (!has_room(drive, super->current) && has_room(drive, merge->target)) {
         super->current = merge->target;
     }
-    drop(drive, merge->victim);
+    scarp_super_drop(drive, merge->victim);
 }
 
 /* ---- RAM ---------------------------------------------------------------- */
@@ -390,4 +390,9 @@ const ScarpMappingOps scarp_mapping_superblock = {
     .target = target,
     .finish = finish,
     .persist = scarp_supers_persist,
+    .may_hold = scarp_supers_may_hold,
+    .recover = scarp_supers_recover,
+    .mend = scarp_supers_mend,
+    .mend_copied = scarp_supers_mend_copied,
+    .mend_filled = scarp_supers_mend_filled,
 };

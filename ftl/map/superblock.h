@@ -71,11 +71,22 @@ static inline bool scarp_super_has_updates(const ScarpSupers *supers,
 
 /* A block joins its superblock. */
 void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block);
+/* It leaves its superblock. */
+void scarp_super_drop(ScarpDrive *drive, uint32_t block);
 /* It was written: it is the newest of those with update blocks. */
 void scarp_super_touch(ScarpSupers *supers, uint32_t s);
 
+/* map/superblock_recover.c: ScarpMappingOps: recover, mend, … */
+void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of);
+bool scarp_supers_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
+                              uint32_t *target);
+void scarp_supers_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
+                              uint32_t block);
+
 /* map/superblock_laws.c */
 bool scarp_supers_check(const ScarpDrive *drive, GError **error);
+bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit);
 
 #endif /* SCARP_SUPERBLOCK_H */

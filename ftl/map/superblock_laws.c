@@ -221,3 +221,18 @@ void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
         scarp_visit_fail(visit, "%s", error->message);
     }
 }
+
+/* One of its block's superblock: that of the first unit there. */
+bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn)
+{
+    const ScarpSupers *supers = scarp_supers(drive);
+    uint32_t p = scarp_ppn_plane(drive, ppn), lpn = scarp_media_lpn(drive, ppn);
+    uint32_t first = scarp_block_ppn(drive, scarp_ppn_block(drive, ppn));
+
+    while (scarp_media_lpn(drive, first) == SCARP_NONE) {
+        first++;
+    }
+    return supers->plane_of[lpn % drive->geo.n_planes] == p &&
+           scarp_super_of(drive, p, lpn) ==
+               scarp_super_of(drive, p, scarp_media_lpn(drive, first));
+}

@@ -82,6 +82,18 @@ void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data)
     block->contents[ppn - scarp_block_ppn(drive, index)] = data;
 }
 
+void scarp_contents_copy(ScarpDrive *drive, uint32_t from, uint32_t to)
+{
+    const void *data = scarp_contents_get(drive, from);
+
+    if (data) {
+        void *copy = scarp_contents_new(drive);
+
+        memcpy(copy, data, drive->geo.unit_bytes);
+        scarp_contents_put(drive, to, copy);
+    }
+}
+
 bool scarp_contents_any(const ScarpDrive *drive, uint32_t block)
 {
     return drive->media.block[block].contents;

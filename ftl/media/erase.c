@@ -10,6 +10,16 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
     ScarpMediaBlock *block = &drive->media.block[index];
     uint32_t *lpn_of = &drive->media.lpn_of[scarp_block_ppn(drive, index)];
 
+    if (scarp_media_keeps(drive)) {
+        uint32_t pages = drive->desc.pages_per_block;
+
+        /* Of units that were superseded: who moves one takes it along. */
+        for (uint32_t i = 0;
+             block->contents && i < drive->geo.units_per_block; i++) {
+            scarp_contents_release(drive, block->contents[i]);
+        }
+        scarp_media_set_pages(drive, index * pages, pages, PAGE_ERASED);
+    }
     for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
         lpn_of[i] = SCARP_NONE;
     }

@@ -8,7 +8,10 @@
 uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                            const ScarpDescription *desc)
 {
-    return scarp_geometry_units(geo) * (desc->recovery ? 12 : 4) +
+    uint64_t states = desc->power_cuts
+                          ? geo->n_blocks * desc->pages_per_block / 4 : 0;
+
+    return scarp_geometry_units(geo) * (desc->recovery ? 12 : 4) + states +
            (uint64_t)geo->n_blocks * sizeof(ScarpMediaBlock);
 }
 
@@ -22,6 +25,10 @@ bool scarp_media_init(ScarpDrive *drive,
     media->block = scarp_table_zeroed((uint64_t)drive->geo.n_blocks *
                                       sizeof(ScarpMediaBlock));
     media->version_of = drive->desc.recovery ? g_new0(uint64_t, units) : NULL;
+    if (drive->desc.power_cuts) {
+        media->page_state = scarp_table_zeroed(
+            drive->geo.n_blocks * drive->desc.pages_per_block / 4 + 1);
+    }
     media->lpn_of = scarp_table_none(units, error);
     return media->lpn_of;
 }
@@ -41,6 +48,8 @@ void scarp_media_clear(ScarpDrive *drive)
     scarp_table_free(media->block);
     scarp_table_free(media->lpn_of);
     g_free(media->version_of);
+    scarp_table_free(media->page_state);
+    scarp_media_forget_saved(drive);
     if (media->spare) {
         g_ptr_array_free(media->spare, true);
     }
@@ -57,6 +66,13 @@ void scarp_media_load_block(ScarpDrive *drive, uint32_t index, uint8_t origin,
     block->erases = erases;
     block->seq = seq;
     block->programmed = programmed;
+}
+
+void scarp_media_pass(ScarpDrive *from, ScarpDrive *to)
+{
+    scarp_media_clear(to);
+    to->media = from->media;
+    from->media = (ScarpMedia) { 0 };
 }
 
 void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq)

@@ -123,12 +123,101 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
     block->seq = drive->media.next_block_seq++;
 }
 
+/* ---- Pages (nand.power_cuts): media/pages.c ------------------------------ */
+
+/* What a cut leaves is kept; the rest of this part is of such drives alone. */
+static inline bool scarp_media_keeps(const ScarpDrive *drive)
+{
+    return drive->media.page_state;
+}
+
+/* By its number in the drive: block * pages_per_block + page. */
+static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
+                                              uint32_t page)
+{
+    return drive->media.page_state[page / 4] >> (page % 4 * 2) & 3;
+}
+
+void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
+                           ScarpPageState state);
+/* Pages from the one that ppn lies in on hold what was programmed. */
+void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
+                                 uint32_t pages);
+/*
+ * A program of the page that ppn lies in was cut short: it is torn, and so are
+ * the earlier pages of its cells, unless they are kept elsewhere.
+ */
+void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier);
+/* An erase was: none of its pages can be read. */
+void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
+/* Pages up to the last one that is not erased. */
+uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
+/* What is found when it is looked at anew: its first pages are in use. */
+void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
+                                uint16_t pages);
+/* Tables are written; until a page is programmed, or a block erased. */
+static inline void scarp_media_set_clean(ScarpDrive *drive)
+{
+    drive->media.is_clean = true;
+}
+
+static inline bool scarp_media_is_clean(const ScarpDrive *drive)
+{
+    return drive->media.is_clean;
+}
+/* A block is bad, from now on. */
+static inline void scarp_media_set_bad(ScarpDrive *drive, uint32_t block)
+{
+    drive->media.block[block].bad = true;
+}
+
+static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
+{
+    return drive->media.block[block].bad;
+}
+
+/* to, which is new, has what is in from, of which nothing but that is left. */
+void scarp_media_pass(ScarpDrive *from, ScarpDrive *to);
+/* It will be the next opening's, and all that there were were before it. */
+static inline void scarp_media_count_seq(ScarpDrive *drive)
+{
+    uint64_t *next = &drive->media.next_block_seq;
+
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        *next = MAX(*next, drive->media.block[b].seq + 1);
+    }
+}
+
 /* Programs of so many pages of the block that ppn lies in have ended. */
 static inline void scarp_media_pages_programmed(ScarpDrive *drive,
                                                 uint32_t ppn, uint32_t pages)
 {
     drive->media.block[scarp_ppn_block(drive, ppn)].programmed += pages;
+    if (scarp_media_keeps(drive)) {
+        scarp_media_programmed_kept(drive, ppn, pages);
+    }
 }
+
+/* ---- What energy saved: media/saved.c ----------------------------------- */
+
+/* A unit, whose contents are copied; or that it was deallocated. */
+void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
+                           const void *data);
+void scarp_media_save_trim(ScarpDrive *drive, uint32_t lpn, uint64_t when);
+static inline uint32_t scarp_media_saved_units(const ScarpDrive *drive)
+{
+    return drive->media.saved ? drive->media.saved->len : 0;
+}
+static inline const ScarpSavedUnit *scarp_media_saved_unit(
+    const ScarpDrive *drive, uint32_t i)
+{
+    return &g_array_index(drive->media.saved, ScarpSavedUnit, i);
+}
+void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
+/* The stripes, or NULL; the caller's to free. */
+GArray *scarp_media_take_stripes(ScarpDrive *drive);
+/* They are in RAM again. */
+void scarp_media_forget_saved(ScarpDrive *drive);
 
 /* Spare areas and contents are gone, and the wear is counted. */
 void scarp_media_erase(ScarpDrive *drive, uint32_t block);
@@ -141,10 +230,14 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
-/* Some units have contents: the host's, or records of deallocations. */
+/*
+ * Some units have contents: the host's, records of deallocations, and where
+ * power may fail translation units.
+ */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
-    return drive->store_data || drive->desc.recovery == RECOVERY_ALL;
+    return drive->store_data || drive->desc.recovery == RECOVERY_ALL ||
+           drive->desc.power_cuts;
 }
 
 /* A unit's bytes, undefined; the caller's until released or stored. */
@@ -152,6 +245,8 @@ void *scarp_contents_new(ScarpDrive *drive);
 void scarp_contents_release(ScarpDrive *drive, void *data);
 /* What is stored at ppn, not to be changed; NULL: zeroes. */
 void *scarp_contents_get(const ScarpDrive *drive, uint32_t ppn);
+/* The same bytes at to, too, where nothing is yet. */
+void scarp_contents_copy(ScarpDrive *drive, uint32_t from, uint32_t to);
 /* Takes data over; an all-zero unit is released and costs nothing. */
 void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data);
 /* The caller owns it then. */

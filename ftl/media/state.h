@@ -1,10 +1,13 @@
 /*
- * media: what is in the flash cells.  Owns all that would survive a power cut:
- * the spare area of each unit (its LPN and, with ftl.recovery, its version),
- * what is known of each block by its own pages (who opened it, when in the
- * order of openings), wear, and the contents.
+ * media: what is in the flash cells.  Owns all that survives a power cut: the
+ * spare area of each unit (its LPN and, with ftl.recovery, its version), what
+ * is known of each block by its own pages (who opened it, when in the order of
+ * openings), wear and marks of bad blocks, and the contents.
  *
- * Others ask it to program, to read and to erase.  It asks core.
+ * With nand.power_cuts it keeps besides what each page holds, and contents
+ * until their block is erased: a unit that is superseded is still there.
+ *
+ * Others ask it to program, to read, to erase, and to tear.  It asks core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,12 +22,32 @@ typedef struct {
     uint32_t erases;
     uint16_t programmed; /* pages, since the last erase */
     uint8_t origin;      /* that opened it: ScarpOrigin */
-    uint8_t stream;      /* ditto; GC's copies: 0 */
+    uint8_t stream:7;    /* ditto; GC's copies: 0 */
+    bool bad:1;          /* its mark, which it keeps */
 } ScarpMediaBlock;
+
+/* What the cells of a page hold (nand.power_cuts), two bits each. */
+typedef enum {
+    PAGE_ERASED,
+    PAGE_PROGRAMMED, /* each of its units has a spare area */
+    PAGE_TORN,       /* cut short: nothing of it can be read */
+} ScarpPageState;
+
+/* What energy saved of the buffer, in the order in which the host gave it. */
+typedef struct {
+    void *data;   /* a unit, owned; NULL: zeroes, or not stored */
+    uint64_t trimmed; /* not 0: it was deallocated, at that moment */
+    uint32_t lpn;
+    uint16_t stream;
+} ScarpSavedUnit;
 
 typedef struct {
     uint32_t *lpn_of;     /* [unit], SCARP_NONE: erased */
     uint64_t *version_of; /* [unit]; NULL without ftl.recovery */
+    uint8_t *page_state;  /* four pages a byte; NULL without nand.power_cuts */
+    GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
+    GArray *saved_stripes; /* uint32_t: those whose parity was in RAM */
+    bool is_clean;        /* tables are written, and nothing since */
     ScarpMediaBlock *block;
     uint64_t next_block_seq;
     GPtrArray *spare;     /* buffers of a unit's size, to be used again */

@@ -26,8 +26,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
     ScarpFlashCmd *cmd = scarp_pool_take(&drive->nand.pool);
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
-    /* Nobody asks what GC's commands waited for. */
-    scarp_account_init(&cmd->account, owner != OWNER_GC);
+    /* Nobody asks what GC's commands waited for, nor recovery's. */
+    scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
     cmd->owner = owner;
     cmd->origin = origin;
@@ -126,6 +126,11 @@ static inline ScarpOwner scarp_flash_owner(const ScarpFlashCmd *cmd)
 static inline bool scarp_flash_is_gc(const ScarpFlashCmd *cmd)
 {
     return cmd->owner == OWNER_GC;
+}
+
+static inline ScarpOrigin scarp_flash_origin(const ScarpFlashCmd *cmd)
+{
+    return cmd->origin;
 }
 
 static inline void *scarp_flash_subject(const ScarpFlashCmd *cmd)
@@ -281,6 +286,28 @@ static inline const ScarpFlashCmd *scarp_flash_next(const ScarpFlashCmd *cmd)
 {
     return cmd->next;
 }
+
+/* The same of a list that is the caller's; the link is cut. */
+static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
+{
+    ScarpFlashCmd *next = cmd->next;
+
+    cmd->next = NULL;
+    return next;
+}
+
+/* ---- Programs that have ended, and wait for the rest of their cells ------ */
+
+void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program);
+/* The oldest of the plane, or NULL; the next ones by scarp_flash_next(). */
+static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
+                                                   uint32_t plane)
+{
+    return drive->nand.held ? drive->nand.held[plane].head : NULL;
+}
+/* Those of the block, in their order, are the caller's. */
+ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t block);
 
 /* To walk a queue and take from it: where its first is named, or the next. */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
@@ -481,6 +508,15 @@ void scarp_nand_output(ScarpDrive *drive, uint32_t die);
  * and one may be loaded behind it.
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
+
+/* ---- A power cut: nand/cut.c -------------------------------------------- */
+
+/*
+ * The die's flash commands that change cells: those that were at it, and those
+ * that have been given to it but had not begun.
+ */
+void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
+                    GPtrArray *loaded);
 
 /* ---- For flow: what observers are told ---------------------------------- */
 

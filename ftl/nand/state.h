@@ -23,6 +23,7 @@ typedef enum {
     OWNER_PARITY,  /* redundancy: a program of a parity */
     OWNER_MAP,     /* map: a translation unit's read, a program of some */
     OWNER_GC,      /* gc: read, program, copyback or erase of a job */
+    OWNER_RECOVERY, /* recovery: the same, and reads of spare areas */
     OWNER__COUNT
 } ScarpOwner;
 
@@ -125,6 +126,7 @@ typedef struct {
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
     bool pages_alike; /* each page of a block takes as long as the first */
     int64_t page_transfer_ns;
+    ScarpFlashQueue *held; /* [plane]; NULL but with ftl.paired_pages=pad */
     GArray *seen; /* ScarpSeenPhase, while there is an observer of them */
 } ScarpNand;
 

@@ -25,6 +25,21 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
     return (int64_t)ns * factor / 1000;
 }
 
+/*
+ * ftl.paired_pages=backup: before a page that shares its cells with one that is
+ * programmed, that one is programmed once more, elsewhere, as a first page of
+ * its cells; and its share of erasing what is there.
+ */
+static int64_t backup_ns(const ScarpDescription *d, uint64_t page,
+                         int64_t transfer_ns)
+{
+    if (d->paired_pages != PAIRED_BACKUP || page % d->cell_bits == 0) {
+        return 0;
+    }
+    return transfer_ns + (int64_t)d->program_ns[0] +
+           (int64_t)(d->erase_ns / d->pages_per_block);
+}
+
 bool scarp_timing_init(ScarpDrive *drive)
 {
     const ScarpDescription *d = &drive->desc;
@@ -37,7 +52,8 @@ bool scarp_timing_init(ScarpDrive *drive)
     nand->pages_alike = true;
     for (uint64_t i = 0; i < d->pages_per_block; i++) {
         nand->read_ns_of[i] = of_page(d, d->read_ns, i);
-        nand->program_ns_of[i] = of_page(d, d->program_ns, i);
+        nand->program_ns_of[i] = of_page(d, d->program_ns, i) +
+                                 backup_ns(d, i, nand->page_transfer_ns);
         nand->pages_alike &= nand->read_ns_of[i] == nand->read_ns_of[0] &&
                              nand->program_ns_of[i] == nand->program_ns_of[0];
     }

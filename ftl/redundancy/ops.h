@@ -46,6 +46,13 @@ void scarp_parity_drain(ScarpDrive *drive);
 /* No parity is in RAM. */
 bool scarp_parity_at_rest(const ScarpDrive *drive);
 
+/* ---- A power cut -------------------------------------------------------- */
+
+/* Stripes whose parity on flash is not the present one are saved in media. */
+void scarp_parity_save(ScarpDrive *drive);
+/* They are open again: their parities are made anew. */
+void scarp_parity_restore(ScarpDrive *drive);
+
 /* ---- Reads: redundancy/reconstruct.c ------------------------------------ */
 
 /*

@@ -263,6 +263,33 @@ void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
 }
 
+/* ---- A power cut -------------------------------------------------------- */
+
+void scarp_parity_save(ScarpDrive *drive)
+{
+    const ScarpParity *parity = &drive->parity;
+
+    for (uint32_t i = 0; i <= parity->hash_mask; i++) {
+        for (const ScarpStripe *s = parity->hash[i]; s; s = s->hash_next) {
+            scarp_media_save_stripe(drive, s->index);
+        }
+    }
+}
+
+void scarp_parity_restore(ScarpDrive *drive)
+{
+    g_autoptr(GArray) stripes = scarp_media_take_stripes(drive);
+
+    for (guint i = 0; stripes && i < stripes->len; i++) {
+        uint32_t index = g_array_index(stripes, uint32_t, i);
+        ScarpStripe *stripe = scarp_stripe_open(drive, index);
+
+        if (!stripe) {
+            wait_for_more(drive, open_stripe(drive, index));
+        }
+    }
+}
+
 /* ---- For the rest of the drive ------------------------------------------ */
 
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn)

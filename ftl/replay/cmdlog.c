@@ -129,8 +129,8 @@ static bool damaged(const char *path, uint64_t row, const char *what,
     return false;
 }
 
-static bool read_rows(GArray *rows, FILE *file, const char *path,
-                      GError **error)
+static bool read_rows(FILE *file, const char *path, CmdLogEach each,
+                      void *opaque, GError **error)
 {
     char tail[MAX_ROW_BYTES];
     CmdLogHeader header;
@@ -164,33 +164,44 @@ static bool read_rows(GArray *rows, FILE *file, const char *path,
             return damaged(path, number, "a row with an operation, time, "
                            "offset or deadline that no drive has", error);
         }
-        g_array_append_vals(rows, &(Row) {
-            in.submit_ns, in.deadline_ns, in.offset_bytes, in.length_bytes,
-            in.order, in.stream, in.op,
-        }, 1);
+        each(opaque, &in);
     }
+}
+
+bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
+                 GError **error)
+{
+    FILE *file = fopen(path, "rb");
+    bool ok;
+
+    if (!file) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "%s: %s", path,
+                    g_strerror(errno));
+        return false;
+    }
+    ok = read_rows(file, path, each, opaque, error);
+    fclose(file);
+    return ok;
+}
+
+static void keep_row(void *opaque, const CmdLogRow *in)
+{
+    g_array_append_vals(opaque, &(Row) {
+        in->submit_ns, in->deadline_ns, in->offset_bytes, in->length_bytes,
+        in->order, in->stream, in->op,
+    }, 1);
 }
 
 Workload *cmdlog_open(const char *path, GError **error)
 {
     CmdLog *log = g_new0(CmdLog, 1);
-    FILE *file = fopen(path, "rb");
-    bool ok;
 
     log->base.next = next;
     log->base.free = log_free;
     log->base.format = "cmdlog";
     log->base.absolute = true;
     log->rows = g_array_new(false, false, sizeof(Row));
-    if (!file) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "%s: %s", path,
-                    g_strerror(errno));
-        log_free(&log->base);
-        return NULL;
-    }
-    ok = read_rows(log->rows, file, path, error);
-    fclose(file);
-    if (!ok) {
+    if (!cmdlog_each(path, keep_row, log->rows, error)) {
         log_free(&log->base);
         return NULL;
     }

@@ -50,6 +50,11 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order);
 void gclog_write_header(FILE *file);
 void gclog_write(FILE *file, const ScarpGcRun *run);
 
+/* Each row of a log, checked, in the order of completion. */
+typedef void (*CmdLogEach)(void *opaque, const CmdLogRow *row);
+bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
+                 GError **error);
+
 /* The commands of a log, in the order of their submission. */
 Workload *cmdlog_open(const char *path, GError **error);
 

@@ -8,6 +8,8 @@
 
 #include "core/ops.h"
 
+/* A drive whose power failed: its counters and latencies go on in to. */
+void scarp_stat_pass(ScarpDrive *from, ScarpDrive *to);
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_stat_clear(ScarpDrive *drive);

@@ -102,6 +102,16 @@ static const ScarpStatField fields[] = {
     { "gc_redistributed_ns", "ns", "of GC in the slack of commands" },
     { "passed_to_next_round", "commands", "that had to wait for a collection" },
     { "aggregated_writes", "commands", "that joined the page of another" },
+    { "power_cuts", "cuts", "after which the drive recovered" },
+    { "cut_cmds", "commands", "under way in a power cut, and forgotten" },
+    { "torn_pages", "pages", "cut short, which nobody can read" },
+    { "saved_units", "units", "of the buffer, saved when power failed" },
+    { "recovery_ns", "ns", "from power on until the drive was ready" },
+    { "recovery_page_reads", "pages", "read for that" },
+    { "recovery_page_programs", "pages", "copied for that" },
+    { "backup_page_programs", "pages", "before others of the same cells" },
+    { "pair_pad_pages", "pages", "without data, to fill cells" },
+    { "checkpoints", "checkpoints", "of the mapping, that are whole" },
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
@@ -123,7 +133,8 @@ const ScarpStats *scarp_stats(const ScarpDrive *drive)
 static uint64_t programmed_pages(const ScarpStats *stats)
 {
     return stats->host_page_programs + stats->gc_page_programs +
-           stats->parity_page_programs + stats->map_page_programs;
+           stats->parity_page_programs + stats->map_page_programs +
+           stats->recovery_page_programs + stats->backup_page_programs;
 }
 
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive)
@@ -164,6 +175,17 @@ void scarp_stat_forget(ScarpDrive *drive)
     memset(&drive->stats, 0, sizeof(drive->stats));
     drive->stats.bad_blocks = bad_blocks;
     drive->stats.map_ram_bytes = map_ram_bytes;
+}
+
+void scarp_stat_pass(ScarpDrive *from, ScarpDrive *to)
+{
+    ScarpStat own = to->stat;
+    uint64_t map_ram_bytes = to->stats.map_ram_bytes;
+
+    to->stat = from->stat;
+    from->stat = own;
+    to->stats = from->stats;
+    to->stats.map_ram_bytes = map_ram_bytes;
 }
 
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,

@@ -452,6 +452,13 @@ ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
     return t;
 }
 
+void scarp_timeline_follow(void *timeline, const ScarpDrive *drive)
+{
+    ScarpTimeline *t = timeline;
+
+    t->drive = drive;
+}
+
 ScarpObserver scarp_timeline_observer(ScarpTimeline *timeline)
 {
     return (ScarpObserver) {

@@ -14,6 +14,7 @@ from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
 from scarplib.option_types import Parser, add_cores, integer, integers, one_of_each, scheme_list
 from scarplib.paths import DEVICES, FIO_JOBS, UNLOCKED
+from scarplib.powercut.options import add_powercut
 from scarplib.version import version
 
 # How commands begin that need what is not installed, such as tests/.
@@ -305,7 +306,7 @@ def _add_lists(commands: Any) -> None:
 
 # Commands that fetch nothing; and those whose options are their programs' own.
 _BUILD_NOTHING = (
-    *("devices", "keys", "convert", "completion", "rows", "update-locks"),
+    *("devices", "keys", "convert", "completion", "cut", "rows", "update-locks"),
     *("replay", "array", "sweep"),
 )
 
@@ -335,11 +336,46 @@ def parser() -> Parser:
         "options only --jobs counts",
     )
 
+    powercut = commands.add_parser("powercut", help="what a workload's software survives")
+    add_powercut(powercut)
+    _add_user_options(powercut)
+    _add_drive_options(powercut, "power-cut")
+
     shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
     shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")
     _add_user_options(shell)
     shell.add_argument("--scheme", default="baseline", metavar="NAME")
+    shell.add_argument(
+        "--qmp",
+        type=Path,
+        metavar="SOCKET",
+        help="where `scarp cut`, and whoever speaks QMP, can talk to the guest's QEMU meanwhile",
+    )
     _add_drive_options(shell)
+
+    cut = commands.add_parser(
+        "cut",
+        help="the power of a running guest's drive fails, and comes back at once",
+        description="The power of a running guest's drive fails, and comes back at once. The drive "
+        "needs nand.power_cuts=1 and ftl.recovery=1 or 2. Its controllers have lost their queues "
+        "then and say so (CSTS.CFS); Linux looks when a command has not ended for 30 s, and resets "
+        "them. In the guest `nvme reset` is sooner; and `nvme admin-passthru $SCARP_CTRL "
+        "--opcode=0xc0 --cdw10=3 --timeout=1` is a cut by the guest itself, at the same moment in "
+        "every run, or with --cdw11=N in N microseconds.",
+    )
+    cut.add_argument(
+        "socket",
+        type=Path,
+        metavar="SOCKET",
+        help="`scarp shell --qmp`'s, or that of a QEMU of your own: -qmp "
+        "unix:SOCKET,server=on,wait=off",
+    )
+    cut.add_argument(
+        "--drive",
+        default="f0",
+        metavar="ID",
+        help="of -device nvme-flash,id=ID (default: f0, which is the shell's)",
+    )
 
     age = commands.add_parser("age", help="an aged drive in a file, for runs and replays to start")
     age.add_argument("description", type=Path, metavar="DESCRIPTION", help="a file of devices/")

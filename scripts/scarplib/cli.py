@@ -284,6 +284,25 @@ def _shell(options: argparse.Namespace) -> int:
     return shell.shell(options, user, _clock(options))
 
 
+def _powercut(options: argparse.Namespace) -> int:
+    from scarplib.powercut import command
+
+    if options.lies:
+        return command.main_lies(options)
+    command.complete(options)
+    if options.recording:
+        return command.main(options, None, None)
+    user = _user(options, [options.fs] if options.fs else [])
+    return command.main(options, user, _job(options, None))
+
+
+def _cut(options: argparse.Namespace) -> int:
+    from scarplib.guest import power
+
+    print(power.cut(options.socket, options.drive))
+    return 0
+
+
 def _age(options: argparse.Namespace) -> int:
     from scarplib.drive import age
 
@@ -386,7 +405,9 @@ def _develop(options: argparse.Namespace) -> int:
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "compare": _run,
+    "powercut": _powercut,
     "shell": _shell,
+    "cut": _cut,
     "age": _age,
     "rows": _rows,
     "timeline": _timeline,

@@ -49,7 +49,9 @@ def _measured(root: Path) -> list[Path]:
 def build(name: str, root: Path, folder: Path) -> Engine:
     """Without the kinds of bench-engine, which only timing needs."""
     engine = Engine(name, folder / name / "scarp-replay", {})
-    sources = sorted((root / "ftl").rglob("*.c"))
+    # Files of cuts- are another program's (build/cuts.py).
+    files = sorted((root / "ftl").rglob("*.c"))
+    sources = [path for path in files if not path.name.startswith("cuts-")]
     compile_program(engine.replayer, root / "ftl", sources, replay.LIBRARIES)
     return engine
 

@@ -24,6 +24,8 @@ DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 WORKLOAD = "gen:mixed,requests=1500,align=512,size=6000"
 SUSPEND = "nand.suspend_program=1,nand.suspend_erase=1"
 LAYERS = "nand.layers=4"
+CUTS = "nand.power_cuts=1,ftl.recovery=1"
+BUFFER = f"{CUTS},controller.buffer_bytes=65536"
 
 # key: another value, and what else the drive must have for it to matter
 KEYS: dict[str, tuple[str, str]] = {
@@ -53,6 +55,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "nand.resume_ns": ("10001", SUSPEND),
     "nand.bad_blocks_permille": ("20", ""),
     "nand.endurance_erases": ("3", ""),
+    "nand.power_cuts": ("1", "ftl.recovery=1"),
     "controller.firmware_ns": ("5001", ""),
     "controller.link_mbs": ("3201", ""),
     "controller.slots": ("4", ""),
@@ -63,10 +66,12 @@ KEYS: dict[str, tuple[str, str]] = {
     "ftl.unit_bytes": ("1024", ""),
     "ftl.over_provisioning_permille": ("400", ""),
     "ftl.allocation": ("pdwc", ""),
+    "ftl.paired_pages": ("pad", f"{CUTS},nand.cell_bits=2,ftl.paired_pages=backup"),
     "ftl.parity_width": ("2", ""),
     "ftl.parity_stripes": ("2", "ftl.parity_width=2"),
     "ftl.mapping": ("demand", ""),
     "ftl.map_cache_bytes": ("2048", "ftl.mapping=demand"),
+    "ftl.checkpoint_pages": ("40", f"{CUTS},ftl.mapping=demand"),
     "ftl.log_blocks": ("2", "ftl.mapping=block,ftl.over_provisioning_permille=400"),
     "ftl.superblock_blocks": ("2", "ftl.mapping=superblock,ftl.over_provisioning_permille=400"),
     "gc.trigger_free_blocks": ("4", ""),
@@ -75,9 +80,12 @@ KEYS: dict[str, tuple[str, str]] = {
     "gc.background_free_blocks": ("6", ""),
     "gc.wear_spread_erases": ("1", ""),
     "gc.after_reads": ("1", ""),
+    "lie.flush_ignored": ("1", BUFFER),
+    "lie.flush_queued_only": ("1", BUFFER),
 }  # fmt: skip
-# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery); in
-# tests/qtest: test_access.py (deadlines).
+# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery),
+# test-power-plp.c, test-power-lies.c (what only a power cut, or FUA, shows); in tests/qtest:
+# test_access.py (deadlines).
 ELSEWHERE = {
     "nand.cell_bits",
     "controller.pcie_generation",
@@ -85,8 +93,14 @@ ELSEWHERE = {
     "controller.deadline_idle_us",
     "controller.deadline_normal_us",
     "controller.deadline_low_us",
+    "controller.plp_bytes",
     "ftl.streams",
     "ftl.recovery",
+    "lie.fua_ignored",
+    "lie.shorn_writes",
+    "lie.unserialised",
+    "lie.deallocation_undone",
+    "lie.no_checkpoint",
 }
 # What a policy is refused without.
 NEEDED = {

@@ -19,8 +19,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MAX_BYTES 131072
+#define MAX_BYTES 262144
 #define BATCH 64 /* commands at once */
+#define CUTS "nand.power_cuts=1,ftl.recovery="
 
 static const char description[] =
     "[geometry]\nchannels=2\nchips_per_channel=1\ndies_per_chip=1\n"
@@ -45,6 +46,18 @@ static const struct {
     { "ftl.parity_width=2,ftl.unit_bytes=1024,ftl.allocation=cpwd", "ttflash" },
     { "ftl.allocation=dynamic,nand.endurance_erases=60,"
       "nand.bad_blocks_permille=70,gc.wear_spread_erases=3", "global" },
+    /* Whose power fails, before and after the image. */
+    { CUTS "2,ftl.unit_bytes=512,ftl.streams=2", "pregc+gftl" },
+    { CUTS "1,ftl.mapping=demand,ftl.unit_bytes=512,nand.cell_bits=2,"
+      "ftl.paired_pages=backup,geometry.blocks_per_plane=24,"
+      "ftl.checkpoint_pages=64", "pgc" },
+    { CUTS "1,ftl.mapping=block,ftl.log_blocks=3", "pgc" },
+    { CUTS "2,ftl.mapping=superblock,ftl.superblock_blocks=3", "gftl" },
+    { CUTS "1,ftl.mapping=fast,ftl.log_blocks=3", "hios-2" },
+    { CUTS "1,ftl.parity_width=2,ftl.unit_bytes=1024,nand.cell_bits=2,"
+      "ftl.paired_pages=plp,controller.plp_bytes=65536", "ttflash" },
+    { CUTS "1,ftl.unit_bytes=512,nand.cell_bits=2,ftl.paired_pages=pad,"
+      "geometry.blocks_per_plane=40,nand.bad_blocks_permille=30", "pgc" },
 };
 
 static struct {
@@ -52,13 +65,56 @@ static struct {
     size_t n;
 } images[G_N_ELEMENTS(drives)];
 
-/* Commands by the score, so that a drive is short of whatever it can be. */
-static void run(ScarpDrive *drive, unsigned n)
+static void check(const ScarpDrive *drive)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!scarp_check(drive, &error)) {
+        g_error("%s", error->message);
+    }
+    g_assert_cmpuint(scarp_stats(drive)->oob_mismatches, ==, 0);
+}
+
+/* After so many events; it comes back. */
+static ScarpDrive *cut(ScarpDrive *drive, unsigned events)
+{
+    g_autoptr(GError) error = NULL;
+
+    for (; events && scarp_next_event_ns(drive) != SCARP_TIME_NEVER; events--) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    drive = scarp_power_cut(drive, &error);
+    g_assert_no_error(error);
+    while (!scarp_is_ready(drive)) {
+        scarp_run(drive, scarp_next_event_ns(drive));
+    }
+    check(drive);
+    return drive;
+}
+
+/* Those that were submitted have completed. */
+static void reap(ScarpDrive *drive, unsigned n)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!scarp_drain(drive, &error)) {
+        g_error("%s", error->message);
+    }
+    for (; n; n--) {
+        g_assert_nonnull(scarp_reap(drive));
+    }
+    g_assert_null(scarp_reap(drive));
+}
+
+/*
+ * Commands by the score, so that a drive is short of whatever it can be.  Where
+ * power fails it does so after each second batch, of which some is done.
+ */
+static ScarpDrive *run(ScarpDrive *drive, unsigned n, bool cuts)
 {
     uint64_t sectors = scarp_drive_logical_bytes(drive) / 512;
     g_autofree ScarpCmd *cmd = g_new0(ScarpCmd, BATCH);
     g_autofree char *data = g_malloc0(BATCH * 2048);
-    g_autoptr(GError) error = NULL;
 
     for (unsigned i = 0; i < n; i++) {
         ScarpCmd *c = &cmd[i % BATCH];
@@ -72,20 +128,23 @@ static void run(ScarpDrive *drive, unsigned n)
             .data = &data[i % BATCH * 2048],
             .stream = i % 3, .deadline_ns = SCARP_TIME_NEVER };
         scarp_submit(drive, c, scarp_now_ns(drive));
-        if (i % BATCH == BATCH - 1 || i == n - 1) {
-            unsigned done = 0;
-
-            if (!scarp_drain(drive, &error)) {
-                g_error("%s", error->message);
-            }
-            while (scarp_reap(drive)) {
-                done++;
-            }
-            g_assert_cmpuint(done, ==, i % BATCH + 1);
+        if (i % BATCH != BATCH - 1 && i != n - 1) {
+            continue;
+        }
+        if (cuts && i / BATCH % 2) {
+            drive = cut(drive, 100 + i);
+        } else {
+            reap(drive, i % BATCH + 1);
         }
     }
-    g_assert_true(scarp_check(drive, &error));
-    g_assert_cmpuint(scarp_stats(drive)->oob_mismatches, ==, 0);
+    reap(drive, 0);
+    check(drive);
+    return drive;
+}
+
+static bool has_cuts(unsigned number)
+{
+    return g_str_has_prefix(drives[number].overrides, CUTS);
 }
 
 static void make_image(unsigned number)
@@ -106,7 +165,7 @@ static void make_image(unsigned number)
         &error);
     g_assert_no_error(error);
     g_assert_true(scarp_age(drive, &age, &error));
-    run(drive, 100);
+    drive = run(drive, 3 * BATCH, has_cuts(number));
     g_assert_true(scarp_save(drive, path, &error));
     scarp_drive_free(drive);
     g_assert_true(g_file_get_contents(path, &bytes, &images[number].n, &error));
@@ -186,14 +245,16 @@ static uint8_t *word_of(uint8_t *bytes, uint32_t i, size_t offset)
     return words ? bytes + begin_of(head, i) + offset % words * 4 : NULL;
 }
 
-/* Of those there are; most are of lists and marks, which are the smallest. */
+/* Of those there are; most often one by its name. */
 static uint32_t section_of(const ImageHead *head, uint8_t choice)
 {
-    static const char *const often[] = { "state", "valid", "state", "scheme" };
+    static const char *const often[] = {
+        "state", "valid", "state", "scheme", "pages", "data", "version", "p2l",
+    };
     const ImageSection *section = (const ImageSection *)(head + 1);
 
     for (uint32_t i = 0; choice & 128 && i < head->n_sections; i++) {
-        if (!strncmp(section[i].name, often[choice % 4], 8)) {
+        if (!strncmp(section[i].name, often[choice % 8], 8)) {
             return i;
         }
     }
@@ -312,8 +373,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         g_assert_true(!error || !strchr(error->message, '\n'));
     }
     if (drive) {
-        g_assert_true(scarp_check(drive, &error));
-        run(drive, 3 * BATCH);
+        check(drive);
+        if (has_cuts(number)) {
+            drive = cut(drive, 0);
+        }
+        drive = run(drive, 3 * BATCH, has_cuts(number));
         scarp_drive_free(drive);
     }
     close(fd);

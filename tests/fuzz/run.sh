@@ -48,7 +48,7 @@ flags=$(echo $flags)
 
 mkdir "$work/o"
 export work compiler object flags
-[ -z "$compiled" ] || { find "$top/ftl" -name '*.c' ! -path '*/replay/main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
+[ -z "$compiled" ] || { find "$top/ftl" -name '*.c' ! -path '*/replay/*main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
     echo "$top/guest/array/uring/keep.c"; } | sort | xargs -P "$(nproc)" -I{} sh -c '
     $compiler $flags $object -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
 
@@ -79,10 +79,16 @@ for file in "$top"/tests/qtest/tiny.ini "$top"/devices/*.ini; do
 done
 # These are bytes that choose.
 i=0
-while [ "$i" -lt 8 ]; do # drives
-    seed "image-$i" "\\001\\00$i\\100\\001\\200\\005\\003"
-    seed "image-$i-as-it-is" "\\000\\00$i"
-    seed "image-$i-swapped" "\\001\\00$i\\020\\000\\202\\006\\004"
+while [ "$i" -lt 15 ]; do # drives
+    number=$(printf '\\0%03o' "$i")
+    seed "image-$i" "\\001$number\\100\\001\\200\\005\\003"
+    seed "image-$i-as-it-is" "\\000$number"
+    seed "image-$i-swapped" "\\001$number\\020\\000\\202\\006\\004"
+    # Pages, contents, versions and logical units that are others.
+    seed "image-$i-page" "\\001$number\\005\\000\\204\\000\\002"
+    seed "image-$i-contents" "\\001$number\\100\\000\\205\\005\\0377"
+    seed "image-$i-version" "\\001$number\\044\\000\\206\\002\\003"
+    seed "image-$i-unit" "\\001$number\\060\\000\\207\\005\\007"
     i=$((i + 1))
 done
 # Of an array: drives, and edits of labels before and after their sums; a kept cache, whole and cut.

@@ -32,6 +32,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import file_systems  # noqa: E402
+import power_cuts  # noqa: E402
 import timeline  # noqa: E402
 import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
@@ -377,6 +378,28 @@ def device() -> Outcome:
     return good, f"{text}# {wanted} with a deadline, others {deadlines}\n"
 
 
+def power(clock: str | None = None) -> Outcome:
+    """The power of two drives fails under the kernel, again and again."""
+    cuts = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=800,nand.power_cuts=1"
+    buffer = "controller.buffer_bytes=1048576"
+    slow = "timing.program_ns=20000000,timing.read_ns=1500000"
+    drives = (
+        f"{cuts},ftl.recovery=2,{buffer},{slow}",
+        f"{cuts},ftl.recovery=1,{buffer},controller.plp_bytes=1048576",
+    )
+    result = _run(
+        f"power-{clock or 'virtual'}",
+        f"export SCARP_REALTIME={clock or ''}\nsh /scarp/power.sh\n",
+        drives=[
+            vm.FlashDrive(description=DEVICE, overrides=overrides, clock=clock)
+            for overrides in drives
+        ],
+        icount=not clock,
+        cpu_limit=600,
+    )
+    return _plain_ktap(result)
+
+
 def broken_mapping() -> Outcome:
     """An engine that stores some units under another LPN: fio must say so."""
     task = (
@@ -691,6 +714,8 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("kselftest in a kernel's source, where no drive is: skipped", kernel_tree),
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
+    ("the power fails under the kernel", power),
+    ("the power fails under the kernel, on the host's clock", lambda: power("realtime")),
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),
@@ -756,6 +781,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("scarp shell --mkfs on a drive that is too small", refused_prompt),
     ("file systems on several mappings, every byte verified", file_systems.some),
     *user_guest.TESTS,
+    *power_cuts.TESTS,
 ]
 
 

@@ -11,8 +11,10 @@ import select
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,9 +71,32 @@ class Typist:
         return self.process.wait(max(1.0, self._end - time.monotonic()))
 
 
+def _talk(options: list[str], steps: Sequence[tuple[str | None, str]], socket: str = "") -> Outcome:
+    """Each of the steps is what is typed, and then shown.  In place of None, `scarp cut` runs."""
+    scarp = [sys.executable, str(ROOT / "scripts" / "scarp")]
+    user = Typist([*scarp, "shell", "--age", "0", *options])
+    try:
+        user.until("exit ends the guest")
+        user.until(r"# ")
+        for keys, shown in steps:
+            if keys is None:
+                command = [*scarp, "cut", socket]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode or not re.fullmatch(shown, done.stdout):
+                    raise OSError(f"scarp cut: {done.stdout}{done.stderr}")
+                continue
+            user.type(keys)
+            user.until(shown)
+        good = user.end() == 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        user.process.kill()
+        user.process.wait()
+        good, user.said = False, f"{user.said}\n{error!r}"
+    return good, "".join(f"# {line!r}\n" for line in user.said.splitlines()[-25:])
+
+
 def terminal() -> Outcome:
     """Size, kind, Ctrl-Z and fg, Ctrl-C, and the line before by its key."""
-    user = Typist([sys.executable, str(ROOT / "scripts" / "scarp"), "shell", "--age", "0"])
     # A quote within what is typed keeps its echo from passing for the output.  A key such as
     # Ctrl-Z goes to whoever is in the foreground, which is cat once it has numbered a line.
     steps = (
@@ -87,18 +112,27 @@ def terminal() -> Outcome:
         ("\x1b[A\r", r"\nfirst=line\n"),
         ("exit\r", r"exit"),
     )
-    try:
-        user.until("exit ends the guest")
-        user.until(r"# ")
-        for keys, shown in steps:
-            user.type(keys)
-            user.until(shown)
-        good = user.end() == 0
-    except (OSError, subprocess.TimeoutExpired) as error:
-        user.process.kill()
-        user.process.wait()
-        good, user.said = False, f"{user.said}\n{error!r}"
-    return good, "".join(f"# {line!r}\n" for line in user.said.splitlines()[-25:])
+    return _talk([], steps)
 
 
-TESTS = [("scarp shell on a terminal of odd size", terminal)]
+def power() -> Outcome:
+    """Cut from outside, the drive serves again when the guest has reset it."""
+    dd = "dd bs=4k count=16 2>/dev/null"
+    steps = (
+        (f"{dd} if=/dev/urandom of=/tmp/a; {dd} if=/tmp/a of=$SCARP_DEV oflag=direct\r", r"# "),
+        ("blockdev --flushbufs $SCARP_DEV; sync; echo now'='$?\r", r"\nnow=0\n"),
+        (None, r"f0: cut number 1: \d+ commands under way, \d+ pages torn\n"),
+        ("nvme reset $SCARP_CTRL; echo reset'='$?\r", r"\nreset=0\n"),
+        (f"{dd} if=$SCARP_DEV iflag=direct | cmp - /tmp/a; echo same'='$?\r", r"\nsame=0\n"),
+        ("exit\r", r"exit"),
+    )
+    keys = "nand.power_cuts=1,ftl.recovery=2,ftl.over_provisioning_permille=300"
+    with tempfile.TemporaryDirectory(prefix="scarp-test-") as folder:
+        socket = f"{folder}/qmp"
+        return _talk(["--set", keys, "--qmp", socket], steps, socket)
+
+
+TESTS = [
+    ("scarp shell on a terminal of odd size", terminal),
+    ("scarp cut at a prompt", power),
+]

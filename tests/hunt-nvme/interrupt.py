@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from sequence import Hunt
 
 CC, CSTS = 0x14, 0x1C
+FATAL = 2
+CUT_POWER = 3
+FLASH = "/machine/peripheral/f0"
 ENABLED = 0x00460061
 SHUTDOWN_STATE = 3 << 2
 SHUTDOWN_DONE = 2 << 2
@@ -117,6 +120,48 @@ def pull(hunt: Hunt) -> None:
         said["ioeventfd"] = True
     hunt.machine.qmp("device_add", **said)
     hunt.make(index)
+
+
+def cut_now(hunt: Hunt) -> None:
+    """By QMP, or by a command of any controller's, which never ends."""
+    if hunt.pick.random() < 0.5 or not all(hunt.ctrls):
+        hunt.machine.qmp("qom-set", path=FLASH, property="power", value="cut")
+        return
+    before = hunt.machine.stats()["power_cuts"]
+    hunt.any_controller().admin.submit(Admin.FLASH, cdw=(CUT_POWER,))
+    for _ in range(LOOKS):
+        if hunt.machine.stats()["power_cuts"] > before:
+            return
+        # On the host's clock, too: the cut has a timer of the machine's.
+        hunt.machine.step(1000)
+    raise Wrong("a command cuts the power, and nothing happens")
+
+
+def cut(hunt: Hunt) -> None:
+    """All controllers come up anew; sometimes once more before they do."""
+    enabled = [ctrl for ctrl in hunt.ctrls if ctrl and not hunt.is_virtual(ctrl)]
+    cut_now(hunt)
+    if any(hunt.machine.readl(ctrl.bar + CSTS) != FATAL for ctrl in enabled):
+        raise Wrong("the power was cut, and a controller does not say so")
+    for index, ctrl in enumerate(hunt.ctrls):
+        if ctrl:
+            hunt.lose(index)
+    lose_functions(hunt, 0)
+    again = hunt.pick.choice((0, 0, 1, 2))
+    for _ in range(LOOKS):
+        if hunt.machine.qmp("qom-get", path=FLASH, property="power") == "on":
+            break
+        if again:
+            again -= 1
+            hunt.machine.qmp("qom-set", path=FLASH, property="power", value="cut")
+        if hunt.setup.realtime:
+            time.sleep(0.0005)
+        else:
+            hunt.machine.step(hunt.pick.choice((1, 5000, 200_000)))
+    else:
+        raise Wrong("the drive does not recover")
+    for index in range(hunt.setup.controllers):
+        hunt.make(index)
 
 
 def state(hunt: Hunt, bar: int) -> int:

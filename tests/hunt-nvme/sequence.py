@@ -414,6 +414,8 @@ class Hunt:
             found.append((hostile.doorbells, 8))
         if self.setup.zoned:
             found.append((zones.zone, 25))
+        if self.setup.power:
+            found.append((interrupt.cut, 4))
         if self.setup.place == "removable":
             found.append((interrupt.pull, 2))
         if self.setup.place == "functions":

@@ -31,6 +31,7 @@ class Setup:
     link_mbs: int
     buffer_bytes: int
     scheme: str
+    power: bool  # it may fail; what has completed is kept
 
     @property
     def nsid_zoned(self) -> int:
@@ -55,8 +56,11 @@ def draw(seed: int, pick: random.Random, realtime: bool) -> Setup:
         link_mbs=pick.choice((50, 800, 3200)),
         buffer_bytes=pick.choice((0, 256 * KIB)),
         scheme=pick.choice(("baseline", "baseline", "pgc", "gftl")),
+        power=False,
     )
-    return replace(setup, events=events and setup.shadow)
+    # Drawn apart, too.
+    power = not setup.zoned and random.Random(f"{seed} cut").random() < 0.5
+    return replace(setup, events=events and setup.shadow, power=power)
 
 
 def controller(setup: Setup, index: int) -> dict[str, str]:
@@ -78,6 +82,9 @@ def arguments(setup: Setup) -> list[str]:
     keys = [f"controller.link_mbs={setup.link_mbs}"]
     if setup.buffer_bytes:
         keys.append(f"controller.buffer_bytes={setup.buffer_bytes}")
+    if setup.power:
+        keys += ["nand.power_cuts=1", "ftl.recovery=2"]
+        keys += [f"controller.plp_bytes={setup.buffer_bytes}"] if setup.buffer_bytes else []
     subsystem, ruhs = "nvme-subsys,id=subsys0", ""
     if setup.handles:
         keys += [f"ftl.streams={setup.handles}", "ftl.over_provisioning_permille=500"]

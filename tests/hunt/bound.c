@@ -44,6 +44,10 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                          MAX(layer, 1000) / 1000 + 2 * channel_ns + stop_ns;
     bound->erase_ns = value(s, "timing.erase_ns", 3800000) + channel_ns +
                       stop_ns;
+    if (!g_strcmp0(scenario_key(s, "ftl.paired_pages"), "pad")) {
+        /* A page may take all of its cells for itself. */
+        bound->page_ns *= value(s, "nand.cell_bits", 1);
+    }
     bound->sector_ns = SECTOR * 1000 / link + 1;
     bound->command_ns = value(s, "controller.firmware_ns", 5000);
     bound->block_pages = value(s, "geometry.pages_per_block", 4);

@@ -242,6 +242,48 @@ static void draw_ftl(Maker *m, const Shape *x)
     }
 }
 
+/* What cells hold when power fails, and what is done against that. */
+/* Pages between two checkpoints: few, so that there are many. */
+static void draw_checkpoints(Maker *m)
+{
+    set(m, "ftl.checkpoint_pages", DRAW_OF(m->draw, 4, 8, 16, 64, 1000));
+    set(m, "ftl.recovery", 1);
+}
+
+static void draw_power(Maker *m, const ScenarioWish *wish)
+{
+    Draw *d = m->draw;
+    const char *cells = scenario_key(m->s, "nand.cell_bits");
+    const char *buffer = scenario_key(m->s, "controller.buffer_bytes");
+    bool parity = scenario_key(m->s, "ftl.parity_width");
+    bool plp = buffer && (parity || draw_chance(d, 30));
+
+    if (!draw_chance(d, 15) && !wish->cuts) {
+        return;
+    }
+    set(m, "nand.power_cuts", 1);
+    if (wish->lie) {
+        g_autofree char *key = g_strconcat("lie.", wish->lie, NULL);
+
+        set(m, key, 1);
+    }
+    set(m, "ftl.recovery", parity ? 1 : draw_from(d, 1, 2));
+    if (plp) {
+        g_autofree char *bytes = g_strdup(buffer);
+
+        set_text(m, "controller.plp_bytes", bytes);
+    }
+    if (!g_strcmp0(scenario_key(m->s, "ftl.mapping"), "demand") &&
+        draw_chance(d, 50)) {
+        draw_checkpoints(m);
+    }
+    if (cells && strcmp(cells, "1")) {
+        set_text(m, "ftl.paired_pages",
+                 plp ? draw_chance(d, 50) ? "plp" : "backup"
+                     : draw_chance(d, 50) ? "pad" : "backup");
+    }
+}
+
 static void draw_gc(Maker *m, const Shape *x)
 {
     Draw *d = m->draw;
@@ -314,6 +356,7 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
     draw_controller(&m, &x);
     draw_ftl(&m, &x);
     draw_gc(&m, &x);
+    draw_power(&m, wish);
     if (theme && theme->keys) {
         g_auto(GStrv) keys = g_strsplit(theme->keys, ",", -1);
 
@@ -352,7 +395,7 @@ static void judge(const GError *error, ScenarioDraws *draws)
 {
     const char *text = error->message;
     static const char *const groups[] = { "geometry.", "timing.", "nand.",
-                                          "controller.", "ftl.", "gc." };
+                                          "controller.", "ftl.", "gc.", "lie." };
     bool named = schemes_named(text);
 
     for (size_t i = 0; i < G_N_ELEMENTS(groups) && !named; i++) {
@@ -466,7 +509,7 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         /* What few drives go with is not much rarer than what all do. */
         if (i % TRIES_OF_THEME == 0) {
             theme = wish->theme ? theme_numbered(wish->theme)
-                    : wish->scheme || wish->mapping ? NULL : theme_draw(&d);
+                    : wish->scheme || wish->mapping ? NULL : theme_draw(&d, wish->cuts);
             its.scheme = theme ? theme->scheme : wish->scheme;
             its.mapping = theme ? theme->mapping : wish->mapping;
         }

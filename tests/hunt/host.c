@@ -172,6 +172,10 @@ static bool check_done(Run *r, ScarpCmd *cmd, GError **error)
 {
     const Slot *slot = cmd->opaque;
 
+    if (r->contract) {
+        scarp_contract_complete(r->contract, slot->id,
+                                cmd->complete_ns);
+    }
     return laws_command(cmd, slot->submit_ns, r->completed_ns,
                         scarp_now_ns(r->drive), error) &&
            (!r->s->store || model_done(r->model, cmd, error));
@@ -335,7 +339,11 @@ static bool submit(Run *r, const Step *step, GError **error)
     know_latest(r, slot);
     set_limit(r);
     if (r->s->store) {
-        model_submit(r->model, cmd);
+        slot->id = model_submit(r->model, cmd);
+    }
+    if (r->contract) {
+        cmd->submit_ns = now_ns;
+        scarp_contract_submit(r->contract, cmd, slot->id);
     }
     scarp_submit(r->drive, cmd, now_ns);
     if (r->result->log && r->result->log->all) {

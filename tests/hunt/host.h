@@ -9,6 +9,7 @@
 #include "bound.h"
 #include "laws.h"
 #include "model.h"
+#include "replay/contract.h"
 #include "run.h"
 
 /* A command, for as long as the scenario runs. */
@@ -18,6 +19,7 @@ typedef struct {
     uint64_t room; /* bytes at data */
     int64_t submit_ns;
     uint64_t number;
+    uint32_t id; /* the model's */
     bool flying, open;
     uint64_t commands, sectors; /* in flight when it came, and it */
 } Slot;
@@ -33,6 +35,7 @@ typedef struct {
     const Scenario *s;
     ScarpDrive *drive;
     Model *model;
+    ScarpContract *contract; /* of a drive whose power may fail, or NULL */
     RunResult *result;
     GPtrArray *idle, *all; /* Slot */
     uint32_t in_flight, depth;
@@ -85,6 +88,14 @@ void host_count_marks(Run *r);
 bool run_steps(Run *r, guint from, GError **error);
 /* STEP_RELOAD: a drive from an image; next: the step behind it. */
 bool reload(Run *r, const Step *step, guint next, GError **error);
+/* STEP_CUT: the power fails; cut.c. */
+bool cut_step(Run *r, const Step *step, GError **error);
+/* A drive at rest has other keys: what is there is where it begins. */
+bool cut_reloaded(Run *r, GError **error);
+/* NULL: the drive's power does not fail, or it stores nothing. */
+ScarpContract *cut_contract(const Run *r);
+/* Deallocations are zeroes. */
+bool cut_deallocates(const Scenario *s);
 /* Of a step's text, "scheme params seed keys", g_free() it; NULL: none. */
 char *step_word(const Run *r, const Step *step, guint i);
 

@@ -21,9 +21,9 @@
 #define MOST_JOBS 256
 
 static int64_t seed = 1, count = 1000, seconds, jobs, limit, theme;
-static char *scheme, *mapping, *without;
+static char *scheme, *mapping, *without, *lie;
 static char **replays;
-static gboolean write_text, no_shrink, all_marks, only_first;
+static gboolean write_text, no_shrink, all_marks, only_first, cuts;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -38,6 +38,10 @@ static const GOptionEntry entries[] = {
       "only this ftl.mapping", "NAME" },
     { "without", 0, 0, G_OPTION_ARG_STRING, &without,
       "no drive that sets one of these keys", "KEY,KEY" },
+    { "cuts", 0, 0, G_OPTION_ARG_NONE, &cuts,
+      "only drives whose power fails", NULL },
+    { "lie", 0, 0, G_OPTION_ARG_STRING, &lie,
+      "and each tells this lie (lie.NAME of its description)", "NAME" },
     { "theme", 0, 0, G_OPTION_ARG_INT64, &theme,
       "only this theme of tests/hunt/themes.c, from 1 on", "N" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
@@ -103,7 +107,8 @@ static void run_range(Report *report, void *opaque)
 {
     const Range *range = opaque;
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
-                                .without = without, .theme = theme };
+                                .without = without, .theme = theme,
+                                .cuts = cuts || lie, .lie = lie };
 
     for (uint64_t n = range->first; n < range->end; n++) {
         ScenarioDraws draws;
@@ -225,7 +230,8 @@ static void leave_replay(const Scenario *s, const char *path, Report *report)
 static void leave_file(const Failure *failure)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
-                                .without = without, .theme = theme };
+                                .without = without, .theme = theme,
+                                .cuts = cuts || lie, .lie = lie };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(failure->number, &wish, &draws);
     Report *report = child_shared(sizeof(Report));
@@ -423,7 +429,8 @@ static bool scheme_exists(void)
 static int one_scenario(void)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
-                                .without = without, .theme = theme };
+                                .without = without, .theme = theme,
+                                .cuts = cuts || lie, .lie = lie };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(seed, &wish, &draws);
     g_autofree char *text = s ? scenario_text(s) : NULL;

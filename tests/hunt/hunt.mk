@@ -7,7 +7,7 @@ LIBRARIES := glib-2.0 zlib libzstd
 HUNT_WARNINGS := -Wall -Wextra -Werror
 HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl $(shell pkg-config --cflags $(LIBRARIES))
 SANITIZED := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
-SOURCES := $(shell cd $(TOP) && find ftl tests/hunt -name '*.c' ! -path 'ftl/replay/*')
+SOURCES := $(shell cd $(TOP) && find ftl tests/hunt -name '*.c' ! -path 'ftl/replay/*') ftl/replay/contract.c
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
 CHECKED := $(SOURCES:%.c=$(OUT)/checked/%.o)
 

@@ -261,9 +261,15 @@ static char *other_drive(Draw *d, const Scenario *s)
     return NULL;
 }
 
+/* What is lost in a power cut hangs on all that is under way. */
+static bool loses(const Scenario *s)
+{
+    return has_step(s, STEP_CUT);
+}
+
 char *meta_draw(Draw *d, const Scenario *s)
 {
-    switch (draw_below(d, 16)) {
+    switch (draw_below(d, loses(s) ? 3 : 16)) {
     case 0:
         return g_strdup("twice");
     case 1:

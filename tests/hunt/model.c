@@ -21,6 +21,7 @@ typedef struct {
 struct Model {
     uint64_t sectors;
     uint32_t unit_sectors;
+    bool deallocates;
     uint32_t *head;   /* of each sector: Version */
     GArray *versions;
     uint32_t spare;   /* Version */
@@ -32,13 +33,14 @@ struct Model {
 
 #define VERSION(model, i) g_array_index((model)->versions, Version, i)
 
-Model *model_new(uint64_t sectors, uint32_t unit_sectors)
+Model *model_new(uint64_t sectors, uint32_t unit_sectors, bool deallocates)
 {
     Model *model = g_new0(Model, 1);
     Version zeroes = { .next = NONE, .dead = NEVER };
 
     model->sectors = sectors;
     model->unit_sectors = unit_sectors;
+    model->deallocates = deallocates;
     model->head = g_new(uint32_t, sectors);
     model->versions = g_array_sized_new(false, false, sizeof(Version),
                                         sectors + 256);
@@ -84,6 +86,7 @@ static void range(const Model *model, const ScarpCmd *cmd, uint64_t *first,
     if (cmd->op == SCARP_OP_DEALLOCATE) {
         *first = (*first + unit - 1) / unit * unit;
         *end = MAX(*end / unit * unit, *first);
+        *end = model->deallocates ? *end : *first;
     } else if (cmd->op == SCARP_OP_FLUSH) {
         *end = *first;
     }
@@ -129,7 +132,7 @@ uint32_t model_value(const uint8_t *sector)
     return value;
 }
 
-void model_submit(Model *model, ScarpCmd *cmd)
+uint32_t model_submit(Model *model, ScarpCmd *cmd)
 {
     uint64_t first, end;
 
@@ -138,7 +141,7 @@ void model_submit(Model *model, ScarpCmd *cmd)
     g_hash_table_insert(model->begins, cmd, GUINT_TO_POINTER(model->now));
     if (cmd->op == SCARP_OP_READ) {
         g_array_append_val(model->reads, model->now);
-        return;
+        return model->commands;
     }
     range(model, cmd, &first, &end);
     for (uint64_t sector = first; sector < end; sector++) {
@@ -147,6 +150,21 @@ void model_submit(Model *model, ScarpCmd *cmd)
     }
     if (cmd->op == SCARP_OP_WRITE && cmd->data) {
         fill(model, cmd);
+    }
+    return model->commands;
+}
+
+void model_reset(Model *model, const uint32_t *found)
+{
+    g_array_set_size(model->versions, 0);
+    g_array_set_size(model->reads, 0);
+    g_hash_table_remove_all(model->begins);
+    model->spare = NONE;
+    for (uint64_t i = 0; i < model->sectors; i++) {
+        Version version = { .value = found[i], .next = NONE, .dead = NEVER };
+
+        model->head[i] = i;
+        g_array_append_val(model->versions, version);
     }
 }
 
@@ -191,6 +209,16 @@ static char *permitted(const Model *model, uint64_t sector, uint32_t begins)
     return g_string_free(text, false);
 }
 
+bool model_is_whole(const uint8_t *bytes, uint64_t sector)
+{
+    uint32_t mark[2], tail[2];
+
+    memcpy(mark, bytes, sizeof(mark));
+    memcpy(tail, bytes + SCARP_SECTOR_BYTES - sizeof(tail), sizeof(tail));
+    return !memcmp(mark, tail, sizeof(mark)) &&
+           mark[1] == (mark[0] ? sector : 0);
+}
+
 static bool check_sector(Model *model, uint64_t sector, const uint8_t *at,
                          uint32_t begins, GError **error)
 {
@@ -199,8 +227,7 @@ static bool check_sector(Model *model, uint64_t sector, const uint8_t *at,
 
     memcpy(mark, at, sizeof(mark));
     memcpy(tail, at + SCARP_SECTOR_BYTES - sizeof(tail), sizeof(tail));
-    if (memcmp(mark, tail, sizeof(mark)) ||
-        mark[1] != (mark[0] ? sector : 0)) {
+    if (!model_is_whole(at, sector)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "contents: sector %" G_GUINT64_FORMAT " has write %u to "
                     "sector %u, and at its end write %u to sector %u", sector,

@@ -39,6 +39,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
     saved.result = &result;
     saved.idle = g_ptr_array_new();
     saved.model = model_copy(r->model);
+    saved.contract = r->contract ? scarp_contract_copy(r->contract) : NULL;
     saved.is_twin = true;
     saved.as = (As) { g_strdup(r->as.scheme), g_strdup(r->as.params),
                       g_strdup(r->as.keys), r->as.seed };
@@ -53,6 +54,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
         row->submit_ns -= row->drive == r->drives ? origin_ns : 0;
     }
     model_free(saved.model);
+    scarp_contract_free(saved.contract);
     g_ptr_array_free(saved.idle, true);
     host_count(&saved);
     host_count_marks(&saved);
@@ -122,6 +124,6 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     scarp_drive_free(r->drive);
     r->drive = other;
     host_know(r, keys ? keys : r->as.keys);
-    return host_check(r, error);
+    return host_check(r, error) && cut_reloaded(r, error);
 }
 

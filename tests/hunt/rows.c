@@ -16,6 +16,9 @@ bool rows_same(const GArray *is, const GArray *should, uint32_t first,
         const Row *a = &g_array_index(is, Row, i);
         const Row *b = i < should->len ? &g_array_index(should, Row, i) : NULL;
 
+        if (a->lost || (b && b->lost)) {
+            continue; /* the other one may have gone on without the cut */
+        }
         if (last && (b->drive > last->drive ||
                      (b->drive == last->drive &&
                       b->submit_ns + b->latency_ns >= last->submit_ns))) {

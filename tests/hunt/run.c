@@ -32,6 +32,8 @@ static bool one_step(Run *r, guint at, GError **error)
         return host_reap(r, error);
     case STEP_DRAIN:
         return host_drain(r, error);
+    case STEP_CUT:
+        return cut_step(r, step, error);
     case STEP_RELOAD:
         return reload(r, step, at + 1, error);
     case STEP_COLLECT:
@@ -109,7 +111,9 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
         return false;
     }
     r.model = model_new(scarp_drive_logical_bytes(r.drive) / SECTOR,
-                        scarp_drive_unit_bytes(r.drive) / SECTOR);
+                        scarp_drive_unit_bytes(r.drive) / SECTOR,
+                        cut_deallocates(s));
+    r.contract = cut_contract(&r);
     host_know(&r, NULL);
     host_know_scheme(&r, s->scheme, s->params);
     ok = scarp_check(r.drive, error) && run_steps(&r, 0, error);
@@ -122,6 +126,7 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
     g_ptr_array_free(r.all, true);
     g_ptr_array_free(r.idle, true);
     model_free(r.model);
+    scarp_contract_free(r.contract);
     host_forget(&r.as);
     scarp_drive_free(r.drive);
     return ok;

@@ -28,6 +28,7 @@ static const char *const step_names[STEP__COUNT] = {
     [STEP_SCHEME] = "scheme", [STEP_DRAIN] = "drain",
     [STEP_RELOAD] = "reload", [STEP_COLLECT] = "collect",
     [STEP_HOLD] = "hold", [STEP_RESET] = "reset", [STEP_IDLE] = "idle",
+    [STEP_CUT] = "cut",
 };
 
 Scenario *scenario_new(void)
@@ -171,6 +172,10 @@ static void step_text(GString *text, const Scenario *s, const Step *step)
     case STEP_IDLE:
         g_string_append_printf(text, " %" G_GINT64_FORMAT, step->gap_ns);
         break;
+    case STEP_CUT:
+        g_string_append_printf(text, " %u %u %u", step->sectors, step->sector,
+                               step->stream);
+        break;
     case STEP_DRAIN:
     case STEP_RESET:
         break;
@@ -252,6 +257,11 @@ static bool parse_step(Scenario *s, char **word, guint n)
     case STEP_HOLD:
     case STEP_IDLE:
         step.gap_ns = number_of(one);
+        break;
+    case STEP_CUT:
+        step.sectors = number_of(one);
+        step.sector = number_of(two);
+        step.stream = number_of(n > 3 ? word[3] : NULL);
         break;
     default:
         if (step.kind < (StepKind)SCARP_OP_FLUSH) {

@@ -25,6 +25,11 @@ typedef enum {
     STEP_HOLD,    /* scarp_hold_collections() until gap_ns from now */
     STEP_RESET,   /* of statistics */
     STEP_IDLE,    /* for gap_ns */
+    /*
+     * The power fails after so many events (sectors), and stream times more
+     * before it has recovered, each after so many (sector).
+     */
+    STEP_CUT,
     STEP__COUNT
 } StepKind;
 
@@ -59,6 +64,8 @@ typedef struct {
     const char *mapping; /* ditto */
     const char *without; /* keys, joined by ',', that no drive has; or NULL */
     uint64_t theme;      /* its number from 1 on; 0: any */
+    bool cuts;           /* the power of every drive fails */
+    const char *lie;     /* and it tells this lie of lie.*; NULL: none */
 } ScenarioWish;
 
 /* Of the draws of one scenario. */

@@ -340,6 +340,9 @@ static void draw_kinds(Writer *w)
     for (unsigned i = 0; i < w->n_kinds; i++) {
         w->kind[i] = kinds[draw_below(d, G_N_ELEMENTS(kinds))];
     }
+    if (scenario_key(w->s, "nand.power_cuts")) {
+        w->kind[0] = STEP_CUT;
+    }
     w->n_schemes = draw_from(d, 1, MOST_KINDS);
     w->scheme[0] = scheme_text(w->s->scheme, w->s->params);
     for (unsigned i = 1; i < w->n_schemes; i++) {
@@ -377,6 +380,13 @@ static void draw_other(Writer *w)
     case STEP_RELOAD:
         draw_reload(w, &step);
         break;
+    case STEP_CUT:
+        step.sectors = draw_scale(d, 1, 400) - 1;
+        if (draw_chance(d, 25)) {
+            step.stream = draw_from(d, 1, 3);
+            step.sector = draw_scale(d, 1, 400) - 1;
+        }
+        break;
     case STEP_COLLECT:
         step.sectors = DRAW_OF(d, 1, 2, 3, 8, 1000000);
         break;
@@ -397,7 +407,7 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
                  .sectors = scarp_drive_logical_bytes(drive) / SECTOR,
                  .unit = scarp_drive_unit_bytes(drive) / SECTOR,
                  .streams = scarp_drive_streams(drive) };
-    bool others = draw_chance(d, 60);
+    bool others = draw_chance(d, 60) || scenario_key(s, "nand.power_cuts");
     unsigned stretches = others ? DRAW_OF(d, 2, 3, 5, 8, 13, 30)
                                 : DRAW_OF(d, 1, 1, 2, 3, 5, 8);
     unsigned commands = DRAW_OF(d, 100, 300, 350, 400, 600, 1000);

@@ -7,6 +7,10 @@
  */
 #include "themes.h"
 
+/* For who has to have it: no energy, and no checkpoints. */
+#define CUTS "nand.power_cuts=1,ftl.recovery=1|2,controller.plp_bytes=0," \
+             "ftl.checkpoint_pages=0,"
+
 static const Theme themes[] = {
     /* Writes that join a page in the device, and beyond its slots. */
     { .scheme = "hios-2", .mapping = "page", .units = 4, .host = HOST_PARTS,
@@ -155,6 +159,40 @@ static const Theme themes[] = {
     { .mapping = "page|demand", .tight = true, .full = true,
       .commands = 10000, .depth = 8, .host = HOST_OVER,
       .between = "reset|reset|reload - - - gc.wear_spread_erases=1" },
+    /* Pages of cells that the power is cut in the middle of. */
+    { .scheme = "baseline|baseline|pgc|gftl|pregc|hios-1|hios-2",
+      .mapping = "page|page|demand", .tight = true, .full = true,
+      .blocks = 12, .commands = 400, .depth = 8, .host = HOST_UNITS,
+      .most_units = 1024, .between = "cut 20 0 0|cut 3 0 0|cut 100 0 0;drain",
+      .keys = CUTS "nand.cell_bits=2,geometry.pages_per_block=4|8|16,"
+              "ftl.paired_pages=pad,gc.separate_active_block=1,"
+              "ftl.allocation=cwdp,ftl.parity_width=0" },
+    { .scheme = "baseline|pgc|hios-2", .mapping = "page", .tight = true,
+      .blocks = 12, .commands = 400, .depth = 4, .host = HOST_FORCED,
+      .units = 4, .most_units = 2048,
+      .between = "cut 5 0 0|cut 30 0 0|cut 200 0 0",
+      .keys = CUTS "nand.cell_bits=3,geometry.pages_per_block=6|12,"
+              "ftl.paired_pages=pad,gc.separate_active_block=1,"
+              "ftl.allocation=cwdp,ftl.parity_width=0" },
+    /* Planes that have no block to spare when power returns. */
+    { .mapping = "page|page|demand", .tight = true, .full = true,
+      .blocks = 8, .commands = 800, .depth = 16, .host = HOST_UNITS,
+      .most_units = 1024, .keys = CUTS "gc.trigger_free_blocks=1",
+      .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 1 60 2;drain" },
+    { .scheme = "global|gc-z|paragc|pgc+global|gftl+gc-z|gc-par+global",
+      .mapping = "page", .dies = 4, .blocks = 16, .pages = 4,
+      .most_units = 2048, .tight = true, .full = true, .commands = 800,
+      .depth = 64, .host = HOST_UNITS,
+      .keys = CUTS "controller.slots=64,gc.trigger_free_blocks=1|2",
+      .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 1 60 2;drain" },
+    { .mapping = "superblock", .tight = true, .full = true, .blocks = 8,
+      .commands = 800, .depth = 16, .host = HOST_UNITS, .most_units = 1024,
+      .keys = CUTS "gc.trigger_free_blocks=1|2",
+      .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 1 60 2;drain" },
+    { .mapping = "fast|block", .tight = true, .full = true, .blocks = 8,
+      .commands = 400, .depth = 16, .host = HOST_UNITS, .most_units = 1024,
+      .keys = CUTS "gc.trigger_free_blocks=1|2",
+      .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 1 60 2;drain" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
@@ -165,10 +203,23 @@ char *theme_pick(Draw *draw, const char *alternatives)
     return n ? g_strdup(each[n > 1 ? draw_below(draw, n) : 0]) : NULL;
 }
 
-const Theme *theme_draw(Draw *draw)
+static bool has_cuts(const Theme *theme)
 {
-    return draw_chance(draw, 50)
-               ? &themes[draw_below(draw, G_N_ELEMENTS(themes))] : NULL;
+    return theme->keys && g_str_has_prefix(theme->keys, CUTS);
+}
+
+const Theme *theme_draw(Draw *draw, bool cuts)
+{
+    const Theme *theme;
+
+    if (!draw_chance(draw, 50)) {
+        return NULL;
+    }
+    cuts = cuts && draw_chance(draw, 50);
+    do {
+        theme = &themes[draw_below(draw, G_N_ELEMENTS(themes))];
+    } while (cuts && !has_cuts(theme));
+    return theme;
 }
 
 const Theme *theme_numbered(uint64_t number)

@@ -44,8 +44,8 @@ typedef struct {
 /* One of the alternatives, g_free() it; NULL: there are none. */
 char *theme_pick(Draw *draw, const char *alternatives);
 
-/* Of a share of the scenarios; NULL: none. */
-const Theme *theme_draw(Draw *draw);
+/* Of a share of the scenarios; cuts: more of those with power cuts; NULL: none. */
+const Theme *theme_draw(Draw *draw, bool cuts);
 const Theme *theme_numbered(uint64_t number); /* from 1 on; NULL: none */
 
 #endif /* HUNT_THEMES_H */

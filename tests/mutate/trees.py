@@ -109,7 +109,7 @@ FTL = Tree(
     name="ftl",
     mutated=("ftl/**/*.[ch]",),
     library=("ftl/**/*.c",),
-    without=("ftl/replay/main.c",),
+    without=("ftl/replay/main.c", "ftl/replay/cuts-main.c"),
     fixed=(),
     programs=(
         Program("", ("tests/unit/**/*.c",)),

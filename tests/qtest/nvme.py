@@ -181,6 +181,10 @@ class Controller:
         raise AssertionError("the controller does not change to " + ("ready" if ready else "idle"))
 
     def enable(self) -> None:
+        self.ask_enable()
+        self._wait_ready(1)
+
+    def ask_enable(self) -> None:
         self.admin = self.queue_class(self, 0)
         entries = QUEUE_ENTRIES - 1
         self.machine.writel(self.bar + 0x24, entries << 16 | entries)
@@ -188,7 +192,6 @@ class Controller:
             self.machine.writel(self.bar + offset, addr)
             self.machine.writel(self.bar + offset + 4, 0)
         self.machine.writel(self.bar + 0x14, 0x00460061)  # IOCQES 4, IOSQES 6, CSS all, EN
-        self._wait_ready(1)
         self.queues: list[Queue] = []
 
     def disable(self) -> None:

@@ -3,10 +3,10 @@
 """The tests of the engine's thread, in a QEMU built with thread sanitizer.
 
 Without a guest: data, garbage collection, lateness; resets, aborts, stops, controllers unplugged
-and ends with commands in flight.  With --guest also a guest on the host's clock: fio with
-verification, and the controller reset under it; that takes some minutes.  A report that tsan.supp
-does not name makes QEMU end with status 66, which every test refuses; so does what ends the
-sanitizer itself.  What TCG compiles is not watched: it reaches the guest's memory and its vCPU,
+and ends with commands in flight; power cuts.  With --guest also a guest on the host's clock: fio
+with verification, and the controller reset under it; that takes some minutes.  A report that
+tsan.supp does not name makes QEMU end with status 66, which every test refuses; so does what ends
+the sanitizer itself.  What TCG compiles is not watched: it reaches the guest's memory and its vCPU,
 nothing of ours.
 
 Not a part of `make test`: it builds a second QEMU.
@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument("only", nargs="*", help="qtests whose name contains one of these")
     arguments = parser.parse_args()
     qemu = ensure_qemu("tsan")
-    chosen = arguments.only or ["realtime", "lateness", "interruptions"]
+    chosen = arguments.only or ["realtime", "lateness", "interruptions", "HostsClock"]
     command = [str(HERE / "run.py"), "--qemu", str(qemu.binary), *chosen]
     good = run(command)
     if arguments.guest:

@@ -71,14 +71,14 @@ static inline void rig_gc_granted(void *opaque, const ScarpGcGrant *grant)
     }
 }
 
-static inline Rig *rig_new(const char *scheme, const char *params,
-                           const char *overrides)
+static inline Rig *rig_new_seeded(const char *scheme, const char *params,
+                                  const char *overrides, uint64_t seed)
 {
     g_autofree char *path = g_test_build_filename(G_TEST_DIST, "tiny.ini",
                                                   NULL);
     ScarpConfig config = { .description_path = path, .scheme = scheme,
                            .params = params, .overrides = overrides,
-                           .seed = 1, .store_data = true };
+                           .seed = seed, .store_data = true };
     g_autoptr(GError) error = NULL;
     Rig *rig = g_new0(Rig, 1);
     ScarpObserver observer = { .flash_phase = rig_flash_phase,
@@ -89,6 +89,12 @@ static inline Rig *rig_new(const char *scheme, const char *params,
     g_assert_no_error(error);
     scarp_set_observer(rig->drive, &observer);
     return rig;
+}
+
+static inline Rig *rig_new(const char *scheme, const char *params,
+                           const char *overrides)
+{
+    return rig_new_seeded(scheme, params, overrides, 1);
 }
 
 static inline void rig_free(Rig *rig)

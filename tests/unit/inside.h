@@ -272,6 +272,12 @@ static inline bool inside_collects(const ScarpDrive *drive, uint32_t plane)
     return scarp_gc_runs(drive, plane);
 }
 
+/* What is collected there, if anything is. */
+static inline uint32_t inside_victim(const ScarpDrive *drive, uint32_t plane)
+{
+    return scarp_gc_job(drive, plane)->victim;
+}
+
 /* What was granted on the die, and is not done, takes so long. */
 static inline int64_t inside_granted_ns(const ScarpDrive *drive, uint32_t die)
 {
@@ -681,6 +687,88 @@ static inline const char *inside_forge_versions(ScarpDrive *drive, unsigned n)
     default:
         return NULL;
     }
+}
+
+/* Contents of a unit of flash, which are the caller's to change. */
+static inline void *inside_contents(ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_contents_get(drive, ppn);
+}
+
+/* A unit of the host's that is superseded, in block b or later. */
+static inline uint32_t inside_stale(const ScarpDrive *drive, uint32_t b)
+{
+    uint32_t ppn = b * drive->geo.units_per_block;
+
+    while (drive->media.lpn_of[ppn] >= drive->geo.logical_units ||
+           scarp_unit_is_valid(drive, ppn)) {
+        ppn++;
+    }
+    return ppn;
+}
+
+/*
+ * The same of drives whose power may fail, of what only recovery reads: spare
+ * areas of what is superseded, and contents of units that are the mapping's own.
+ */
+static inline const char *inside_forge_kept_demand(ScarpDrive *drive,
+                                                   unsigned n)
+{
+    uint32_t tu = drive->geo.first_translation_unit;
+    uint32_t ppn = drive->map.ppn_of[tu], stale = inside_stale(drive, 0);
+    uint32_t *says = scarp_contents_get(drive, ppn);
+    uint64_t *journal = scarp_contents_get(drive, drive->map.ppn_of[tu + 1]);
+
+    switch (n) {
+    case 0:
+        return "";
+    case 1: /* beyond the drive */
+        says[0] = GUINT32_TO_LE(scarp_geometry_units(&drive->geo));
+        return "damaged: what unit";
+    case 2: /* one that is another's */
+        says[0] = says[1];
+        return "clean entry of unit 0";
+    case 3: /* that the host's newest ones are none of the journal */
+        *journal = GUINT64_TO_LE(scarp_media_next_seq(drive) + 1);
+        return "damaged: what unit";
+    case 4: /* a superseded one, of the mapping in a block of the host's */
+        drive->media.lpn_of[stale] = tu;
+        drive->media.version_of[stale] = 0;
+        return "cannot hold the logical unit";
+    default:
+        return NULL;
+    }
+}
+
+static inline const char *inside_forge_kept_records(ScarpDrive *drive,
+                                                    unsigned n)
+{
+    ScarpCmd cmd = { .op = SCARP_OP_DEALLOCATE,
+                     .length_bytes = drive->geo.unit_bytes };
+    uint64_t *when;
+
+    scarp_submit(drive, &cmd, scarp_now_ns(drive));
+    g_assert_true(scarp_drain(drive, NULL));
+    g_assert_true(scarp_reap(drive) == &cmd);
+    when = scarp_contents_get(drive,
+                              drive->map.ppn_of[drive->geo.logical_units]);
+    when[0] = GUINT64_TO_LE(drive->core.next_seq - !n);
+    return n == 0 ? "" : n == 1 ? "damaged: what unit" : NULL;
+}
+
+/* A superseded page becomes one of another logical block, or of another place. */
+static inline const char *inside_forge_kept_blocks(ScarpDrive *drive,
+                                                   unsigned n)
+{
+    uint32_t stale = inside_stale(drive, 0);
+    uint32_t lpn = drive->media.lpn_of[stale];
+
+    if (n == 1) {
+        drive->media.lpn_of[stale] = lpn > drive->geo.logical_units / 2
+                                           ? 0 : drive->geo.logical_units - 1;
+        drive->media.version_of[stale] = 0;
+    }
+    return n == 0 ? "" : n == 1 ? "cannot hold the logical unit" : NULL;
 }
 
 static inline const char *inside_forge_demand(ScarpDrive *drive, unsigned n)
@@ -1134,6 +1222,79 @@ static inline void inside_set_host_policy(ScarpDrive *drive,
 static inline void inside_set_host_timer(ScarpDrive *drive, int64_t time_ns)
 {
     scarp_timer_set(drive, AXIS_HIL, time_ns);
+}
+
+/* ---- Cells that a power cut leaves (nand.power_cuts) ---------------------- */
+
+/* What a block's pages hold, by letters: . erased, p programmed, t torn. */
+static inline char *inside_cells(const ScarpDrive *drive, uint32_t block)
+{
+    uint32_t n = drive->desc.pages_per_block;
+    char *cells = g_malloc0(n + 1);
+
+    for (uint32_t i = 0; i < n; i++) {
+        cells[i] = ".pt?"[scarp_media_page(drive, block * n + i)];
+    }
+    return cells;
+}
+
+static inline void inside_set_cells(ScarpDrive *drive, uint32_t page,
+                                    unsigned state)
+{
+    scarp_media_set_pages(drive, page, 1, state);
+}
+
+/* Of a unit's spare area: its LPN, or INSIDE_NONE; when the host wrote it. */
+static inline uint32_t inside_spare_lpn(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_lpn(drive, ppn);
+}
+
+static inline uint64_t inside_version(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_version(drive, ppn);
+}
+
+/* Of the host's block that it was opened for. */
+static inline uint32_t inside_stream(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_stream(drive, block);
+}
+
+/* Of any block: pages that it counts as written. */
+static inline uint32_t inside_written(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_block_written(drive, block);
+}
+
+/* Free blocks of the plane, those that are kept among them. */
+static inline uint32_t inside_erased_blocks(const ScarpDrive *drive,
+                                            uint32_t plane)
+{
+    return drive->blocks.plane[plane].n_free;
+}
+
+/* Units of the buffer, and deallocations, that energy saved. */
+static inline uint32_t inside_saved(const ScarpDrive *drive)
+{
+    return scarp_media_saved_units(drive);
+}
+
+/* Translation units, and the unit that says which checkpoint is whole. */
+static inline uint32_t inside_first_translation_unit(const ScarpDrive *drive)
+{
+    return drive->geo.first_translation_unit;
+}
+
+static inline uint64_t inside_units_since_checkpoint(const ScarpDrive *drive)
+{
+    return drive->map.demand->checkpoint.units;
+}
+
+/* Seq of the first block that is read after a power cut, by what flash says. */
+static inline uint64_t inside_journal(const ScarpDrive *drive)
+{
+    return drive->map.journal;
 }
 
 /* ---- Parity, and rest ---------------------------------------------------- */

@@ -9,9 +9,9 @@ trap 'rm -rf "$work"' EXIT
 libraries="glib-2.0 zlib libzstd"
 mkdir "$work/o" "$work/tap"
 
-# Objects of the engine and the replayer, without the replayer's main().
+# Objects of the engine and the replayer, without the main() of its programs.
 export work top
-find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' | sort | xargs -P "$(nproc)" -I{} sh -c '
+find "$top/ftl" -name '*.c' ! -path '*/replay/*main.c' | sort | xargs -P "$(nproc)" -I{} sh -c '
     cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
        -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" $(pkg-config --cflags '"$libraries"') \
        -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'

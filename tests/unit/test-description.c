@@ -85,6 +85,7 @@ static const Key keys[] = {
     { "nand.resume_ns", 0, 10000000, "10000" },
     { "nand.bad_blocks_permille", 0, 500, "0" },
     { "nand.endurance_erases", 0, GIB, "0" },
+    { "nand.power_cuts", 0, 1, "0" },
     { "controller.firmware_ns", 0, 100000000, NULL },
     { "controller.link_mbs", 0, 1000000, "0" },
     { "controller.pcie_generation", 0, 5, "0" },
@@ -95,6 +96,7 @@ static const Key keys[] = {
     { "controller.slots", 1, 65536, "1024" },
     { "controller.queue", 1, 65536, "32" },
     { "controller.buffer_bytes", 0, 64 * GIB, "0" },
+    { "controller.plp_bytes", 0, 64 * GIB, "0" },
     { "controller.reads_first", 0, 1, "1" },
     { "controller.gc_first_on_channel", 0, 1, "0" },
     { "ftl.unit_bytes", 0, 32768, "0" },
@@ -106,12 +108,20 @@ static const Key keys[] = {
     { "ftl.map_cache_bytes", 0, 64 * GIB, "0" },
     { "ftl.log_blocks", 0, 1048576, "0" },
     { "ftl.superblock_blocks", 0, 256, "0" },
+    { "ftl.checkpoint_pages", 0, 1024 * GIB, "0" },
     { "gc.trigger_free_blocks", 1, 1048576, NULL },
     { "gc.separate_active_block", 0, 1, "1" },
     { "gc.victim_candidates", 1, 64, "8" },
     { "gc.background_free_blocks", 0, 1048576, "0" },
     { "gc.wear_spread_erases", 0, GIB, "0" },
     { "gc.after_reads", 0, 1, "0" },
+    { "lie.flush_ignored", 0, 1, "0" },
+    { "lie.fua_ignored", 0, 1, "0" },
+    { "lie.flush_queued_only", 0, 1, "0" },
+    { "lie.shorn_writes", 0, 1, "0" },
+    { "lie.unserialised", 0, 1, "0" },
+    { "lie.deallocation_undone", 0, 1, "0" },
+    { "lie.no_checkpoint", 0, 1, "0" },
 };
 
 /* One below the least and one above the most: the message has both. */
@@ -195,10 +205,13 @@ static void test_told(void)
     }
     g_assert_true(g_strv_contains((const char *const *)lines, "ftl.mapping="
                   "page (page, demand, block, superblock or fast)"));
+    g_assert_true(g_strv_contains((const char *const *)lines,
+                                  "ftl.paired_pages=none (none, pad, backup "
+                                  "or plp)"));
     g_assert_cmpstr(lines[n - 2], ==, "ftl.allocation=cwdp (an order of c, w, "
                     "d, p, or dynamic)");
     /* These, and the end. */
-    g_assert_cmpuint(n, ==, G_N_ELEMENTS(keys) + 2 + 1);
+    g_assert_cmpuint(n, ==, G_N_ELEMENTS(keys) + 3 + 1);
 }
 
 /* A file that is not there, one that is none, and what is wrong in one. */

@@ -92,11 +92,33 @@ static void test_demand(void)
     g_assert_cmpuint(n, ==, 4);
 }
 
+#define CUTS ONE_PLANE ",nand.power_cuts=1,ftl.recovery="
+
+static void test_kept(void)
+{
+    unsigned n;
+
+    g_assert_cmpuint(forge(CUTS "1,ftl.mapping=demand,ftl.checkpoint_pages=64,"
+                           "ftl.over_provisioning_permille=600", false,
+                           inside_forge_kept_demand, &n), ==, 4);
+    g_assert_cmpuint(n, ==, 5);
+    g_assert_cmpuint(forge(CUTS "2", false, inside_forge_kept_records, &n),
+                     ==, 1);
+    g_assert_cmpuint(n, ==, 2);
+    g_assert_cmpuint(forge(CUTS "1,ftl.mapping=block", false,
+                           inside_forge_kept_blocks, &n), ==, 1);
+    g_assert_cmpuint(n, ==, 2);
+    g_assert_cmpuint(forge(CUTS "1,ftl.mapping=superblock,ftl.superblock_blocks=2", false,
+                           inside_forge_kept_blocks, &n), ==, 1);
+    g_assert_cmpuint(n, ==, 2);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/image/forged", test_forged);
     g_test_add_func("/image/forged-versions", test_versions);
     g_test_add_func("/image/forged-demand", test_demand);
+    g_test_add_func("/image/forged-kept", test_kept);
     return g_test_run();
 }

@@ -323,6 +323,33 @@ static ScarpCmd cmd_at(ScarpOp op, uint64_t seq, int64_t from, int64_t to)
     return cmd;
 }
 
+/* It asks the drive that comes up, not the one that is gone, from the first. */
+static void test_power_cut(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "nand.power_cuts=1,ftl.recovery=1");
+    Trace *trace = trace_new();
+    ScarpTimeline *t = scarp_timeline_new(rig->drive, 0, SCARP_TIME_NEVER,
+                                          sink, trace);
+    ScarpObserver observer = scarp_timeline_observer(t);
+
+    scarp_set_observer(rig->drive, &observer);
+    scarp_on_power_cut(rig->drive, scarp_timeline_follow, t);
+    for (int i = 0; i < 2; i++) {
+        rig->drive = scarp_power_cut(rig->drive, NULL);
+        while (!scarp_is_ready(rig->drive)) {
+            scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+        }
+    }
+    scarp_set_observer(rig->drive, &(ScarpObserver) { 0 });
+    scarp_on_power_cut(rig->drive, NULL, NULL);
+    scarp_timeline_free(t);
+    trace_read(trace);
+    /* a page of each block at least is looked at */
+    g_assert_cmpuint(trace->slices->len, >, 64);
+    trace_free(trace);
+    rig_free(rig);
+}
+
 /* What commands carry: names of its own are not there before. */
 static void test_granted(void)
 {
@@ -607,6 +634,7 @@ int main(int argc, char **argv)
     g_test_add_func("/timeline/commands", test_commands);
     g_test_add_func("/timeline/granted", test_granted);
     g_test_add_func("/timeline/flash", test_flash);
+    g_test_add_func("/timeline/power-cut", test_power_cut);
     g_test_add_func("/timeline/window", test_window);
     g_test_add_func("/timeline/lanes", test_lanes);
     g_test_add_func("/timeline/sink", test_sink);

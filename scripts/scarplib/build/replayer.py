@@ -19,7 +19,9 @@ LIBRARIES = ("glib-2.0", "zlib", "libzstd")
 
 def sources() -> list[Path]:
     """Every file that decides what the program does, but how it is compiled."""
-    return sorted(path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
+    files = (path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
+    # Those are another program's (build/cuts.py).
+    return sorted(path for path in files if not path.name.startswith("cuts-"))
 
 
 def program_key(files: list[Path]) -> str:

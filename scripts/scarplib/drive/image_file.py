@@ -55,7 +55,9 @@ def read(path: Path) -> DriveImage:
         reason = error.strerror if isinstance(error, OSError) else "damaged"
         raise UserError(f"--image: {path}: {reason}") from error
     try:
-        keys = dict(line.split("=", 1) for line in wanted[b"layout"].decode().split())
+        # Not all of its lines are of a key's value.
+        lines = wanted[b"layout"].decode().splitlines()
+        keys = dict(line.split("=", 1) for line in lines if "=" in line)
         unit_bytes = int(keys["ftl.unit_bytes"])
         spare = int(keys.get("ftl.over_provisioning_permille", "0"))
         units = array("I", wanted[b"p2l"])

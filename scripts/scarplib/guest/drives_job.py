@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def fio_text(text: str, layout: str, drives: int, keys: str | None) -> str:
     return "".join(out)
 
 
-def _stripe() -> list[str]:
+def stripe_lines() -> list[str]:
     """The striping unit that divides what a drive has for data."""
     return [
         f"stripe={STRIPE_BYTES}",
@@ -113,23 +114,41 @@ def _md(drives: int) -> list[str]:
     return [*lines, "export SCARP_DEV=/dev/md_scarp"]
 
 
-def _array(job: DrivesJob) -> list[str]:
-    """The array on all drives: a block device, or what fio's engine needs to know."""
-    names = " ".join(f"$SCARP_DEV{drive}" for drive in range(len(job.images)))
-    lines = [f"/scarp/array-format --keys=stripe_bytes=$stripe {names}"]
-    if job.layout == "engine":
-        # The library that the engine was linked with.
-        lines.append("export LD_LIBRARY_PATH=/scarp")
-        return [*lines, f"export SCARP_DRIVES={names.replace(' ', ':')}"]
-    keys = [f"flusher={int(job.layout == 'flusher')}", *([job.keys] if job.keys else [])]
+def array_names(drives: int) -> str:
+    """The array's drives, as its programs are told."""
+    return " ".join(f"$SCARP_DEV{drive}" for drive in range(drives))
+
+
+def array_format(drives: int) -> str:
+    """The guest's command that labels the drives, behind stripe_lines()."""
+    return f"/scarp/array-format --keys=stripe_bytes=$stripe {array_names(drives)}"
+
+
+def array_server(drives: int, keys: Sequence[str]) -> list[str]:
+    """The guest's lines that start the array as a block device, $SCARP_DEV from then on."""
     return [
-        *lines,
-        "for module in /scarp/modules/ublk_drv/*.ko; do insmod $module; done",
-        f"/scarp/array-ublk --keys={shlex.quote(','.join(keys))} {names} >/tmp/ready &",
+        f"/scarp/array-ublk --keys={shlex.quote(','.join(keys))} {array_names(drives)} "
+        ">/tmp/ready &",
         "server=$!",
         "while [ ! -s /tmp/ready ]; do kill -0 $server; usleep 10000; done",
         "export SCARP_DEV=$(cat /tmp/ready)",
     ]
+
+
+# The driver that the server needs.
+UBLK_MODULES = "for module in /scarp/modules/ublk_drv/*.ko; do insmod $module; done"
+
+
+def _array(job: DrivesJob) -> list[str]:
+    """The array on all drives: a block device, or what fio's engine needs to know."""
+    drives = len(job.images)
+    lines = [array_format(drives)]
+    if job.layout == "engine":
+        # The library that the engine was linked with.
+        lines.append("export LD_LIBRARY_PATH=/scarp")
+        return [*lines, f"export SCARP_DRIVES={array_names(drives).replace(' ', ':')}"]
+    keys = [f"flusher={int(job.layout == 'flusher')}", *([job.keys] if job.keys else [])]
+    return [*lines, UBLK_MODULES, *array_server(drives, keys)]
 
 
 def addressed_bytes(layout: str, drives: int, used: int) -> int:
@@ -153,7 +172,7 @@ def task_text(job: DrivesJob, start: image_file.DriveImage) -> str:
     }
     lines = ["set -e", *(f"export SCARP_{name}={value}" for name, value in values.items())]
     lines.append(set_speed(job.cpu_shift))
-    lines += _stripe()
+    lines += stripe_lines()
     lines += _md(drives) if job.layout == "md" else []
     lines += device_mapper.stripe_lines(drives) if job.layout == "dm" else []
     lines += _array(job) if job.layout in ARRAYS else []

@@ -104,10 +104,11 @@ def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Pa
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
-def ensure_program(source: Path) -> dict[str, Path]:
-    """A program of one file that may use liburing, for GuestRun.files; static."""
+def ensure_program(source: Path, *more: Path) -> dict[str, Path]:
+    """A program, named after its first file, that may use liburing, for GuestRun.files; static."""
     root, versions = ensure_sysroot(PACKAGES, "gcc")
-    text = json.dumps([versions, tree_hash([source, Path(__file__)])])
+    headers = source.parent.glob("*.h") if more else ()
+    text = json.dumps([versions, tree_hash([source, *more, *headers, Path(__file__)])])
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     folder = cache_dir() / f"guest-program-{source.stem}-{digest}"
     with locked("guest-array"):
@@ -117,10 +118,11 @@ def ensure_program(source: Path) -> dict[str, Path]:
             fresh.mkdir()
             with tempfile.TemporaryDirectory() as work:
                 compiler = _compiler(root, Path(work))
-                flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-                target = fresh / source.stem
+                flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+                target = ["-static", "-o", str(fresh / source.stem)]
+                sources = [str(path) for path in (source, *more)]
                 libraries = ["-luring", "-lpthread"]
-                _run([str(compiler), *flags, "-o", str(target), str(source), *libraries], fresh, {})
+                _run([str(compiler), *flags, *target, *sources, *libraries], fresh, {})
             fresh.rename(folder)
     return {source.stem: folder / source.stem}
 

@@ -17,6 +17,7 @@ from scarplib.errors import UserError
 from scarplib.guest import user_guest, vm
 from scarplib.guest.image import ensure_image
 from scarplib.guest.job import START, environment, set_speed, start_text
+from scarplib.guest.power import qmp_arguments
 from scarplib.guest.realtime import Clock, on_clock
 from scarplib.guest.script import SCRIPT
 from scarplib.guest.user_guest import User
@@ -87,6 +88,7 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
     """Boot and hand over the terminal until the guest ends."""
     if user and len(user.kernels) > 1:
         raise UserError("--kernel: a prompt is of one guest")
+    qmp = qmp_arguments(arguments.qmp)
     (guest,) = user_guest.prepare(user or User()).guests.values()
     task = guest.task
     qemu = ensure_qemu()
@@ -124,5 +126,6 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
                 memory_mib=task.memory_mib,
                 smp=arguments.smp,
                 out=Path(folder),
+                extra_args=qmp,
             )
         )

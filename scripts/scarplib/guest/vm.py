@@ -69,6 +69,8 @@ class FlashDrive:
     seed: int = 1
     cmd_log: Path | None = None
     gc_log: Path | None = None
+    # What the host writes, byte by byte: with a cmd_log, on the virtual clock.
+    data_log: Path | None = None
     progress: Path | None = None
     virtual_queues: bool = True
     # Their sizes in bytes; 0: all that is left of the drive.
@@ -97,6 +99,7 @@ class FlashDrive:
             "overrides": self.overrides.replace(",", ";") if self.overrides else None,
             "cmd-log": self.cmd_log,
             "gc-log": self.gc_log,
+            "data-log": self.data_log,
             "progress": self.progress,
             "clock": self.clock,
             "lateness-log": self.lateness_log,
@@ -166,6 +169,11 @@ def _task_cpio(run: GuestRun, interactive: bool) -> bytes:
     if run.icount and not run.accel:
         cpio.file("scarp/no-sleep", _NO_SLEEP)
     return cpio.data()
+
+
+def archive(run: GuestRun) -> bytes:
+    """What the guest unpacks: the image's archive, and the run's own files."""
+    return run.image.initramfs.read_bytes() + _task_cpio(run, False)
 
 
 def _accelerator(accel: str | None) -> list[str]:
@@ -255,7 +263,7 @@ class Console:
         return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", text)
 
 
-def _tied(command: list[str]) -> list[str]:
+def tied(command: list[str]) -> list[str]:
     """The command, to be killed with us: a guest that nobody waits for runs on for ever."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", *command] if setpriv else command
@@ -337,14 +345,14 @@ def run_guest(run: GuestRun) -> GuestResult:
     command = command_line(run, initrd, f"file:{console.path}")
     command += results_arguments(shared)
     try:
-        initrd.write_bytes(run.image.initramfs.read_bytes() + _task_cpio(run, False))
+        initrd.write_bytes(archive(run))
         with shared.open("wb") as stream:
             stream.truncate(RESULT_BYTES)
         began = time.monotonic()
         with (out / "qemu.log").open("wb") as errors:
             # A group of its own: a terminal's Ctrl-C is for us, who know what it means.
             process = subprocess.Popen(
-                _tied(command),
+                tied(command),
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
                 stderr=subprocess.STDOUT,
@@ -416,7 +424,7 @@ def interactive(run: GuestRun) -> int:
     command = command_line(run, initrd, "chardev:console")
     # From the copy the guest's end is known.
     command += terminal_arguments(console.path)
-    status = subprocess.run(_tied(command), check=False).returncode
+    status = subprocess.run(tied(command), check=False).returncode
     console.look()
     if status:
         raise UserError(_exit_text(status))

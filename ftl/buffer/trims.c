@@ -1,0 +1,66 @@
+/*
+ * Deallocations whose record is not on flash yet, where power may fail.
+ *
+ * A unit that lost its place at once could be erased; then, if power failed
+ * before its record is there, what came back would be neither its contents nor
+ * zeroes, but what some older copy of it has.  So it keeps its place until the
+ * record is there, and reads are told that there is nothing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "buffer/internal.h"
+
+static uint64_t when_of(const ScarpDrive *drive, uint32_t lpn)
+{
+    return (uint64_t)(uintptr_t)g_hash_table_lookup(drive->buffer.trims,
+                                                    GUINT_TO_POINTER(lpn));
+}
+
+bool scarp_trims_have(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    return when_of(drive, lpn) > scarp_media_version(drive, ppn);
+}
+
+void scarp_trims_add(ScarpDrive *drive, uint32_t lpn, uint64_t when)
+{
+    if (!drive->buffer.trims) {
+        drive->buffer.trims = g_hash_table_new(NULL, NULL);
+    }
+    g_hash_table_insert(drive->buffer.trims, GUINT_TO_POINTER(lpn),
+                        (gpointer)(uintptr_t)when);
+}
+
+uint64_t scarp_trims_recorded(const ScarpDrive *drive, uint32_t lpn)
+{
+    const uint64_t *when;
+    uint32_t record;
+
+    if (!scarp_buffer_records(drive) || lpn >= drive->geo.logical_units) {
+        return 0;
+    }
+    record = scarp_map_lookup(drive, drive->geo.logical_units +
+                                         lpn / drive->geo.record_lpns);
+    when = record == SCARP_NONE ? NULL : scarp_contents_get(drive, record);
+    return when ? GUINT64_FROM_LE(when[lpn % drive->geo.record_lpns]) : 0;
+}
+
+void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
+                         const uint64_t *when)
+{
+    uint32_t n = drive->geo.record_lpns;
+    uint32_t first = (record_lpn - drive->geo.logical_units) * n;
+    uint32_t end = MIN(first + n, drive->geo.logical_units);
+
+    for (uint32_t lpn = first; when && lpn < end; lpn++) {
+        uint64_t said = GUINT64_FROM_LE(when[lpn - first]);
+        uint32_t ppn = scarp_map_lookup(drive, lpn);
+
+        if (ppn != SCARP_NONE && scarp_media_version(drive, ppn) < said) {
+            scarp_map_trim(drive, lpn);
+        }
+        /* Else it was deallocated once more since. */
+        if (drive->buffer.trims && when_of(drive, lpn) <= said) {
+            g_hash_table_remove(drive->buffer.trims, GUINT_TO_POINTER(lpn));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/*
+ * A power cut: of a drive its cells are left, and a new one is made with them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "drive/internal.h"
+#include "flow/ops.h"
+
+/* Not of the drive, but of those who look at it. */
+static void pass_observed(ScarpDrive *from, ScarpDrive *to)
+{
+    uint64_t under_way =
+        from->stats.cmds_accepted - from->stats.cmds_completed;
+
+    scarp_core_pass(from, to);
+    scarp_stat_pass(from, to);
+    to->stats.cmds_accepted -= under_way;
+    to->stats.cut_cmds += under_way;
+    to->stats.power_cuts++;
+    scarp_set_observer(to, &from->observer);
+    scarp_on_power_cut(to, from->came_up, from->came_up_opaque);
+    if (to->came_up) {
+        to->came_up(to->came_up_opaque, to);
+    }
+}
+
+void scarp_on_power_cut(ScarpDrive *drive,
+                        void (*came_up)(void *opaque, const ScarpDrive *drive),
+                        void *opaque)
+{
+    drive->came_up = came_up;
+    drive->came_up_opaque = opaque;
+}
+
+ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
+{
+    ScarpConfig config = { .seed = scarp_seed(drive),
+                           .store_data = drive->store_data };
+    ScarpDrive *next;
+
+    if (!scarp_media_keeps(drive)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "nand.power_cuts=0: the power of such a drive cannot fail");
+        return NULL;
+    }
+    scarp_flow_cut(drive);
+    next = scarp_drive_blank(&drive->desc, &config, error);
+    g_assert(next); /* as one has been made already */
+    scarp_scheme_copy(&next->scheme, next, &drive->scheme);
+    pass_observed(drive, next);
+    scarp_media_pass(drive, next);
+    scarp_drive_free(drive);
+    scarp_recovery_begin(next);
+    scarp_flow_work(next);
+    return next;
+}
+
+bool scarp_is_ready(const ScarpDrive *drive)
+{
+    return !scarp_recovery_runs(drive);
+}

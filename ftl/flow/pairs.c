@@ -1,0 +1,95 @@
+/*
+ * ftl.paired_pages=pad: a page of the host counts when all pages of its cells
+ * are programmed.  Until then a later program of these cells, cut short, would
+ * take it along; so its units stay in the buffer, as if it had not ended.
+ *
+ * Others that are written later fill the rest.  If none comes, and somebody
+ * waits, it is filled with pages without data.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow/internal.h"
+
+/* Its page is the last one of its cells, or of its block. */
+static bool ends_group(const ScarpDrive *drive, const ScarpFlashCmd *program)
+{
+    uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(program));
+
+    return page % drive->desc.cell_bits == drive->desc.cell_bits - 1 ||
+           page + 1 == drive->desc.pages_per_block;
+}
+
+ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    scarp_nand_hold(drive, program);
+    if (!ends_group(drive, program)) {
+        scarp_mark(drive, page_awaits_pair);
+        return NULL;
+    }
+    return scarp_nand_take_held(drive, scarp_flash_plane(program),
+                                scarp_ppn_block(drive,
+                                                scarp_flash_ppn(program)));
+}
+
+/* Nobody else will fill its cells soon, and somebody waits for it. */
+static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *held)
+{
+    if (scarp_buffer_presses(drive)) {
+        return true;
+    }
+    for (const ScarpUnit *unit = scarp_flash_units(held); unit;
+         unit = scarp_unit_next(unit)) {
+        if (scarp_buffer_is_late(drive, unit)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The stream of the block: a program without units has none of its own. */
+static uint16_t stream_in(const ScarpDrive *drive, const ScarpFlashCmd *held)
+{
+    return scarp_media_stream(drive,
+                              scarp_ppn_block(drive, scarp_flash_ppn(held)));
+}
+
+static ScarpFlashCmd *pad(ScarpDrive *drive, uint32_t p, uint16_t stream)
+{
+    ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM,
+                                         OWNER_BUFFER, SCARP_ORIGIN_HOST);
+
+    drive->stats.pair_pad_pages++;
+    drive->stats.padded_units += drive->geo.units_per_page;
+    scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
+    scarp_flash_set_ppn(cmd, scarp_page_take(drive, p, SCARP_ORIGIN_HOST,
+                                             stream));
+    scarp_account_begin(scarp_flash_account(cmd), scarp_time_ns(drive));
+    return cmd;
+}
+
+ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        for (const ScarpFlashCmd *held = scarp_nand_held(drive, p); held;
+             held = scarp_flash_next(held)) {
+            uint16_t stream = stream_in(drive, held);
+
+            if (is_pressed(drive, held) &&
+                scarp_page_possible(drive, p, SCARP_ORIGIN_HOST, stream)) {
+                return pad(drive, p, stream);
+            }
+        }
+    }
+    return NULL;
+}
+
+void scarp_flow_press(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        if (scarp_nand_held(drive, p)) {
+            scarp_nand_kick(drive, scarp_plane_die(drive, p));
+        }
+    }
+}

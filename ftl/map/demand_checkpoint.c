@@ -1,0 +1,202 @@
+/*
+ * ftl.checkpoint_pages: now and then all translation units that lack something
+ * are written, so that after a power cut only what was written since then has to
+ * be read.
+ *
+ * A checkpoint begins when so many pages have been programmed since the last one
+ * did.  Blocks that are full by then get nothing more: its journal is the blocks
+ * that are open, and those that are opened later, in their order.  When every
+ * translation unit that had lacked something is on flash, the checkpoints' own
+ * unit says where the journal begins.  Until that is on flash, too, the last
+ * checkpoint is the one that counts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/demand.h"
+
+void scarp_checkpoint_count(ScarpDrive *drive)
+{
+    ScarpCheckpoint *checkpoint = &drive->map.demand->checkpoint;
+
+    checkpoint->units++;
+    drive->map.wants |= !checkpoint->running &&
+                        checkpoint->units >= drive->desc.checkpoint_pages *
+                                                 drive->geo.units_per_page;
+}
+
+/* Of the open blocks, and those with a program under way, the first one. */
+static uint64_t first_open(const ScarpDrive *drive)
+{
+    uint64_t first = scarp_media_next_seq(drive);
+
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        uint32_t written = scarp_block_written(drive, b);
+
+        if (written && (written < drive->desc.pages_per_block ||
+                        !scarp_block_settled(drive, b)) &&
+            scarp_block_state(drive, b) != BLOCK_BAD) {
+            first = MIN(first, scarp_media_seq(drive, b));
+        }
+    }
+    return first;
+}
+
+static bool lacks(const Tu *tu)
+{
+    return tu->dirty != SCARP_NONE || tu->updates || tu->trimmed ||
+           (tu->work && tu->work->writing);
+}
+
+static void seal(ScarpDrive *drive)
+{
+    drive->map.demand->checkpoint.sealing = true;
+    scarp_tu_want(drive, scarp_checkpoint_tu(drive));
+}
+
+static void begin(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+    ScarpCheckpoint *checkpoint = &demand->checkpoint;
+
+    *checkpoint = (ScarpCheckpoint) { .running = true,
+                                      .number = checkpoint->number + 1,
+                                      .journal = first_open(drive) };
+    for (uint32_t i = 0; i < demand->n_tus; i++) {
+        Tu *tu = &demand->tu[i];
+
+        if (lacks(tu)) {
+            tu->awaited = true;
+            checkpoint->left++;
+            scarp_tu_want(drive, tu);
+        }
+    }
+    if (!checkpoint->left) {
+        scarp_mark(drive, checkpoint_of_nothing);
+        seal(drive);
+    }
+}
+
+void scarp_checkpoint_pump(ScarpDrive *drive)
+{
+    const ScarpCheckpoint *checkpoint = &drive->map.demand->checkpoint;
+
+    if (!checkpoint->running && !drive->map.demand->aside &&
+        checkpoint->units >= drive->desc.checkpoint_pages *
+                                 drive->geo.units_per_page) {
+        begin(drive);
+    }
+}
+
+void scarp_checkpoint_fill(const ScarpDrive *drive, uint64_t *contents)
+{
+    memset(contents, 0, drive->geo.unit_bytes);
+    contents[0] = GUINT64_TO_LE(drive->map.demand->checkpoint.journal);
+}
+
+void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
+{
+    ScarpCheckpoint *checkpoint = &drive->map.demand->checkpoint;
+
+    if (tu == scarp_checkpoint_tu(drive)) {
+        drive->stats.checkpoints++;
+        checkpoint->running = checkpoint->sealing = false;
+        drive->map.wants = true; /* the next one may be due */
+    } else if (tu->awaited && number == checkpoint->number) {
+        tu->awaited = false;
+        if (!--checkpoint->left) {
+            seal(drive);
+        }
+    }
+}
+
+void scarp_checkpoint_aged(ScarpDrive *drive)
+{
+    drive->map.demand->checkpoint = (ScarpCheckpoint) {
+        .journal = first_open(drive),
+    };
+}
+
+/* ---- After a power cut -------------------------------------------------- */
+
+/* By what spare areas of blocks of translation units say: the newest one. */
+static uint32_t newest_own(const ScarpDrive *drive)
+{
+    uint32_t lpn = drive->geo.mapped_units - 1, best = SCARP_NONE;
+
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        uint32_t first = scarp_block_ppn(drive, b);
+
+        for (uint32_t i = 0; scarp_block_is_translation(drive, b) &&
+                             i < drive->geo.units_per_block; i++) {
+            if (scarp_media_lpn(drive, first + i) == lpn &&
+                (best == SCARP_NONE ||
+                 scarp_media_version(drive, first + i) >
+                     scarp_media_version(drive, best))) {
+                best = first + i;
+            }
+        }
+    }
+    return best;
+}
+
+/* Seq of the first block that no checkpoint covers; 0: all of them. */
+static uint64_t journal_of(const ScarpDrive *drive)
+{
+    uint32_t ppn = newest_own(drive);
+    const uint64_t *says = ppn == SCARP_NONE ? NULL
+                                             : scarp_contents_get(drive, ppn);
+
+    return says ? GUINT64_FROM_LE(says[0]) : 0;
+}
+
+/* Where the translation units say that lpn lies, if it is there. */
+static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
+                     uint32_t lpn)
+{
+    uint32_t at = ppn_of[drive->geo.first_translation_unit +
+                         (lpn >> drive->geo.translation_shift)];
+    const uint32_t *says =
+        at == SCARP_NONE || drive->desc.no_checkpoint
+            ? NULL : scarp_contents_get(drive, at);
+    uint32_t i = lpn & ((1u << drive->geo.translation_shift) - 1);
+    uint32_t ppn = says ? GUINT32_FROM_LE(says[i]) : SCARP_NONE;
+
+    return ppn != SCARP_NONE && scarp_media_lpn(drive, ppn) == lpn
+               ? ppn : SCARP_NONE;
+}
+
+/*
+ * Translation units are where all of their blocks' spare areas say.  A unit is
+ * where its own one says, unless the journal has something newer.
+ */
+uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of)
+{
+    uint64_t journal;
+
+    if (!scarp_has_checkpoints(drive)) {
+        return 0;
+    }
+    journal = journal_of(drive);
+    for (uint32_t lpn = 0; lpn < drive->geo.first_translation_unit; lpn++) {
+        ppn_of[lpn] = lpn < drive->geo.logical_units
+                          ? said(drive, ppn_of, lpn) : SCARP_NONE;
+    }
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        uint32_t first = scarp_block_ppn(drive, b);
+
+        if (scarp_media_seq(drive, b) < journal ||
+            scarp_block_is_translation(drive, b)) {
+            continue;
+        }
+        for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
+            uint32_t lpn = scarp_media_lpn(drive, first + i);
+
+            if (lpn < drive->geo.first_translation_unit &&
+                (ppn_of[lpn] == SCARP_NONE ||
+                 scarp_unit_is_newer(drive, first + i, ppn_of[lpn]))) {
+                ppn_of[lpn] = first + i;
+            }
+        }
+    }
+    return journal;
+}

@@ -1,0 +1,51 @@
+/*
+ * ftl.mapping=demand after a power cut: translation units on flash lack what
+ * had changed in RAM.  Spare areas have told it: it is as if a collection had
+ * moved those units, and each of their translation units is written soon.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "map/demand.h"
+
+/* How many of its entries flash has wrong; *trimmed: or of what is no more. */
+static uint32_t count_stale(const ScarpDrive *drive, uint32_t index,
+                            bool *trimmed)
+{
+    uint32_t lpn = drive->geo.first_translation_unit + index;
+    uint32_t at = scarp_map_lookup(drive, lpn), stale = 0;
+    uint32_t first = index << drive->geo.translation_shift;
+    uint32_t n = MIN(1u << drive->geo.translation_shift,
+                     drive->geo.logical_units - first);
+    const uint32_t *says =
+        at == SCARP_NONE ? NULL : scarp_contents_get(drive, at);
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t ppn = drive->map.ppn_of[first + k];
+        uint32_t said = says ? GUINT32_FROM_LE(says[k]) : SCARP_NONE;
+
+        stale += said != ppn && ppn != SCARP_NONE;
+        *trimmed |= said != ppn && ppn == SCARP_NONE;
+    }
+    return stale;
+}
+
+void scarp_demand_recovered(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    demand->aside = false;
+    for (uint32_t i = 0; i < demand->n_tus; i++) {
+        Tu *tu = &demand->tu[i];
+        bool trimmed = false;
+        uint32_t stale = count_stale(drive, i, &trimmed);
+
+        tu->updates += stale;
+        demand->n_updates += stale;
+        demand->n_trimmed += trimmed && !tu->trimmed;
+        tu->trimmed |= trimmed;
+        if (stale || trimmed) {
+            scarp_tu_want(drive, tu);
+        }
+    }
+    demand->n_recovered = demand->n_updates;
+}

@@ -1,0 +1,87 @@
+/*
+ * What the cells of each page hold, where power may fail (nand.power_cuts).
+ *
+ * Page i of a block shares its cells with the cell_bits - 1 others of its
+ * group, i / cell_bits: a program that is cut short takes the earlier of them
+ * with it, as all of them are voltages of the same cells.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "media/ops.h"
+
+void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
+                           ScarpPageState state)
+{
+    uint8_t *states = drive->media.page_state;
+
+    drive->media.is_clean = false;
+    for (uint32_t end = page + n; page < end; page++) {
+        uint8_t *byte = &states[page / 4];
+
+        *byte = (*byte & ~(3u << (page % 4 * 2))) | state << (page % 4 * 2);
+    }
+}
+
+void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
+                                 uint32_t pages)
+{
+    uint32_t page = ppn >> drive->geo.page_shift;
+
+    scarp_media_set_pages(drive, page, pages, PAGE_PROGRAMMED);
+    for (uint32_t i = 0; drive->desc.paired_pages == PAIRED_BACKUP &&
+                         i < pages; i++) {
+        drive->stats.backup_page_programs +=
+            (page + i) % drive->desc.pages_per_block %
+                drive->desc.cell_bits != 0;
+    }
+}
+
+/* Nothing of it can be read any more. */
+static void lose(ScarpDrive *drive, uint32_t page)
+{
+    uint32_t ppn = page << drive->geo.page_shift;
+
+    drive->stats.torn_pages += scarp_media_page(drive, page) != PAGE_TORN;
+    scarp_media_set_pages(drive, page, 1, PAGE_TORN);
+    for (uint32_t i = 0; i < drive->geo.units_per_page; i++) {
+        drive->media.lpn_of[ppn + i] = SCARP_NONE;
+        scarp_contents_release(drive, scarp_contents_take(drive, ppn + i));
+    }
+}
+
+void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier)
+{
+    uint32_t page = ppn >> drive->geo.page_shift;
+    uint32_t in_block = page % drive->desc.pages_per_block;
+    uint32_t before = earlier ? in_block % drive->desc.cell_bits : 0;
+
+    for (uint32_t i = 0; i <= before; i++) {
+        lose(drive, page - i);
+    }
+}
+
+void scarp_media_tear_block(ScarpDrive *drive, uint32_t block)
+{
+    uint32_t pages = drive->desc.pages_per_block;
+
+    for (uint32_t i = 0; i < pages; i++) {
+        lose(drive, block * pages + i);
+    }
+}
+
+uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block)
+{
+    uint32_t first = block * (uint32_t)drive->desc.pages_per_block;
+    uint32_t n = drive->desc.pages_per_block;
+
+    while (n && scarp_media_page(drive, first + n - 1) == PAGE_ERASED) {
+        n--;
+    }
+    return n;
+}
+
+void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
+                                uint16_t pages)
+{
+    drive->media.block[block].programmed = pages;
+}

@@ -1,0 +1,32 @@
+/*
+ * Programs that have ended in their cells, and do not count before the rest of
+ * these cells is programmed, too (ftl.paired_pages=pad).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "nand/internal.h"
+
+void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    scarp_flash_push(&drive->nand.held[program->plane], program);
+}
+
+ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
+                                    uint32_t block)
+{
+    ScarpFlashQueue *held = &drive->nand.held[plane], taken, left;
+    ScarpFlashCmd *cmd;
+
+    scarp_flash_queue_init(&taken);
+    scarp_flash_queue_init(&left);
+    while ((cmd = scarp_flash_pop(held))) {
+        scarp_flash_push(scarp_ppn_block(drive, cmd->ppn) == block ? &taken
+                                                                   : &left,
+                         cmd);
+    }
+    scarp_flash_queue_init(held);
+    while ((cmd = scarp_flash_pop(&left))) {
+        scarp_flash_push(held, cmd);
+    }
+    return taken.head;
+}

@@ -1,0 +1,30 @@
+/*
+ * What the sources of recovery share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_RECOVERY_INTERNAL_H
+#define SCARP_RECOVERY_INTERNAL_H
+
+#include "recovery/ops.h"
+
+/* A flash command of the plane, which waits for its die. */
+void scarp_recovery_issue(ScarpDrive *drive, uint32_t plane,
+                          ScarpFlashKind kind, ScarpOrigin origin,
+                          uint32_t ppn, uint32_t bytes);
+
+/* tables.c: what the cells say of blocks and units */
+void scarp_recovery_tables(ScarpDrive *drive);
+
+/* scan.c: the plane's next page; false: it has been looked at */
+bool scarp_recovery_scan(ScarpDrive *drive, uint32_t plane);
+
+/*
+ * mend.c: the plane's next flash command; false: it is sound.  Then, what that
+ * has done.
+ */
+bool scarp_recovery_mend(ScarpDrive *drive, uint32_t plane);
+void scarp_recovery_mended(ScarpDrive *drive, uint32_t plane,
+                           const ScarpFlashCmd *cmd);
+
+#endif /* SCARP_RECOVERY_INTERNAL_H */

@@ -1,0 +1,91 @@
+/*
+ * Spare areas are read, page by page, each plane in the order of its blocks: the
+ * first page of a block says whether it is in use, and the first that is erased
+ * where it ends.  Blocks that are marked as bad are passed over.  A drive that
+ * was shut down has written its tables, and reads these instead; that they are
+ * written takes no time, and where they lie is not modelled.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "recovery/internal.h"
+
+/* Of a unit: LPN, version, the role of its page. */
+enum { SPARE_BYTES = 16 };
+
+/* Of the map, and of each block. */
+enum { BLOCK_BYTES = 16 };
+
+/* The tables that a drive has written that was shut down, its share of them. */
+static bool read_table(ScarpDrive *drive, uint32_t p)
+{
+    ScarpRecoveryPlane *plane = &drive->recovery.plane[p];
+    uint64_t bytes = scarp_map_table_bytes(drive) +
+                     (uint64_t)drive->geo.n_blocks * BLOCK_BYTES;
+    uint64_t pages = (bytes + drive->desc.page_bytes - 1) /
+                     drive->desc.page_bytes;
+
+    if (plane->page >= (pages + drive->geo.n_planes - 1 - p) /
+                           drive->geo.n_planes) {
+        return false;
+    }
+    scarp_recovery_issue(drive, p, SCARP_FLASH_READ, SCARP_ORIGIN_MAP,
+                         p * drive->geo.units_per_plane +
+                             plane->page++ % drive->desc.pages_per_block *
+                                 drive->geo.units_per_page,
+                         drive->desc.page_bytes);
+    return true;
+}
+
+/*
+ * All pages of a plane are looked at; then a block is made free of the least
+ * that others have to spare: a page each, so that as many are copied as a block
+ * has pages; and each block may have to be erased.  The dies of a channel wait
+ * for each other, and a die's planes take turns.
+ */
+int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
+{
+    const ScarpDescription *d = &drive->desc;
+    int64_t pages = d->pages_per_block, blocks = d->blocks_per_plane;
+    int64_t copies = pages * pages + 8 * pages;
+    int64_t read_ns = 0, program_ns = 0;
+    int64_t bus_ns = ((int64_t)d->command_ns +
+                      scarp_nand_page_transfer_ns(drive)) *
+                     (int64_t)(d->chips_per_channel * d->dies_per_chip);
+
+    for (int64_t i = 0; i < pages; i++) {
+        read_ns = MAX(read_ns, scarp_nand_read_ns(drive, i));
+        program_ns = MAX(program_ns, scarp_nand_program_ns(drive, i));
+    }
+    return (int64_t)d->planes_per_die *
+           (blocks * pages * (read_ns + bus_ns) +
+            copies * (read_ns + program_ns + 2 * bus_ns) +
+            (blocks + pages) * ((int64_t)d->erase_ns + bus_ns));
+}
+
+bool scarp_recovery_scan(ScarpDrive *drive, uint32_t p)
+{
+    ScarpRecoveryPlane *plane = &drive->recovery.plane[p];
+    uint32_t blocks = drive->desc.blocks_per_plane;
+
+    if (drive->recovery.is_clean) {
+        return read_table(drive, p);
+    }
+    while (plane->block < blocks) {
+        uint32_t block = p * blocks + plane->block;
+        uint32_t pages = !scarp_map_must_scan(drive, block)
+            ? 1 : MIN(scarp_media_used_pages(drive, block) + 1,
+                      drive->desc.pages_per_block);
+
+        if (plane->page < pages && !scarp_media_is_bad(drive, block)) {
+            scarp_recovery_issue(
+                drive, p, SCARP_FLASH_READ, SCARP_ORIGIN_MAP,
+                scarp_block_ppn(drive, block) +
+                    plane->page++ * drive->geo.units_per_page,
+                drive->geo.units_per_page * SPARE_BYTES);
+            return true;
+        }
+        plane->block++;
+        plane->page = 0;
+    }
+    return false;
+}

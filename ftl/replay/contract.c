@@ -1,0 +1,418 @@
+/*
+ * NVMe's contract for a power cut, command by command.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "replay/contract.h"
+
+#include <string.h>
+
+#define NEVER UINT64_MAX
+#define NONE UINT32_MAX
+
+/* What a sector may hold.  Moments are numbers of submissions, completions. */
+typedef struct {
+    uint32_t id; /* of the write */
+    uint32_t next;
+    uint64_t begins, ends;
+    bool zeroes; /* that is what it wrote */
+    bool durable; /* it had FUA, or no cache: since it ended */
+} Version;
+
+/* For the story. */
+typedef struct {
+    ScarpOp op;
+    bool fua;
+    int64_t submit_ns, complete_ns; /* complete_ns: -1 while it has not */
+    uint64_t first, end;            /* sectors that it writes */
+    uint64_t begins;
+} Told;
+
+struct ScarpContract {
+    ScarpTerms terms;
+    uint32_t *head;    /* of each sector: Version */
+    GArray *versions;  /* Version */
+    uint32_t spare;    /* ditto, unused */
+    GHashTable *told;  /* id: Told */
+    uint64_t now;
+    uint64_t flushed;  /* what ended before this moment is durable */
+    uint32_t flush_id; /* which said so */
+};
+
+#define VERSION(contract, i) g_array_index((contract)->versions, Version, i)
+
+static void add(ScarpContract *contract, uint64_t sector, Version version)
+{
+    uint32_t i = contract->spare;
+
+    version.next = contract->head[sector];
+    if (i == NONE) {
+        i = contract->versions->len;
+        g_array_append_val(contract->versions, version);
+    } else {
+        contract->spare = VERSION(contract, i).next;
+        VERSION(contract, i) = version;
+    }
+    contract->head[sector] = i;
+}
+
+ScarpContract *scarp_contract_new(const ScarpTerms *terms)
+{
+    ScarpContract *contract = g_new0(ScarpContract, 1);
+
+    contract->terms = *terms;
+    contract->head = g_new(uint32_t, terms->sectors);
+    memset(contract->head, 0xff, terms->sectors * sizeof(uint32_t));
+    contract->versions = g_array_new(false, false, sizeof(Version));
+    contract->spare = NONE;
+    contract->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    contract->now = 1;
+    for (uint64_t sector = 0; sector < terms->sectors; sector++) {
+        add(contract, sector, (Version) { .zeroes = true, .durable = true });
+    }
+    return contract;
+}
+
+ScarpContract *scarp_contract_copy(const ScarpContract *contract)
+{
+    ScarpContract *copy = g_memdup2(contract, sizeof(*contract));
+    GHashTableIter iter;
+    gpointer id, told;
+
+    copy->head = g_memdup2(contract->head,
+                           contract->terms.sectors * sizeof(uint32_t));
+    copy->versions = g_array_copy(contract->versions);
+    copy->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    g_hash_table_iter_init(&iter, contract->told);
+    while (g_hash_table_iter_next(&iter, &id, &told)) {
+        g_hash_table_insert(copy->told, id, g_memdup2(told, sizeof(Told)));
+    }
+    return copy;
+}
+
+void scarp_contract_free(ScarpContract *contract)
+{
+    if (contract) {
+        g_free(contract->head);
+        g_array_unref(contract->versions);
+        g_hash_table_unref(contract->told);
+        g_free(contract);
+    }
+}
+
+void scarp_contract_begin(ScarpContract *contract, const uint32_t *found)
+{
+    g_array_set_size(contract->versions, 0);
+    contract->spare = NONE;
+    g_hash_table_remove_all(contract->told);
+    contract->now = 1;
+    contract->flushed = 0;
+    for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
+        contract->head[sector] = NONE;
+        add(contract, sector, (Version) { .id = found[sector], .durable = true,
+                                          .zeroes = !found[sector] });
+    }
+}
+
+/* ---- Commands ----------------------------------------------------------- */
+
+static Told *told_of(const ScarpContract *contract, uint32_t id)
+{
+    return g_hash_table_lookup(contract->told, GUINT_TO_POINTER(id));
+}
+
+/* The sectors that it writes; of a deallocation those of whole units. */
+static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
+                     uint64_t *first, uint64_t *end)
+{
+    uint64_t unit = contract->terms.unit_sectors;
+
+    *first = cmd->offset_bytes / SCARP_SECTOR_BYTES;
+    *end = *first + cmd->length_bytes / SCARP_SECTOR_BYTES;
+    if (cmd->op == SCARP_OP_DEALLOCATE) {
+        *first = (*first + unit - 1) / unit * unit;
+        *end = MAX(*end / unit * unit, *first);
+    }
+    if (cmd->op == SCARP_OP_READ || cmd->op == SCARP_OP_FLUSH ||
+        (cmd->op == SCARP_OP_DEALLOCATE && !contract->terms.deallocates)) {
+        *end = *first;
+    }
+}
+
+/* It had ended before the other one began. */
+static bool is_over(const Version *version, uint64_t begins)
+{
+    return version->ends < begins;
+}
+
+static bool is_durable(const ScarpContract *contract, const Version *version)
+{
+    return version->ends != NEVER &&
+           (version->durable || version->ends < contract->flushed);
+}
+
+/* Those that something durable has followed are no more. */
+static void prune(ScarpContract *contract, uint64_t sector)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (is_durable(contract, &VERSION(contract, i))) {
+            latest = MAX(latest, VERSION(contract, i).begins);
+        }
+    }
+    for (uint32_t *at = &contract->head[sector]; *at != NONE;) {
+        uint32_t i = *at;
+
+        if (is_over(&VERSION(contract, i), latest)) {
+            *at = VERSION(contract, i).next;
+            VERSION(contract, i).next = contract->spare;
+            contract->spare = i;
+        } else {
+            at = &VERSION(contract, i).next;
+        }
+    }
+}
+
+void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
+                           uint32_t id)
+{
+    Told *told = g_new0(Told, 1);
+
+    *told = (Told) { .op = cmd->op, .fua = cmd->fua, .complete_ns = -1,
+                     .submit_ns = cmd->submit_ns, .begins = ++contract->now };
+    range_of(contract, cmd, &told->first, &told->end);
+    g_hash_table_replace(contract->told, GUINT_TO_POINTER(id), told);
+    for (uint64_t sector = told->first; sector < told->end; sector++) {
+        prune(contract, sector);
+        add(contract, sector, (Version) {
+            .id = id, .begins = contract->now, .ends = NEVER,
+            .zeroes = cmd->op != SCARP_OP_WRITE,
+            .durable = cmd->fua || !contract->terms.is_volatile,
+        });
+    }
+}
+
+void scarp_contract_complete(ScarpContract *contract, uint32_t id,
+                             int64_t complete_ns)
+{
+    Told *told = told_of(contract, id);
+
+    contract->now++;
+    if (!told) {
+        return; /* of before a power cut */
+    }
+    told->complete_ns = complete_ns;
+    if (told->op == SCARP_OP_FLUSH && told->begins > contract->flushed) {
+        contract->flushed = told->begins;
+        contract->flush_id = id;
+    }
+    for (uint64_t sector = told->first; sector < told->end; sector++) {
+        for (uint32_t i = contract->head[sector]; i != NONE;
+             i = VERSION(contract, i).next) {
+            if (VERSION(contract, i).id == id) {
+                VERSION(contract, i).ends = contract->now;
+            }
+        }
+    }
+}
+
+/* ---- Judging ------------------------------------------------------------ */
+
+typedef struct {
+    const ScarpContract *contract;
+    ScarpHolds holds;
+    void *opaque;
+} Judge;
+
+static bool shows(const Judge *judge, uint64_t sector, const Version *version)
+{
+    return judge->holds(judge->opaque, sector,
+                        version->zeroes ? 0 : version->id);
+}
+
+/* Something is there that was not over at that moment. */
+static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
+{
+    const ScarpContract *contract = judge->contract;
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (!is_over(&VERSION(contract, i), moment) &&
+            shows(judge, sector, &VERSION(contract, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When the last version that is durable began. */
+static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (is_durable(contract, &VERSION(contract, i))) {
+            latest = MAX(latest, VERSION(contract, i).begins);
+        }
+    }
+    return latest;
+}
+
+/* The last one; an earlier one may have done it before. */
+static void tell_flush(const ScarpContract *contract, GString *story)
+{
+    const Told *flush = told_of(contract, contract->flush_id);
+
+    g_string_append_printf(story, ", and durable by flush %u, submitted at %"
+                           G_GINT64_FORMAT " ns, completed at %"
+                           G_GINT64_FORMAT " ns", contract->flush_id,
+                           flush->submit_ns, flush->complete_ns);
+}
+
+static void tell_version(const ScarpContract *contract, GString *story,
+                         const Version *version)
+{
+    const Told *told = told_of(contract, version->id);
+    static const char *const names[SCARP_OP__COUNT] = {
+        [SCARP_OP_WRITE] = "write", [SCARP_OP_WRITE_ZEROES] = "write zeroes",
+        [SCARP_OP_DEALLOCATE] = "deallocate",
+    };
+
+    if (!told) {
+        g_string_append(story, "\n  what was there before");
+        return;
+    }
+    g_string_append_printf(story, "\n  %s %u of sectors %" G_GUINT64_FORMAT
+                           " to %" G_GUINT64_FORMAT "%s, submitted at %"
+                           G_GINT64_FORMAT " ns", names[told->op], version->id,
+                           told->first, told->end - 1,
+                           told->fua ? " with FUA" : "", told->submit_ns);
+    if (version->ends == NEVER) {
+        g_string_append(story, ", under way when the power failed");
+        return;
+    }
+    g_string_append_printf(story, ", completed at %" G_GINT64_FORMAT " ns",
+                           told->complete_ns);
+    if (version->durable) {
+        g_string_append_printf(story, ", and durable by that%s",
+                               told->fua ? "" : " (the cache is not volatile)");
+    } else if (is_durable(contract, version)) {
+        tell_flush(contract, story);
+    } else {
+        g_string_append(story, ", not flushed");
+    }
+}
+
+static char *tell_sector(const Judge *judge, uint64_t sector)
+{
+    const ScarpContract *contract = judge->contract;
+    GString *story = g_string_new(NULL);
+    bool any = false;
+
+    g_string_append_printf(story, "sector %" G_GUINT64_FORMAT " has ", sector);
+    for (uint32_t i = contract->head[sector]; i != NONE && !any;
+         i = VERSION(contract, i).next) {
+        any = shows(judge, sector, &VERSION(contract, i));
+        if (any) {
+            g_string_append_printf(story, "what was there before write %u",
+                                   VERSION(contract, contract->head[sector])
+                                       .id);
+        }
+    }
+    if (!any) {
+        g_string_append(story, judge->holds(judge->opaque, sector, 0)
+                        ? "zeroes, or what was there at first"
+                        : "what none of its last writes has put there");
+    }
+    g_string_append(story, "; its writes, the newest first, back to the last "
+                    "one that is durable:");
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        tell_version(contract, story, &VERSION(contract, i));
+    }
+    return g_string_free(story, false);
+}
+
+/* The write is inside one unit, and of more than a sector. */
+static bool is_atomic(const ScarpContract *contract, const Told *told)
+{
+    uint64_t n = contract->terms.unit_sectors;
+
+    return told && told->end - told->first > 1 &&
+           told->first / n == (told->end - 1) / n;
+}
+
+/*
+ * Something that may be there, and is not this: what is found need not be of
+ * this write, as more than one has put the same.
+ */
+static bool shows_other(const Judge *judge, uint64_t sector,
+                        const Version *version)
+{
+    const ScarpContract *contract = judge->contract;
+    uint64_t since = durable_since(contract, sector);
+
+    for (uint32_t i = contract->head[sector]; i != NONE;
+         i = VERSION(contract, i).next) {
+        if (&VERSION(contract, i) != version &&
+            !is_over(&VERSION(contract, i), since) &&
+            shows(judge, sector, &VERSION(contract, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a write to this sector: another one of its sectors is older. */
+static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
+{
+    const Told *told = told_of(judge->contract, version->id);
+
+    if (version->zeroes || !is_atomic(judge->contract, told) ||
+        !shows(judge, sector, version) ||
+        shows_other(judge, sector, version)) {
+        return NULL;
+    }
+    for (uint64_t other = told->first; other < told->end; other++) {
+        if (!shows_since(judge, other, told->begins)) {
+            return g_strdup_printf(
+                "sector %" G_GUINT64_FORMAT " has write %u, of sectors %"
+                G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " in one unit, and "
+                "sector %" G_GUINT64_FORMAT " what was there before: it is "
+                "shorn", sector, version->id, told->first, told->end - 1,
+                other);
+        }
+    }
+    return NULL;
+}
+
+static char *judge_sector(const Judge *judge, uint64_t sector)
+{
+    const ScarpContract *contract = judge->contract;
+    char *story = NULL;
+
+    if (!shows_since(judge, sector, durable_since(contract, sector))) {
+        return tell_sector(judge, sector);
+    }
+    for (uint32_t i = contract->head[sector]; i != NONE && !story;
+         i = VERSION(contract, i).next) {
+        story = shorn(judge, sector, &VERSION(contract, i));
+    }
+    return story;
+}
+
+char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
+                           void *opaque)
+{
+    Judge judge = { contract, holds, opaque };
+    char *story = NULL;
+
+    for (uint64_t sector = 0; sector < contract->terms.sectors && !story;
+         sector++) {
+        story = judge_sector(&judge, sector);
+    }
+    return story;
+}

@@ -1,0 +1,176 @@
+/*
+ * Processes, each with a pipe of its own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "cuts-pool.h"
+#include "scarp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct {
+    pid_t pid;
+    int fd; /* -1: it has ended */
+    uint64_t cut;
+    GString *said;
+} Child;
+
+struct CutsPool {
+    uint32_t at_once;
+    FILE *out;
+    GPtrArray *children; /* the first begun first */
+};
+
+CutsPool *cuts_pool_new(uint32_t at_once, FILE *out)
+{
+    CutsPool *pool = g_new0(CutsPool, 1);
+
+    pool->at_once = at_once;
+    pool->out = out;
+    pool->children = g_ptr_array_new();
+    return pool;
+}
+
+void cuts_pool_free(CutsPool *pool)
+{
+    g_assert(!pool->children->len);
+    g_ptr_array_unref(pool->children);
+    g_free(pool);
+}
+
+/* Those that died are told of here: they could not. */
+static void bury(Child *child)
+{
+    int status;
+
+    close(child->fd);
+    child->fd = -1;
+    while (waitpid(child->pid, &status, 0) < 0) {
+        g_assert(errno == EINTR);
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+        g_string_append_printf(
+            child->said, "{\"cut\": %" G_GUINT64_FORMAT ", \"fault\": \"the "
+            "engine died: %s %d\", \"error\": null}\n", child->cut,
+            WIFSIGNALED(status) ? "signal" : "status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    }
+}
+
+static void listen_to(Child *child)
+{
+    char bytes[4096];
+    ssize_t n = read(child->fd, bytes, sizeof(bytes));
+
+    if (n > 0) {
+        g_string_append_len(child->said, bytes, n);
+    } else if (!n || errno != EINTR) {
+        bury(child);
+    }
+}
+
+/* Lines of one after the other, as far as they are whole. */
+static void tell_ended(CutsPool *pool)
+{
+    while (pool->children->len) {
+        Child *child = pool->children->pdata[0];
+
+        if (child->fd >= 0) {
+            return;
+        }
+        fwrite(child->said->str, 1, child->said->len, pool->out);
+        fflush(pool->out);
+        g_string_free(child->said, true);
+        g_free(child);
+        g_ptr_array_remove_index(pool->children, 0);
+    }
+}
+
+static void listen_to_all(CutsPool *pool)
+{
+    guint n = pool->children->len;
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, n);
+
+    for (guint i = 0; i < n; i++) {
+        Child *child = pool->children->pdata[i];
+
+        fds[i] = (struct pollfd) { .fd = child->fd, .events = POLLIN };
+    }
+    if (poll(fds, n, -1) < 0) {
+        return; /* a signal, which whoever called looks for */
+    }
+    for (guint i = 0; i < n; i++) {
+        if (fds[i].revents) {
+            listen_to(pool->children->pdata[i]);
+        }
+    }
+    tell_ended(pool);
+}
+
+static uint32_t alive(const CutsPool *pool)
+{
+    uint32_t n = 0;
+
+    for (guint i = 0; i < pool->children->len; i++) {
+        n += ((const Child *)pool->children->pdata[i])->fd >= 0;
+    }
+    return n;
+}
+
+bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error)
+{
+    Child *child;
+    int fds[2];
+    pid_t pid;
+
+    while (alive(pool) >= pool->at_once) {
+        listen_to_all(pool);
+    }
+    *out = NULL;
+    /* What is in it would come out once more. */
+    fflush(pool->out);
+    if (pipe(fds)) {
+        pid = -1;
+    } else {
+        pid = fork();
+        if (pid < 0) {
+            close(fds[0]);
+            close(fds[1]);
+        }
+    }
+    if (pid < 0) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "cut %" G_GUINT64_FORMAT ": no process for it: %s", cut,
+                    g_strerror(errno));
+        return false;
+    }
+    if (!pid) {
+        close(fds[0]);
+        *out = fdopen(fds[1], "w");
+        return true;
+    }
+    close(fds[1]);
+    child = g_new0(Child, 1);
+    *child = (Child) { .pid = pid, .fd = fds[0], .cut = cut,
+                       .said = g_string_new(NULL) };
+    g_ptr_array_add(pool->children, child);
+    return true;
+}
+
+void cuts_pool_child_end(FILE *out)
+{
+    int status = fflush(out) ? 1 : 0;
+
+    _exit(status);
+}
+
+void cuts_pool_wait(CutsPool *pool)
+{
+    while (pool->children->len) {
+        listen_to_all(pool);
+    }
+}

@@ -1,0 +1,32 @@
+/*
+ * Processes that each try one cut, so many at once, and whose lines come out in
+ * the order in which they were begun.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CUTS_POOL_H
+#define SCARP_CUTS_POOL_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct CutsPool CutsPool;
+
+CutsPool *cuts_pool_new(uint32_t at_once, FILE *out);
+/* Nothing may be left in it. */
+void cuts_pool_free(CutsPool *pool);
+
+/*
+ * Waits for a place.  In the new process *out is where its lines go, and it
+ * ends with cuts_pool_child_end(); here *out is NULL.  What it is about is told
+ * if it dies.  False and *error set: the host has no process for it.
+ */
+bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error);
+void cuts_pool_child_end(FILE *out) G_GNUC_NORETURN;
+
+/* Until all have ended. */
+void cuts_pool_wait(CutsPool *pool);
+
+#endif /* SCARP_CUTS_POOL_H */

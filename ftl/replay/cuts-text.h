@@ -1,0 +1,32 @@
+/*
+ * Strings in JSON.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_CUTS_TEXT_H
+#define SCARP_CUTS_TEXT_H
+
+#include <stdio.h>
+
+/* With its quotes; text NULL: null.  It is UTF-8. */
+static inline void cuts_text(FILE *out, const char *text)
+{
+    if (!text) {
+        fputs("null", out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') {
+            fputc('\\', out);
+        }
+        if ((unsigned char)*text < ' ') {
+            fprintf(out, "\\u%04x", (unsigned char)*text);
+        } else {
+            fputc(*text, out);
+        }
+    }
+    fputc('"', out);
+}
+
+#endif /* SCARP_CUTS_TEXT_H */

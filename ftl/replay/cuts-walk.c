@@ -1,0 +1,62 @@
+/*
+ * From moment to moment, in all drives at once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "cuts-walk.h"
+
+int64_t cuts_walk_next_ns(const CutsWalk *walk)
+{
+    int64_t next_ns = SCARP_TIME_NEVER;
+
+    for (uint32_t i = 0; i < walk->n_drives; i++) {
+        next_ns = MIN(next_ns, cuts_drive_next_ns(&walk->drives[i]));
+    }
+    return next_ns;
+}
+
+bool cuts_walk_step(CutsWalk *walk, GError **error)
+{
+    walk->now_ns = cuts_walk_next_ns(walk);
+    walk->moment++;
+    for (uint32_t i = 0; i < walk->n_drives; i++) {
+        if (!cuts_drive_run(&walk->drives[i], walk->now_ns, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t cuts_walk_cut_ns(const CutsWalk *walk)
+{
+    int64_t next_ns = cuts_walk_next_ns(walk);
+
+    return next_ns == SCARP_TIME_NEVER
+               ? walk->now_ns : walk->now_ns + (next_ns - walk->now_ns) / 2;
+}
+
+void cuts_walk_cut(CutsWalk *walk)
+{
+    int64_t at_ns = cuts_walk_cut_ns(walk);
+
+    for (uint32_t i = 0; i < walk->n_drives; i++) {
+        CutsDrive *d = &walk->drives[i];
+
+        scarp_run(d->drive, at_ns);
+        cuts_drive_leave(d);
+        d->drive = scarp_power_cut(d->drive, NULL);
+        g_assert(d->drive); /* its power can fail, as was looked at before */
+    }
+    walk->now_ns = at_ns;
+    walk->moment = 0;
+}
+
+bool cuts_walk_is_ready(const CutsWalk *walk)
+{
+    for (uint32_t i = 0; i < walk->n_drives; i++) {
+        if (!scarp_is_ready(walk->drives[i].drive)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,71 @@
+/*
+ * What scarp-files writes, so that what is read later tells what it is.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FILES_H
+#define SCARP_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WORKERS = 3,         /* folders w0, w1, …, a process each */
+    FILES = 12,          /* of a folder: f0, f1, … */
+    BLOCKS = 32,         /* of blocks, and of direct */
+    BLOCK_BYTES = 4096,
+    SECTOR_BYTES = 512,
+    RECORD_BYTES = 256,  /* of log */
+    FILE_BYTES = 65536,  /* at most */
+};
+
+/* The 64-bit word at this place of what has this tag and version. */
+static inline uint64_t files_word(uint64_t tag, uint64_t version, uint64_t at)
+{
+    uint64_t x = tag * 0x9e3779b97f4a7c15ull ^ version << 24 ^ at;
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+/* The first word is the version. */
+static inline void files_fill(void *bytes, size_t n, uint64_t tag,
+                              uint64_t version)
+{
+    uint64_t *word = bytes;
+
+    for (size_t i = 0; i < n / sizeof(*word); i++) {
+        word[i] = i ? files_word(tag, version, i) : version;
+    }
+}
+
+/* Whole and of one version, which is *version then. */
+static inline bool files_read(const void *bytes, size_t n, uint64_t tag,
+                              uint64_t *version)
+{
+    const uint64_t *word = bytes;
+
+    if (n < sizeof(*word) || n % sizeof(*word)) {
+        return false;
+    }
+    *version = word[0];
+    for (size_t i = 1; i < n / sizeof(*word); i++) {
+        if (word[i] != files_word(tag, *version, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What each thing's tag is made of: its worker, its kind, its number. */
+static inline uint64_t files_tag(unsigned worker, char kind, unsigned number)
+{
+    return (uint64_t)worker << 40 | (uint64_t)(unsigned char)kind << 32 | number;
+}
+
+int files_work(const char *folder, unsigned operations, unsigned seed);
+int files_check(const char *folder, const char *promises);
+
+#endif /* SCARP_FILES_H */

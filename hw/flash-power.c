@@ -1,0 +1,300 @@
+/*
+ * Scarp: the flash's power fails, and comes back at once
+ *
+ * Who cuts it (QMP, a vendor command) names a flash.  What loses its power is
+ * the flash and every controller of the subsystems that have a namespace on it:
+ * a subsystem is one drive.  Controllers are reset first, which cancels what
+ * the host was waiting for; then the engine is told, and what it had is
+ * forgotten.  Another flash of such a subsystem keeps its power.
+ *
+ * Neither QMP nor a timer comes in the midst of an access to a controller.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "flash-int.h"
+
+#define READY_UNIT_NS (INT64_C(500) * SCALE_MS)
+/* The most that NVMe's CRTO says. */
+#define READY_MOST_NS (UINT16_MAX * READY_UNIT_NS)
+
+bool nvme_flash_loses_power(NvmeFlash *flash)
+{
+    return scarp_drive_loses_power(flash->drive);
+}
+
+bool nvme_flash_is_volatile(NvmeFlash *flash)
+{
+    return !nvme_flash_loses_power(flash) ||
+           scarp_drive_is_volatile(flash->drive);
+}
+
+bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes)
+{
+    return !nvme_flash_loses_power(flash) ||
+           bytes <= scarp_drive_unit_bytes(flash->drive);
+}
+
+/* Each subsystem that has a namespace on the flash, once; NULL: no more. */
+static NvmeSubsystem *next_subsys(NvmeFlash *flash, GSList **item)
+{
+    while (*item) {
+        GSList *this = *item, *before = flash->namespaces;
+        NvmeSubsystem *subsys = ((NvmeNamespace *)this->data)->subsys;
+
+        *item = this->next;
+        while (((NvmeNamespace *)before->data)->subsys != subsys) {
+            before = before->next;
+        }
+        if (before == this) {
+            return subsys;
+        }
+    }
+    return NULL;
+}
+
+static void tell(NvmeFlash *flash)
+{
+    GSList *item = flash->namespaces;
+    NvmeSubsystem *subsys;
+
+    while ((subsys = next_subsys(flash, &item))) {
+        nvme_subsys_flash_changed(subsys);
+    }
+}
+
+/* The engine is to run soon, whatever it has to do. */
+static void run_soon(NvmeFlash *flash)
+{
+    if (flash->realtime) {
+        flash_realtime_kick(flash->realtime);
+    } else {
+        timer_mod_anticipate_ns(flash->timer,
+                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    }
+}
+
+/* ---- Ready -------------------------------------------------------------- */
+
+bool nvme_flash_is_ready(NvmeFlash *flash)
+{
+    return flash->ready;
+}
+
+uint32_t nvme_flash_ready_units(NvmeFlash *flash)
+{
+    return DIV_ROUND_UP(scarp_recovery_bound_ns(flash->drive), READY_UNIT_NS);
+}
+
+bool flash_power_check(NvmeFlash *flash, Error **errp)
+{
+    int64_t bound_ns;
+
+    if (!nvme_flash_loses_power(flash)) {
+        return true;
+    }
+    bound_ns = scarp_recovery_bound_ns(flash->drive);
+    if (bound_ns > READY_MOST_NS) {
+        error_setg(errp, "geometry.planes_per_die, geometry.blocks_per_plane, "
+                   "geometry.pages_per_block, timing: with nand.power_cuts=1 "
+                   "it takes up to %" PRId64 " s until the drive is ready; "
+                   "allowed are %" PRId64 " s, the most that NVMe's CRTO says",
+                   bound_ns / (READY_UNIT_NS * 2),
+                   READY_MOST_NS / (READY_UNIT_NS * 2));
+        return false;
+    }
+    return true;
+}
+
+/* ---- Rest --------------------------------------------------------------- */
+
+/* Does a host still use the flash, through another controller? */
+static bool others_run(NvmeFlash *flash, NvmeCtrl *self)
+{
+    GSList *item = flash->namespaces;
+    NvmeSubsystem *subsys;
+
+    while ((subsys = next_subsys(flash, &item))) {
+        for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
+            NvmeCtrl *n = nvme_subsys_ctrl(subsys, i);
+            uint32_t cc = n ? ldl_le_p(&n->bar.cc) : 0;
+
+            if (n != self && NVME_CC_EN(cc) && !NVME_CC_SHN(cc)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n)
+{
+    if (!nvme_flash_loses_power(flash) || flash->rests ||
+        others_run(flash, n)) {
+        return true;
+    }
+    if (!flash->wants_rest) {
+        flash->wants_rest = true;
+        flash_port_await(flash->port, FLASH_PORT_REST);
+        run_soon(flash);
+    }
+    return false;
+}
+
+void nvme_flash_wake(NvmeFlash *flash)
+{
+    flash->wants_rest = false;
+    flash->rests = false;
+    timer_del(flash->rest_timer);
+}
+
+/*
+ * Nothing is left to be done by itself.  What the engine does beyond that takes
+ * it into the future: that is when the host is told.
+ */
+static void come_to_rest(NvmeFlash *flash)
+{
+    g_autoptr(GError) error = NULL;
+    int64_t left_ns;
+
+    nvme_flash_lock(flash);
+    if (!scarp_shut_down(flash->drive, &error)) {
+        error_report("nvme-flash: %s", error->message);
+    }
+    left_ns = scarp_now_ns(flash->drive) - nvme_flash_now_ns(flash);
+    nvme_flash_unlock(flash);
+    timer_mod(flash->rest_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
+                                 MAX(left_ns, 0));
+}
+
+static void rest_cb(void *opaque)
+{
+    NvmeFlash *flash = opaque;
+
+    flash->wants_rest = false;
+    flash->rests = true;
+    tell(flash);
+}
+
+void flash_power_look(NvmeFlash *flash)
+{
+    unsigned reached = flash_port_reached(flash->port);
+
+    if (reached & FLASH_PORT_READY) {
+        flash->ready = true;
+        tell(flash);
+    }
+    if ((reached & FLASH_PORT_REST) && flash->wants_rest) {
+        if (flash->in_flight) {
+            flash_port_await(flash->port, FLASH_PORT_REST);
+        } else {
+            come_to_rest(flash);
+        }
+    }
+}
+
+/* ---- Cut ---------------------------------------------------------------- */
+
+static void cut_engine(NvmeFlash *flash)
+{
+    nvme_flash_lock(flash);
+    scarp_run(flash->drive, nvme_flash_now_ns(flash));
+    flash->drive = scarp_power_cut(flash->drive, NULL);
+    assert(flash->drive); /* it is one that loses power */
+    flash_port_replace(flash->port, flash->drive);
+    nvme_flash_unlock(flash);
+    flash_cmds_forget(flash);
+}
+
+static void cut(NvmeFlash *flash)
+{
+    GSList *item = flash->namespaces;
+    NvmeSubsystem *subsys;
+
+    flash->power_cycles++;
+    flash->unsafe_shutdowns += !flash->rests;
+    nvme_flash_wake(flash);
+    flash->ready = false;
+    while ((subsys = next_subsys(flash, &item))) {
+        nvme_subsys_lose_power(subsys);
+    }
+    cut_engine(flash);
+    flash->spare_warned = false;
+    flash_port_await(flash->port, FLASH_PORT_READY);
+    run_soon(flash);
+}
+
+bool flash_power_cut(NvmeFlash *flash, Error **errp)
+{
+    if (flash->stopped) {
+        error_setg(errp, "the drive is shut down");
+        return false;
+    }
+    if (!nvme_flash_loses_power(flash)) {
+        error_setg(errp, "nand.power_cuts=0: the power of such a drive cannot "
+                   "fail; allowed with 1");
+        return false;
+    }
+    cut(flash);
+    return true;
+}
+
+bool flash_power_cut_in(NvmeFlash *flash, uint32_t us)
+{
+    if (flash->stopped || !nvme_flash_loses_power(flash)) {
+        return false;
+    }
+    timer_mod(us ? flash->later_timer : flash->cut_timer,
+              qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + (int64_t)us * SCALE_US);
+    return true;
+}
+
+static void cut_cb(void *opaque)
+{
+    NvmeFlash *flash = opaque;
+
+    if (!flash->stopped) {
+        cut(flash);
+    }
+}
+
+/* ---- SMART -------------------------------------------------------------- */
+
+void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart)
+{
+    if (nvme_flash_loses_power(flash)) {
+        smart->power_cycles[0] =
+            cpu_to_le64(MAX(le64_to_cpu(smart->power_cycles[0]),
+                            flash->power_cycles));
+        smart->unsafe_shutdowns[0] =
+            cpu_to_le64(MAX(le64_to_cpu(smart->unsafe_shutdowns[0]),
+                            flash->unsafe_shutdowns));
+    }
+}
+
+/* ---- Its life ----------------------------------------------------------- */
+
+void flash_power_init(NvmeFlash *flash)
+{
+    flash->ready = true;
+    flash->power_cycles = 1;
+    flash->rest_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, rest_cb, flash);
+    flash->cut_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cut_cb, flash);
+    flash->later_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cut_cb, flash);
+}
+
+void flash_power_stop(NvmeFlash *flash)
+{
+    timer_del(flash->rest_timer);
+    timer_del(flash->cut_timer);
+    timer_del(flash->later_timer);
+}
+
+void flash_power_clear(NvmeFlash *flash)
+{
+    timer_free(flash->rest_timer);
+    timer_free(flash->cut_timer);
+    timer_free(flash->later_timer);
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp powercut`: record, cut, check, and say what was lost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from scarplib.errors import UserError
+from scarplib.experiments.folder import new_folder, point_latest
+from scarplib.guest.user_guest import User
+from scarplib.powercut import checks as known
+from scarplib.powercut import lies, record, recording, report
+from scarplib.powercut.cuts import Which
+from scarplib.powercut.layout import over
+from scarplib.powercut.recording import Recording
+from scarplib.powercut.run import Asked, Outcome, run
+
+# How many failures are told in full.
+_TOLD = 3
+# The exit status where something was violated.
+VIOLATED = 3
+# What a recording says itself.
+_OF_A_RECORDING = ("job", "script", "fs", "packages", "kernel", "over", "overwrite")
+
+
+def complete(options: argparse.Namespace) -> None:
+    """What the checks bring of their own becomes the user's, where nothing is said."""
+    options.default_job = None
+    if options.recording:
+        for name in _OF_A_RECORDING:
+            if getattr(options, name):
+                raise UserError(f"--{name}: excludes --from: the run has been recorded")
+        return
+    chosen = known.chosen(options.check, options.fs, bool(options.packages))
+    if not options.job and not options.script:
+        own = next((check for check in chosen if check.workload or check.job), None)
+        if not own:
+            raise UserError(
+                "--job, --script: what shall be recorded? One of them is needed, or a --check "
+                f"that has a workload of its own: {', '.join(known.NAMES)}"
+            )
+        options.job, options.script = own.job, own.workload
+        options.packages = [*dict.fromkeys([*options.packages, *own.packages])]
+        if own.in_file_system and not options.fs:
+            options.fs = "btrfs" if options.over == "btrfs" else "ext4"
+    over(options.over, options.drives, options.fs)
+
+
+def _which(options: argparse.Namespace) -> Which:
+    if options.cut and options.cuts:
+        raise UserError("--cut: excludes --cuts")
+    named, count = options.cut, Which.count
+    if options.cuts and options.cuts.isdecimal():
+        count = int(options.cuts)
+    elif options.cuts:
+        named = options.cuts
+    return Which(count, named, options.twice, options.sample_seed, options.jobs)
+
+
+def _wanted(options: argparse.Namespace, user: User, job: Path | None) -> record.Wanted:
+    return record.Wanted(
+        device=options.device,
+        job=job,
+        user=user,
+        scheme=options.scheme,
+        overrides=options.set,
+        age=options.age,
+        overwrite=options.overwrite,
+        seed=options.seed,
+        smp=options.smp,
+        cpu_shift=-2 if options.cpu_shift is None else options.cpu_shift,
+        cpu_limit=options.cpu_limit,
+        data_mib=options.most_data,
+        over=over(options.over, options.drives, options.fs),
+        files=dict(known.programs()),
+    )
+
+
+def _recorded(wanted: record.Wanted, out: Path) -> Recording:
+    folder = out / "recording"
+    folder.mkdir()
+    return record.record(wanted, folder)
+
+
+def _say_end(outcome: Outcome, out: Path) -> None:
+    print(report.table(outcome.found))
+    for story in outcome.stories[:_TOLD]:
+        print(f"\n{story}")
+    if len(outcome.stories) > _TOLD:
+        print(f"\n… and {len(outcome.stories) - _TOLD} more")
+    print(f"\nResults: {report.shown(out)}/  (summary.json, cuts.jsonl, stories.txt)")
+
+
+def main(options: argparse.Namespace, user: User | None, job: Path | None) -> int:
+    """The exit status: 0 if nothing was violated."""
+    which = _which(options)
+    if options.clock != "virtual":
+        raise UserError("--clock: a run on the host's clock is never the same again")
+    made = recording.read(options.recording.resolve()) if options.recording else None
+    file_system = made.file_system if made else options.fs
+    packages = bool(made.guest["packages"] if made else options.packages)
+    chosen = known.chosen(options.check, file_system, packages)
+    wanted = None
+    if not made:
+        wanted = _wanted(options, user or User(), job)
+        record.check(wanted)
+    elif options.set:
+        made = made.changed(options.set)
+    out = new_folder("powercut", options.out)
+    if wanted:
+        made = _recorded(wanted, out)
+    assert made
+    outcome = run(made, Asked(which, chosen, options.check_limit, options.file), out)
+    point_latest(out)
+    if options.json:
+        print(json.dumps(outcome.found, indent=1))
+    else:
+        _say_end(outcome, out)
+    if outcome.found["interrupted"]:
+        print("scarp: interrupted; what was done is kept", file=sys.stderr)
+        return 130
+    return VIOLATED if outcome.violated else 0
+
+
+def main_lies(options: argparse.Namespace) -> int:
+    """`--lies`: the exit status is 0 if the honest drive passes, and no lie the contract."""
+    out = new_folder("powercut", options.out)
+    names = options.check or list(known.NAMES)
+    asked = lies.Asked(options.device, names, _which(options), options.check_limit, options.set)
+    found, interrupted = lies.table(asked, out)
+    print(json.dumps(found, indent=1) if options.json else lies.text(found))
+    if interrupted:
+        print("scarp: interrupted; what was done is kept", file=sys.stderr)
+        return 130
+    return 0 if lies.as_it_should(found) else VIOLATED
