@@ -170,9 +170,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
         roots = (engines.checkout(arguments.commit, folder), ROOT)
+        # It names files, too, and a branch may have a slash.
+        commit = arguments.commit[:11].replace("/", "-")
         there, here = (
             engines.build(name, root, folder)
-            for name, root in zip((arguments.commit[:11], "here"), roots, strict=True)
+            for name, root in zip((commit, "here"), roots, strict=True)
         )
         good = arguments.only_speed or same(there, here)
         if arguments.rounds:
