@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -39,7 +40,7 @@ CONFIGURE = (
 )
 VARIANTS: dict[str, list[str]] = {
     "": [],
-    "broken-mapping": ["--extra-cflags=-DSCARP_FAULT_MAPPING"],
+    "broken-mapping": [],
     "asan": ["--enable-asan", "--enable-ubsan"],
     # GCC's thread sanitizer does not know the fortified longjmp: its copy of the vCPU thread's
     # stack would grow with each of TCG's jumps, past its end.
@@ -57,6 +58,8 @@ VARIANTS: dict[str, list[str]] = {
         "--extra-ldflags=-fprofile-instr-generate",
     ],
 }
+# Those that differ from the plain one in few files: the switch that these ask for.
+_SWITCHES = {"broken-mapping": "SCARP_FAULT_MAPPING"}
 # What of each is built; else the emulator.
 _PROGRAMS = {"fuzz": "qemu-fuzz-x86_64"}
 FIRMWARE_PACKAGES = ("seabios", "qemu-system-data", "ipxe-qemu")
@@ -280,6 +283,35 @@ def _ninja(build: Path, *targets: str) -> None:
         raise UserError(f"QEMU does not build; {log} ends with:\n{tail}")
 
 
+def _switched(build: Path, program: str, switch: str) -> Path:
+    """The program of a folder that is built, but with a switch for the files that ask for it."""
+    listing = subprocess.run(
+        ["ninja", "-t", "compdb", "-x"], cwd=build, capture_output=True, text=True, check=True
+    ).stdout
+    steps = {step["output"]: shlex.split(step["command"]) for step in json.loads(listing)}
+    ours = [path for path, _ in _ours() if path.suffix == ".c" and switch in path.read_text()]
+    folder = build / "switched"
+    folder.mkdir(exist_ok=True)
+    log = folder / "log"
+    made = {program: str(folder / program)}
+    for path in ours:
+        source = f"../src/hw/nvme/scarp/{path.relative_to(ROOT)}"
+        (output,) = [x for x, command in steps.items() if source in command and "-c" in command]
+        made[output] = str(folder / f"{path.stem}.o")
+        command = [word.replace(output, made[output]) for word in steps[output]]
+        _run([command[0], f"-D{switch}", *command[1:]], build, log)
+    # In place of the library that they are in, what it is made of.
+    libraries = {output.partition(".p/")[0] for output in made if output != program}
+    link = []
+    for word in steps[program]:
+        parts = [x for x in steps if x.startswith(f"{word}.p/")] if word in libraries else [word]
+        link += [made.get(part, part) for part in parts]
+    if not ours or not set(made.values()) <= set(link):
+        raise UserError(f"QEMU: no file of the device that is linked asks for {switch}")
+    _run(link, build, log)
+    return folder / program
+
+
 def compile_targets(build: Path, *targets: str) -> None:
     """More of QEMU's own targets, in the build folder of a `QemuBuild`."""
     source = build.parent / "src"
@@ -310,10 +342,12 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
     version, series_hash = _version(source), tree_hash(series())
     engine = engine_hash()
     everything = f"{source} {series_hash} {engine} {variant} {(*CONFIGURE, *VARIANTS[variant])}"
+    switch = _SWITCHES.get(variant, "")
+    everything += switch
     key = hashlib.sha256(everything.encode()).hexdigest()[:20]
     program = _PROGRAMS.get(variant, "qemu-system-x86_64")
     binary = cache_dir() / "binaries" / key / program
-    build = source.parent / f"build{'-' + variant if variant else ''}"
+    build = source.parent / f"build{'-' + variant if variant and not switch else ''}"
     firmware = ensure_firmware()
     # One that was built elsewhere runs without what builds it: container/Containerfile.
     if not binary.is_file():
@@ -325,8 +359,9 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
                 f"QEMU {version} with the flash device{' (' + variant + ')' if variant else ''}"
             ):
                 _ninja(build, program)
+                built = _switched(build, program, switch) if switch else build / program
             binary.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(build / program, binary.with_suffix(".new"))
+            shutil.copyfile(built, binary.with_suffix(".new"))
             binary.with_suffix(".new").chmod(0o755)
             binary.with_suffix(".new").rename(binary)
     return QemuBuild(binary, firmware, version, series_hash, engine, build)

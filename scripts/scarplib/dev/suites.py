@@ -44,7 +44,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
     return [
         # The longest first, so that the short ones fill what it leaves.
         Suite("determinism", [scarp, "determinism"], 4),
-        # It builds a second QEMU, whose mapping is broken on purpose.
+        # It links a second QEMU, whose mapping is broken on purpose.
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
         # The SSD array: its core, its simulator, and io_uring where there is one.
