@@ -148,15 +148,13 @@ def cut(hunt: Hunt) -> None:
             hunt.lose(index)
     lose_functions(hunt, 0)
     again = hunt.pick.choice((0, 0, 1, 2))
-    for _ in range(LOOKS):
+    for _ in hunt.machine.looks() if hunt.setup.realtime else range(LOOKS):
         if hunt.machine.qmp("qom-get", path=FLASH, property="power") == "on":
             break
         if again:
             again -= 1
             hunt.machine.qmp("qom-set", path=FLASH, property="power", value="cut")
-        if hunt.setup.realtime:
-            time.sleep(0.0005)
-        else:
+        if not hunt.setup.realtime:
             hunt.machine.step(hunt.pick.choice((1, 5000, 200_000)))
     else:
         raise Wrong("the drive does not recover")
