@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
-from machine import HANG_S, Machine, start_fails
+from machine import Machine, start_fails
 from nvme import FUA, WAIT_STEPS, Admin, Controller, Namespace, Op, Status
 from scarplib.errors import UserError
 from scarplib.guest import power
@@ -858,10 +858,7 @@ class OnTheHostsClock(Power):
     """The same, where the engine has a thread of its own."""
 
     def ready(self, ctrl: Controller) -> None:
-        end = time.monotonic() + HANG_S
-        while not self.csts(ctrl) & READY:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.0005)
+        ctrl.machine.wait_until(lambda: bool(self.csts(ctrl) & READY), "the controller is ready")
 
     def started(self, keys: str) -> tuple[Machine, Controller, Namespace]:
         machine = self.drive_machine(more=f"{overrides(keys)},clock=realtime")
@@ -919,9 +916,7 @@ class OnTheHostsClock(Power):
         for at in range(8):
             ns.write(at * UNIT, pattern(at, UNIT))
         ctrl.notify_shutdown()
-        end = time.monotonic() + HANG_S
-        while self.csts(ctrl) & SHST_MASK != SHST_DONE:
-            self.assertLess(time.monotonic(), end)
+        machine.wait_until(lambda: self.csts(ctrl) & SHST_MASK == SHST_DONE, "the shutdown's end")
             machine.step(1_000_000)
         self.cut(machine)
         ctrl.ask_enable()
