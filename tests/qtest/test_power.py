@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 import tempfile
-import time
 from pathlib import Path
 
 from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
@@ -916,8 +915,12 @@ class OnTheHostsClock(Power):
         for at in range(8):
             ns.write(at * UNIT, pattern(at, UNIT))
         ctrl.notify_shutdown()
-        machine.wait_until(lambda: self.csts(ctrl) & SHST_MASK == SHST_DONE, "the shutdown's end")
+
+        def done() -> bool:
             machine.step(1_000_000)
+            return self.csts(ctrl) & SHST_MASK == SHST_DONE
+
+        machine.wait_until(done, "the shutdown's end")
         self.cut(machine)
         ctrl.ask_enable()
         self.ready(ctrl)
