@@ -124,6 +124,25 @@ static void test_merge_with_records(gconstpointer data)
     cut(data, RECORDS, false);
 }
 
+/* ---- Cells of more than one page ------------------------------------------- */
+
+/*
+ * A program that is cut takes the earlier page of its cells.  What it takes is
+ * saved before, by a copy or by the energy that is left.
+ */
+static void test_paired(gconstpointer data)
+{
+    static const char *const how[] = {
+        "1,nand.cell_bits=2,ftl.paired_pages=backup,ftl.mapping=",
+        "1,nand.cell_bits=2,ftl.paired_pages=plp,controller.plp_bytes=65536,"
+        "controller.buffer_bytes=16384,ftl.mapping=",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(how); i++) {
+        cut(data, how[i], i == 0);
+    }
+}
+
 /* ---- What blocks are for ---------------------------------------------------- */
 
 enum { SCAN_NS = CMD + TR + 40 };
@@ -270,9 +289,11 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strconcat("/power/mappings/",
                                             cases[i].name, NULL);
         g_autofree char *records = g_strconcat(name, "/records", NULL);
+        g_autofree char *paired = g_strconcat(name, "/paired", NULL);
 
         g_test_add_data_func(name, &cases[i], test_merge);
         g_test_add_data_func(records, &cases[i], test_merge_with_records);
+        g_test_add_data_func(paired, &cases[i], test_paired);
     }
     g_test_add_func("/power/mappings/log-in-order", test_log_in_order);
     g_test_add_func("/power/mappings/log-with-torn-page",
