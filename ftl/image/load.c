@@ -298,6 +298,9 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
                               scarp_seq_count(drive));
         }
     }
+    if (scarp_map_rebuild_lies(drive)) {
+        return true;
+    }
     ppn_of = g_new(uint32_t, drive->geo.mapped_units);
     scarp_map_rebuild(drive, ppn_of);
     for (uint32_t lpn = 0; lpn < drive->geo.mapped_units; lpn++) {

@@ -13,12 +13,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define SMALL "geometry.blocks_per_plane=24,gc.trigger_free_blocks=1"
+#define SMALL "geometry.blocks_per_plane=24,gc.trigger_free_blocks=1," \
+    "ftl.over_provisioning_permille=1000"
 #define CUTS SMALL ",nand.power_cuts=1,ftl.recovery=2"
 #define BUFFERED CUTS ",controller.buffer_bytes=65536"
 #define SECTOR SCARP_SECTOR_BYTES
 
-enum { COMMANDS = 160, IN_FLIGHT = 6, MOST_SECTORS = 40 };
+enum { COMMANDS = 300, IN_FLIGHT = 6, MOST_SECTORS = 40 };
 
 /* ---- A run, as the device records it ------------------------------------ */
 
@@ -96,8 +97,11 @@ static void make_image(const Recorded *r, const char *overrides, uint64_t pages)
 static void draw(GRand *rand, Slot *slot, uint64_t sectors)
 {
     static const char ops[] = "WWWWWWRRZDF";
-    uint32_t n = g_rand_int_range(rand, 1, MOST_SECTORS + 1);
-    uint64_t first = g_rand_int_range(rand, 0, sectors - n);
+    bool whole = g_rand_int_range(rand, 0, 2); /* a unit; else any sectors */
+    uint32_t n = whole ? PAGE / SECTOR
+                       : g_rand_int_range(rand, 1, MOST_SECTORS + 1);
+    uint64_t first = g_rand_int_range(rand, 0, (sectors - n) / 8) * 8 +
+                     (whole ? 0 : g_rand_int_range(rand, 0, 8));
     ScarpOp op = SCARP_OP_FLUSH;
 
     switch (ops[g_rand_int_range(rand, 0, strlen(ops))]) {
@@ -360,40 +364,62 @@ static void test_durable(void)
     recorded_free(r);
 }
 
-/* What was buffered may be lost, but for what a flush or FUA promised. */
-static void test_volatile(void)
+/* Cuts of a drive's run, one in so many moments. */
+static char **cuts_of(const char *overrides, uint64_t pages, uint64_t every)
 {
-    Recorded *r = record(BUFFERED, 40, false);
-    g_auto(GStrv) lines = NULL;
+    Recorded *r = record(overrides, pages, false);
     g_autoptr(GError) error = NULL;
+    char **lines;
     Told told;
 
-    g_assert_true(told_begin(&told, r, 1, NULL, false, &error));
-    lines = cut_all(&told, 20, 53, &(CutsHow) { .seed = 1 });
-    g_assert_cmpuint(sound(lines), >, 0);
-    kept(lines);
+    g_assert_true(told_begin(&told, r, 1, NULL, !pages, &error));
+    lines = cut_all(&told, 20, every, &(CutsHow) { .seed = 1 });
     told_end(&told);
     recorded_free(r);
+    return lines;
 }
 
-/* A drive that ignores flushes is found out. */
-static void test_lie(void)
-{
-    Recorded *r = record(BUFFERED ",lie.flush_ignored=1", 0, false);
-    unsigned stories = 0;
-    g_auto(GStrv) lines = NULL;
-    g_autoptr(GError) error = NULL;
-    Told told;
+static const struct {
+    const char *name, *overrides;
+} drives[] = {
+    { "page", BUFFERED },
+    { "pad", BUFFERED ",nand.cell_bits=2,ftl.paired_pages=pad" },
+    { "backup", BUFFERED ",nand.cell_bits=3,ftl.paired_pages=backup" },
+    { "demand", BUFFERED ",ftl.mapping=demand,ftl.map_cache_bytes=65536,"
+      "ftl.recovery=1,ftl.checkpoint_pages=32" },
+    { "superblock", BUFFERED ",ftl.mapping=superblock,"
+      "ftl.superblock_blocks=2" },
+    { "fast", BUFFERED ",ftl.mapping=fast,ftl.log_blocks=4" },
+};
 
-    g_assert_true(told_begin(&told, r, 1, NULL, true, &error));
-    lines = cut_all(&told, 20, 31, &(CutsHow) { .seed = 1 });
+/* What was buffered may be lost, but for what a flush or FUA promised. */
+static void test_volatile(gconstpointer overrides)
+{
+    g_auto(GStrv) lines = cuts_of(overrides, 40, 53);
+
+    g_assert_cmpuint(g_strv_length(lines), >, 20);
+    g_assert_cmpuint(sound(lines), >, 0);
+    kept(lines);
+}
+
+static const char *const lies[] = {
+    "flush_ignored", "fua_ignored", "flush_queued_only", "shorn_writes",
+    "unserialised", "deallocation_undone",
+};
+
+/* A drive that breaks its promise is found out. */
+static void test_lie(gconstpointer lie)
+{
+    g_autofree char *overrides = g_strdup_printf(
+        "%s,lie.%s=1", BUFFERED, (const char *)lie);
+    g_auto(GStrv) lines = cuts_of(overrides, 0, 23);
+    unsigned stories = 0;
+
     sound(lines);
     for (char **line = lines; *line; line++) {
         stories += !has(*line, "\"stories\": [null]");
     }
     g_assert_cmpuint(stories, >, 0);
-    told_end(&told);
-    recorded_free(r);
 }
 
 /* Power fails once more while the drive recovers: at a moment that is drawn. */
@@ -430,7 +456,7 @@ static void test_twice(void)
     recorded_free(r);
 }
 
-/* The same, at a moment that is given: one that there is, and one that is not. */
+/* The same, at a moment that is given: one that there is, and another one. */
 static void test_again(void)
 {
     Recorded *r = record(CUTS, 0, true);
@@ -738,8 +764,17 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cuts-run/durable", test_durable);
-    g_test_add_func("/cuts-run/volatile", test_volatile);
-    g_test_add_func("/cuts-run/lie", test_lie);
+    for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
+        g_autofree char *path = g_strconcat("/cuts-run/volatile/",
+                                            drives[i].name, NULL);
+
+        g_test_add_data_func(path, drives[i].overrides, test_volatile);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(lies); i++) {
+        g_autofree char *path = g_strconcat("/cuts-run/lie/", lies[i], NULL);
+
+        g_test_add_data_func(path, lies[i], test_lie);
+    }
     g_test_add_func("/cuts-run/twice", test_twice);
     g_test_add_func("/cuts-run/again", test_again);
     g_test_add_func("/cuts-run/kept", test_kept);
