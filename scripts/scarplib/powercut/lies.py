@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`scarp powercut --lies`: drives that do not what they say, and which check sees it.
 
-A lie may change what the workload meets: then it is recorded on such a drive.  One that only changes
-what a power cut leaves is told in the recording of the honest drive; its replay notices if it is not
-the same.
+A lie may change what the workload meets: then it is recorded on such a drive.  One that only
+changes what a power cut leaves is told in the honest drive's recording; the replay notices if it is
+not the same.
 """
 
 from __future__ import annotations
@@ -78,7 +78,12 @@ LIES = (
     _lie("unserialised", "an older version of a unit may come back as the newest", overwrite=0),
     _lie("deallocation_undone", "what was deallocated is there again", late=True),
     Lie("none, with checkpoints", "the drive is honest", None, _CHECKPOINTS),
-    _lie("no_checkpoint", "only what came after the last checkpoint is found", _CHECKPOINTS, late=True),
+    _lie(
+        "no_checkpoint",
+        "only what came after the last checkpoint is found",
+        _CHECKPOINTS,
+        late=True,
+    ),
 )
 
 
