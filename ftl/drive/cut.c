@@ -12,7 +12,6 @@ static void pass_observed(ScarpDrive *from, ScarpDrive *to)
     uint64_t under_way =
         from->stats.cmds_accepted - from->stats.cmds_completed;
 
-    scarp_core_pass(from, to);
     scarp_stat_pass(from, to);
     to->stats.cmds_accepted -= under_way;
     to->stats.cut_cmds += under_way;
@@ -46,6 +45,8 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     scarp_flow_cut(drive);
     next = scarp_drive_blank(&drive->desc, &config, error);
     g_assert(next); /* as one has been made already */
+    /* Policies begin at this time. */
+    scarp_core_pass(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
     pass_observed(drive, next);
     scarp_media_pass(drive, next);

@@ -44,7 +44,7 @@ static bool all_exist(const ScarpDrive *drive, const uint32_t *says)
 bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says)
 {
     if (scarp_has_checkpoints(drive) && lpn == drive->geo.mapped_units - 1) {
-        return all_below(says, 1, scarp_media_next_seq(drive) + 1);
+        return all_below(says, 1, scarp_checkpoint_first_open(drive) + 1);
     }
     if (scarp_is_translation_unit(drive, lpn)) {
         return all_exist(drive, says);

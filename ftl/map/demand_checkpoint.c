@@ -24,8 +24,7 @@ void scarp_checkpoint_count(ScarpDrive *drive)
                                                  drive->geo.units_per_page;
 }
 
-/* Of the open blocks, and those with a program under way, the first one. */
-static uint64_t first_open(const ScarpDrive *drive)
+uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive)
 {
     uint64_t first = scarp_media_next_seq(drive);
 
@@ -60,7 +59,7 @@ static void begin(ScarpDrive *drive)
 
     *checkpoint = (ScarpCheckpoint) { .running = true,
                                       .number = checkpoint->number + 1,
-                                      .journal = first_open(drive) };
+                                      .journal = scarp_checkpoint_first_open(drive) };
     for (uint32_t i = 0; i < demand->n_tus; i++) {
         Tu *tu = &demand->tu[i];
 
@@ -112,7 +111,7 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
 void scarp_checkpoint_aged(ScarpDrive *drive)
 {
     drive->map.demand->checkpoint = (ScarpCheckpoint) {
-        .journal = first_open(drive),
+        .journal = scarp_checkpoint_first_open(drive),
     };
 }
 

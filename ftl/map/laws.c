@@ -45,8 +45,7 @@ static bool check_kept(const ScarpDrive *drive, GError **error)
 {
     g_autofree uint32_t *ppn_of = NULL;
 
-    if (!scarp_media_keeps(drive) || drive->desc.unserialised ||
-        drive->desc.deallocation_undone) {
+    if (!scarp_media_keeps(drive) || scarp_map_rebuild_lies(drive)) {
         return true;
     }
     ppn_of = g_new(uint32_t, drive->geo.mapped_units);

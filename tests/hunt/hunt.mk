@@ -5,7 +5,7 @@ TOP := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../..)
 OUT ?= $(TOP)/build/hunt
 LIBRARIES := glib-2.0 zlib libzstd
 HUNT_WARNINGS := -Wall -Wextra -Werror
-HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl $(shell pkg-config --cflags $(LIBRARIES))
+HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl -I$(TOP)/ftl/replay $(shell pkg-config --cflags $(LIBRARIES))
 SANITIZED := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSCARP_CHECKED
 SOURCES := $(shell cd $(TOP) && find ftl tests/hunt -name '*.c' ! -path 'ftl/replay/*') ftl/replay/contract.c
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)

@@ -728,8 +728,8 @@ static inline const char *inside_forge_kept_demand(ScarpDrive *drive,
     case 2: /* one that is another's */
         says[0] = says[1];
         return "clean entry of unit 0";
-    case 3: /* that the host's newest ones are none of the journal */
-        *journal = GUINT64_TO_LE(scarp_media_next_seq(drive) + 1);
+    case 3: /* that what comes next to the open block is not of the journal */
+        *journal = GUINT64_TO_LE(scarp_checkpoint_first_open(drive) + 1);
         return "damaged: what unit";
     case 4: /* a superseded one, of the mapping in a block of the host's */
         drive->media.lpn_of[stale] = tu;

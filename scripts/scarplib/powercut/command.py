@@ -80,7 +80,7 @@ def _wanted(options: argparse.Namespace, user: User, job: Path | None) -> record
 
 
 def _recorded(wanted: record.Wanted, out: Path) -> Recording:
-    folder = out / "recording"
+    folder = out / recording.FOLDER
     folder.mkdir()
     return record.record(wanted, folder)
 

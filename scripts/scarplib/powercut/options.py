@@ -36,7 +36,7 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         dest="recording",
         type=Path,
         metavar="DIR",
-        help="the recording of an earlier run, in place of a new one",
+        help="the recording in an earlier run's results, in place of a new one",
     )
     parser.add_argument("--job", type=Path, metavar="FILE", help="fio job file")
     parser.add_argument(

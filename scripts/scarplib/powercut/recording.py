@@ -11,6 +11,8 @@ from typing import Any
 from scarplib.errors import UserError
 
 FILE = "recording.json"
+# Of a command's results.
+FOLDER = "recording"
 SCHEMA = "scarp-recording-1"
 
 
@@ -67,7 +69,9 @@ class Recording:
 
 
 def read(folder: Path) -> Recording:
-    """One that was made before."""
+    """One that was made before; or the folder of results that it is in."""
+    if (folder / FOLDER / FILE).is_file():
+        folder = folder / FOLDER
     path = folder / FILE
     try:
         found = json.loads(path.read_text())

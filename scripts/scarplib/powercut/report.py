@@ -68,6 +68,8 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if "checked" in found:
         rows.append(("  checked in the guest", f"{found['checked']:,}"))
         rows.append(("  refused: not mounted", f"{found['refused']:,}"))
+        if found["stopped"]:
+            rows.append(("  stopped: a check did not end", f"{found['stopped']:,}"))
     return rows
 
 
