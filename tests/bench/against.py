@@ -9,7 +9,8 @@ checkout has besides is no difference: outputs.py).  Then both start from each d
 commit's engine saved, and must again give the same.  A change that should only make the engine
 faster must not change one byte.
 With --rounds N then: how long both take, in turns, on one core, medians of N, and how many
-instructions; each built as the replayer is and as QEMU's library is.
+instructions; each built as the replayer is and as QEMU's library is.  --only-instructions counts
+these alone.
 """
 
 from __future__ import annotations
@@ -165,6 +166,10 @@ def main() -> int:
         help="time both, N times (default: 0, not at all)",
     )  # fmt: skip
     parser.add_argument("--only-speed", action="store_true", help="do not compare results")
+    parser.add_argument(
+        "--only-instructions", action="store_true",
+        help="compare nothing else: it takes minutes, and a busy machine counts the same",
+    )  # fmt: skip
     arguments = parser.parse_args()
     host.ensure_packages()
     with tempfile.TemporaryDirectory() as work:
@@ -172,15 +177,19 @@ def main() -> int:
         roots = (engines.checkout(arguments.commit, folder), ROOT)
         # It names files, too, and a branch may have a slash.
         commit = arguments.commit[:11].replace("/", "-")
+        only = arguments.only_instructions
         there, here = (
-            engines.build(name, root, folder)
+            engines.build(name, root, folder, replayer=not only)
             for name, root in zip((commit, "here"), roots, strict=True)
         )
-        good = arguments.only_speed or same(there, here)
-        if arguments.rounds:
+        good = arguments.only_speed or only or same(there, here)
+        if arguments.rounds or only:
             words = engines.LibraryWords.ask()
             for engine, root in zip((there, here), roots, strict=True):
                 engines.build_bench(engine, root, folder, words)
+        if only:
+            speed.instruction_table((there, here))
+        elif arguments.rounds:
             speed.table((there, here), arguments.rounds)
     return 0 if good else 1
 

@@ -46,9 +46,11 @@ def _measured(root: Path) -> list[Path]:
     return [*bench_engine.sources(root)[:-1], bench_engine.sources()[-1]]
 
 
-def build(name: str, root: Path, folder: Path) -> Engine:
+def build(name: str, root: Path, folder: Path, replayer: bool = True) -> Engine:
     """Without the kinds of bench-engine, which only timing needs."""
     engine = Engine(name, folder / name / "scarp-replay", {})
+    if not replayer:
+        return engine
     # Files of cuts- are another program's (build/cuts.py).
     files = sorted((root / "ftl").rglob("*.c"))
     sources = [path for path in files if not path.name.startswith("cuts-")]

@@ -21,6 +21,8 @@ from scarplib.errors import UserError
 
 # A ratio above it is marked: what a change that is to cost nothing may cost.
 ALLOWED = 1.03
+# And of instructions, which do not scatter.
+ALLOWED_INSTRUCTIONS = 1.01
 # Under callgrind; perf, which counts whole programs, takes the difference of two lengths.
 COUNTED = 50_000
 PERF = ("perf", "stat", "-x", ",", "-e", "instructions:u")
@@ -101,7 +103,10 @@ def instructions(by: str, program: Path, load: Load, image: Path) -> float:
     return (counts[1] - counts[0]) / (done_work[1] - done_work[0])
 
 
-def _instruction_ratios(engines: tuple[Engine, Engine]) -> dict[tuple[Load, str], float]:
+Counts = dict[tuple[Load, str], tuple[float, float]]  # of both engines, by kind of build
+
+
+def _count(engines: tuple[Engine, Engine]) -> Counts:
     by = counter()
     print(
         {
@@ -129,10 +134,19 @@ def _instruction_ratios(engines: tuple[Engine, Engine]) -> dict[tuple[Load, str]
         }  # fmt: skip
         there, here = (engine.name for engine in engines)
         return {
-            (load, kind): counts[load, kind, here].result() / counts[load, kind, there].result()
+            (load, kind): (counts[load, kind, there].result(), counts[load, kind, here].result())
             for load in COUNTED_LOADS
             for kind in (WHOLE, LIBRARY)
         }
+
+
+def instruction_table(engines: tuple[Engine, Engine]) -> None:
+    counts = _count(engines)
+    there, here = (engine.name for engine in engines)
+    print(f"{'per flash transaction':<38}{'build':<10}{there:>12}{here:>10}{'ratio':>8}")
+    for (load, kind), (before, now) in counts.items():
+        mark = "  more" if now / before > ALLOWED_INSTRUCTIONS else ""
+        print(f"{load.name:<38}{kind:<10}{before:>12,.1f}{now:>10,.1f}{now / before:>8.3f}{mark}")
 
 
 def _times(
@@ -150,7 +164,7 @@ def _times(
 
 
 def table(engines: tuple[Engine, Engine], rounds: int) -> None:
-    counts = _instruction_ratios(engines)
+    ratios = {which: now / before for which, (before, now) in _count(engines).items()}
     there, here = (engine.name for engine in engines)
     print(
         f"{'CPU time per flash transaction':<38}{'build':<10}{there:>12}{here:>10}"
@@ -159,7 +173,7 @@ def table(engines: tuple[Engine, Engine], rounds: int) -> None:
     for load in LOADS:
         for kind, (before, now) in _times(engines, load, rounds):
             ratio = statistics.median(b / a for a, b in zip(before, now, strict=True))
-            count = counts.get((load, kind))
+            count = ratios.get((load, kind))
             print(
                 f"{load.name:<38}{kind:<10}{statistics.median(before):>9.1f} ns"
                 f"{statistics.median(now):>7.1f} ns{ratio:>8.3f}"
