@@ -73,8 +73,13 @@ class ShadowController(Controller):
         shadow = self.machine.again((self.bar, "doorbells"), PAGE)
         events = self.machine.again((self.bar, "events"), PAGE)
         self.machine.write(shadow, bytes(PAGE))
-        self.admin.wait(self.admin.submit(CONFIG, 0, (shadow, events)))
+        self.shadow_and_events = shadow, events
+        self.configure()
         self.shadow = shadow
+
+    def configure(self) -> None:
+        """Also once more, where they are: queues that there are keep what they have."""
+        self.admin.wait(self.admin.submit(CONFIG, 0, self.shadow_and_events))
 
     def create_queue(self) -> Queue:
         # What an earlier queue of this number has left there is not the new one's.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from typing import TYPE_CHECKING
 
@@ -136,6 +137,12 @@ def doorbells(hunt: Hunt) -> None:
     queue = hunt.pick.choice(hunt.queues[index])
     assert isinstance(queue, ShadowQueue)
     queue.mislead(hunt.pick.choice(BAD), hunt.pick.choice(BAD))
+    # Drawn apart: what seeds gave before this was drawn, they give still.
+    if random.Random(f"{hunt.seed} {hunt.ran[-1]} again").random() < 0.3:
+        # The controller writes the tails that it knows: it has to know all of them.
+        for pending in [each for each in hunt.pending if each.queue in hunt.queues[index]]:
+            hunt.wait(pending)
+        ctrl.configure()
 
 
 def garbage(hunt: Hunt) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import resource
 import struct
+from pathlib import Path
 
 from fixture import KIB, DriveTest, flash, namespace, pattern
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
@@ -218,6 +219,33 @@ class Hostile(DriveTest):
         self.assertEqual(machine.readl(first.bar + CSTS) & 1, 1)
         self.assertEqual(machine.quit(), 0)
         self.assertRegex(machine.stderr(), r"^.*: warning: Blocked re-entrant IO .*$")
+
+    def test_doorbell_buffers_once_more(self) -> None:
+        """A queue that has an event descriptor gets no other, which would outlive it."""
+        machine = self.machine(
+            flash(more=",clock=realtime"),
+            ["-device", f"nvme,id=nvme0,serial=s,addr={SLOT},ioeventfd=on"],
+            namespace(),
+        )
+        ctrl = HostController(machine, SLOT)
+        descriptors = Path(f"/proc/{machine.process.pid}/fd")
+        queue = ctrl.create_queue()
+        buffers = (machine.alloc(PAGE), machine.alloc(PAGE))
+
+        def configure() -> int:
+            done = ctrl.admin.wait(ctrl.admin.submit(DOORBELL_BUFFERS, 0, buffers))
+            self.assertEqual(done.status, 0)
+            return len(list(descriptors.iterdir()))
+
+        before = configure()
+        self.assertEqual([configure() for _ in range(3)], [before] * 3)
+        ctrl.check(Admin.DELETE_SQ, cdw=(queue.qid,))
+        ctrl.check(Admin.DELETE_CQ, cdw=(queue.qid,))
+        # Of queues that are no more: registers, and nothing that had been freed.
+        for offset in (0, 4):
+            machine.writel(ctrl.bar + 0x1000 + queue.qid * 8 + offset, 0)
+        self.assertEqual(len(list(descriptors.iterdir())), before - 2)
+        self.finish(machine)
 
     def test_events_of_all_namespaces(self) -> None:
         machine, ctrl, ns = self.drive()

@@ -69,6 +69,10 @@ SERIES = {
     ),
     "0027": ("Data that leads to no memory is an error of the media", "where_no_memory_is"),
     "0028": ("Format leaks a coroutine of the drive's thread", ""),
+    "0032": (
+        "A queue gets an event descriptor each time doorbells are told of, and leaves them",
+        "doorbell_buffers_once_more",
+    ),
 }
 
 
