@@ -167,7 +167,7 @@ def coverage(binary: Path, results: list[Result]) -> None:
     reached: set[tuple[str, str]] = set()
     every: set[tuple[str, str]] = set()
     for result in results:
-        if not result.profile.is_file():
+        if not result.profile.is_file() or not result.profile.stat().st_size:
             print(f"# {result.name}: it left no profile")
             continue
         data = exported(binary, result)
