@@ -30,6 +30,7 @@ typedef struct {
              phased;
     uint64_t marks[MOST_MARKS], met[MOST_MARKS]; /* times; scenarios */
     uint64_t with_commands[COMMAND_BUCKETS]; /* scenarios, for the median */
+    CutKind kinds[MOST_CUT_KINDS];
 } Report;
 
 /* Memory that children share with their parent. */

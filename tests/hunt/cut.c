@@ -5,11 +5,12 @@
  */
 #include "host.h"
 #include "fail.h"
+#include "kinds.h"
 
 #include <string.h>
 
-/* Of the drive as it is now; of a key that is given twice the last one counts. */
-static bool is_set(const Run *r, const char *key)
+/* Of a key that is given twice the last one counts. */
+bool host_is_set(const Run *r, const char *key)
 {
     g_auto(GStrv) more = g_strsplit(r->as.keys ? r->as.keys : "", ",", -1);
     const char *value = scenario_key(r->s, key);
@@ -27,12 +28,12 @@ ScarpContract *cut_contract(const Run *r)
     ScarpTerms terms = {
         .sectors = scarp_drive_logical_bytes(r->drive) / SECTOR,
         .unit_sectors = scarp_drive_unit_bytes(r->drive) / SECTOR,
-        .is_volatile = is_set(r, "controller.buffer_bytes") &&
-                       !is_set(r, "controller.plp_bytes"),
+        .is_volatile = host_is_set(r, "controller.buffer_bytes") &&
+                       !host_is_set(r, "controller.plp_bytes"),
         .deallocates = cut_deallocates(r->s),
     };
 
-    return r->s->store && is_set(r, "nand.power_cuts")
+    return r->s->store && host_is_set(r, "nand.power_cuts")
                ? scarp_contract_new(&terms) : NULL;
 }
 
@@ -140,6 +141,11 @@ static bool judge(Run *r, GError **error)
     if (!read_marks(r, found, error)) {
         return false;
     }
+    if (r->result->kinds && !r->is_twin) {
+        g_autofree char *kind = kind_of_drive(r);
+
+        kinds_count(r->result->kinds, kind, 1);
+    }
     story = scarp_contract_judge(r->contract, holds, found);
     if (story) {
         return fail(error, "after a power cut: %s", story);
@@ -171,7 +177,7 @@ bool cut_step(Run *r, const Step *step, GError **error)
 {
     bool ready = false;
 
-    if (!is_set(r, "nand.power_cuts")) {
+    if (!host_is_set(r, "nand.power_cuts")) {
         return true;
     }
     if (!run_on(r, step->sectors, error) || !cut(r, error)) {

@@ -92,6 +92,8 @@ bool reload(Run *r, const Step *step, guint next, GError **error);
 bool cut_step(Run *r, const Step *step, GError **error);
 /* A drive at rest has other keys: what is there is where it begins. */
 bool cut_reloaded(Run *r, GError **error);
+/* Of the drive as it is now: the key is given, and not 0. */
+bool host_is_set(const Run *r, const char *key);
 /* NULL: the drive's power does not fail, or it stores nothing. */
 ScarpContract *cut_contract(const Run *r);
 /* Deallocations are zeroes. */

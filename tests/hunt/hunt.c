@@ -23,7 +23,7 @@
 static int64_t seed = 1, count = 1000, seconds, jobs, limit, theme;
 static char *scheme, *mapping, *without, *lie;
 static char **replays;
-static gboolean write_text, no_shrink, all_marks, only_first, cuts;
+static gboolean write_text, no_shrink, all_marks, only_first, cuts, cut_kinds;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -40,6 +40,8 @@ static const GOptionEntry entries[] = {
       "no drive that sets one of these keys", "KEY,KEY" },
     { "cuts", 0, 0, G_OPTION_ARG_NONE, &cuts,
       "only drives whose power fails", NULL },
+    { "cut-kinds", 0, 0, G_OPTION_ARG_NONE, &cut_kinds,
+      "print how many cuts each kind of drive had", NULL },
     { "lie", 0, 0, G_OPTION_ARG_STRING, &lie,
       "and each tells this lie (lie.NAME of its description)", "NAME" },
     { "theme", 0, 0, G_OPTION_ARG_INT64, &theme,
@@ -82,7 +84,7 @@ static bool time_is_up(int64_t until_us)
 static void run_one(Report *report, const Scenario *s)
 {
     g_autoptr(GError) error = NULL;
-    RunResult result = { 0 };
+    RunResult result = { .kinds = report->kinds };
 
     g_strlcpy(report->mapping, scenario_mapping(s), sizeof(report->mapping));
     g_strlcpy(report->scheme, s->scheme, sizeof(report->scheme));
@@ -347,7 +349,8 @@ static int hunt(void)
     }
     first = print_failures(shared);
     if (!tell_sums(shared->report, jobs,
-                   (g_get_monotonic_time() - began_us) / 1e6, all_marks)) {
+                   (g_get_monotonic_time() - began_us) / 1e6, all_marks,
+                   cut_kinds)) {
         printf("not ok: a state that a campaign should meet was not met\n");
         shared->failed++;
     }

@@ -11,6 +11,13 @@
 #include "scenario.h"
 
 #define MOST_MARKS 512
+#define MOST_CUT_KINDS 2048
+
+/* Power cuts that drives of one kind had: kinds.h. */
+typedef struct {
+    char name[88]; /* empty: unused */
+    uint64_t cuts;
+} CutKind;
 
 typedef struct {
     uint64_t commands;  /* of the host */
@@ -19,6 +26,7 @@ typedef struct {
     uint64_t merged;
     uint32_t phases;    /* switches, reloads, drains */
     uint64_t marks[MOST_MARKS]; /* of ftl/marks.h, in checked builds */
+    CutKind *kinds;     /* of cuts, or NULL: the caller's */
     GArray *rows;       /* Row of each command, or NULL: the caller's */
     Log *log;           /* for the replayer, or NULL: ditto */
     /*

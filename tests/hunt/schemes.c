@@ -132,6 +132,39 @@ char *schemes_unknown(const char *scheme)
     return NULL;
 }
 
+static bool is_on(const Choice *choice, const char *axis)
+{
+    return choice && choice->axis && !strcmp(choice->axis, axis);
+}
+
+const char *schemes_choice(const char *scheme, const char *axis)
+{
+    g_auto(GStrv) names = g_strsplit(scheme, "+", -1);
+    GPtrArray *all = choices();
+
+    for (char **name = names; *name; name++) {
+        const Choice *choice = choice_named(*name);
+
+        if (is_on(choice, axis)) {
+            return choice->name;
+        }
+        for (guint m = 0; choice && m < choice->made_of->len; m++) {
+            const Choice *part = choice_named(choice->made_of->pdata[m]);
+
+            if (is_on(part, axis)) {
+                return part->name;
+            }
+        }
+    }
+    /* The first is what a drive has by itself. */
+    for (guint i = 0; i < all->len; i++) {
+        if (is_on(all->pdata[i], axis)) {
+            return ((const Choice *)all->pdata[i])->name;
+        }
+    }
+    return "none";
+}
+
 /* As it is given, or else by itself. */
 static uint64_t value_of(const Param *param, char **given, bool *is_given)
 {

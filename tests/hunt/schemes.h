@@ -28,6 +28,8 @@ int64_t schemes_waits_ns(const char *scheme, const char *params);
 uint64_t schemes_passes(const char *scheme, const char *params);
 /* Of choices joined by '+' the first that does not exist, or NULL; g_free(). */
 char *schemes_unknown(const char *scheme);
+/* Of choices joined by '+' the one on that axis, or what is without one. */
+const char *schemes_choice(const char *scheme, const char *axis);
 /* Whether a word of text is the name of a choice, or of a parameter. */
 bool schemes_named(const char *text);
 

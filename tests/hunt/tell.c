@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "tell.h"
+#include "kinds.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -32,7 +33,7 @@ static bool print_marks(const Report *sum, bool all)
 }
 
 bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
-               bool all_marks)
+               bool all_marks, bool all_kinds)
 {
     Report sum = { 0 };
     uint64_t half = 0, at = 0;
@@ -53,6 +54,12 @@ bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
         for (unsigned k = 0; k < MOST_MARKS; k++) {
             sum.marks[k] += report->marks[k];
             sum.met[k] += report->met[k];
+        }
+        for (unsigned k = 0; k < MOST_CUT_KINDS; k++) {
+            if (*report->kinds[k].name) {
+                kinds_count(sum.kinds, report->kinds[k].name,
+                            report->kinds[k].cuts);
+            }
         }
         for (int k = 0; k < COMMAND_BUCKETS; k++) {
             sum.with_commands[k] += report->with_commands[k];
@@ -79,5 +86,6 @@ bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
            sum.commands * 1.0 / MAX(sum.done, 1),
            sum.events * 1.0 / MAX(sum.done, 1), sum.done / wall_s,
            sum.done / MAX(core_s, 0.000001));
+    kinds_tell(sum.kinds, all_kinds);
     return print_marks(&sum, all_marks);
 }

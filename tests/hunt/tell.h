@@ -9,10 +9,10 @@
 #include "child.h"
 
 /*
- * Scenarios, drives, commands, rates, and the marks that were not met (or all
- * of them).  False: a long hunt did not meet one.
+ * Scenarios, drives, commands, rates, power cuts (of each kind of drives), and
+ * the marks that were not met (or all of them).  False: a long hunt did not meet one.
  */
 bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
-               bool all_marks);
+               bool all_marks, bool all_kinds);
 
 #endif /* HUNT_TELL_H */
