@@ -103,7 +103,8 @@ bool run_scenario(const Scenario *s, RunResult *result, GError **error)
               .idle = g_ptr_array_new(), .all = g_ptr_array_new() };
     bool ok;
 
-    *result = (RunResult) { .rows = rows, .log = result->log,
+    *result = (RunResult) { .rows = rows, .kinds = result->kinds,
+                            .log = result->log,
                             .fold = result->fold,
                             .contents = result->contents };
     r.drive = scenario_drive(s, error);
