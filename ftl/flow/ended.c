@@ -34,18 +34,37 @@ static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flash_free(drive, program);
 }
 
-static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+/* The program, and those that are linked to it. */
+static void commit_all(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpFlashCmd *next;
 
-    scarp_buffer_program_ended(drive);
-    if (scarp_flow_pairs(drive)) {
-        program = scarp_flow_pair_ended(drive, program);
-    }
     for (; program; program = next) {
         next = scarp_flash_unlink_next(program);
         commit_host(drive, program);
     }
+}
+
+void scarp_flow_commit_held(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        const ScarpFlashCmd *held;
+
+        while ((held = scarp_nand_held(drive, p))) {
+            uint32_t block = scarp_ppn_block(drive, scarp_flash_ppn(held));
+
+            commit_all(drive, scarp_nand_take_held(drive, p, block));
+        }
+    }
+}
+
+static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    scarp_buffer_program_ended(drive);
+    if (scarp_flow_pairs(drive)) {
+        program = scarp_flow_pair_ended(drive, program);
+    }
+    commit_all(drive, program);
     scarp_flow_flushed(drive);
     scarp_flow_admit(drive);
 }

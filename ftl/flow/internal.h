@@ -109,6 +109,12 @@ bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 void scarp_flow_mark_cut(const ScarpDrive *drive);
 #endif
 
+/*
+ * ended.c: nothing is buffered, so what still waits for the rest of its cells
+ * has nothing that a cut could take: it counts.
+ */
+void scarp_flow_commit_held(ScarpDrive *drive);
+
 /* Where lpn lies, or SCARP_NONE: it is unmapped, or deallocated by now. */
 static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
 {

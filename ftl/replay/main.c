@@ -5,6 +5,7 @@
  */
 #include "jobs.h"
 #include "options.h"
+#include "ready.h"
 #include "replay.h"
 #include "../timeline.h"
 
@@ -14,13 +15,14 @@
 #include <unistd.h>
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
-            *trace_path, *image_path, *save_path, *gc_path, *flash_path;
+            *trace_path, *image_path, *save_path, *gc_path, *flash_path,
+            *cut_path;
 static char **overrides, **workloads, **job_texts;
 static char *age_pattern, *mode;
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
                scale_bytes, runtime_us, trace_from_us, trace_for_us;
-static gboolean list, quiet, version;
+static gboolean list, quiet, version, shut_down;
 
 static const GOptionEntry entries[] = {
     { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
@@ -45,6 +47,11 @@ static const GOptionEntry entries[] = {
     { "save", 0, 0, G_OPTION_ARG_FILENAME, &save_path,
       "an image of the drive at the end; then there may be no workload",
       "FILE" },
+    { "power-cut", 0, 0, G_OPTION_ARG_FILENAME, &cut_path,
+      "the power fails at the end: how long until the drive is ready, as JSON "
+      "(-: standard output); then there may be no workload", "FILE" },
+    { "shut-down", 0, 0, G_OPTION_ARG_NONE, &shut_down,
+      "before that the drive is told, and writes its tables", NULL },
     { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
       "of the trace (sniffed); csv:KEY=VALUE,... for columns of your own",
       "NAME" },
@@ -119,6 +126,11 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     if (!option_one_of("mode", mode ? mode : "open", modes,
                        G_N_ELEMENTS(modes), &chosen, error) ||
         !options_in_range(ranges, G_N_ELEMENTS(ranges), error)) {
+        return false;
+    }
+    if (shut_down && !cut_path) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--shut-down: needs --power-cut=FILE");
         return false;
     }
     if (!trace_path && (trace_from_us || trace_for_us)) {
@@ -497,10 +509,12 @@ static bool run(GError **error)
     if (job_texts) {
         ok = run_jobs(drive, &options, error);
     } else {
-        ok = (save_path && !workloads) || run_workload(drive, &options, error);
+        ok = ((save_path || cut_path) && !workloads) ||
+             run_workload(drive, &options, error);
     }
     ok = ok && (!save_path || (scarp_drain(drive, error) &&
                                scarp_save(drive, save_path, error)));
+    ok = ok && (!cut_path || ready_report(&drive, shut_down, cut_path, error));
     scarp_drive_free(drive);
     return ok;
 }

@@ -287,6 +287,8 @@ def _shell(options: argparse.Namespace) -> int:
 def _powercut(options: argparse.Namespace) -> int:
     from scarplib.powercut import command
 
+    if options.ready:
+        return command.main_ready(options)
     if options.lies:
         return command.main_lies(options)
     command.complete(options)

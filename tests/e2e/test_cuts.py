@@ -24,6 +24,7 @@ from scarplib.device_logs.log_file import HEADER, rows  # noqa: E402
 from scarplib.powercut.recording import Drive, Recording  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
+POWER_CUT = ROOT / "devices" / "power-cut.ini"
 KEYS = ("nand.power_cuts=1", "ftl.recovery=2", "controller.buffer_bytes=65536")
 FUA = 1 << 31
 LIES = ("flush_ignored", "fua_ignored", "flush_queued_only", "shorn_writes", "unserialised",
@@ -219,6 +220,39 @@ class Cuts(Runs):
     def error_of(self, cut: str) -> str:
         _, found = self.cuts(*self.honest, "--cuts", cut)
         return str(found[0]["error"])
+
+
+class Ready(Runs):
+    """--power-cut of the replayer."""
+
+    def after(self, *words: str | Path) -> dict[str, Any]:
+        at = self.folder / "ready.json"
+        self.replay("-d", POWER_CUT, *words, "--power-cut", at)
+        found: dict[str, Any] = json.loads(at.read_text())
+        self.assertLess(found["ready_ns"], found["bound_ns"])
+        return found
+
+    def test_size_and_shut_down(self) -> None:
+        aged = ("--age", "900")
+        small = self.after(*aged)
+        large = self.after(*aged, "-o", "geometry.blocks_per_plane=192")
+        self.assertGreater(large["page_reads"], 3 * small["page_reads"])
+        self.assertGreater(large["ready_ns"], 3 * small["ready_ns"])
+        told = self.after(*aged, "--shut-down")
+        self.assertTrue(told["shut_down"])
+        self.assertLess(told["ready_ns"], small["ready_ns"] / 50)
+        self.assertLess(self.after(*aged, "gen:uniform,requests=500")["ready_ns"], 2 * 10**8)
+
+    def test_refused(self) -> None:
+        for words, says in (
+            (("--shut-down", "gen:uniform"), "--shut-down: needs --power-cut=FILE"),
+            (("--power-cut", "-", "-o", "nand.power_cuts=0"), "nand.power_cuts"),
+            (("--power-cut", self.folder / "no" / "x"), "--power-cut="),
+        ):
+            done = run(replayer.ensure_replay(), "-d", POWER_CUT, *words)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 
 class Command(Runs):

@@ -232,6 +232,13 @@ class Recordings(Folder):
         bound.end()
         self.assertTrue(bound.reached)
 
+    def test_too_much_was_written_before_anybody_looked(self) -> None:
+        log = self.folder / "data0.bin"
+        log.write_bytes(bytes((1 << 20) + 1))
+        bound = record.Bound([log], 1)
+        bound.end()
+        self.assertTrue(bound.reached)
+
 
 JOB = textwrap.dedent("""\
     [global]

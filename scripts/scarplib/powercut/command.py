@@ -12,7 +12,7 @@ from scarplib.errors import UserError
 from scarplib.experiments.folder import new_folder, point_latest
 from scarplib.guest.user_guest import User
 from scarplib.powercut import checks as known
-from scarplib.powercut import lies, record, recording, report
+from scarplib.powercut import lies, ready, record, recording, report
 from scarplib.powercut.cuts import Which
 from scarplib.powercut.layout import over
 from scarplib.powercut.recording import Recording
@@ -123,6 +123,18 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
         print("scarp: interrupted; what was done is kept", file=sys.stderr)
         return 130
     return VIOLATED if outcome.violated else 0
+
+
+def main_ready(options: argparse.Namespace) -> int:
+    """`--ready`: tables and a picture."""
+    out = new_folder("powercut", options.out)
+    found = ready.measure()
+    (out / ready.FILE).write_text(json.dumps(found, indent=1) + "\n")
+    ready.draw(out)
+    print(json.dumps(found, indent=1) if options.json else ready.text(found))
+    if not options.json:
+        print(f"\nResults: {report.shown(out)}/  ({ready.FILE}, {ready.PICTURE})")
+    return 0
 
 
 def main_lies(options: argparse.Namespace) -> int:

@@ -117,6 +117,11 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="in place of all that: which check sees which lie of a drive's",
     )
+    parser.add_argument(
+        "--ready",
+        action="store_true",
+        help="in place of all that: time until ready, by the drive's size and by checkpoints",
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
     parser.add_argument(

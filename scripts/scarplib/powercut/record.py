@@ -151,16 +151,21 @@ class Bound:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
+    def _look(self) -> None:
+        self.reached = self._bytes < sum(log.stat().st_size for log in self._logs if log.is_file())
+
     def _watch(self) -> None:
         while not self._done.wait(0.5):
-            if sum(log.stat().st_size for log in self._logs if log.is_file()) > self._bytes:
-                self.reached = True
+            self._look()
+            if self.reached:
                 self.stop.set()
                 return
 
     def end(self) -> None:
         self._done.set()
         self._thread.join()
+        # The guest may have ended before anybody looked.
+        self._look()
 
 
 def _drive(wanted: Wanted, folder: Path, number: int) -> Drive:
