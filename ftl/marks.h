@@ -454,13 +454,15 @@
          "power failed while a page waited for the rest of its cells") \
     MARK(cut_premigration, "power failed while pages moved ahead of time") \
     MARK(cut_data_copies, "power failed while a victim's data was copied") \
-    MARK(cut_data_erase, "power failed while such a victim was erased") \
+    MARK(cut_data_erase, "power failed while a victim of data was erased") \
     MARK(cut_translation_copies, \
          "power failed while a victim's translation units were copied") \
-    MARK(cut_translation_erase, "power failed while such a victim was erased") \
+    MARK(cut_translation_erase, \
+         "power failed while a victim of translation units was erased") \
     MARK(cut_block_partial, \
          "power failed in the copies of a partial merge of block mapping") \
-    MARK(cut_block_full, "the same of a full merge") \
+    MARK(cut_block_full, \
+         "power failed in the copies of a full merge of block mapping") \
     MARK(cut_block_erases, "power failed in a merge's erases, block mapping") \
     MARK(cut_superblock_partial, \
          "power failed in the copies of a superblock's merge that its block " \
@@ -470,7 +472,7 @@
          "power failed in a merge's erase, superblock mapping") \
     MARK(cut_fast_partial, \
          "power failed in the copies of a partial merge of FAST") \
-    MARK(cut_fast_full, "the same of a full merge") \
+    MARK(cut_fast_full, "power failed in the copies of a full merge of FAST") \
     MARK(cut_fast_erases, "power failed in a merge's erases, FAST") \
     MARK(cut_switch, "power failed in the erase of a switch merge") \
     MARK(cut_checkpoint, "power failed while a checkpoint was written") \
