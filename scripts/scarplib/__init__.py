@@ -7,6 +7,7 @@ device_logs  readers of what a drive has written: its log page, and each of its 
 guest        the guest: kernel and initramfs, the virtual machine, one fio job, a prompt
 results      what a run's files say: summary, table, pictures, report
 experiments  run, compare, determinism: several guests, and what they are compared by
+powercut     the power fails at many moments of a run, and what is left is checked
 own_drive    a drive of one's own: measured, a description fitted to it, the two compared
 reproduce    experiments/*.toml run by scarp-replay; each row of a paper judged; pages written
 release      a tarball, an installed tree, pages of the manual

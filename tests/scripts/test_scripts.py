@@ -13,7 +13,8 @@ LIBRARY = SCRIPTS / "scarplib"
 # A package imports from those before it; the modules beside them, which all may use, are first.
 ORDER = (
     *("paths", "version", "errors", "option_types"),
-    *("build", "drive", "device_logs", "guest", "results", "experiments", "own_drive"),
+    *("build", "drive", "device_logs", "guest", "results", "experiments"),
+    *("powercut", "own_drive"),
     *("reproduce", "dev", "arguments", "completion", "release", "cli"),
 )
 

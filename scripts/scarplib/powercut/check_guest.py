@@ -24,6 +24,7 @@ from scarplib.errors import UserError
 from scarplib.guest import user_packages, vm
 from scarplib.guest.user_guest import Guest
 from scarplib.guest.user_task import MOUNT, PATH
+from scarplib.paths import ROOT
 from scarplib.powercut.checks import Check
 from scarplib.powercut.layout import Layout
 
@@ -165,7 +166,7 @@ class CheckGuest:
             out=self.folder,
             files={
                 **self.guest.task.content(),
-                "check-session": Path(__file__).parents[3] / "guest/powercut/session.sh",
+                "check-session": ROOT / "guest" / "powercut" / "session.sh",
                 "check-functions": functions(self.guest, self.what).encode(),
                 **{k: v for check in self.what.checks for k, v in check.files().items()},
                 **self.what.layout.files(self.guest.image),

@@ -157,6 +157,6 @@ def text(found: dict[str, Any]) -> str:
 
 def draw(folder: Path) -> None:
     """The picture, by the cache's Python, which has matplotlib."""
-    command = [str(ensure_venv()), "-B", "-m", "scarplib.results.pictures.ready", str(folder)]
+    command = [str(ensure_venv()), "-B", "-m", "scarplib.powercut.ready_picture", str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     subprocess.run(command, env=environment, check=True)
