@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-const char *const scarp_mapping_names[MAPPING__COUNT] = {
-    "page", "demand", "block", "superblock", "fast",
-};
-
 const char *const scarp_paired_names[PAIRED__COUNT] = {
     "none", "pad", "backup", "plp",
+};
+
+const char *const scarp_mapping_names[MAPPING__COUNT] = {
+    "page", "demand", "block", "superblock", "fast",
 };
 
 static bool check_list(const char *name, const uint64_t *values,

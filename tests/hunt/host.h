@@ -88,7 +88,7 @@ void host_count_marks(Run *r);
 bool run_steps(Run *r, guint from, GError **error);
 /* STEP_RELOAD: a drive from an image; next: the step behind it. */
 bool reload(Run *r, const Step *step, guint next, GError **error);
-/* STEP_CUT: the power fails; cut.c. */
+/* STEP_POWER_CUT: the power fails; cut.c. */
 bool cut_step(Run *r, const Step *step, GError **error);
 /* A drive at rest has other keys: what is there is where it begins. */
 bool cut_reloaded(Run *r, GError **error);

@@ -79,6 +79,8 @@ static Scenario *scaled(const Scenario *s, uint64_t k)
 
     if (!params || has(s, "nand.layers") || has(s, "controller.pcie_lanes") ||
         has_step(s, STEP_RELOAD) || has_step(s, STEP_SCHEME) ||
+        /* A backup takes a share of an erase, which is rounded. */
+        !g_strcmp0(scenario_key(s, "ftl.paired_pages"), "backup") ||
         !divide_rate(other, "timing.channel_mts", "400", k) ||
         !divide_rate(other, "controller.link_mbs", "3200", k)) {
         g_free(params);
@@ -264,7 +266,7 @@ static char *other_drive(Draw *d, const Scenario *s)
 /* What is lost in a power cut hangs on all that is under way. */
 static bool loses(const Scenario *s)
 {
-    return has_step(s, STEP_CUT);
+    return has_step(s, STEP_POWER_CUT);
 }
 
 char *meta_draw(Draw *d, const Scenario *s)

@@ -32,7 +32,7 @@ static bool one_step(Run *r, guint at, GError **error)
         return host_reap(r, error);
     case STEP_DRAIN:
         return host_drain(r, error);
-    case STEP_CUT:
+    case STEP_POWER_CUT:
         return cut_step(r, step, error);
     case STEP_RELOAD:
         return reload(r, step, at + 1, error);

@@ -28,7 +28,7 @@ static const char *const step_names[STEP__COUNT] = {
     [STEP_SCHEME] = "scheme", [STEP_DRAIN] = "drain",
     [STEP_RELOAD] = "reload", [STEP_COLLECT] = "collect",
     [STEP_HOLD] = "hold", [STEP_RESET] = "reset", [STEP_IDLE] = "idle",
-    [STEP_CUT] = "cut",
+    [STEP_POWER_CUT] = "cut",
 };
 
 Scenario *scenario_new(void)
@@ -172,7 +172,7 @@ static void step_text(GString *text, const Scenario *s, const Step *step)
     case STEP_IDLE:
         g_string_append_printf(text, " %" G_GINT64_FORMAT, step->gap_ns);
         break;
-    case STEP_CUT:
+    case STEP_POWER_CUT:
         g_string_append_printf(text, " %u %u %u", step->sectors, step->sector,
                                step->stream);
         break;
@@ -258,7 +258,7 @@ static bool parse_step(Scenario *s, char **word, guint n)
     case STEP_IDLE:
         step.gap_ns = number_of(one);
         break;
-    case STEP_CUT:
+    case STEP_POWER_CUT:
         step.sectors = number_of(one);
         step.sector = number_of(two);
         step.stream = number_of(n > 3 ? word[3] : NULL);

@@ -29,7 +29,7 @@ typedef enum {
      * The power fails after so many events (sectors), and stream times more
      * before it has recovered, each after so many (sector).
      */
-    STEP_CUT,
+    STEP_POWER_CUT,
     STEP__COUNT
 } StepKind;
 

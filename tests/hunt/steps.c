@@ -341,7 +341,7 @@ static void draw_kinds(Writer *w)
         w->kind[i] = kinds[draw_below(d, G_N_ELEMENTS(kinds))];
     }
     if (scenario_key(w->s, "nand.power_cuts")) {
-        w->kind[0] = STEP_CUT;
+        w->kind[0] = STEP_POWER_CUT;
     }
     w->n_schemes = draw_from(d, 1, MOST_KINDS);
     w->scheme[0] = scheme_text(w->s->scheme, w->s->params);
@@ -380,7 +380,7 @@ static void draw_other(Writer *w)
     case STEP_RELOAD:
         draw_reload(w, &step);
         break;
-    case STEP_CUT:
+    case STEP_POWER_CUT:
         step.sectors = draw_scale(d, 1, 400) - 1;
         if (draw_chance(d, 25)) {
             step.stream = draw_from(d, 1, 3);
