@@ -242,7 +242,6 @@ static void draw_ftl(Maker *m, const Shape *x)
     }
 }
 
-/* What cells hold when power fails, and what is done against that. */
 /* Pages between two checkpoints: few, so that there are many. */
 static void draw_checkpoints(Maker *m)
 {
@@ -250,6 +249,7 @@ static void draw_checkpoints(Maker *m)
     set(m, "ftl.recovery", 1);
 }
 
+/* What cells hold when power fails, and what is done against that. */
 static void draw_power(Maker *m, const ScenarioWish *wish)
 {
     Draw *d = m->draw;
