@@ -120,6 +120,8 @@ class Arguments(Refused):
             (("--from", "none", "--fs", "ext4"), "--fs: excludes --from"),
             (("--check-limit", "0"), "--check-limit"),
             (("--lies", "--check", "README.md"), "--lies"),
+            (("--ready", "--check", "fs"), "--check: excludes --ready"),
+            (("--ready", "--from", "x"), "--from: excludes --ready"),
             (("--job", "README.md"), "no 'filename"),
             (("--check", "sqlite", "--mount-options", "a b"), "--mount-options"),
         ):

@@ -127,6 +127,11 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
 
 def main_ready(options: argparse.Namespace) -> int:
     """`--ready`: tables and a picture."""
+    for name in ("check", "cut", "cuts", "fs", "job", "lies", "over", "script", "set"):
+        if getattr(options, name):
+            raise UserError(f"--{name}: excludes --ready, which has drives and a load of its own")
+    if options.recording:
+        raise UserError("--from: excludes --ready, which has drives and a load of its own")
     out = new_folder("powercut", options.out)
     found = ready.measure()
     (out / ready.FILE).write_text(json.dumps(found, indent=1) + "\n")
