@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.build import kselftest  # noqa: E402
-from scarplib.dev import tap  # noqa: E402
+from scarplib.dev import suites, tap  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
 
@@ -62,6 +62,21 @@ class Tap(unittest.TestCase):
         self.assertEqual([name for _, name in watch.times],
                          ["suite: a", "suite: b", "suite: parent", "suite: c"])  # fmt: skip
         self.assertEqual(tap.slowest([watch], 2), ["     7 s  suite: b", "     4 s  suite: c"])
+
+    def test_what_is_said_beside_a_failure(self) -> None:
+        """The end of a run says why each test failed; a suite without a bad line, how it ended."""
+        text = "ok 1 a\n# why\nnot ok 2 - b\n# after\nok 3 c\nlast\n"
+        self.assertEqual(tap.around(text, "suite: b", 1), ["# why", "not ok 2 - b", "# after"])
+        self.assertEqual(tap.around(text, "suite: exit status 3", 1), ["ok 3 c", "last"])
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "suite.log").write_text(text)
+            count = tap.count(text, 1, "suite")
+            said = suites.failures_again(Path(folder), {"suite": count, "good": tap.Count(3)})
+            self.assertEqual(said[0], "FAILED suite: b")
+            self.assertIn("  | # why", said)
+            count.failures = [f"suite: {n}" for n in range(suites.FAILURES_AGAIN + 2)]
+            said = suites.failures_again(Path(folder), {"suite": count})
+            self.assertEqual(said[-1], "FAILED suite: 2 more")
 
     def test_skips(self) -> None:
         """A suite that skips everything fails, and so does a skip that is on no list."""
@@ -120,10 +135,10 @@ class Arguments(Refused):
 
 class Suites(unittest.TestCase):
     def test_only_some_of_the_devices_tests(self) -> None:
-        with mock.patch("scarplib.dev.suites.main", return_value=0) as suites:
+        with mock.patch("scarplib.dev.suites.main", return_value=0) as main:
             self.assertEqual(cli.main(["test-qtest", "interruptions"]), 0)
             self.assertEqual(cli.main(["test-laws"]), 0)
-        said = [call.args for call in suites.call_args_list]
+        said = [call.args for call in main.call_args_list]
         self.assertEqual(said, [("test-qtest", ["interruptions"]), ("test-laws", [])])
 
 

@@ -27,6 +27,9 @@ from scarplib.reproduce import stale
 # A suite that has said nothing for so long hangs: on a busy host it is slow, but it goes on.
 SILENT_S = 2700
 
+# More failures of one suite than these are not explained again at the end.
+FAILURES_AGAIN = 5
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -198,6 +201,23 @@ class _Runner:
             thread.join()
 
 
+def failures_again(folder: Path, counts: dict[str, tap.Count]) -> list[str]:
+    """Each failure with what its suite said beside it.
+
+    Whoever is shown only the end of a long output must find there what failed, and why.
+    """
+    out: list[str] = []
+    for suite, count in counts.items():
+        if count.failures:
+            text = (folder / f"{suite}.log").read_text(errors="replace")
+        for failure in count.failures[:FAILURES_AGAIN]:
+            out.append(f"FAILED {failure}")
+            out += [f"  | {line[:160]}" for line in tap.around(text, failure)]
+        if more := count.failures[FAILURES_AGAIN:]:
+            out.append(f"FAILED {suite}: {len(more)} more")
+    return out
+
+
 def test() -> int:
     """`make test`: 0 if every suite passed."""
     began = time.monotonic()
@@ -218,6 +238,8 @@ def test() -> int:
     for skip in skips:
         print(f"# skipped: {skip}")
     for line in stale.older():
+        print(f"# {line}")
+    for line in failures_again(folder, runner.counts):
         print(f"# {line}")
     print(f"{len(skips)} skipped")
     print(f"{passed} passed, {failed} failed")

@@ -131,6 +131,19 @@ def count(text: str, status: int, suite: str) -> Count:
     return out
 
 
+def around(text: str, failure: str, lines: int = 8) -> list[str]:
+    """What a suite's output says beside a failure (one of Count.failures), or else at its end.
+
+    Some suites explain a failure before its line and some after it: so many lines of each.
+    """
+    said = text.splitlines()
+    name = failure.partition(": ")[2]
+    for at, line in enumerate(said):
+        if line.lstrip().startswith("not ok") and name and name in line:
+            return said[max(at - lines, 0) : at + lines + 1]
+    return said[-2 * lines :]
+
+
 @dataclass(frozen=True)
 class MaySkip:
     """Tests that may be skipped: patterns as a shell has them, and on which hosts that is."""
