@@ -50,10 +50,14 @@ static const ScarpDirty *oldest_waited(const ScarpDrive *drive)
 
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive)
 {
-    const ScarpDirty *oldest = oldest_waited(drive);
     ScarpCmd *flush = scarp_cmd_first(&drive->buffer.flushes);
+    const ScarpDirty *oldest;
 
-    if (!flush || (oldest && scarp_unit_seq(&oldest->unit) < flush->order)) {
+    if (!flush) {
+        return NULL;
+    }
+    oldest = oldest_waited(drive);
+    if (oldest && scarp_unit_seq(&oldest->unit) < flush->order) {
         return NULL;
     }
     scarp_cmd_pop(&drive->buffer.flushes);

@@ -62,9 +62,10 @@ static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     scarp_buffer_program_ended(drive);
     if (scarp_flow_pairs(drive)) {
-        program = scarp_flow_pair_ended(drive, program);
+        commit_all(drive, scarp_flow_pair_ended(drive, program));
+    } else {
+        commit_host(drive, program);
     }
-    commit_all(drive, program);
     scarp_flow_flushed(drive);
     scarp_flow_admit(drive);
 }
