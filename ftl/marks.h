@@ -99,6 +99,8 @@
     MARK(translation_page_padded, "a page of translation units was not full") \
     MARK(page_awaits_pair, \
          "a page of the host waited for the rest of its cells") \
+    MARK(instant_awaits_copies, \
+         "a collection without time waited for the cells of another's copies") \
     MARK(copies_padded, \
          "cells were filled so that a victim could be erased") \
     MARK(checkpoint_of_nothing, \

@@ -4,7 +4,8 @@
  * take it along; so its units stay in the buffer, as if it had not ended.
  *
  * Others that are written later fill the rest.  If none comes, and somebody
- * waits, it is filled with pages without data.
+ * waits, it is filled with pages without data: as many as are missing, and no
+ * more, as one too many begins cells that have to be filled, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,9 +32,28 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program)
                                                 scarp_flash_ppn(program)));
 }
 
-/* Nobody else will fill its cells soon, and somebody waits for it. */
+/* Of its cells all pages are programmed, or on their way. */
+static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *held)
+{
+    uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(held));
+    uint32_t bits = drive->desc.cell_bits;
+    uint32_t end = MIN((page / bits + 1) * bits,
+                       (uint32_t)drive->desc.pages_per_block);
+
+    return scarp_block_written(drive,
+                               scarp_ppn_block(drive, scarp_flash_ppn(held))) >=
+           end;
+}
+
+/*
+ * Nobody else will fill its cells soon, and somebody waits for it; nobody does
+ * for a page without data.
+ */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *held)
 {
+    if (!scarp_flash_units(held) || is_filled(drive, held)) {
+        return false;
+    }
     if (scarp_buffer_presses(drive)) {
         return true;
     }

@@ -60,6 +60,11 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     Copies copies = { 0 };
     uint16_t stream = 0;
 
+    if (drive->desc.paired_pages == PAIRED_PAD && scarp_gc_runs(drive, p)) {
+        /* Both would fill the cells of their copies, in turns and for ever. */
+        scarp_mark(drive, instant_awaits_copies);
+        return false;
+    }
     if (scarp_map_can(drive, MAP_MERGES)) {
         return !scarp_gc_runs(drive, p) &&
                scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
