@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -38,8 +39,8 @@ class Campaign:
     # Of a kind: its mapping, pacing and placement.
     drives: dict[str, tuple[str, str, str]] = field(default_factory=dict)
 
-    def run(self, count: int, mapping: str, pacing: str, placement: str) -> bool:
-        """So many scenarios of such drives; False: the hunt could draw none."""
+    def run(self, count: int, mapping: str, pacing: str, placement: str) -> None:
+        """So many scenarios of such drives, if any is accepted."""
         command = [
             str(HUNT), "--cuts", "--cut-kinds", "--seed", str(self.seed), "--count", str(count),
             "--mapping", mapping, "--scheme", f"{pacing}+{placement}",
@@ -47,9 +48,15 @@ class Campaign:
         self.seed += count
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         total = _TOTAL.search(done.stdout)
-        if not total:
+        if not total and done.stderr.startswith("hunt: no drive is accepted"):
             print(f"# {mapping} {pacing}+{placement}: {done.stderr.strip()[:200]}", flush=True)
-            return False
+            return
+        if not total:
+            self.failed += 1
+            print(
+                f"# {shlex.join(command)}: ended with {done.returncode}: {done.stderr}", flush=True
+            )
+            return
         self.scenarios += int(total[1]) + int(total[2])
         self.failed += int(total[2])
         if int(total[2]):
@@ -58,7 +65,6 @@ class Campaign:
             if match := _KIND.match(line):
                 self.cuts[match[1]] += int(match[5])
                 self.drives[match[1]] = (match[2], match[3], match[4])
-        return True
 
 
 def choices() -> tuple[list[str], list[str]]:
@@ -120,7 +126,7 @@ def main() -> int:
         f"{options.least}; seeds {options.seed} to {campaign.seed - 1}, "
         f"{time.monotonic() - began:.0f} s"
     )
-    print(f"{campaign.scenarios - campaign.failed} passed, {campaign.failed} failed")
+    print(f"{max(campaign.scenarios - campaign.failed, 0)} passed, {campaign.failed} failed")
     return 1 if campaign.failed or few else 0
 
 
