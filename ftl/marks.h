@@ -86,6 +86,9 @@
          "flash") \
     MARK(starved_collection_freed, \
          "changed entries were written for which a collection had waited") \
+    MARK(starved_asks_for_batch, \
+         "a collection waited for entries that another one, still under " \
+         "way, had changed") \
     MARK(translation_writes_limited, \
          "translation units waited for others that were on their way") \
     MARK(changed_while_packing, \

@@ -300,6 +300,27 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
 /* ---- Collections -------------------------------------------------------- */
 
+/* What the collection of plane p has changed so far is to be written. */
+static void want_batch(ScarpDrive *drive, uint32_t p)
+{
+    ScarpDemand *demand = drive->map.demand;
+    TuList *batch = &demand->batch[p];
+
+    while (batch->head != SCARP_NONE) {
+        Tu *tu = &demand->tu[batch->head];
+
+        batch->head = tu->batch_next;
+        tu->batched = false;
+        if (tu->updates) {
+            scarp_tu_want(drive, tu);
+        }
+    }
+}
+
+/*
+ * A unit that several collections change is in the batch of the first, and that
+ * one may be paused for as long as this plane is short.
+ */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -310,6 +331,11 @@ bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block)
         return true;
     }
     scarp_mark(drive, collection_starved);
+    for (uint32_t p = 0; !demand->starved && p < drive->geo.n_planes; p++) {
+        scarp_mark_if(drive, starved_asks_for_batch,
+                      demand->batch[p].head != SCARP_NONE);
+        want_batch(drive, p);
+    }
     demand->starved = true;
     return false;
 }
@@ -323,19 +349,10 @@ void scarp_demand_collects(ScarpDrive *drive, uint32_t p, uint32_t units)
 void scarp_demand_collected(ScarpDrive *drive, uint32_t p)
 {
     ScarpDemand *demand = drive->map.demand;
-    TuList *batch = &demand->batch[p];
 
     demand->n_reserved -= demand->reserved[p];
     demand->reserved[p] = 0;
-    while (batch->head != SCARP_NONE) {
-        Tu *tu = &demand->tu[batch->head];
-
-        batch->head = tu->batch_next;
-        tu->batched = false;
-        if (tu->updates) {
-            scarp_tu_want(drive, tu);
-        }
-    }
+    want_batch(drive, p);
 }
 
 /* ---- Rest --------------------------------------------------------------- */
