@@ -80,7 +80,7 @@ def _task(suite: suites.Suite, tests: list[str], longer: int) -> str:
     root = user_packages.ROOT
     lines = [
         f"export PATH={PATH} SCARP_OUT={OUT} SCARP_TIMEOUT={TURN_S}",
-        f"export SCARP_LIMIT={suite.test_limit_s * longer}",
+        f"export SCARP_LIMIT={suite.test_limit_s * longer} SCARP_LONGER={longer}",
         f"export SCARP_TESTS='{' '.join(tests)}'",
         f"mkdir -p {OUT}",
         "for module in /scarp/modules/*/*.ko; do insmod $module 2>/dev/null || :; done",
@@ -123,7 +123,9 @@ class Session:
     def __init__(self, suite: suites.Suite, source: Path, arguments: argparse.Namespace) -> None:
         self.suite = suite
         self.arguments = arguments
-        self.plan = suite.plan(source, arguments.long).only(arguments.only)
+        groups = arguments.group
+        plan = suite.plan_groups(source, groups) if groups else suite.plan(source, arguments.long)
+        self.plan = plan.only(arguments.only)
         self.names = self.plan.names
         self.source = archive(source, suite.parts)
         self.out = arguments.out / suite.name
@@ -212,9 +214,11 @@ def needs() -> str:
     return "\n".join(lines)
 
 
-def nothing(only: list[str], long: bool) -> str:
+def nothing(only: list[str], groups: list[str], long: bool) -> str:
     """Why no test of a suite runs."""
     found = f"no test's name contains {' or '.join(only)}" if only else "no test was found"
+    if groups:
+        return f"{found}, of those in group {' or '.join(groups)}"
     return found if long else f"{found}, of those that run without --long"
 
 
@@ -239,6 +243,13 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT", help="tests whose name contains it"
+    )
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="in place of our list: all of xfstests' generic tests in this group",
     )
     parser.add_argument(
         "--each", type=int, default=0, metavar="N", help="so many tests to a guest; default: all"
@@ -271,7 +282,9 @@ def main() -> int:
             continue
         session = Session(suite, source, arguments)
         if not session.names:
-            notes.append(f"{suite.name}: {nothing(arguments.only, arguments.long)}")
+            notes.append(
+                f"{suite.name}: {nothing(arguments.only, arguments.group, arguments.long)}"
+            )
             continue
         on = {device: session.on(device) for device in ("stock", "scarp")}
         stock |= on["stock"]

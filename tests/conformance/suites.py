@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,10 @@ class Plan:
         return [self.of(self.tests[start : start + size]) for start in starts]
 
 
+def _of_no_group(source: Path, groups: list[str]) -> Plan:
+    return Plan([], [])
+
+
 @dataclass(frozen=True)
 class Suite:
     """`variable`: of `make conformance`; `parts`: what of the source the guest needs."""
@@ -52,6 +56,8 @@ class Suite:
     parts: tuple[str, ...]
     packages: tuple[str, ...]
     plan: Callable[[Path, bool], Plan]
+    # In place of `plan`: what the suite itself has in these of its groups.
+    plan_groups: Callable[[Path, list[str]], Plan] = _of_no_group
     modules: tuple[str, ...] = ()
     # In bytes, of one drive; larger than what the tests ask for.
     namespaces: tuple[int, ...] = (5 << 28,)
@@ -115,11 +121,22 @@ FILE_SYSTEMS = ("ext4", "xfs")
 
 
 def _xfstests(source: Path, long: bool) -> Plan:
+    return _on_each(source, _XFSTESTS + (_XFSTESTS_LONG if long else ()))
+
+
+def _on_each(source: Path, numbers: Iterable[str]) -> Plan:
     """The same tests on each file system; what this version of the suite does not have is not."""
-    numbers = _XFSTESTS + (_XFSTESTS_LONG if long else ())
     found = [number for number in numbers if (source / f"tests/generic/{number}").is_file()]
     tests = [f"{fs}/generic/{number}" for fs in FILE_SYSTEMS for number in found]
     return Plan([f"xfstests/{test}" for test in tests], tests)
+
+
+def _xfstests_of(source: Path, groups: list[str]) -> Plan:
+    """All generic tests that the suite's own list has in one of these groups."""
+    lines = (source / "tests/generic/group.list").read_text().splitlines()
+    listed = [line.split() for line in lines if re.match(r"\d", line)]
+    numbers = [number for number, *of in listed if set(of) & set(groups)]
+    return _on_each(source, numbers)
 
 
 # ---- libvfn --------------------------------------------------------------------------------------
@@ -188,6 +205,7 @@ SUITES = (
             *("libaio1t64", "liburing2", "libgdbm6t64", "libcap2-bin", "uuid-runtime", "kmod"),
         ),
         plan=_xfstests,
+        plan_groups=_xfstests_of,
         modules=(
             *("xfs", "dm-log-writes", "dm-thin-pool", "dm-flakey", "dm-snapshot"),
             *("dm-mod", "dm-delay", "dm-zero"),

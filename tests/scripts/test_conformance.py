@@ -249,6 +249,7 @@ class Sources(unittest.TestCase):
                 (of, "fio: no test was found, of those that run without --long"),
                 ((*of, "--long"), "fio: no test was found\n"),
                 ((*of, "--long", "--only", "a", "--only", "b"), "no test's name contains a or b\n"),
+                ((*of, "--group", "a"), "no test was found, of those in group a\n"),
             ):
                 done = self.run_suite(*options)
                 self.assertEqual((done.returncode, done.stderr), (1, ""))
@@ -356,6 +357,27 @@ class Sources(unittest.TestCase):
                 [f"{fs}/generic/{n}" for fs in ("ext4", "xfs") for n in ("455", "482", "001")],
             )
             self.assertIn("xfs/generic/475", plan(Path(folder), True).tests)
+
+    def test_groups_are_the_suites_own(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            generic = Path(folder) / "tests" / "generic"
+            generic.mkdir(parents=True)
+            for number in ("042", "457", "482"):
+                (generic / number).touch()
+            (generic / "group.list").write_text(
+                "# group\n\n042 shutdown rw\n457 auto replay\n482 replayed\n990 shutdown\n"
+            )
+            of = next(s for s in suites.SUITES if s.name == "xfstests").plan_groups
+            for groups, numbers in (
+                (["shutdown"], ["042"]),
+                (["replay", "shutdown"], ["042", "457"]),
+                (["none"], []),
+            ):
+                self.assertEqual(
+                    of(Path(folder), groups).tests,
+                    [f"{fs}/generic/{n}" for fs in ("ext4", "xfs") for n in numbers],
+                )
+            self.assertEqual(suites.SUITES[0].plan_groups(Path(folder), ["shutdown"]).tests, [])
 
     def test_libvfn_is_what_was_built(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
