@@ -10,9 +10,10 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import themes
 from machine import MachineDied, MachineHangs
 from model import Wrong
 from sequence import Hunt
@@ -33,9 +34,12 @@ class Case:
     clock: str
     commands: int = COMMANDS
     steps: list[int] | None = None
+    theme: str = ""
 
     def text(self) -> str:
         lines = [f"seed {self.seed}", f"clock {self.clock}", f"commands {self.commands}"]
+        if self.theme:
+            lines.append(f"theme {self.theme}")
         if self.steps is not None:
             lines.append("steps " + " ".join(map(str, self.steps)))
         return "\n".join(lines) + "\n"
@@ -45,7 +49,13 @@ def read_case(path: Path) -> Case:
     lines = (line.partition(" ") for line in path.read_text().splitlines() if line[:1] != "#")
     said = {key: value for key, _, value in lines}
     steps = [int(step) for step in said["steps"].split()] if "steps" in said else None
-    return Case(int(said["seed"]), said["clock"], int(said["commands"]), steps)
+    theme = said.get("theme", "")
+    return Case(int(said["seed"]), said["clock"], int(said["commands"]), steps, theme)
+
+
+def drawn(seed: int, clock: str, commands: int = COMMANDS) -> Case:
+    """With the theme that the seed gives."""
+    return Case(seed, clock, commands, theme=themes.drawn(seed))
 
 
 @dataclass
@@ -66,7 +76,7 @@ class Outcome:
 
 def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
     began = time.monotonic()
-    hunt = Hunt(qemu, case.seed, case.clock)
+    hunt = Hunt(qemu, case.seed, case.clock, case.theme)
     busy = BUSY_S + int(case.commands * COMMAND_S)
     resource.prlimit(hunt.machine.process.pid, resource.RLIMIT_CPU, (busy, busy))
     # A dump of a QEMU with sanitizers takes minutes.
@@ -93,14 +103,14 @@ def run(qemu: Path, case: Case, calm: bool = False) -> Outcome:
 def shrunk(qemu: Path, case: Case, outcome: Outcome, seconds: float = SHRINK_S) -> Case:
     """The same with fewer steps, as long as it fails in the same way."""
     end = time.monotonic() + seconds
-    small = Case(case.seed, case.clock, case.commands, outcome.steps)
+    small = replace(case, steps=outcome.steps)
     left = SHRINK_RUNS
     size = len(outcome.steps) // 2
     while size and left:
         at = 0
         while small.steps and at < len(small.steps) and left and time.monotonic() < end:
             fewer = small.steps[:at] + small.steps[at + size :]
-            less = Case(case.seed, case.clock, case.commands, fewer)
+            less = replace(case, steps=fewer)
             left -= 1
             if run(qemu, less).kind() == outcome.kind():
                 small = less

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from model import Wrong
-from nvme import Controller
+from nvme import PAGE, Admin, Controller
 from pci import FUNCTION_RESET, Function
 from setup import FUNCTIONS, SLOT
 from test_functions import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 VF_QUEUES, VF_INTERRUPTS = 2, 1
 ALLOCATE = 1  # to the primary one
+SECONDARY = 0x15  # Identify: the list of them
 INVALID_FIELD, INVALID_OPCODE = 0x002, 0x001
 CONTROLLER, STATE, NUMBER_OF, RESOURCE = 0x11F, 0x120, 0x121, 0x122
 
@@ -84,6 +86,20 @@ def online(hunt: Hunt, number: int) -> None:
     managed(hunt, ONLINE, number)
     hunt.ctrls[number] = made(hunt, number)
     hunt.renew(number)
+
+
+def check_list(hunt: Hunt) -> None:
+    """The list of secondary controllers says which are online."""
+    ctrl = hunt.ctrls[0]
+    assert ctrl
+    ctrl.check(Admin.IDENTIFY, data=hunt.page, cdw=(SECONDARY,))
+    page = hunt.machine.read(hunt.page, PAGE)
+    if page[0] != FUNCTIONS:
+        raise Wrong(f"secondary controllers: {page[0]}")
+    for entry in (page[32 * number : 32 * number + 32] for number in range(1, FUNCTIONS + 1)):
+        number, said = struct.unpack_from("<H", entry, 8)[0], entry[4]
+        if said != bool(hunt.ctrls[number]):
+            raise Wrong(f"function {number}: its state is said to be {said}")
 
 
 def gone(hunt: Hunt, number: int) -> None:

@@ -139,10 +139,21 @@ def doorbells(hunt: Hunt) -> None:
     queue.mislead(hunt.pick.choice(BAD), hunt.pick.choice(BAD))
     # Drawn apart: what seeds gave before this was drawn, they give still.
     if random.Random(f"{hunt.seed} {hunt.ran[-1]} again").random() < 0.3:
-        # The controller writes the tails that it knows: it has to know all of them.
-        for pending in [each for each in hunt.pending if each.queue in hunt.queues[index]]:
-            hunt.wait(pending)
-        ctrl.configure()
+        told_again(hunt, index, ctrl)
+
+
+def told_again(hunt: Hunt, index: int, ctrl: ShadowController) -> None:
+    """Where they are in memory."""
+    # The controller writes the tails that it knows: it has to know all of them.
+    for pending in [each for each in hunt.pending if each.queue in hunt.queues[index]]:
+        hunt.wait(pending)
+    ctrl.configure()
+
+
+def tell_again(hunt: Hunt) -> None:
+    index, ctrl = hunt.controller_and_number()
+    if isinstance(ctrl, ShadowController):
+        told_again(hunt, index, ctrl)
 
 
 def garbage(hunt: Hunt) -> None:

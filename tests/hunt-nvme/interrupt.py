@@ -13,10 +13,10 @@ from setup import FUNCTIONS, SLOT, controller
 from test_interruptions import EJECT
 
 if TYPE_CHECKING:
-    from sequence import Hunt
+    from sequence import Hunt, Pending
 
 CC, CSTS = 0x14, 0x1C
-FATAL = 2
+READY, FATAL = 1, 2
 CUT_POWER = 3
 FLASH = "/machine/peripheral/f0"
 ENABLED = 0x00460061
@@ -33,9 +33,9 @@ def step(hunt: Hunt) -> None:
         hunt.digest.update(str(now).encode())
 
 
-def abort(hunt: Hunt) -> None:
+def abort(hunt: Hunt, victim: Pending | None = None) -> None:
     if hunt.pending:
-        victim = hunt.pick.choice(hunt.pending)
+        victim = victim or hunt.pick.choice(hunt.pending)
         victim.aborted = True
         victim.queue.ctrl.check(Admin.ABORT, cdw=(victim.cid << 16 | victim.queue.qid,))
 
@@ -55,6 +55,10 @@ def lose_functions(hunt: Hunt, index: int) -> None:
     """Virtual functions do not outlive a reset of the physical one."""
     if hunt.setup.place == "functions" and index == 0:
         for number in range(1, FUNCTIONS + 1):
+            ctrl = hunt.ctrls[number]
+            # It has failed, or its registers are gone, and read as zeroes.
+            if ctrl and hunt.machine.readl(ctrl.bar + CSTS) & READY:
+                raise Wrong(f"function {number} outlives a reset of the physical one")
             hunt.lose(number)
             hunt.ctrls[number] = None
             hunt.queues[number] = []
@@ -166,28 +170,38 @@ def state(hunt: Hunt, bar: int) -> int:
     return hunt.machine.readl(bar + CSTS) & SHUTDOWN_STATE
 
 
+def notify_again(hunt: Hunt, bar: int) -> None:
+    """Of either kind, and as often as not of the other: it goes on, or it stays complete."""
+    before = state(hunt, bar)
+    hunt.machine.writel(bar + CC, ENABLED | hunt.pick.choice((1, 2)) << 14)
+    if state(hunt, bar) < before:
+        raise Wrong("a shutdown was notified twice, and goes back")
+
+
+def take_back(hunt: Hunt, bar: int) -> None:
+    """The host has thought better of it."""
+    hunt.machine.writel(bar + CC, ENABLED)
+    if state(hunt, bar):
+        raise Wrong("no shutdown is notified, and there is one")
+
+
 def shutdown(hunt: Hunt) -> None:
     """Normal or abrupt, with commands in flight; to its end, notified again, or reset meanwhile."""
     index = there(hunt)
     ctrl = hunt.ctrls[index]
     assert ctrl
-    how, other = (hunt.pick.choice((1, 2)) << 14 for _ in range(2))
+    how = hunt.pick.choice((1, 2)) << 14
     hunt.machine.writel(ctrl.bar + CC, ENABLED | how)
     if hunt.pick.random() < 0.4:
         step(hunt)
-    before = state(hunt, ctrl.bar)
-    if before == 0:
+    if state(hunt, ctrl.bar) == 0:
         raise Wrong("a shutdown was notified, and there is none")
     if hunt.pick.random() < 0.3:
-        hunt.machine.writel(ctrl.bar + CC, ENABLED | other)
-        if state(hunt, ctrl.bar) < before:
-            raise Wrong("a shutdown was notified twice, and goes back")
+        notify_again(hunt, ctrl.bar)
     if hunt.pick.random() < 0.3:
-        # The host has thought better of it.
-        hunt.machine.writel(ctrl.bar + CC, ENABLED)
-        if state(hunt, ctrl.bar):
-            raise Wrong("no shutdown is notified, and there is one")
+        take_back(hunt, ctrl.bar)
         if hunt.pick.random() < 0.5:
+            # If it went on, it would be seen when the controller is used.
             return
         hunt.machine.writel(ctrl.bar + CC, ENABLED | how)
     if hunt.pick.random() < 0.5:
@@ -198,6 +212,11 @@ def shutdown(hunt: Hunt) -> None:
                 hunt.machine.step(100_000)
         else:
             raise Wrong("the controller does not shut down")
+        if hunt.pick.random() < 0.5:
+            notify_again(hunt, ctrl.bar)
+        if hunt.pick.random() < 0.2:
+            take_back(hunt, ctrl.bar)
+            return
     if hunt.pick.random() < 0.5:
         # The notification stays where it is: the reset alone has to end it.
         hunt.machine.writel(ctrl.bar + CC, hunt.machine.readl(ctrl.bar + CC) & ~1)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cases import CLOCKS, COMMANDS, Case, Outcome
+from cases import CLOCKS, Case, Outcome, drawn
 from scarplib.build.cache import tree_hash
 from scarplib.paths import ROOT
 
@@ -83,7 +83,7 @@ class Goal:
             now = Range(self.device, self.commit, first, first + BLOCK - 1)
             self.now, began = now, time.monotonic()
             for seed in range(now.first, now.last + 1):
-                yield Case(seed, CLOCKS[seed % len(CLOCKS)], COMMANDS)
+                yield drawn(seed, CLOCKS[seed % len(CLOCKS)])
             now.seconds = round(time.monotonic() - began)
             self.before.append(now)
             with RECORD.open("a") as stream:

@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import record
-from cases import CLOCKS, COMMANDS, SHRINK_S, Case, Outcome, read_case, run, shrunk
+import themes
+from cases import CLOCKS, COMMANDS, SHRINK_S, Case, Outcome, drawn, read_case, run, shrunk
 from scarplib.build.qemu import ensure_qemu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,7 @@ def of_commit(seconds: int) -> Iterator[Case]:
     for number in itertools.count():
         if number >= len(CLOCKS) and time.monotonic() > end:
             break
-        yield Case(first + number // len(CLOCKS), CLOCKS[number % len(CLOCKS)])
+        yield drawn(first + number // len(CLOCKS), CLOCKS[number % len(CLOCKS)])
 
 
 def cases(args: argparse.Namespace, goal: record.Goal | None) -> Iterator[tuple[str, Case]]:
@@ -72,8 +73,12 @@ def cases(args: argparse.Namespace, goal: record.Goal | None) -> Iterator[tuple[
             yield f"--seed {case.seed} --seeds 1 --clock {case.clock}", case
         return
     for seed in range(args.seed, args.seed + args.seeds):
-        case = Case(seed, args.clock or CLOCKS[seed % len(CLOCKS)], args.commands)
-        yield f"--seed {seed} --seeds 1 --clock {case.clock}", case
+        case = drawn(seed, args.clock or CLOCKS[seed % len(CLOCKS)], args.commands)
+        name = f"--seed {seed} --seeds 1 --clock {case.clock}"
+        if args.theme is not None:
+            case.theme = args.theme
+            name += f" --theme {args.theme or 'none'}"
+        yield name, case
 
 
 def main() -> int:
@@ -86,6 +91,13 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10, help="how many")
     parser.add_argument("--commands", type=int, default=COMMANDS, help="of each sequence")
     parser.add_argument("--clock", choices=CLOCKS, help="default: by the seed")
+    parser.add_argument(
+        "--theme",
+        type=lambda name: "" if name == "none" else name,
+        choices=["", *themes.THEMES],
+        metavar="{" + ",".join(["none", *themes.THEMES]) + "}",
+        help="of all sequences; default: by the seed",
+    )
     parser.add_argument(
         "--calm", action="store_true", help="no interruptions: the digests of two QEMUs are equal"
     )

@@ -23,6 +23,7 @@ import interrupt
 import logpages
 import prp
 import sgl
+import themes
 import zones
 from doorbells import HostShadowController, VirtualShadowController
 from fixture import KIB
@@ -61,11 +62,18 @@ class Pending:
     aborted: bool = False
 
 
+# A namespace, a buffer, a queue; None: there is no place for it now.
+Kind = Callable[[int, int, Queue], Pending | None]
+
+
 class Hunt:
-    def __init__(self, qemu: Path, seed: int, clock: str) -> None:
+    def __init__(self, qemu: Path, seed: int, clock: str, theme: str = "") -> None:
         self.seed = seed
         self.pick = random.Random(seed)
         self.setup = draw(seed, self.pick, clock == "realtime")
+        self.theme = themes.THEMES[theme] if theme else None
+        if self.theme:
+            self.setup = self.theme.change(self.setup)
         self.ran: list[int] = []
         self.count = Counter[str]()
         self.digest = hashlib.sha256()
@@ -88,6 +96,8 @@ class Hunt:
         self.function_bytes = 0
         self.next_content = 1
         self.pending: list[Pending] = []
+        self.aim: tuple[int, int] | None = None  # the units of the next command, if they are free
+        self.regretted: list[tuple[int, int, int]] = []  # namespace, unit, count: cancelled writes
         self.strays = 0  # lists that the host has placed where the registers are
         if self.setup.place != "removable":
             enable_mmconfig(self.machine)
@@ -149,6 +159,8 @@ class Hunt:
 
     def place(self, ns: int, write: bool) -> tuple[int, int] | None:
         model = self.models[ns]
+        if self.aim:
+            return self.aim if model.is_free(*self.aim, write) else None
         for _ in range(8):
             count = self.pick.choice((1, 1, 2, 4, self.pick.randint(1, MOST_UNITS)))
             unit = self.pick.randrange(len(model.may_be) - count + 1)
@@ -167,7 +179,7 @@ class Hunt:
         if not self.idle:
             self.wait(self.pick.choice(self.pending))
             return
-        kinds: tuple[Callable[[int, int, Queue], Pending | None], ...] = (
+        kinds: tuple[Kind, ...] = (
             self.start_write,
             self.start_read,
             self.start_zeroes,
@@ -180,9 +192,33 @@ class Hunt:
         ns = self.pick.randrange(self.setup.namespaces)
         at = self.pick.randrange(len(self.idle))
         self.idle[at], self.idle[-1] = self.idle[-1], self.idle[at]
-        pending = kind(ns, self.idle[-1], self.any_queue())
+        self.begin(kind, ns, self.any_queue())
+
+    def start_at(
+        self,
+        kind: Kind,
+        ns: int = -1,
+        aim: tuple[int, int] | None = None,
+        buffer: int = -1,
+        queue: Queue | None = None,
+    ) -> Pending | None:
+        """One of a kind; where, with which buffer and in which queue, if that matters."""
+        if not self.idle:
+            return None
+        at = self.idle.index(buffer) if buffer >= 0 else self.pick.randrange(len(self.idle))
+        self.idle[at], self.idle[-1] = self.idle[-1], self.idle[at]
+        if ns < 0:
+            ns = self.pick.randrange(self.setup.namespaces)
+        self.aim = aim
+        pending = self.begin(kind, ns, queue or self.any_queue())
+        self.aim = None
+        return pending
+
+    def begin(self, kind: Kind, ns: int, queue: Queue) -> Pending | None:
+        """With the last idle buffer; None: it found no place."""
+        pending = kind(ns, self.idle[-1], queue)
         if not pending:
-            return
+            return None
         self.idle.pop()
         for unit, contents in pending.writes:
             self.models[ns].take(unit, len(contents), True)
@@ -190,6 +226,11 @@ class Hunt:
             self.models[ns].take(unit, count, False)
         self.pending.append(pending)
         self.count[pending.name] += 1
+        return pending
+
+    def peer_buffers(self) -> list[int]:
+        """Those in the first controller's memory that no command has."""
+        return sorted(each for each in self.idle if each < CMB_BUFFERS) if self.setup.cmb else []
 
     def lba(self, ns: int, unit: int) -> int:
         return unit * UNIT // self.block[ns]
@@ -347,6 +388,7 @@ class Hunt:
     def cancelled(self, pending: Pending) -> None:
         for unit, contents in pending.writes:
             self.models[pending.ns].cancelled(unit, contents)
+            self.regretted.append((pending.ns, unit, len(contents)))
 
     def lose(self, index: int) -> None:
         """What was in a controller's queues is cancelled, but may have ended before."""
@@ -380,15 +422,25 @@ class Hunt:
     def one_step(self, calm: bool) -> None:
         for _ in range(self.pick.randint(1, 12)):
             self.start()
+        self.interrupted(calm)
+        for index, ctrl in enumerate(self.ctrls):
+            if ctrl and (said := self.machine.readl(ctrl.bar + interrupt.CSTS)) != interrupt.READY:
+                raise Wrong(f"controller {index} is in use, and its state is {said:#x}")
+        for pending in self.pick.sample(self.pending, self.pick.randint(0, len(self.pending))):
+            # A thing that one waits for may bring others to their end.
+            if pending in self.pending:
+                self.wait(pending)
+
+    def interrupted(self, calm: bool) -> None:
+        if self.theme and not calm and self.pick.random() < themes.OFTEN:
+            self.count[self.theme.step.__name__] += 1
+            self.theme.step(self)
+            return
         kinds = [interrupt.step] if calm else [kind for kind, _ in self.interruptions()]
         weights = [1] if calm else [weight for _, weight in self.interruptions()]
         interruption = self.pick.choices(kinds, weights)[0]
         self.count[interruption.__name__] += 1
         interruption(self)
-        for pending in self.pick.sample(self.pending, self.pick.randint(0, len(self.pending))):
-            # A thing that one waits for may bring others to their end.
-            if pending in self.pending:
-                self.wait(pending)
 
     def interruptions(self) -> list[tuple[Callable[[Hunt], None], int]]:
         """What may come between commands, and how often."""

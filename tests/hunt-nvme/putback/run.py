@@ -171,7 +171,7 @@ def search(binary: Path, defect: Defect, args: argparse.Namespace) -> list[str]:
     commands = 0
     for seed in range(args.seed, args.seed + args.seeds):
         clock = cases.CLOCKS[seed % len(cases.CLOCKS)]
-        case = cases.Case(seed, clock, args.commands)
+        case = cases.drawn(seed, clock, args.commands)
         outcome = cases.run(binary, case)
         commands += outcome.commands
         spent = time.monotonic() - began
