@@ -21,6 +21,7 @@ from test_functions import (
     OFFLINE,
     ONLINE,
     QUEUES,
+    SECONDARY,
     SRIOV,
     VF_BARS,
     VIRTUALISATION,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 VF_QUEUES, VF_INTERRUPTS = 2, 1
 ALLOCATE = 1  # to the primary one
-SECONDARY = 0x15  # Identify: the list of them
 INVALID_FIELD, INVALID_OPCODE = 0x002, 0x001
 CONTROLLER, STATE, NUMBER_OF, RESOURCE = 0x11F, 0x120, 0x121, 0x122
 

@@ -21,6 +21,8 @@ VIRTUALISATION = 0x1C
 QUEUES, INTERRUPTS = 0, 1
 OFFLINE, ASSIGN, ONLINE = 7, 8, 9
 VF_BARS = 0xE0000000
+SECONDARY = 0x15  # Identify: the list of secondary controllers
+FATAL = 2  # of CSTS, whose first bit is that it is ready
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
     (Controller, ""),
     (HostController, ",clock=realtime"),
@@ -119,6 +121,23 @@ class Functions(DriveTest):
                     self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
                     self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
                     self.finish(machine)
+
+    def test_none_outlives_a_reset(self) -> None:
+        """Of the physical function; the list of secondary controllers has them offline."""
+        for kind, more in CLOCKS:
+            with self.subTest(more):
+                machine, ctrl = self.physical(kind, more)
+                self.enable(machine, ctrl)
+                others = [self.virtual(kind, machine, index) for index in range(FUNCTIONS)]
+                states = [ctrl.identify(SECONDARY)[32 * index + 4] for index in (1, 2)]
+                self.assertEqual(states, [1, 1])
+                ctrl.disable()
+                for other in others:
+                    self.assertEqual(machine.readl(other.bar + 0x1C) & 3, FATAL)
+                ctrl.enable()
+                states = [ctrl.identify(SECONDARY)[32 * index + 4] for index in (1, 2)]
+                self.assertEqual(states, [0, 0])
+                self.finish(machine)
 
     def test_data_that_resets_the_physical_function(self) -> None:
         for kind, more in CLOCKS:
