@@ -51,18 +51,15 @@ bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 
 /*
  * Whether the plane's aligned block is behind a sibling's, in the shorter way
- * round, and single programs shall fill it up.  One that no scheme uses any
- * longer always is.
+ * round, and single programs shall fill it up.
  */
-static bool lags(const ScarpDrive *drive, uint32_t p)
+static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
+                                                uint32_t p)
 {
     uint32_t n = drive->desc.planes_per_die;
     uint32_t pages = drive->desc.pages_per_block;
     uint32_t own = scarp_aligned_offset(drive, p);
 
-    if (!drive->scheme.multiplane->aligned) {
-        return scarp_aligned_open(drive, p);
-    }
     for (uint32_t q = p / n * n; q < p / n * n + n; q++) {
         uint32_t ahead = (scarp_aligned_offset(drive, q) + pages - own) % pages;
 
@@ -71,6 +68,13 @@ static bool lags(const ScarpDrive *drive, uint32_t p)
         }
     }
     return false;
+}
+
+/* One that no scheme uses any longer always is. */
+static bool lags(const ScarpDrive *drive, uint32_t p)
+{
+    return drive->scheme.multiplane->aligned ? is_behind(drive, p)
+                                             : scarp_aligned_open(drive, p);
 }
 
 static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,

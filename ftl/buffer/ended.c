@@ -14,21 +14,21 @@ void scarp_buffer_program_ended(ScarpDrive *drive)
  * Where power may fail, what is newest on flash is what the mapping says, even
  * if something newer is still buffered: only then nobody erases it.
  */
-static void commit_kept(ScarpDrive *drive, ScarpUnit *unit, uint32_t ppn)
+static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
+                                                const ScarpUnit *unit)
 {
     uint32_t lpn = scarp_unit_lpn(unit), last = scarp_map_lookup(drive, lpn);
 
-    if ((last == SCARP_NONE ||
-         scarp_media_version(drive, last) < scarp_unit_seq(unit)) &&
-        scarp_trims_recorded(drive, lpn) < scarp_unit_seq(unit)) {
-        scarp_map_commit(drive, lpn, ppn);
-    } else {
-        scarp_media_set_lpn(drive, ppn, lpn);
-    }
-    scarp_contents_put(drive, ppn, scarp_unit_data(unit));
-    if (lpn >= drive->geo.logical_units) {
-        scarp_trims_written(drive, lpn, scarp_contents_get(drive, ppn));
-    }
+    return (last == SCARP_NONE ||
+            scarp_media_version(drive, last) < scarp_unit_seq(unit)) &&
+           scarp_trims_recorded(drive, lpn) < scarp_unit_seq(unit);
+}
+
+static void __attribute__((noinline)) records_written(ScarpDrive *drive,
+                                                      uint32_t lpn,
+                                                      uint32_t ppn)
+{
+    scarp_trims_written(drive, lpn, scarp_contents_get(drive, ppn));
 }
 
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
@@ -37,32 +37,42 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
     ScarpUnit *unit = scarp_flash_units(program);
     uint32_t ppn = scarp_flash_ppn(program);
     ScarpDirty *dirty = scarp_dirty_of(unit);
+    bool keeps = scarp_media_keeps(drive), newest;
+    uint32_t lpn;
 
     if (!unit) {
         return false;
     }
+    lpn = scarp_unit_lpn(unit);
+    newest = !dirty->superseded;
     scarp_flash_set_units(program, scarp_unit_next(unit),
                           scarp_flash_n_units(program) - 1);
     scarp_flash_set_ppn(program, ppn + 1);
     scarp_media_set_version(drive, ppn, scarp_unit_seq(unit));
     scarp_mark_if(drive, stale_unit_programmed, dirty->superseded);
-    if (scarp_media_keeps(drive)) {
-        if (!dirty->superseded) {
-            scarp_pack_unindex(drive, unit);
-        }
-        commit_kept(drive, unit, ppn);
-    } else if (dirty->superseded) {
-        scarp_media_set_lpn(drive, ppn, scarp_unit_lpn(unit));
-        scarp_contents_release(drive, scarp_unit_data(unit));
-    } else {
-        scarp_mark_if(drive, overwritten_in_victim,
-                      scarp_map_is_mapped(drive, scarp_unit_lpn(unit)) &&
-                      scarp_block_state(drive, scarp_ppn_block(drive,
-                          scarp_map_lookup(drive, scarp_unit_lpn(unit)))) ==
-                          BLOCK_VICTIM);
+    scarp_mark_if(drive, overwritten_in_victim,
+                  !keeps && !dirty->superseded &&
+                  scarp_map_is_mapped(drive, lpn) &&
+                  scarp_block_state(drive, scarp_ppn_block(drive,
+                      scarp_map_lookup(drive, lpn))) == BLOCK_VICTIM);
+    if (newest) {
         scarp_pack_unindex(drive, unit);
-        scarp_map_commit(drive, scarp_unit_lpn(unit), ppn);
+    }
+    if (keeps) {
+        newest = is_newest(drive, unit);
+    }
+    if (newest) {
+        scarp_map_commit(drive, lpn, ppn);
+    } else {
+        scarp_media_set_lpn(drive, ppn, lpn);
+    }
+    if (newest || keeps) {
         scarp_contents_put(drive, ppn, scarp_unit_data(unit));
+    } else {
+        scarp_contents_release(drive, scarp_unit_data(unit));
+    }
+    if (keeps && lpn >= drive->geo.logical_units) {
+        records_written(drive, lpn, ppn);
     }
     if (!scarp_unit_next(unit)) {
         /* Not before: who looks meanwhile must not take its block for whole. */

@@ -11,31 +11,40 @@
 #define NONE UINT32_MAX
 #define NOWHERE SCARP_HEAD__COUNT
 
+/* Halves of the heads. */
+enum { LANES, OTHERS };
+
 static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
 {
     return (ScarpEventKey)time_ns << 64 | seq;
 }
 
-static inline void set_head(ScarpEvents *events, uint32_t head,
+/* Callers name the half, so that it is known when they are compiled. */
+static inline void set_head(ScarpEvents *events, uint32_t half, uint32_t head,
                             int64_t time_ns, uint64_t seq)
 {
     uint64_t value = (uint64_t)time_ns * SCARP_HEAD__COUNT + head;
 
     events->head[head] = value;
     events->head_seq[head] = seq;
-    events->least = MIN(events->least, value);
+    events->least_of[half] = MIN(events->least_of[half], value);
 }
 
-static inline uint64_t least_of(const uint64_t *head)
+static inline void clear_head(ScarpEvents *events, uint32_t half, uint32_t head)
 {
-    return MIN(MIN(MIN(head[0], head[1]), MIN(head[2], head[3])),
-               MIN(MIN(head[4], head[5]), MIN(head[6], head[7])));
-}
+    const uint64_t *of = &events->head[half * SCARP_HEAD_HALF];
 
-static inline void clear_head(ScarpEvents *events, uint32_t head)
-{
     events->head[head] = UINT64_MAX;
-    events->least = least_of(events->head);
+    events->least_of[half] = MIN(MIN(of[0], of[1]), MIN(of[2], of[3]));
+}
+
+static inline void clear_any(ScarpEvents *events, uint32_t head)
+{
+    if (head < SCARP_HEAD_HALF) {
+        clear_head(events, LANES, head);
+    } else {
+        clear_head(events, OTHERS, head);
+    }
 }
 
 /*
@@ -59,14 +68,15 @@ static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
 
 uint32_t scarp_events_take(ScarpEvents *events)
 {
-    uint64_t value = events->least;
+    uint64_t value = scarp_events_least(events);
     uint32_t head = value % SCARP_HEAD__COUNT;
 
-    clear_head(events, head);
-    if ((events->least ^ value) < SCARP_HEAD__COUNT) {
+    clear_any(events, head);
+    if ((scarp_events_least(events) ^ value) < SCARP_HEAD__COUNT) {
         events->head[head] = value;
+        events->least_of[head / SCARP_HEAD_HALF] = value;
         head = first_set(events, value);
-        clear_head(events, head);
+        clear_any(events, head);
     }
     return head;
 }
@@ -89,8 +99,9 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far)
         events->leaf[i] = key_of(SCARP_TIME_NEVER, 0);
     }
     for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
-        clear_head(events, i);
+        events->head[i] = UINT64_MAX;
     }
+    events->least_of[LANES] = events->least_of[OTHERS] = UINT64_MAX;
     for (uint32_t i = 0; i < SCARP_EVENTS_LANES; i++) {
         events->lane_first[i] = events->lane_last[i] = NONE;
     }
@@ -111,13 +122,15 @@ void scarp_events_clear(ScarpEvents *events)
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
 {
     if (time_ns == SCARP_TIME_NEVER) {
-        clear_head(events, SCARP_HEAD_NEAR + near);
+        clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
         return;
     }
-    if (events->head[SCARP_HEAD_NEAR + near] == events->least) {
-        clear_head(events, SCARP_HEAD_NEAR + near); /* it may become later */
+    if (events->head[SCARP_HEAD_NEAR + near] == events->least_of[OTHERS]) {
+        /* It may become later. */
+        clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
     }
-    set_head(events, SCARP_HEAD_NEAR + near, time_ns, events->next_seq++);
+    set_head(events, OTHERS, SCARP_HEAD_NEAR + near, time_ns,
+             events->next_seq++);
 }
 
 static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
@@ -144,9 +157,9 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
         rival = winner[node ^ 1];
         node /= 2;
     }
-    clear_head(events, SCARP_HEAD_TREE);
+    clear_head(events, OTHERS, SCARP_HEAD_TREE);
     if (key >> 64 != SCARP_TIME_NEVER) {
-        set_head(events, SCARP_HEAD_TREE, key >> 64, key);
+        set_head(events, OTHERS, SCARP_HEAD_TREE, key >> 64, key);
     }
 }
 
@@ -160,7 +173,7 @@ static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
         ScarpEvent *event = &events->event[next];
 
         event->prev = NONE;
-        set_head(events, lane, event->time_ns, event->seq);
+        set_head(events, LANES, lane, event->time_ns, event->seq);
     }
 }
 
@@ -181,7 +194,7 @@ static void unlink_lane(ScarpEvents *events, uint32_t source)
 
     event->place = NOWHERE;
     if (event->prev == NONE) {
-        clear_head(events, lane);
+        clear_head(events, LANES, lane);
         behead(events, lane, event->next);
         return;
     }
@@ -245,7 +258,7 @@ void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
     events->lane_last[lane] = source;
     if (last == NONE) {
         events->lane_first[lane] = source;
-        set_head(events, lane, time_ns, event->seq);
+        set_head(events, LANES, lane, time_ns, event->seq);
     } else {
         events->event[last].next = source;
     }

@@ -27,6 +27,9 @@ enum {
     SCARP_HEAD__COUNT
 };
 G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
+/* The lanes' heads, and all others: who clears one looks at its half alone. */
+#define SCARP_HEAD_HALF 4
+G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
 
 /* Time in the upper half; below it what breaks ties: set earlier, first. */
 typedef unsigned __int128 ScarpEventKey;
@@ -40,11 +43,11 @@ typedef struct {
 
 typedef struct {
     /*
-     * Of each head, time × 8 + its number: least is next, and what is equal in
+     * Of each head, time × 8 + its number: the least is next, and what is equal in
      * time is put in order when it is taken.  UINT64_MAX: it has no event.
      */
     uint64_t head[SCARP_HEAD__COUNT];
-    uint64_t least; /* of them */
+    uint64_t least_of[2]; /* of each half of them */
     uint64_t head_seq[SCARP_HEAD__COUNT];
     uint64_t next_seq;
     uint32_t n_far;
@@ -74,18 +77,24 @@ uint32_t scarp_events_take(ScarpEvents *events);
 uint32_t scarp_events_lane_taken(ScarpEvents *events, uint32_t lane);
 uint32_t scarp_events_tree_taken(ScarpEvents *events);
 
+static inline uint64_t scarp_events_least(const ScarpEvents *events)
+{
+    return MIN(events->least_of[0], events->least_of[1]);
+}
+
 /* Whether there is one until time_ns, which is not later than the last. */
 static inline bool scarp_events_until(const ScarpEvents *events,
                                       int64_t time_ns)
 {
-    return events->least / SCARP_HEAD__COUNT <= (uint64_t)time_ns;
+    return scarp_events_least(events) / SCARP_HEAD__COUNT <= (uint64_t)time_ns;
 }
 
 static inline int64_t scarp_events_next_ns(const ScarpEvents *events)
 {
-    return events->least == UINT64_MAX
-               ? SCARP_TIME_NEVER
-               : (int64_t)(events->least / SCARP_HEAD__COUNT);
+    uint64_t least = scarp_events_least(events);
+
+    return least == UINT64_MAX ? SCARP_TIME_NEVER
+                               : (int64_t)(least / SCARP_HEAD__COUNT);
 }
 
 #endif /* SCARP_EVENT_H */

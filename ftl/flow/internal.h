@@ -83,7 +83,7 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 {
-    return drive->desc.paired_pages == PAIRED_PAD;
+    return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
 }
 
 /*

@@ -307,28 +307,42 @@ static uint16_t stream_of(const ScarpFlashCmd *cmd)
     return units ? scarp_unit_stream(units) : 0;
 }
 
+static void __attribute__((noinline)) begin(ScarpDrive *drive, ScarpGcJob *job)
+{
+    ScarpGcDie *die = &drive->gc.die[scarp_plane_die(drive, job->plane)];
+
+    job->begun = true;
+    job->begin_ns = scarp_time_ns(drive);
+    if (!die->begun++) {
+        die->window_ns = scarp_time_ns(drive);
+    }
+}
+
+static void __attribute__((noinline)) take_page(ScarpDrive *drive,
+                                                const ScarpGcJob *job,
+                                                ScarpFlashCmd *cmd)
+{
+    uint32_t p = scarp_flash_plane(cmd);
+
+    if (scarp_flash_promised(cmd)) {
+        scarp_plane_promise(drive, p, -1);
+    }
+    scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
+        : scarp_flash_aligned(cmd)
+            ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
+            : scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream_of(cmd)));
+}
+
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     ScarpGcJob *job = scarp_flash_subject(cmd);
-    ScarpGcDie *die = &drive->gc.die[scarp_plane_die(drive, job->plane)];
-    uint32_t p = scarp_flash_plane(cmd);
 
     if (!job->begun) {
-        job->begun = true;
-        job->begin_ns = scarp_time_ns(drive);
-        if (!die->begun++) {
-            die->window_ns = scarp_time_ns(drive);
-        }
+        begin(drive, job);
     }
     if (scarp_flash_kind(cmd) == SCARP_FLASH_PROGRAM ||
         scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK) {
-        if (scarp_flash_promised(cmd)) {
-            scarp_plane_promise(drive, p, -1);
-        }
-        scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
-            : scarp_flash_aligned(cmd)
-                ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
-                : scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream_of(cmd)));
+        take_page(drive, job, cmd);
     }
 }
 
@@ -360,12 +374,20 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
  * Goes on.  What ended may have been a program in another die: where a step is
  * over, its own die looks for the next one.
  */
-static void go_on(ScarpDrive *drive, ScarpGcJob *job)
+static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
 {
     scarp_gc_advance(drive, job);
-    if (job->running && !job->pages_out && !job->moves_left) {
+    if (!job->moves_left && !job->pages_out && job->running) {
         scarp_nand_kick(drive, scarp_plane_die(drive, job->plane));
     }
+}
+
+/* Out of line: few pages carry units of two victims. */
+static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
+                                                ScarpGcJob *job)
+{
+    scarp_mark(drive, page_of_two_victims);
+    go_on(drive, job);
 }
 
 /* Units of several victims may share a page: every one of them goes on. */
@@ -412,8 +434,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
         }
         drop(drive, job, copy);
         if (last && last != job) {
-            scarp_mark(drive, page_of_two_victims);
-            go_on(drive, last);
+            go_on_too(drive, last);
         }
         last = job;
         unit = next;

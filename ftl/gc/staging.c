@@ -11,7 +11,8 @@
  * begins.  For a page of anything else room is kept, or that collection could
  * find none: from the first unit on, until the page's program starts.
  */
-static void promise(ScarpDrive *drive, uint32_t p, bool *promised, bool page)
+static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
+                                              bool *promised, bool page)
 {
     if (page && !*promised) {
         /* By that the plane may be down to its last free block. */
@@ -26,9 +27,8 @@ static bool take_promise(ScarpDrive *drive, const ScarpPacker *packer,
                          uint32_t p)
 {
     ScarpGcPlane *plane = &drive->gc.plane[p];
-    bool page = plane->promised || plane->job.promised;
 
-    if (packer != &plane->packer || !page) {
+    if (!(plane->promised | plane->job.promised) || packer != &plane->packer) {
         return false;
     }
     promise(drive, p, &plane->promised, false);
@@ -53,20 +53,22 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
 
         /* A page may carry units of several victims: each counts it. */
         job->pages_out++;
-        job->away -= job->plane != p;
+        if (job->plane != p) {
+            job->away--;
+        }
     }
     scarp_pack_gc_units(drive, p, (int)n);
     scarp_nand_enqueue(drive, cmd);
 }
 
-static void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,
-                uint32_t p)
+static inline void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,
+                       uint32_t p)
 {
     if (copy->job->plane != p) {
         promise(drive, p, &drive->gc.plane[p].promised, true);
+        copy->job->away++;
     }
     scarp_unit_set_plane(&copy->unit, p);
-    copy->job->away += copy->job->plane != p;
     if (scarp_packer_add(drive, packer, &copy->unit)) {
         emit(drive, packer, p);
     }
@@ -75,20 +77,24 @@ static void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 {
     uint32_t p = job->plane;
+    ScarpPacker *packer;
 
-    /* Translation units stay where blocks are kept for them. */
     if (scarp_unit_stream(&copy->unit)) {
-        add(drive, &drive->gc.map_packer[p], copy, p);
-        return;
+        /* Translation units stay where blocks are kept for them. */
+        packer = &drive->gc.map_packer[p];
+    } else {
+        if (drive->scheme.place->plane) {
+            p = drive->scheme.place->plane(drive, job,
+                                           scarp_unit_lpn(&copy->unit));
+        }
+        packer = &drive->gc.plane[p].packer;
     }
-    if (drive->scheme.place->plane) {
-        p = drive->scheme.place->plane(drive, job, scarp_unit_lpn(&copy->unit));
-    }
-    add(drive, &drive->gc.plane[p].packer, copy, p);
+    add(drive, packer, copy, p);
 }
 
 /* Units of job that wait elsewhere for company come back to its plane. */
-static void call_back(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
+static void __attribute__((noinline)) call_back(ScarpDrive *drive,
+                                                ScarpGcJob *job, uint32_t p)
 {
     ScarpPacker *packer = &drive->gc.plane[p].packer;
     ScarpUnit *unit = scarp_packer_first(packer);

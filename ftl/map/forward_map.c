@@ -10,7 +10,7 @@ uint64_t scarp_map_bytes(const ScarpGeometry *geo)
     return 4 * (uint64_t)geo->mapped_units;
 }
 
-void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
+static inline void unmap(ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = drive->map.ppn_of[lpn];
 
@@ -23,15 +23,25 @@ void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
     }
 }
 
-void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn)
 {
-    scarp_map_unmap(drive, lpn);
+    unmap(drive, lpn);
+}
+
+static inline void move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    unmap(drive, lpn);
     drive->map.ppn_of[lpn] = ppn;
     scarp_media_set_lpn(drive, ppn, lpn);
     scarp_block_set_valid(drive, ppn, 1);
     if (scarp_map_can(drive, MAP_PLACES_PAGES) && drive->map.ops->mapped) {
         drive->map.ops->mapped(drive, lpn, ppn);
     }
+}
+
+void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    move(drive, lpn, ppn);
 }
 
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
@@ -45,7 +55,7 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
         lpn--;
     }
 #endif
-    scarp_map_move(drive, lpn, ppn);
+    move(drive, lpn, ppn);
 }
 
 void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)

@@ -21,6 +21,8 @@ bool scarp_media_init(ScarpDrive *drive,
     ScarpMedia *media = &drive->media;
     uint64_t units = scarp_geometry_units(&drive->geo);
 
+    media->keeps_contents = drive->store_data || drive->desc.power_cuts ||
+                            drive->desc.recovery == RECOVERY_ALL;
     media->spare = g_ptr_array_new_with_free_func(g_free);
     media->block = scarp_table_zeroed((uint64_t)drive->geo.n_blocks *
                                       sizeof(ScarpMediaBlock));

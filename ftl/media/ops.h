@@ -236,8 +236,7 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
  */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
-    return drive->store_data || drive->desc.recovery == RECOVERY_ALL ||
-           drive->desc.power_cuts;
+    return drive->media.keeps_contents;
 }
 
 /* A unit's bytes, undefined; the caller's until released or stored. */

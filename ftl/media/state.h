@@ -47,6 +47,7 @@ typedef struct {
     uint8_t *page_state;  /* four pages a byte; NULL without nand.power_cuts */
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
     GArray *saved_stripes; /* uint32_t: those whose parity was in RAM */
+    bool keeps_contents;  /* of the host, of records, of translation units */
     bool is_clean;        /* tables are written, and nothing since */
     ScarpMediaBlock *block;
     uint64_t next_block_seq;

@@ -185,7 +185,7 @@ static inline bool scarp_flash_aligned(const ScarpFlashCmd *cmd)
 
 static inline bool scarp_flash_promised(const ScarpFlashCmd *cmd)
 {
-    return cmd->promised;
+    return G_UNLIKELY(cmd->promised);
 }
 
 static inline bool scarp_flash_direct(const ScarpFlashCmd *cmd)

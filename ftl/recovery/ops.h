@@ -19,7 +19,7 @@ void scarp_recovery_begin(ScarpDrive *drive);
 /* The host waits until it is over. */
 static inline bool scarp_recovery_runs(const ScarpDrive *drive)
 {
-    return drive->recovery.step != RECOVERY_READY;
+    return G_UNLIKELY(drive->recovery.step != RECOVERY_READY);
 }
 
 /* It reads, and has nothing to change yet. */

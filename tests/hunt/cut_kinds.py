@@ -61,7 +61,11 @@ class Campaign:
         self.failed += int(total[2])
         if int(total[2]):
             print(done.stdout + done.stderr, flush=True)
-        for line in done.stdout.splitlines():
+        self.count(done.stdout)
+
+    def count(self, text: str) -> None:
+        """Cuts by kind, from what `hunt --cut-kinds` printed."""
+        for line in text.splitlines():
             if match := _KIND.match(line):
                 self.cuts[match[1]] += int(match[5])
                 self.drives[match[1]] = (match[2], match[3], match[4])
@@ -89,6 +93,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=60000000, help="the first scenario")
     parser.add_argument("--count", type=int, default=60, help="scenarios of a choice at once (60)")
     parser.add_argument("--seconds", type=int, default=7200, help="no round begins later (7200)")
+    parser.add_argument(
+        "--begun", type=Path, help="what `hunt --cuts --cut-kinds` printed: its cuts count, too"
+    )
     options = parser.parse_args()
     subprocess.run(
         [
@@ -105,7 +112,9 @@ def main() -> int:
     )
     began = time.monotonic()
     campaign = Campaign(options.seed)
-    pacings, placements = choices()
+    if options.begun:
+        campaign.count(options.begun.read_text())
+    pacings, placements = ([], []) if options.begun else choices()
     for mapping in MAPPINGS:
         for pacing in pacings:
             for placement in placements:
