@@ -400,6 +400,8 @@ class Hunt:
 
     def run(self, steps: Iterable[int], commands: int, calm: bool) -> None:
         """Those steps, until there were so many commands."""
+        if calm:
+            self.machine.most_unanswered = 0
         for number in steps:
             if self.machine.commands >= commands:
                 break
