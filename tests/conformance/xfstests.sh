@@ -68,27 +68,29 @@ run_check() { # FS TEST...
     ./check "$@" 2>&1 | tee -a "$SCARP_OUT/check-$fs.log" | read_check "xfstests/$fs" "$@"
 }
 
-run_short() { # FS TEST...: of their rounds or operations, an eighth
-    local TIME_FACTOR
-    # The suite multiplies with this text.
-    export TIME_FACTOR=1/8
-    run_check "$@"
-}
-
 run_log_writes() { # FS TEST...: they replay what was written and check it, once for each flush
-    local MKFS_OPTIONS=$MKFS_OPTIONS
+    local MKFS_OPTIONS=$MKFS_OPTIONS TIME_FACTOR
+    # Of 482's operations, an eighth: it replays from the beginning for each flush.  The suite
+    # multiplies with this text.
+    export TIME_FACTOR=1/8
     # The whole log is zeroed when the file system is made, and each replay writes that again.
     [ "$1" = xfs ] && MKFS_OPTIONS='-l size=16m'
     export MKFS_OPTIONS
-    # 482 replays from the beginning for each flush.
-    run_short "$@"
+    run_check "$@"
+}
+
+run_rounds() { # FS TEST...: of their 50 rounds the last six
+    local SOAK_LOOPIDX
+    # Not by TIME_FACTOR: here, the suite multiplies with its value, and an eighth is none.
+    export SOAK_LOOPIDX=45
+    run_check "$@"
 }
 
 end_late_tests &
 watch=$!
 for fs in $(printf '%s\n' $SCARP_TESTS | cut -d/ -f1 | uniq); do
     tests=$(printf '%s\n' $SCARP_TESTS | sed -n "s,^$fs/,,p")
-    replays=$(printf '%s\n' $tests | grep -xE 'generic/(455|457|482|757)')
+    replays=$(printf '%s\n' $tests | grep -xE 'generic/(455|457|482)')
     # They shut a file system down again and again, and it recovers.
     rounds=
     [ "$SCARP_LONGER" != 1 ] || rounds=$(printf '%s\n' $tests | grep -xE 'generic/(388|475|753)')
@@ -103,7 +105,7 @@ END
     mkdir -p "$SCARP_OUT/results/$fs"
     run_log_writes "$fs" $replays
     run_check "$fs" $(printf '%s\n' $tests | grep -vxF "$(printf '%s\n' . $replays $rounds)")
-    run_short "$fs" $rounds
+    run_rounds "$fs" $rounds
     # A device of 1 GiB makes logs that no result is worth.
     find "$SCARP_OUT/results" -size +4M -delete
 done
