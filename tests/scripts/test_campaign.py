@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tests/hunt/campaign.py: parts of a long hunt, where the next one begins, what is a proof."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hunt"))
+
+import campaign
+
+SAID = """# mark buffer_full (no room): 0 in 0 scenarios
+# mark drained_again (twice): 12 in 3 scenarios
+# 1 of 2 marks were met
+# 40 commands and 90 moments a scenario; 3.0 scenarios a second, 1.5 in a second of a core
+9 passed, 1 failed
+"""
+
+
+def part(first: int, count: int, **other: object) -> campaign.Part:
+    fields = dict(
+        build="checked", engine="e", commit="c", failed=0, commands=7, core_s=2, unmet=frozenset()
+    )
+    return campaign.Part(first=first, count=count, **{**fields, **other})  # type: ignore[arg-type]
+
+
+def proves(*parts: campaign.Part, goal: int = 20) -> tuple[bool, str]:
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        return campaign.tell(parts, "checked", goal), said.getvalue()
+
+
+class Test(unittest.TestCase):
+    def test_what_the_hunt_said(self) -> None:
+        made = campaign.part_of(SAID, "checked", "e", 5)
+        self.assertEqual((made.first, made.count, made.failed), (5, 10, 1))
+        self.assertEqual((made.commands, made.core_s), (400, 7))
+        self.assertEqual(made.unmet, {"buffer_full"})
+        with self.assertRaisesRegex(ValueError, "did not come to its end"):
+            campaign.part_of("# mark buffer_full", "checked", "e", 5)
+
+    def test_a_line_is_read_as_it_was_written(self) -> None:
+        for made in (part(1, 2), part(1, 2, unmet=frozenset(("b", "a")))):
+            self.assertEqual(campaign.read(f"# comment\n{made.text()}\n"), [made])
+
+    def test_no_scenario_is_drawn_again(self) -> None:
+        self.assertEqual(campaign.next_of([], "checked"), campaign.FIRST["checked"])
+        others = [part(1, 10, engine="old"), part(11, 5), part(100, 9, build="release")]
+        self.assertEqual(campaign.next_of(others, "checked"), 16)
+
+    def test_a_proof_has_enough_without_a_failure(self) -> None:
+        self.assertTrue(proves(part(1, 10), part(11, 10))[0])
+        self.assertFalse(proves(part(1, 10), part(11, 9))[0])
+        self.assertFalse(proves(part(1, 10), part(11, 10, failed=1))[0])
+        self.assertFalse(proves(goal=1)[0])
+
+    def test_a_mark_counts_as_unmet_if_no_part_met_it(self) -> None:
+        first = part(1, 10, unmet=frozenset(("a", "b")))
+        self.assertTrue(proves(first, part(11, 10))[0])
+        proven, said = proves(first, part(11, 10, unmet=frozenset(("b",))))
+        self.assertFalse(proven)
+        self.assertIn("# mark b was never met", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
