@@ -10,36 +10,37 @@
 #define NEVER UINT64_MAX
 #define NONE UINT32_MAX
 
-/* What a sector may hold.  Moments are numbers of submissions, completions. */
-typedef struct {
-    uint32_t id; /* of the write */
-    uint32_t next;
-    uint64_t begins, ends;
-    bool zeroes; /* that is what it wrote */
-    bool durable; /* it had FUA, or no cache: since it ended */
-} Version;
-
-/* For the story. */
+/* Moments are numbers of submissions and completions. */
 typedef struct {
     ScarpOp op;
     bool fua;
+    bool durable; /* it has FUA, or there is no cache: since it ended */
     int64_t submit_ns, complete_ns; /* complete_ns: -1 while it has not */
     uint64_t first, end;            /* sectors that it writes */
-    uint64_t begins;
-} Told;
+    uint64_t begins, ends;
+} Command;
+
+/* What a sector may hold. */
+typedef struct {
+    uint32_t id;      /* of the write; 0: zeroes, from the beginning on */
+    uint32_t command; /* NONE: it was there, and durable, in the beginning */
+    uint32_t next;
+} Version;
 
 struct ScarpContract {
     ScarpTerms terms;
     uint32_t *head;    /* of each sector: Version */
     GArray *versions;  /* Version */
     uint32_t spare;    /* ditto, unused */
-    GHashTable *told;  /* id: Told */
+    GArray *commands;  /* Command; all that is the same for all its sectors */
+    GHashTable *told;  /* id: its place there, and 1 */
     uint64_t now;
     uint64_t flushed;  /* what ended before this moment is durable */
     uint32_t flush_id; /* which said so */
 };
 
 #define VERSION(contract, i) g_array_index((contract)->versions, Version, i)
+#define COMMAND(contract, i) g_array_index((contract)->commands, Command, i)
 
 static void add(ScarpContract *contract, uint64_t sector, Version version)
 {
@@ -65,10 +66,11 @@ ScarpContract *scarp_contract_new(const ScarpTerms *terms)
     memset(contract->head, 0xff, terms->sectors * sizeof(uint32_t));
     contract->versions = g_array_new(false, false, sizeof(Version));
     contract->spare = NONE;
-    contract->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    contract->commands = g_array_new(false, false, sizeof(Command));
+    contract->told = g_hash_table_new(NULL, NULL);
     contract->now = 1;
     for (uint64_t sector = 0; sector < terms->sectors; sector++) {
-        add(contract, sector, (Version) { .zeroes = true, .durable = true });
+        add(contract, sector, (Version) { .command = NONE });
     }
     return contract;
 }
@@ -77,15 +79,16 @@ ScarpContract *scarp_contract_copy(const ScarpContract *contract)
 {
     ScarpContract *copy = g_memdup2(contract, sizeof(*contract));
     GHashTableIter iter;
-    gpointer id, told;
+    gpointer id, place;
 
     copy->head = g_memdup2(contract->head,
                            contract->terms.sectors * sizeof(uint32_t));
     copy->versions = g_array_copy(contract->versions);
-    copy->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    copy->commands = g_array_copy(contract->commands);
+    copy->told = g_hash_table_new(NULL, NULL);
     g_hash_table_iter_init(&iter, contract->told);
-    while (g_hash_table_iter_next(&iter, &id, &told)) {
-        g_hash_table_insert(copy->told, id, g_memdup2(told, sizeof(Told)));
+    while (g_hash_table_iter_next(&iter, &id, &place)) {
+        g_hash_table_insert(copy->told, id, place);
     }
     return copy;
 }
@@ -95,6 +98,7 @@ void scarp_contract_free(ScarpContract *contract)
     if (contract) {
         g_free(contract->head);
         g_array_unref(contract->versions);
+        g_array_unref(contract->commands);
         g_hash_table_unref(contract->told);
         g_free(contract);
     }
@@ -103,22 +107,41 @@ void scarp_contract_free(ScarpContract *contract)
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found)
 {
     g_array_set_size(contract->versions, 0);
+    g_array_set_size(contract->commands, 0);
     contract->spare = NONE;
     g_hash_table_remove_all(contract->told);
     contract->now = 1;
     contract->flushed = 0;
     for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
         contract->head[sector] = NONE;
-        add(contract, sector, (Version) { .id = found[sector], .durable = true,
-                                          .zeroes = !found[sector] });
+        add(contract, sector, (Version) { .id = found[sector],
+                                          .command = NONE });
     }
 }
 
 /* ---- Commands ----------------------------------------------------------- */
 
-static Told *told_of(const ScarpContract *contract, uint32_t id)
+static Command *told_of(const ScarpContract *contract, uint32_t id)
 {
-    return g_hash_table_lookup(contract->told, GUINT_TO_POINTER(id));
+    uint32_t place = GPOINTER_TO_UINT(
+        g_hash_table_lookup(contract->told, GUINT_TO_POINTER(id)));
+
+    return place ? &COMMAND(contract, place - 1) : NULL;
+}
+
+/* NULL: it was there in the beginning. */
+static const Command *command_of(const ScarpContract *contract,
+                                 const Version *version)
+{
+    return version->command == NONE ? NULL
+                                    : &COMMAND(contract, version->command);
+}
+
+static uint64_t begins(const ScarpContract *contract, const Version *version)
+{
+    const Command *command = command_of(contract, version);
+
+    return command ? command->begins : 0;
 }
 
 /* The sectors that it writes; of a deallocation those of whole units. */
@@ -140,32 +163,45 @@ static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
 }
 
 /* It had ended before the other one began. */
-static bool is_over(const Version *version, uint64_t begins)
+static bool is_over(const ScarpContract *contract, const Version *version,
+                    uint64_t moment)
 {
-    return version->ends < begins;
+    const Command *command = command_of(contract, version);
+
+    return (command ? command->ends : 0) < moment;
 }
 
 static bool is_durable(const ScarpContract *contract, const Version *version)
 {
-    return version->ends != NEVER &&
-           (version->durable || version->ends < contract->flushed);
+    const Command *command = command_of(contract, version);
+
+    return !command || (command->ends != NEVER &&
+                        (command->durable || command->ends < contract->flushed));
 }
 
-/* Those that something durable has followed are no more. */
-static void prune(ScarpContract *contract, uint64_t sector)
+/* When the last version that is durable began. */
+static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 {
     uint64_t latest = 0;
 
     for (uint32_t i = contract->head[sector]; i != NONE;
          i = VERSION(contract, i).next) {
         if (is_durable(contract, &VERSION(contract, i))) {
-            latest = MAX(latest, VERSION(contract, i).begins);
+            latest = MAX(latest, begins(contract, &VERSION(contract, i)));
         }
     }
+    return latest;
+}
+
+/* Those that something durable has followed are no more. */
+static void prune(ScarpContract *contract, uint64_t sector)
+{
+    uint64_t latest = durable_since(contract, sector);
+
     for (uint32_t *at = &contract->head[sector]; *at != NONE;) {
         uint32_t i = *at;
 
-        if (is_over(&VERSION(contract, i), latest)) {
+        if (is_over(contract, &VERSION(contract, i), latest)) {
             *at = VERSION(contract, i).next;
             VERSION(contract, i).next = contract->spare;
             contract->spare = i;
@@ -178,43 +214,37 @@ static void prune(ScarpContract *contract, uint64_t sector)
 void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
                            uint32_t id)
 {
-    Told *told = g_new0(Told, 1);
+    uint32_t place = contract->commands->len;
+    Command command = {
+        .op = cmd->op, .fua = cmd->fua, .complete_ns = -1,
+        .durable = cmd->fua || !contract->terms.is_volatile,
+        .submit_ns = cmd->submit_ns, .begins = ++contract->now, .ends = NEVER,
+    };
 
-    *told = (Told) { .op = cmd->op, .fua = cmd->fua, .complete_ns = -1,
-                     .submit_ns = cmd->submit_ns, .begins = ++contract->now };
-    range_of(contract, cmd, &told->first, &told->end);
-    g_hash_table_replace(contract->told, GUINT_TO_POINTER(id), told);
-    for (uint64_t sector = told->first; sector < told->end; sector++) {
+    range_of(contract, cmd, &command.first, &command.end);
+    g_array_append_val(contract->commands, command);
+    g_hash_table_replace(contract->told, GUINT_TO_POINTER(id),
+                         GUINT_TO_POINTER(place + 1));
+    for (uint64_t sector = command.first; sector < command.end; sector++) {
         prune(contract, sector);
-        add(contract, sector, (Version) {
-            .id = id, .begins = contract->now, .ends = NEVER,
-            .zeroes = cmd->op != SCARP_OP_WRITE,
-            .durable = cmd->fua || !contract->terms.is_volatile,
-        });
+        add(contract, sector, (Version) { .id = id, .command = place });
     }
 }
 
 void scarp_contract_complete(ScarpContract *contract, uint32_t id,
                              int64_t complete_ns)
 {
-    Told *told = told_of(contract, id);
+    Command *told = told_of(contract, id);
 
     contract->now++;
     if (!told) {
         return; /* of before a power cut */
     }
     told->complete_ns = complete_ns;
+    told->ends = contract->now;
     if (told->op == SCARP_OP_FLUSH && told->begins > contract->flushed) {
         contract->flushed = told->begins;
         contract->flush_id = id;
-    }
-    for (uint64_t sector = told->first; sector < told->end; sector++) {
-        for (uint32_t i = contract->head[sector]; i != NONE;
-             i = VERSION(contract, i).next) {
-            if (VERSION(contract, i).id == id) {
-                VERSION(contract, i).ends = contract->now;
-            }
-        }
     }
 }
 
@@ -226,10 +256,18 @@ typedef struct {
     void *opaque;
 } Judge;
 
+/* What it wrote is zeroes, or it wrote nothing. */
+static bool is_zeroes(const ScarpContract *contract, const Version *version)
+{
+    const Command *command = command_of(contract, version);
+
+    return command ? command->op != SCARP_OP_WRITE : !version->id;
+}
+
 static bool shows(const Judge *judge, uint64_t sector, const Version *version)
 {
     return judge->holds(judge->opaque, sector,
-                        version->zeroes ? 0 : version->id);
+                        is_zeroes(judge->contract, version) ? 0 : version->id);
 }
 
 /* Something is there that was not over at that moment. */
@@ -239,7 +277,7 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 
     for (uint32_t i = contract->head[sector]; i != NONE;
          i = VERSION(contract, i).next) {
-        if (!is_over(&VERSION(contract, i), moment) &&
+        if (!is_over(contract, &VERSION(contract, i), moment) &&
             shows(judge, sector, &VERSION(contract, i))) {
             return true;
         }
@@ -247,24 +285,10 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
     return false;
 }
 
-/* When the last version that is durable began. */
-static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
-{
-    uint64_t latest = 0;
-
-    for (uint32_t i = contract->head[sector]; i != NONE;
-         i = VERSION(contract, i).next) {
-        if (is_durable(contract, &VERSION(contract, i))) {
-            latest = MAX(latest, VERSION(contract, i).begins);
-        }
-    }
-    return latest;
-}
-
 /* The last one; an earlier one may have done it before. */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {
-    const Told *flush = told_of(contract, contract->flush_id);
+    const Command *flush = told_of(contract, contract->flush_id);
 
     g_string_append_printf(story, ", and durable by flush %u, submitted at %"
                            G_GINT64_FORMAT " ns, completed at %"
@@ -275,7 +299,7 @@ static void tell_flush(const ScarpContract *contract, GString *story)
 static void tell_version(const ScarpContract *contract, GString *story,
                          const Version *version)
 {
-    const Told *told = told_of(contract, version->id);
+    const Command *told = command_of(contract, version);
     static const char *const names[SCARP_OP__COUNT] = {
         [SCARP_OP_WRITE] = "write", [SCARP_OP_WRITE_ZEROES] = "write zeroes",
         [SCARP_OP_DEALLOCATE] = "deallocate",
@@ -290,13 +314,13 @@ static void tell_version(const ScarpContract *contract, GString *story,
                            G_GINT64_FORMAT " ns", names[told->op], version->id,
                            told->first, told->end - 1,
                            told->fua ? " with FUA" : "", told->submit_ns);
-    if (version->ends == NEVER) {
+    if (told->ends == NEVER) {
         g_string_append(story, ", under way when the power failed");
         return;
     }
     g_string_append_printf(story, ", completed at %" G_GINT64_FORMAT " ns",
                            told->complete_ns);
-    if (version->durable) {
+    if (told->durable) {
         g_string_append_printf(story, ", and durable by that%s",
                                told->fua ? "" : " (the cache is not volatile)");
     } else if (is_durable(contract, version)) {
@@ -337,7 +361,7 @@ static char *tell_sector(const Judge *judge, uint64_t sector)
 }
 
 /* The write is inside one unit, and of more than a sector. */
-static bool is_atomic(const ScarpContract *contract, const Told *told)
+static bool is_atomic(const ScarpContract *contract, const Command *told)
 {
     uint64_t n = contract->terms.unit_sectors;
 
@@ -358,7 +382,7 @@ static bool shows_other(const Judge *judge, uint64_t sector,
     for (uint32_t i = contract->head[sector]; i != NONE;
          i = VERSION(contract, i).next) {
         if (&VERSION(contract, i) != version &&
-            !is_over(&VERSION(contract, i), since) &&
+            !is_over(contract, &VERSION(contract, i), since) &&
             shows(judge, sector, &VERSION(contract, i))) {
             return true;
         }
@@ -369,9 +393,10 @@ static bool shows_other(const Judge *judge, uint64_t sector,
 /* Of a write to this sector: another one of its sectors is older. */
 static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
 {
-    const Told *told = told_of(judge->contract, version->id);
+    const Command *told = command_of(judge->contract, version);
 
-    if (version->zeroes || !is_atomic(judge->contract, told) ||
+    if (is_zeroes(judge->contract, version) ||
+        !is_atomic(judge->contract, told) ||
         !shows(judge, sector, version) ||
         shows_other(judge, sector, version)) {
         return NULL;

@@ -48,7 +48,7 @@ static const GOptionEntry entries[] = {
       "only this theme of tests/hunt/themes.c, from 1 on", "N" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
     { "limit", 0, 0, G_OPTION_ARG_INT64, &limit,
-      "processor time of a scenario in seconds (60; with sanitizers 360)",
+      "processor time of a scenario in seconds (20; with sanitizers 120)",
       "N" },
     { "text", 0, 0, G_OPTION_ARG_NONE, &write_text,
       "print scenario SEED as a file for --replay, and do nothing else", NULL },
@@ -475,9 +475,9 @@ int main(int argc, char **argv)
     }
     if (limit < 1) {
 #ifdef SCARP_CHECKED
-        limit = 360;
+        limit = 120;
 #else
-        limit = 60;
+        limit = 20;
 #endif
     }
     if (replays) {
