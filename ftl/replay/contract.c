@@ -30,6 +30,7 @@ typedef struct {
 struct ScarpContract {
     ScarpTerms terms;
     uint32_t *head;    /* of each sector: Version */
+    uint32_t *left;    /* ditto: so many more before it is pruned */
     GArray *versions;  /* Version */
     uint32_t spare;    /* ditto, unused */
     GArray *commands;  /* Command; all that is the same for all its sectors */
@@ -64,6 +65,7 @@ ScarpContract *scarp_contract_new(const ScarpTerms *terms)
     contract->terms = *terms;
     contract->head = g_new(uint32_t, terms->sectors);
     memset(contract->head, 0xff, terms->sectors * sizeof(uint32_t));
+    contract->left = g_new0(uint32_t, terms->sectors);
     contract->versions = g_array_new(false, false, sizeof(Version));
     contract->spare = NONE;
     contract->commands = g_array_new(false, false, sizeof(Command));
@@ -83,6 +85,8 @@ ScarpContract *scarp_contract_copy(const ScarpContract *contract)
 
     copy->head = g_memdup2(contract->head,
                            contract->terms.sectors * sizeof(uint32_t));
+    copy->left = g_memdup2(contract->left,
+                           contract->terms.sectors * sizeof(uint32_t));
     copy->versions = g_array_copy(contract->versions);
     copy->commands = g_array_copy(contract->commands);
     copy->told = g_hash_table_new(NULL, NULL);
@@ -97,6 +101,7 @@ void scarp_contract_free(ScarpContract *contract)
 {
     if (contract) {
         g_free(contract->head);
+        g_free(contract->left);
         g_array_unref(contract->versions);
         g_array_unref(contract->commands);
         g_hash_table_unref(contract->told);
@@ -114,6 +119,7 @@ void scarp_contract_begin(ScarpContract *contract, const uint32_t *found)
     contract->flushed = 0;
     for (uint64_t sector = 0; sector < contract->terms.sectors; sector++) {
         contract->head[sector] = NONE;
+        contract->left[sector] = 0;
         add(contract, sector, (Version) { .id = found[sector],
                                           .command = NONE });
     }
@@ -193,11 +199,16 @@ static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
     return latest;
 }
 
-/* Those that something durable has followed are no more. */
+/*
+ * Those that something durable has followed are no more.  It comes again when
+ * there are twice as many as it leaves: so it costs each write the same, however
+ * many are under way.
+ */
 static void prune(ScarpContract *contract, uint64_t sector)
 {
     uint64_t latest = durable_since(contract, sector);
 
+    contract->left[sector] = 0;
     for (uint32_t *at = &contract->head[sector]; *at != NONE;) {
         uint32_t i = *at;
 
@@ -207,6 +218,7 @@ static void prune(ScarpContract *contract, uint64_t sector)
             contract->spare = i;
         } else {
             at = &VERSION(contract, i).next;
+            contract->left[sector]++;
         }
     }
 }
@@ -226,7 +238,9 @@ void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
     g_hash_table_replace(contract->told, GUINT_TO_POINTER(id),
                          GUINT_TO_POINTER(place + 1));
     for (uint64_t sector = command.first; sector < command.end; sector++) {
-        prune(contract, sector);
+        if (!contract->left[sector]--) {
+            prune(contract, sector);
+        }
         add(contract, sector, (Version) { .id = id, .command = place });
     }
 }
@@ -437,6 +451,7 @@ char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
 
     for (uint64_t sector = 0; sector < contract->terms.sectors && !story;
          sector++) {
+        prune(contract, sector);
         story = judge_sector(&judge, sector);
     }
     return story;
