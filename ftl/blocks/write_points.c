@@ -70,7 +70,7 @@ static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
     return false;
 }
 
-/* One that no scheme uses any longer always is. */
+/* Single programs shall fill it up: always, if no scheme uses it any longer. */
 static bool lags(const ScarpDrive *drive, uint32_t p)
 {
     return drive->scheme.multiplane->aligned ? is_behind(drive, p)

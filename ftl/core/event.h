@@ -27,7 +27,7 @@ enum {
     SCARP_HEAD__COUNT
 };
 G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
-/* The lanes' heads, and all others: who clears one looks at its half alone. */
+/* The lanes are one half of the heads.  Who clears one looks at its half alone. */
 #define SCARP_HEAD_HALF 4
 G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
 
@@ -43,8 +43,8 @@ typedef struct {
 
 typedef struct {
     /*
-     * Of each head, time × 8 + its number: the least is next, and what is equal in
-     * time is put in order when it is taken.  UINT64_MAX: it has no event.
+     * Of each head, time × 8 + its number.  The least is next, and what is equal
+     * in time is put in order when it is taken.  UINT64_MAX: it has no event.
      */
     uint64_t head[SCARP_HEAD__COUNT];
     uint64_t least_of[2]; /* of each half of them */

@@ -2,7 +2,8 @@
 """A long hunt in parts: record.txt has a line for each range of scenarios that was run.
 
 It goes on after the last one, on any day and any machine, until the present engine has passed
---goal of them.  Lines of other engines do not count; their scenarios are not drawn again.
+--goal of them.  Lines of other engines do not count; their scenarios are not drawn again.  Lines of
+this engine count, also those of an older hunt.  What an interruption loses is the part under way.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scarplib.build.cache import tree_hash  # noqa: E402
 # The first scenario, and how many are a line: some minutes, which is what an interruption costs.
 FIRST = {"release": 100_000_000, "checked": 200_000_000}
 PART = {"release": 20_000, "checked": 1_000}
+GOAL = {"release": 1_000_000, "checked": 50_000}
 _TOTAL = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 _SPEED = re.compile(r" ([\d.]+) in a second of a core$", re.MULTILINE)
 _COMMANDS = re.compile(r"^# (\d+) commands and ", re.MULTILINE)
@@ -81,14 +83,14 @@ def next_of(parts: Sequence[Part], build: str) -> int:
     return max((p.first + p.count for p in parts if p.build == build), default=FIRST[build])
 
 
-def part_of(said: str, build: str, made: str, first: int) -> Part:
+def part_of(said: str, build: str, made: str, at: str, first: int) -> Part:
     """From what the hunt said at its end; ValueError if it did not say it."""
     total, speed, commands = _TOTAL.search(said), _SPEED.search(said), _COMMANDS.search(said)
     if not (total and speed and commands):
         raise ValueError("the hunt did not come to its end")
     count = int(total[1]) + int(total[2])
     return Part(
-        build, made, commit(), first, count, int(total[2]), count * int(commands[1]),
+        build, made, at, first, count, int(total[2]), count * int(commands[1]),
         round(count / max(float(speed[1]), 0.1)), frozenset(_UNMET.findall(said)),
     )  # fmt: skip
 
@@ -111,12 +113,15 @@ def main() -> int:
     """0 if the present engine has passed the goal."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", choices=FIRST, help="checked: with sanitizers and all laws")
-    parser.add_argument("--goal", type=int, default=0, help="scenarios (1,000,000; checked 50,000)")
+    parser.add_argument("--goal", type=int, help="scenarios (1,000,000; checked 50,000)")
     parser.add_argument("--seconds", type=int, default=86400, help="no part begins later (a day)")
     options = parser.parse_args()
     build = options.build
-    goal = options.goal or {"release": 1_000_000, "checked": 50_000}[build]
-    made, began = engine(), time.monotonic()
+    goal = GOAL[build] if options.goal is None else options.goal
+    if goal < 1:
+        parser.error(f"--goal {goal}: must be at least 1")
+    # Of what is built now, whatever is checked out meanwhile.
+    made, at, began = engine(), commit(), time.monotonic()
     subprocess.run(
         ["make", "-s", "-C", str(ROOT), "-f", "tests/hunt/hunt.mk", f"-j{os.cpu_count()}", build],
         check=True,
@@ -134,7 +139,7 @@ def main() -> int:
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         try:
-            part = part_of(done.stdout, build, made, first)
+            part = part_of(done.stdout, build, made, at, first)
         except ValueError as error:
             print(done.stdout + done.stderr)
             print(f"campaign.py: seeds from {first} on: {error}", file=sys.stderr)
@@ -146,4 +151,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("campaign.py: stopped; the parts that had ended are in record.txt")

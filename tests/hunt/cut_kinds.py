@@ -47,7 +47,7 @@ class Campaign:
         ]  # fmt: skip
         self.seed += count
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        total = _TOTAL.search(done.stdout)
+        total = self.count(done.stdout)
         if not total and done.stderr.startswith("hunt: no drive is accepted"):
             print(f"# {mapping} {pacing}+{placement}: {done.stderr.strip()[:200]}", flush=True)
             return
@@ -57,18 +57,30 @@ class Campaign:
                 f"# {shlex.join(command)}: ended with {done.returncode}: {done.stderr}", flush=True
             )
             return
-        self.scenarios += int(total[1]) + int(total[2])
-        self.failed += int(total[2])
         if int(total[2]):
             print(done.stdout + done.stderr, flush=True)
-        self.count(done.stdout)
 
-    def count(self, text: str) -> None:
-        """Cuts by kind, from what `hunt --cut-kinds` printed."""
+    def count(self, text: str) -> re.Match[str] | None:
+        """Scenarios, and cuts by kind, of what `hunt --cut-kinds` printed; None: it did not end."""
+        total = _TOTAL.search(text)
+        if not total:
+            return None
+        self.scenarios += int(total[1]) + int(total[2])
+        self.failed += int(total[2])
         for line in text.splitlines():
             if match := _KIND.match(line):
                 self.cuts[match[1]] += int(match[5])
                 self.drives[match[1]] = (match[2], match[3], match[4])
+        return total
+
+    def begin(self, path: Path) -> None:
+        """With what an earlier hunt printed; ValueError if that is not there, or not whole."""
+        try:
+            text = path.read_text()
+        except OSError as error:
+            raise ValueError(f"{path}: {error.strerror}") from error
+        if not self.count(text) or not self.cuts:
+            raise ValueError(f"{path}: not what `hunt --cuts --cut-kinds` prints to its end")
 
 
 def choices() -> tuple[list[str], list[str]]:
@@ -97,6 +109,12 @@ def main() -> int:
         "--begun", type=Path, help="what `hunt --cuts --cut-kinds` printed: its cuts count, too"
     )
     options = parser.parse_args()
+    campaign = Campaign(options.seed)
+    if options.begun:
+        try:
+            campaign.begin(options.begun)
+        except ValueError as error:
+            parser.error(f"--begun: {error}")
     subprocess.run(
         [
             "make",
@@ -111,9 +129,6 @@ def main() -> int:
         check=True,
     )
     began = time.monotonic()
-    campaign = Campaign(options.seed)
-    if options.begun:
-        campaign.count(options.begun.read_text())
     pacings, placements = ([], []) if options.begun else choices()
     for mapping in MAPPINGS:
         for pacing in pacings:

@@ -37,12 +37,12 @@ def proves(*parts: campaign.Part, goal: int = 20) -> tuple[bool, str]:
 
 class Test(unittest.TestCase):
     def test_what_the_hunt_said(self) -> None:
-        made = campaign.part_of(SAID, "checked", "e", 5)
+        made = campaign.part_of(SAID, "checked", "e", "c", 5)
         self.assertEqual((made.first, made.count, made.failed), (5, 10, 1))
         self.assertEqual((made.commands, made.core_s), (400, 7))
         self.assertEqual(made.unmet, {"buffer_full"})
         with self.assertRaisesRegex(ValueError, "did not come to its end"):
-            campaign.part_of("# mark buffer_full", "checked", "e", 5)
+            campaign.part_of("# mark buffer_full", "checked", "e", "c", 5)
 
     def test_a_line_is_read_as_it_was_written(self) -> None:
         for made in (part(1, 2), part(1, 2, unmet=frozenset(("b", "a")))):
