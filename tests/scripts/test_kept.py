@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,9 +14,19 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.reproduce import keep, overview, spec  # noqa: E402
+from scarplib.paths import RESULTS  # noqa: E402
+from scarplib.reproduce import keep, overview, page, replays, spec  # noqa: E402
+from scarplib.reproduce.judge import JUDGES  # noqa: E402
+from scarplib.reproduce.verdicts import verdicts  # noqa: E402
 
 ENGINE = "0123456789ab"
+
+
+def as_printed(_: spec.Experiment, point: spec.Point) -> dict[str, float]:
+    """In place of what a generator makes: a million requests a workload, for row 1g alone."""
+    wanted = spec.load("hpdc18").published["workloads"][point.name]
+    writes = 100 * wanted["write"]
+    return {"writes": writes, "requests": 1e4, "write_bytes": writes * wanted["size_kib"] * 1024}
 
 
 class Kept(unittest.TestCase):
@@ -59,6 +70,54 @@ class Kept(unittest.TestCase):
         self.assertNotIn("\nold\n", text)
         for name in overview.NAMES:
             self.assertIn(f"no figures are kept: `make reproduce PAPER={name}`", text)
+
+    def test_what_the_papers_before_it_wrote_makes_no_checkout_dirty(self) -> None:
+        results = self.folder / "docs" / "results"
+        results.mkdir(parents=True)
+        (self.folder / "code").write_text("1")
+
+        def git(*arguments: str) -> None:
+            name = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"]
+            subprocess.run(["git", "-C", str(self.folder), *name, *arguments], check=True)
+
+        git("init", "-q")
+        git("add", ".")
+        git("commit", "-q", "-m", "a")
+        with mock.patch.multiple(page, ROOT=self.folder, RESULTS=results):
+            (results / "page.md").write_text("made")
+            clean = page.commit()
+            self.assertRegex(clean, "^[0-9a-f]{7,}$")
+            (self.folder / "code").write_text("2")
+            self.assertEqual(page.commit(), f"{clean}-dirty")
+
+
+class Committed(unittest.TestCase):
+    """The pages in docs/results are what the kept figures give, and nothing that was typed."""
+
+    def test_each_page_has_the_rows_of_its_figures(self) -> None:
+        checked = 0
+        for name, judge in JUDGES.items():
+            paper = spec.load(name)
+            head, data = keep.load(paper)
+            if not data:
+                continue
+            with mock.patch.object(replays, "generated", as_printed):
+                wanted = page.rows(verdicts(judge, paper, data))
+            text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+            self.assertIn(f"engine {head['engine']}", text)
+            for line in wanted:
+                if "| 1g |" not in line:
+                    self.assertIn(line, text, name)
+            checked += 1
+        self.assertEqual(checked, len([p for p in keep.RAW.glob("*") if "safs" not in p.name]))
+
+    def test_the_table_of_all_papers_is_theirs(self) -> None:
+        with mock.patch.object(replays, "generated", as_printed):
+            wanted = overview.lines()
+        text = (RESULTS / "README.md").read_text(encoding="utf-8")
+        for line in wanted:
+            if "| 1g |" not in line:
+                self.assertIn(line, text)
 
 
 if __name__ == "__main__":

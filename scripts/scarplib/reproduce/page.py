@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.paths import OUT, RESULTS, ROOT
@@ -12,7 +13,7 @@ from scarplib.reproduce import replays, results, spec
 from scarplib.reproduce.judge import JUDGES
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Results
-from scarplib.reproduce.verdicts import count, verdicts
+from scarplib.reproduce.verdicts import Judged, count, verdicts
 
 DOCS = RESULTS
 TRACED = OUT / "reproduce" / "traces"
@@ -67,10 +68,30 @@ def runs(data: dict[str, Results]) -> list[str]:
 
 
 def commit() -> str:
-    """Of the checkout that runs this; a changed one says so."""
-    line = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "no checkout"
+    """Of the checkout that runs this; one that is changed elsewhere than in the results says so."""
+
+    def git(*arguments: str) -> str:
+        line = ["git", "-C", str(ROOT), *arguments]
+        return subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
+
+    found = git("describe", "--always", "--exclude=*")
+    if not found:
+        return "no checkout"
+    # The pages of the papers before this one, of the same run.
+    results = RESULTS.relative_to(ROOT).as_posix()
+    changed = git("status", "--porcelain", "--", ".", f":(exclude){results}")
+    return f"{found}-dirty" if changed else found
+
+
+def rows(judged: Sequence[Judged]) -> list[str]:
+    """The page's first table."""
+    return table(
+        ("row", "metric", "paper", "here", "holds when", ""),
+        [
+            (j.row.number, j.row.metric, j.row.paper, j.row.ours, j.row.wanted, j.text())
+            for j in judged
+        ],
+    )
 
 
 def text(paper: spec.Paper) -> str:
@@ -91,16 +112,7 @@ def text(paper: spec.Paper) -> str:
         *(QUICK if paper.part == "quick" else ()),
     ]
     if judged:
-        lines += [
-            *table(
-                ("row", "metric", "paper", "here", "holds when", ""),
-                [
-                    (j.row.number, j.row.metric, j.row.paper, j.row.ours, j.row.wanted, j.text())
-                    for j in judged
-                ],
-            ),
-            "",
-        ]
+        lines += [*rows(judged), ""]
     notes = [f"- **{j.row.number}**: {j.row.reason()}" for j in judged if j.row.why]
     if notes:
         lines += ["## What the rows do not say", "", *notes, ""]

@@ -11,6 +11,14 @@ from typing import Any
 from scarplib.reproduce import replays, spec
 from scarplib.reproduce.intervals import Interval, interval, mean
 
+# What is said of a row about all requests that stands beside one about those that GC affected.
+ASKED_AFTER = "asked for after results"
+SELECTED = (
+    "the requests that GC affected are those that waited for it under `baseline`, as the rows want "
+    "it. They are slow there because they were chosen for that. On the same drive aged with "
+    "another seed (`control`) other requests meet the collections, so the chosen ones are faster "
+    "there, too. This row, of all requests, was added after that had been seen."
+)
 Entry = dict[str, Any]
 Value = Callable[[Entry], float]
 
