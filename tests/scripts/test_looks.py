@@ -42,6 +42,14 @@ class Looks(unittest.TestCase):
     def test_a_name_that_is_not_listed_always_looks_the_same(self) -> None:
         self.assertEqual(schemes.look("my-own"), schemes.look("my-own"))
 
+    def test_what_is_no_scheme_has_a_colour_of_its_own_in_a_picture(self) -> None:
+        names = [f"workload-{i}" for i in range(6)]
+        drawn = schemes.looks(names)
+        self.assertEqual(len({drawn[n].colour for n in names}), len(names))
+        # Schemes keep theirs, whatever is drawn beside them.
+        beside = schemes.looks(["pregc", "baseline", "gc-par, read"])
+        self.assertEqual(beside, {n: schemes.look(n) for n in beside})
+
     def test_kinds_of_a_scheme_have_its_colour(self) -> None:
         kinds = [schemes.look(f"gc-par, {kind}") for kind in ("read", "write", "io")]
         self.assertEqual({k.colour for k in kinds}, {schemes.scheme_colour("gc-par")})

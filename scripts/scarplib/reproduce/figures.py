@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from scarplib.reproduce.cell import QUANTILES
 from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.results import Results
-from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.schemes import looks
 
 matplotlib.use("Agg")
 # The same bytes every time.
@@ -41,9 +41,10 @@ def bars(
     """A group of bars for each of `names`, a bar in it for each of `groups`."""
     figure, axes = plt.subplots(figsize=(9, 2.8), layout="constrained")
     width = 0.8 / len(groups)
+    look = looks(list(groups))
     for number, (group, values) in enumerate(groups.items()):
         at = [i + (number - (len(groups) - 1) / 2) * width for i in range(len(names))]
-        axes.bar(at, values, width, label=group, **look(group).bar())
+        axes.bar(at, values, width, label=group, **look[group].bar())
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     if log:
         axes.set_yscale("log")
@@ -58,6 +59,7 @@ def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequen
     figure, axes = plt.subplots(
         1, 2 * len(points), figsize=(9, 2.6), sharey=True, layout="constrained"
     )
+    look = looks(schemes)
     upto = sum(q <= 0.951 for q in QUANTILES)
     for column, (point, kind) in enumerate((p, k) for p in points for k in ("write", "read")):
         for scheme in schemes:
@@ -66,7 +68,7 @@ def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequen
                 for i in range(upto)
             ]
             axes[column].plot(
-                quantiles, QUANTILES[:upto], label=scheme, linewidth=1.2, **look(scheme).line()
+                quantiles, QUANTILES[:upto], label=scheme, linewidth=1.2, **look[scheme].line()
             )
         axes[column].set_xscale("log")
         axes[column].set_title(f"{point}, {kind}s", fontsize=8)
@@ -84,9 +86,10 @@ def curves(
 ) -> None:
     """A line for each of `lines`, over the same x."""
     figure, axes = plt.subplots(figsize=(5, 2.8), layout="constrained")
+    look = looks(list(lines))
     for label, values in lines.items():
         axes.plot(
-            x, values, marker="o", markersize=3, linewidth=1.2, label=label, **look(label).line()
+            x, values, marker="o", markersize=3, linewidth=1.2, label=label, **look[label].line()
         )
     axes.set_xlabel(x_label, fontsize=8)
     axes.set_ylabel(y_label, fontsize=8)
@@ -104,8 +107,9 @@ def front(
 ) -> None:
     """A point for each name, ringed if nobody dominates it."""
     figure, axes = plt.subplots(figsize=(9, 4.6), layout="constrained")
+    look = looks(list(at))
     for name, (x, y) in at.items():
-        axes.plot(x, y, "o", color=look(name).colour, markersize=5)
+        axes.plot(x, y, "o", color=look[name].colour, markersize=5)
         if name in best:
             axes.plot(x, y, "o", markersize=11, markerfacecolor="none", markeredgecolor="#222")
         axes.annotate(name, (x, y), xytext=(6, 4), textcoords="offset points", fontsize=7)
@@ -144,11 +148,12 @@ def heat(
 def over_time(path: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
     """The worst latency and the bytes a second of each slot of a run, a line for each scheme."""
     figure, axes = plt.subplots(2, 1, figsize=(9, 3.6), sharex=True, layout="constrained")
+    look = looks(list(entries))
     for label, entry in entries.items():
         slot_s = entry["slot_ns"] / 1e9
         at = [i * slot_s for i in range(len(entry["slot_bytes"]))]
         worst = [w / 1e6 or None for w in entry["slot_worst_ns"]]
-        line = {"linewidth": 1, **look(label).line()}
+        line = {"linewidth": 1, **look[label].line()}
         axes[0].plot(at, worst, label=label, **line)
         axes[1].plot(at, [b / slot_s / 1e6 for b in entry["slot_bytes"]], **line)
     axes[0].set_yscale("log")

@@ -204,7 +204,7 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
     )  # fmt: skip
     changing = [s for s in competing(base) if s != "baseline"]
     draw.bars(
-        folder / "all-together-order.svg", changing, "reads' p99.9, percent of baseline",
+        folder / "all-together-order.svg", changing, "reads' p99.9, % of baseline",
         {CALLED[setting]: [100 + at(data, setting).change(s, "baseline", READS).mean
                            for s in changing]
          for setting in ("spare-15", "spare-30", "depth-1", "depth-64", "writes-20", "writes-80")},

@@ -308,10 +308,14 @@ def figures(data: dict[str, Results], folder: Path) -> None:
     plain = data["workloads"]
     for ftl in ftls(plain):
         points = of_ftl(plain, ftl)
-        for name, field in (("worst", "io_max_ns"), ("mean", "io_ns"), ("deviation", "io_sd_ns")):
+        for name, field, what in (
+            ("worst", "io_max_ns", "worst latency"),
+            ("mean", "io_ns", "mean latency"),
+            ("deviation", "io_sd_ns", "standard deviation"),
+        ):
             draw.bars(
                 folder / f"hios-{name}-{ftl}.svg", [p.split("-")[0] for p in points],
-                "percent of noop",
+                f"{what}, % of noop",
                 {s: [100 + plain.change(s, "noop", key(field), [p]).mean for p in points]
                  for s in SCHEDULERS},
             )  # fmt: skip
@@ -319,7 +323,7 @@ def figures(data: dict[str, Results], folder: Path) -> None:
         of = filling(data, kind)
         draw.curves(
             folder / f"hios-missed-{kind.lower()}.svg", [5 + 10 * i for i in range(10)],
-            "percent of the drive in use", "requests over 30 ms, percent",
+            "share of the drive in use, %", "requests over 30 ms, %",
             {s: [of.level(s, filled(slice(i, i + 1))).mean for i in range(10)]
              for s in of.labels() if s != "control"},
         )  # fmt: skip

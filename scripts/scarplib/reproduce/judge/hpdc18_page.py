@@ -232,13 +232,13 @@ def figures(data: dict[str, Results], folder: Path) -> None:
 
     main, closed = data["open"], data["closed"]
     draw.bars(
-        folder / "hpdc18-affected.svg", main.points, "percent of baseline",
+        folder / "hpdc18-affected.svg", main.points, "mean response time, % of baseline",
         {f"{s}, {kind}": [100 + main.change(s, "baseline", key(f"affected_{kind}_ns"), [p]).mean
                           for p in main.points]
          for kind in ("read", "write") for s in SCHEMES},
     )  # fmt: skip
     draw.bars(
-        folder / "hpdc18-utilisation.svg", main.points, "planes in use during GC, percent",
+        folder / "hpdc18-utilisation.svg", main.points, "planes in use during GC, %",
         {s: [main.level(s, utilisation, [p]).mean for p in main.points]
          for s in ("baseline", *SCHEMES)},
     )  # fmt: skip
@@ -247,13 +247,13 @@ def figures(data: dict[str, Results], folder: Path) -> None:
         ("baseline", "gc-par", "gc-vic", "ideal"),
     )  # fmt: skip
     draw.bars(
-        folder / "hpdc18-all.svg", main.points, "percent of baseline",
+        folder / "hpdc18-all.svg", main.points, "mean response time, % of baseline",
         {f"gc-par, {kind}": [100 + main.change("gc-par", "baseline", key(f"{kind}_ns"), [p]).mean
                              for p in main.points]
          for kind in ("read", "write", "io")},
     )  # fmt: skip
     draw.bars(
-        folder / "hpdc18-throughput.svg", closed.points, "percent of baseline",
+        folder / "hpdc18-throughput.svg", closed.points, "requests a second, % of baseline",
         {s: [100 + closed.change(s, "baseline", key("requests_per_s"), [p]).mean
              for p in closed.points] for s in SCHEMES},
     )  # fmt: skip

@@ -365,14 +365,14 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
     main = data["main"]
     paragc_open.figure(folder / "paragc-open.svg", data["open"], METRICS)
     draw.bars(
-        folder / "paragc-share.svg", main.points, "percent of a collection",
+        folder / "paragc-share.svg", main.points, "relocation, % of a collection",
         {label: [mean([relocation_share(of.entry(p, s, "baseline")) for s in of.seeds()])
                  for p in main.points]
          for label, of in (("768 pages a block", main), ("128", data["planar"]))},
     )  # fmt: skip
-    for kind, _title, value in METRICS:
+    for kind, title, value in METRICS:
         draw.bars(
-            folder / f"paragc-{kind}.svg", main.points, "percent of baseline",
+            folder / f"paragc-{kind}.svg", main.points, f"{title}, % of Baseline",
             {s: [100 + main.change(s, "baseline", value, [p]).mean for p in main.points]
              for s in SCHEMES},
         )  # fmt: skip
@@ -380,7 +380,8 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
             of = data[name]
             draw.curves(
                 folder / f"paragc-{name}-{kind}.svg", [float(v) for v in values],
-                "percent of clean pages" if name == "threshold" else name, "ms",
+                "clean pages at which GC begins, %" if name == "threshold" else name,
+                f"{title}, ms",
                 {s: [of.level(s, value, [f"{n}-{v}" for n in _names(of)]).mean / 1e6
                      for v in values] for s in SCHEMES},
             )  # fmt: skip

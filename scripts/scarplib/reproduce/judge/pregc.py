@@ -349,7 +349,7 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
          for s in ("baseline", "pregc")},
     )  # fmt: skip
     draw.bars(
-        folder / "pregc-tail.svg", high.points, "percent of baseline",
+        folder / "pregc-tail.svg", high.points, "99th percentile, % of baseline",
         {s: [100 + high.change(s, "baseline", value, [p]).mean for p in high.points]
          for s in (GFTL, "pregc", BOTH)},
     )  # fmt: skip
@@ -360,8 +360,9 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
     )  # fmt: skip
     steps = _steps(sweep)
     draw.curves(
-        folder / "pregc-sweep.svg", [_permille(s) / 10 for s in steps], "T_block, percent",
-        "percent of baseline",
+        folder / "pregc-sweep.svg", [_permille(s) / 10 for s in steps],
+        "T_block, % of a plane's blocks",
+        "99th percentile, % of baseline",
         {p: [100 + sweep.change(s, "baseline", value, [p]).mean for s in steps]
          for p in sweep.points},
     )  # fmt: skip

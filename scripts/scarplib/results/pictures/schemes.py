@@ -9,11 +9,14 @@ so that it, too, looks the same wherever it is drawn.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 _BLACK, _GREY, _ORANGE, _SKY = "#000000", "#7A7A7A", "#E69F00", "#56B4E9"
 _GREEN, _BLUE, _RED, _PURPLE = "#009E73", "#0072B2", "#D55E00", "#CC79A7"
+# Of what is not listed.
+_COLOURS = (_BLUE, _RED, _GREEN, _PURPLE, _ORANGE, _SKY)
 # Solid, long dashes, short ones, dashes and dots, dots; as bars are filled for each of them.
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6, 2), (3, 2), (6, 2, 1, 2), (1, 1.5))
 _HATCHES = ("", "///", "...", "xxx", "---")
@@ -101,10 +104,27 @@ def look(name: str) -> Look:
     if kind:
         return Look(look(scheme).colour, _KINDS.get(kind, zlib.crc32(kind.encode()) % 5))
     if name not in _PLACES:
-        colours = (_BLUE, _RED, _GREEN, _PURPLE, _ORANGE, _SKY)
         place = zlib.crc32(name.encode())
-        return Look(colours[place % len(colours)], place // len(colours) % len(_DASHES))
+        return Look(_COLOURS[place % len(_COLOURS)], place // len(_COLOURS) % len(_DASHES))
     return Look(*_PLACES[name])
+
+
+def _known(name: str) -> bool:
+    """Is it a scheme's, a kind's of one, or a mapping's?"""
+    return name.split(", ")[0] in _PLACES or name.rpartition(" on ")[2] in _PLACES
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Of all that a picture compares.
+
+    Where these are no schemes (workloads, settings), no two have one colour, as far as there are
+    so many.
+    """
+    if any(map(_known, names)):
+        return {name: look(name) for name in names}
+    return {
+        name: Look(_COLOURS[i % len(_COLOURS)], i % len(_DASHES)) for i, name in enumerate(names)
+    }
 
 
 def scheme_colour(name: str) -> str:
