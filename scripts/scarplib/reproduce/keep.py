@@ -3,7 +3,7 @@
 
 The first line says of which engine they are; each further one is a cell with its experiment's key.
 A run takes from it what is of its engine and settings.  The table of all papers is computed from
-it, whichever engine that was.
+it, whichever engine that was.  What nothing on a paper's page is computed from is left out of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from scarplib.reproduce import spec
 from scarplib.reproduce.results import Results
 
 RAW = RESULTS / "raw"
+# Percentiles of chosen requests that a page has; of all requests they are always kept.
+CHOSEN = {"pregc": ("affected_io_q",), "hpdc18": ("unaffected_read_q",)}
+# What is drawn over time.
+OVER_TIME = ("cliff",)
 # Cells of one experiment by point and seed.
 Cells = dict[tuple[str, int], dict[str, Any]]
 
@@ -25,6 +29,27 @@ Cells = dict[tuple[str, int], dict[str, Any]]
 def path_of(paper: spec.Paper, folder: Path = RAW) -> Path:
     """Of a paper's figures; those of a quick run are never taken for the others."""
     return folder / f"{paper.name}{'-quick' if paper.part == 'quick' else ''}.jsonl.xz"
+
+
+def _lean(paper: str, experiment: str, cell: dict[str, Any]) -> dict[str, Any]:
+    """The cell without what would be most of the file, and is on no page."""
+
+    def left_out(key: str) -> bool:
+        if key.startswith("slot_"):
+            return experiment not in OVER_TIME
+        chosen = key.startswith(("affected_", "unaffected_", "sibling_"))
+        return chosen and key.endswith("_q") and key not in CHOSEN.get(paper, ())
+
+    def lean(entry: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in entry.items() if not left_out(key)}
+        if "io_q" in entry:
+            # The same percentiles again, by the drive's own buckets.
+            of_drive = ("read_latency", "write_latency")
+            kept["stats"] = {k: v for k, v in entry["stats"].items() if k not in of_drive}
+        return kept
+
+    schemes = {label: lean(entry) for label, entry in cell["schemes"].items()}
+    return {**cell, "schemes": schemes}
 
 
 def write(paper: spec.Paper, engine: str, made: str, folder: Path = RAW) -> Path:
@@ -35,6 +60,7 @@ def write(paper: spec.Paper, engine: str, made: str, folder: Path = RAW) -> Path
     for experiment, point, seed, path in spec.cells(paper, engine):
         if path.is_file():
             cell = json.loads(path.read_text(encoding="utf-8"))
+            cell = _lean(paper.name, experiment.name, cell)
             lines.append(
                 {"experiment": experiment.name, "key": experiment.key(), "point": point,
                  "seed": seed, "cell": cell}

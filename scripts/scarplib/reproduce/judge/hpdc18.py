@@ -11,16 +11,7 @@ from scarplib.reproduce import spec
 from scarplib.reproduce.intervals import Interval, mean
 from scarplib.reproduce.judge import hpdc18_page as page
 from scarplib.reproduce.judge.hpdc18_why import HIGH, SCHEMES, control, reads, sharing, ties
-from scarplib.reproduce.results import (
-    ASKED_AFTER,
-    SELECTED,
-    Results,
-    Row,
-    Value,
-    key,
-    quantile,
-    utilisation,
-)
+from scarplib.reproduce.results import Results, Row, Value, key, utilisation
 
 # In whose place others are put, what they are compared with, and by which experiments.
 SUBJECTS = SCHEMES
@@ -94,12 +85,6 @@ def affected_rows(data: Results, choices: Callable[[], str]) -> list[Row]:
         Row("1c", "all affected writes", "-70 %, -70 %", _pair(par, vic),
             par.below(0) and vic.below(0), "both improve")
     )  # fmt: skip
-    for number, kind in (("1b", "read"), ("1c", "write")):
-        par, vic = _both(data, quantile(kind, 0.999))
-        rows.append(
-            Row(number, f"99.9th percentile of all {kind}s ({ASKED_AFTER})", "–", _pair(par, vic),
-                par.below(0) and vic.below(0), "both improve", SELECTED)
-        )  # fmt: skip
     return rows
 
 

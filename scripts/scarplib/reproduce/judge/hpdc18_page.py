@@ -152,6 +152,22 @@ def _density(density: Results) -> list[str]:
     )  # fmt: skip
 
 
+TAILS = (0.95, 0.99, 0.999, 0.9999)
+
+
+def _tails(data: Results) -> list[str]:
+    """All requests, of which none was chosen by what it met under the baseline."""
+    names = [f"{100 * share:g} %" for share in TAILS]
+    return table(
+        ("scheme", *(f"{op}s, {name}" for op in ("read", "write") for name in names)),
+        [
+            (label, *(data.change(label, "baseline", quantile(op, share)).text()
+                      for op in ("read", "write") for share in TAILS))
+            for label in data.labels() if label != "baseline"
+        ],
+    )  # fmt: skip
+
+
 def _closed_loop(closed: Results) -> list[str]:
     def capacity(entry: Entry) -> float:
         return float(entry["stats"]["logical_bytes"])
@@ -183,6 +199,13 @@ def details(paper: spec.Paper, data: dict[str, Results]) -> list[str]:
         *_by_workload(paper, main, closed),
         "",
         "GC-PAR against baseline.",
+        "",
+        "## The tail of all requests",
+        "",
+        "The paper gives means. Percentiles of all requests against baseline, the mean over the "
+        "workloads:",
+        "",
+        *_tails(main),
         "",
         "## Density",
         "",
