@@ -21,7 +21,16 @@ CONDITIONS: dict[str, str] = {}
 JUDGED_BY: tuple[str, ...] = ()
 # Neither competes: one collects in no time, the other is the baseline again.
 BESIDE = ("ideal", "control")
-SETTINGS = ("base", "spare-15", "spare-30", "depth-1", "depth-64", "writes-20", "writes-80", "pauses")
+SETTINGS = (
+    "base",
+    "spare-15",
+    "spare-30",
+    "depth-1",
+    "depth-64",
+    "writes-20",
+    "writes-80",
+    "pauses",
+)
 CALLED = {
     "base": "20 % spare, 16 outstanding, 50 % writes",
     "spare-15": "15 % spare",
