@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from scarplib.reproduce.cell import QUANTILES
 from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.results import Results
-from scarplib.results.pictures.schemes import looks
+from scarplib.results.pictures.schemes import Look, looks
 
 matplotlib.use("Agg")
 # The same bytes every time.
@@ -98,6 +101,58 @@ def curves(
     _save(figure, path)
 
 
+def _together(at: Mapping[str, tuple[float, float]]) -> list[tuple[str, float, float]]:
+    """Names of points that would be drawn on each other, as one: within 4 percent of both."""
+    groups: list[tuple[list[str], float, float]] = []
+    for name, (x, y) in at.items():
+        for names, other_x, other_y in groups:
+            if abs(x / other_x - 1) < 0.04 and abs(y / other_y - 1) < 0.04:
+                names.append(name)
+                break
+        else:
+            groups.append(([name], x, y))
+    return [(", ".join(names), x, y) for names, x, y in groups]
+
+
+# Of a name from its point, in points: the nearest that hides nothing is taken.
+_OFFSETS = sorted(
+    ((side * right, up) for side in (1, -1) for right in (7, 20, 40) for up in range(-60, 61, 9)),
+    key=lambda at: (abs(at[1] + 3) + abs(at[0]), -at[0], at[1]),
+)
+
+
+def _named(
+    figure: Any, axes: Any, at: Mapping[str, tuple[float, float]], look: Mapping[str, Look]
+) -> None:
+    """Writes the names beside the points, each in its point's colour, and none over another."""
+    figure.canvas.draw()
+    # Where things are now is where they stay.
+    figure.set_layout_engine("none")
+    drawn = figure.canvas.get_renderer()
+    within = axes.get_window_extent()
+    points = axes.transData.transform(list(at.values()))
+    taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in points]
+    for name, x, y in _together(at):
+        for right, up in _OFFSETS:
+            far = abs(up) > 9 or abs(right) > 7
+            text = axes.annotate(
+                name, (x, y), xytext=(right, up - 3), textcoords="offset points", fontsize=7,
+                ha="left" if right > 0 else "right", color=look[name.split(", ")[0]].colour,
+                arrowprops={"arrowstyle": "-", "linewidth": 0.3, "shrinkA": 0,
+                            "relpos": (0 if right > 0 else 1, 0.5)} if far else None,
+            )  # fmt: skip
+            text.update_positions(drawn)
+            # Of the words alone: an annotation's own has its line, too.
+            box = Text.get_window_extent(text, drawn)
+            inside = within.contains(*box.min) and within.contains(*box.max)
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            text.remove()
+        else:
+            raise ValueError(f"{name}: no place for its name")
+
+
 def front(
     path: Path,
     at: Mapping[str, tuple[float, float]],
@@ -112,12 +167,30 @@ def front(
         axes.plot(x, y, "o", color=look[name].colour, markersize=5)
         if name in best:
             axes.plot(x, y, "o", markersize=11, markerfacecolor="none", markeredgecolor="#222")
-        axes.annotate(name, (x, y), xytext=(6, 4), textcoords="offset points", fontsize=7)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(x_label, fontsize=8)
     axes.set_ylabel(y_label, fontsize=8)
     axes.grid(linewidth=0.3)
+    _named(figure, axes, at, look)
+    _save(figure, path)
+
+
+def changes(
+    path: Path, columns: Sequence[str], rows: Mapping[str, Sequence[float]], title: str
+) -> None:
+    """A map of percentages of a baseline: blue is less, orange is more, to a tenth and tenfold."""
+    figure, axes = plt.subplots(figsize=(7, 0.8 + 0.19 * len(rows)), layout="constrained")
+    logs = [[math.log10(max(value, 0.1) / 100) for value in values] for values in rows.values()]
+    axes.imshow(logs, cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto")
+    for y, (values, of) in enumerate(zip(rows.values(), logs, strict=True)):
+        for x, (value, log) in enumerate(zip(values, of, strict=True)):
+            said = "< 1" if value < 1 else f"{value:.0f}"
+            axes.text(x, y, said, ha="center", va="center", fontsize=7,
+                      color="black" if abs(log) < 0.6 else "white")  # fmt: skip
+    axes.set_xticks(range(len(columns)), columns, fontsize=7, rotation=20, ha="right")
+    axes.set_yticks(range(len(rows)), list(rows), fontsize=7)
+    axes.set_title(title, fontsize=9)
     _save(figure, path)
 
 
