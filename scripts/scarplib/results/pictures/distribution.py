@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from scarplib.device_logs.command_log import READ, WRITE
-from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis
 from scarplib.results.summary import SchemeData
 
@@ -17,6 +17,7 @@ def figure_distribution(schemes: list[SchemeData]) -> Figure:
     """The distribution twice: all of it, and its tail on a logarithmic axis."""
     figure, (whole, tail) = plt.subplots(1, 2, figsize=(13.5, 4.8), layout="constrained")
     smallest = 1.0
+    look = looks([data.name for data in schemes])
     for data in schemes:
         for op, label, width, faint in ((READ, "reads", 2.0, 1.0), (WRITE, "writes", 1.2, 0.6)):
             ordered = sorted(data.commands.latencies(op))
@@ -24,7 +25,7 @@ def figure_distribution(schemes: list[SchemeData]) -> Figure:
                 continue
             n = len(ordered)
             smallest = min(smallest, 1 / n)
-            style = {**look(data.name).line(), "linewidth": width, "alpha": faint, "where": "post"}
+            style = {**look[data.name].line(), "linewidth": width, "alpha": faint, "where": "post"}
             name = f"{data.name} {label}"
             whole.step(ordered, [(i + 1) / n * 100 for i in range(n)], label=name, **style)
             # The share that is at least this slow: the slowest one stays visible.

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scarplib.results import script
-from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.schemes import Look, looks
 from scarplib.results.pictures.style import latency_axis
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
@@ -18,11 +18,11 @@ from scarplib.results.units import human_ns
 _NINES = ("50", "90", "99", "99.9", "99.99")
 
 
-def _curve(axes: Axes, row: int, name: str, ordered: list[int]) -> float:
+def _curve(axes: Axes, look: Look, name: str, ordered: list[int]) -> float:
     """One scheme's: to the right ten times rarer; returns how far it goes."""
     count = len(ordered)
     xs = [-math.log10(1 - i / count) for i in range(count)]
-    axes.step(xs, ordered, where="post", **look(name).line(), linewidth=2, label=name)
+    axes.step(xs, ordered, where="post", **look.line(), linewidth=2, label=name)
     axes.annotate(
         human_ns(ordered[-1]),
         (xs[-1], ordered[-1]),
@@ -30,7 +30,7 @@ def _curve(axes: Axes, row: int, name: str, ordered: list[int]) -> float:
         textcoords="offset points",
         va="center",
         fontsize=8.5,
-        color=look(name).colour,
+        color=look.colour,
     )
     return xs[-1]
 
@@ -44,11 +44,12 @@ def figure_operations(schemes: list[SchemeData]) -> Figure | None:
     figure, all_axes = plt.subplots(
         1, len(names), figsize=(7.5 * len(names), 4.6), squeeze=False, layout="constrained"
     )
+    look = looks([data.name for data in schemes])
     for axes, name in zip(all_axes[0], names, strict=True):
         most = 1.0
-        for row, data in enumerate(schemes):
+        for data in schemes:
             if ordered := found[data.name].get(name):
-                most = max(most, _curve(axes, row, data.name, ordered))
+                most = max(most, _curve(axes, look[data.name], data.name, ordered))
         axes.set_yscale("log")
         latency_axis(axes.yaxis)
         shown = [p for p in _NINES if -math.log10(1 - float(p) / 100) <= most]
@@ -57,5 +58,5 @@ def figure_operations(schemes: list[SchemeData]) -> Figure | None:
         axes.set_xlabel("at least as fast")
         axes.set_ylabel("latency, as the script saw it")
         axes.set_title(f"{name}: how slow the slow ones are")
-        axes.legend(loc="upper left")
+        axes.legend(loc="best")
     return figure

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results.causes import TAIL_PERMILLE, labels, merges, tail_shares
-from scarplib.results.pictures.schemes import look
+from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
@@ -45,6 +45,7 @@ def percentile_curve(ordered: list[int]) -> tuple[list[float], list[int]]:
 def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
     most = 0.0
     low: list[int] = []
+    look = looks([data.name for data in schemes])
     for row, data in enumerate(schemes):
         ordered = sorted(data.commands.latencies(_OPS[direction]))
         if not ordered:
@@ -55,7 +56,7 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
         axes.plot(
             xs,
             ys,
-            **look(data.name).line(),
+            **look[data.name].line(),
             linewidth=2.2,
             label=data.name,
             zorder=3 + row,
@@ -76,7 +77,11 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
     axes.set_xlabel(f"{direction}s at least as fast")
     axes.set_ylabel("latency")
     axes.set_title(f"How slow the slow {direction}s are\n", fontsize=11)
-    axes.legend(loc="upper left", fontsize=9)
+    # Below: wherever it is inside, some scheme's curve goes there.
+    columns = 3 if max(len(data.name) for data in schemes) < 14 else 2
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, fontsize=9, frameon=False
+    )
 
 
 def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, Any]:
@@ -122,8 +127,9 @@ def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, An
             linespacing=1.3,
         )
     axes.set_yticks(range(len(schemes)), [data.name for data in schemes])
+    look = looks([data.name for data in schemes])
     for data, label in zip(schemes, axes.get_yticklabels(), strict=True):
-        label.set_color(look(data.name).colour)
+        label.set_color(look[data.name].colour)
         label.set_fontweight("bold")
     axes.invert_yaxis()
     axes.set_xlim(0, longest * 1.42)
