@@ -38,6 +38,13 @@ def source(paper: spec.Paper) -> str:
     )
 
 
+def _columns(labels: Sequence[str]) -> str:
+    """Settings of a grid are counted: they have a picture."""
+    swept = [label for label in labels if "=" in label]
+    named = [label for label in labels if "=" not in label]
+    return ", ".join([*named, *([f"{len(swept)} settings that are swept"] if swept else [])])
+
+
 def runs(data: dict[str, Results]) -> list[str]:
     """What was run, by experiment."""
     body = []
@@ -50,7 +57,7 @@ def runs(data: dict[str, Results]) -> list[str]:
                 f"`{name}`", Path(e.device).stem,
                 f"{replays.percent(e, 'ftl', 'over_provisioning_permille')} %",
                 f"{', '.join(f'{age / 10:g}' for age in ages)} %",
-                str(len(e.points)), ", ".join(of.labels()), str(e.seeds), f"{used / 60:.0f}",
+                str(len(e.points)), _columns(of.labels()), str(e.seeds), f"{used / 60:.0f}",
             )
         )  # fmt: skip
     return [
