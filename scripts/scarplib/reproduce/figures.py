@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 from matplotlib.text import Text
+from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from scarplib.reproduce.cell import QUANTILES
@@ -74,6 +75,9 @@ def cumulative(path: Path, data: Results, points: Sequence[str], schemes: Sequen
                 quantiles, QUANTILES[:upto], label=scheme, linewidth=1.2, **look[scheme].line()
             )
         axes[column].set_xscale("log")
+        # Of an axis of less than a decade matplotlib names the ticks between, over each other.
+        axes[column].xaxis.set_major_locator(LogLocator(numticks=4))
+        axes[column].xaxis.set_minor_formatter(NullFormatter())
         axes[column].set_title(f"{point}, {kind}s", fontsize=8)
         axes[column].set_xlabel("latency, ms", fontsize=8)
         axes[column].grid(linewidth=0.3)
