@@ -60,6 +60,26 @@ def _safs(folder: Path) -> list[Line]:
     ]
 
 
+WORDS = {
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.ONLY_IF: ("holds only if", "hold only if"),
+    Verdict.FAILS: ("does not hold", "do not hold"),
+    Verdict.NOTHING: ("says nothing", "say nothing"),
+    Verdict.NOT_TRIED: ("was not tried", "were not tried"),
+}
+
+
+def _counted(mine: list[Line]) -> str:
+    """How many rows of a paper have each verdict, and which."""
+    parts = []
+    for verdict, (one, several) in WORDS.items():
+        numbers = [line[1] for line in mine if line[5] == verdict.value]
+        if numbers:
+            which = ", ".join(dict.fromkeys(numbers))
+            parts.append(f"{len(numbers)} {several if len(numbers) > 1 else one} ({which})")
+    return "; ".join(parts)
+
+
 def lines(folder: Path = keep.RAW) -> list[str]:
     """The table, and in one sentence for each paper what stands."""
     found = [line for name in NAMES if name != "safs" for line in _of(name, folder)]
@@ -67,10 +87,7 @@ def lines(folder: Path = keep.RAW) -> list[str]:
     said = []
     for name in NAMES:
         mine = [line for line in found if f"({name}.md)" in line[0]]
-        number = {v: sum(line[5] == v.value for line in mine) for v in Verdict}
-        said.append(
-            f"- {mine[0][0]}: " + ", ".join(f"{n} {v.value}" for v, n in number.items() if n)
-        )
+        said.append(f"- {mine[0][0]}: {_counted(mine)}")
     return [*said, "", *table(HEAD, found)]
 
 
