@@ -101,6 +101,8 @@ export SCRATCH_DEV=${controller}n2 SCRATCH_MNT=/mnt/scratch
 export LOGWRITES_DEV=${controller}n3
 export RESULT_BASE=$SCARP_OUT/results/$fs
 END
+    # mkfs.xfs asks for an empty drive; the file system before it is still there.
+    wipefs -aq "${controller}n1"
     mkfs -t "$fs" "${controller}n1" >"$SCARP_OUT/mkfs-$fs.log" 2>&1
     mkdir -p "$SCARP_OUT/results/$fs"
     run_log_writes "$fs" $replays
