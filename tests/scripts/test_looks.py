@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.reproduce import spec  # noqa: E402
+from scarplib.reproduce import figures, spec  # noqa: E402
 from scarplib.results.pictures import schemes  # noqa: E402
 
 # Settings that are swept, and never drawn beside each other as schemes.
@@ -54,6 +55,15 @@ class Looks(unittest.TestCase):
         kinds = [schemes.look(f"gc-par, {kind}") for kind in ("read", "write", "io")]
         self.assertEqual({k.colour for k in kinds}, {schemes.scheme_colour("gc-par")})
         self.assertEqual(len({k.hatch for k in kinds}), 3)
+
+    def test_a_crowd_of_points_still_gets_its_picture(self) -> None:
+        crowd = {f"a-name-that-is-long-{i}": (1000 * 1.05**i, 1.0) for i in range(60)}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "front.svg")
+            figures.front(path, crowd, [], "x", "y")
+            text = path.read_text(encoding="utf-8")
+        for name in crowd:
+            self.assertIn(f">{name}<", text)
 
 
 if __name__ == "__main__":

@@ -154,7 +154,8 @@ def _named(
                 break
             text.remove()
         else:
-            raise ValueError(f"{name}: no place for its name")
+            # No place is free: a picture that is hard to read is better than none.
+            axes.annotate(name, (x, y), xytext=(7, 3), textcoords="offset points", fontsize=7)
 
 
 def front(
