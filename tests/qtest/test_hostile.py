@@ -272,7 +272,9 @@ class Hostile(DriveTest):
         )
         first, second = HostController(machine, SLOT), HostController(machine, SLOT + 1)
         queues = [second.create_queue() for _ in range(32)]
-        # Entry i of a completion queue there is, by its third word, the tail of queue 2 i + 1.
+        # Entry i of a completion queue there is, by its third word, the tail of queue 2 i + 1, and,
+        # by its fourth, the head of that queue's completions: where it is anyway if the command
+        # has number 0, and else one at which a queue that is empty counts as full.
         rung = [Namespace(queue) for queue in queues[::2]]
         _, prp = rung[0].buffer(4 * KIB)
         cids = [
@@ -280,8 +282,9 @@ class Hostile(DriveTest):
             for each in rung
         ]
         ns = Namespace(create_queue(first, cq_addr=second.bar + 0x1000))
-        for _ in range(DEPTH):
+        for index in range(DEPTH):
             ns.start(Op.READ, 0, 4 * KIB, prp, ring=False)
+            machine.write(ns.queue.sq_addr + index * 64 + 2, bytes(2))
         # The completions say that the head of the first one's queue is now 8.
         ns.queue.ring()
         for each, some in zip(rung[:DEPTH], cids, strict=False):
