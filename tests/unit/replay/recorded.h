@@ -218,7 +218,7 @@ static inline Recorded *record(const char *overrides, uint64_t pages,
 
 /* ---- What was written -------------------------------------------------- */
 
-static char **lines_of(FILE *out)
+static inline char **lines_of(FILE *out)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     char bytes[4096];
