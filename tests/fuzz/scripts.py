@@ -41,6 +41,7 @@ with atheris.instrument_imports(include=["scarplib", "tarfile"]) if FUZZES else 
     from scarplib.guest import block_trace as guest_trace
     from scarplib.guest import shipped
     from scarplib.own_drive import fio_json
+    from scarplib.powercut import fio_durable, promises, recording
     from scarplib.results import (
         block_trace,
         drives,
@@ -139,12 +140,24 @@ def of_recording(data: bytes) -> None:
     json.dumps(guest_drive_join.summary(joined), allow_nan=False)
 
 
+def no_writes() -> fio_durable.Durable:
+    """Of a run that had no job."""
+    return fio_durable.Durable("", good() / "cmd.bin", 0, volatile=True)
+
+
 def of_requests(data: bytes) -> None:
     """fio's log of latencies, of which a guest may leave any number."""
     folder = WORK / "requests"
     folder.mkdir(exist_ok=True)
     (folder / "lat_lat.1.log").write_bytes(data)
     drives.requests(folder)
+
+
+def of_recorded(data: bytes) -> None:
+    folder = WORK / "recorded"
+    folder.mkdir(exist_ok=True)
+    (folder / recording.FILE).write_bytes(data)
+    recording.read(folder)
 
 
 def texts(data: bytes) -> None:
@@ -157,6 +170,9 @@ def texts(data: bytes) -> None:
             lambda rest: fio_json.rows(written(rest)),
             of_replay,
             of_requests,
+            lambda rest: promises.read(written(rest)).before(1 << 40),
+            lambda rest: fio_durable.check_counts(no_writes(), written(rest)),
+            of_recorded,
         ),
     )
 
@@ -256,10 +272,12 @@ def seeds(folder: Path) -> None:
         (folder / f"scripts-{target}-{name}").write_bytes(data)
 
     from test_block_trace import RECORDING
+    from test_powercut import a_recording
     from test_shipped import archive as tar
     from test_shipped import member
 
     few = synthetic_folder(WORK / "few")
+    a_recording(few).write()
     for number, name in ((0, "cmd"), (1, "gc"), (2, "cmd"), (3, "cmd"), (4, "gc")):
         put("logs", f"{name}-{number}", bytes([number]) + (few / f"{name}.bin").read_bytes())
     late = struct.pack("<8sII16x", b"SCARPRT1", 48, 0) + struct.pack(
@@ -288,6 +306,9 @@ def seeds(folder: Path) -> None:
     put("texts", "own-fio", b"\3" + json.dumps({"global options": {}, "jobs": [job]}).encode())
     put("texts", "replay", b"\4" + json.dumps(of_a_replay()).encode())
     put("texts", "requests", b"\5" + b"3, 4000, 0, 4096, 0\n4, 5000, 1, 4096, 0\n")
+    put("texts", "promises", b"\6" + b"100 a 1\n300 c\n200 b\n")
+    put("texts", "durable", b"\7" + json.dumps({"jobs": [job | {"jobname": "a"}]}).encode())
+    put("texts", "recorded", b"\10" + (few / recording.FILE).read_bytes())
     put("archive", "good", tar(member("./fio.json", b"{}"), member("files/a", b"b")))
     put("archive", "links", tar(member("a", type=b"2", linkname="/etc"), member("../b", b"c")))
     for number in range(len(NAMES)):

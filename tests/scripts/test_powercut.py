@@ -179,9 +179,14 @@ class Promised(Folder):
         self.assertEqual(found.before(300), "100 a 1\n200 b\n200 b again\n")
         self.assertEqual(promises.read(self.folder / "none").before(10**18), "")
 
+    def test_only_a_newline_ends_a_line(self) -> None:
+        path = self.folder / "promises"
+        path.write_bytes(b"100 a\x0c1\x85 2\r\n200 b")
+        self.assertEqual(promises.read(path).times, (100, 200))
+
     def test_odd_lines(self) -> None:
         path = self.folder / "promises"
-        for text in ("12\n", "x y\n", "100 a\n\n"):
+        for text in ("12\n", "x y\n", "100 a\n\n", "9" * 5000 + " a\n", "\x85 \x0c\n", "٣ a\n"):
             path.write_text(text)
             with self.says(f"{path}:[12]: "):
                 promises.read(path)
@@ -205,7 +210,7 @@ class Recordings(Folder):
         with self.says("--from: .*No such file"):
             recording.read(self.folder)
         path = self.folder / recording.FILE
-        for text in ("", "{}", '{"schema": "scarp-recording-1"}', "[1]"):
+        for text in ("", "{}", '{"schema": "scarp-recording-1"}', "[1]", "1", '"a"', "[" * 100000):
             path.write_text(text)
             with self.says(f"--from: {path}: "):
                 recording.read(self.folder)
@@ -323,6 +328,10 @@ class FioDurable(Folder):
         fio.write_text(json.dumps({"jobs": jobs[:1]}))
         with self.says(r"\[two\]: None writes of fio's are 2 commands"):
             fio_durable.check_counts(found, fio)
+        for text in ("", "{}", '{"jobs": 1}', '{"jobs": [1]}', '{"jobs": [{"write": []}]}'):
+            fio.write_text(text)
+            with self.says(f"--check fio: {fio}: "):
+                fio_durable.check_counts(found, fio)
 
 
 def a_cut(number: int, contents: str = "a", **more: Any) -> Cut:
@@ -567,6 +576,8 @@ for line in sys.stdin:
     if word == "hangs":
         time.sleep(60)
     again = "again" if word == "stopped" else ""
+    # The kernel, or whoever writes to the console.
+    word = {"odd": "[ 1.0] EXT4-fs", "many": "ok,fs2=ok"}.get(word, word)
     print(f"scarp-check: {number} fs={word},script=ok {len(out)} {again}\\r", flush=True)
 """
 
@@ -614,6 +625,13 @@ class TheGuest(Folder):
         self.assertEqual(self.guest.boots, 4)
         console = (self.folder / "checks" / "console.log").read_text()
         self.assertIn("Kernel panic", console)
+
+    def test_one_whose_answer_is_none(self) -> None:
+        for number, word in enumerate(("odd", "many", "what")):
+            found = self.check(word, number)
+            self.assertEqual(found.of, {"fs": "stopped", "script": "stopped"})
+            self.assertIn("the guest answered ", found.output)
+        self.assertEqual(self.check("ok").of["fs"], "ok")
 
     def test_one_that_ends(self) -> None:
         found = self.check("dies")

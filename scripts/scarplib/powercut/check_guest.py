@@ -38,6 +38,10 @@ _READY = b"scarp-check: ready"
 _BOOT_S = 1800
 # What a guest may be late beyond the limits of its own checks.
 _LATE_S = 600
+# NAME=ok,NAME=failed,… BYTES [again]
+_ANSWER = re.compile(
+    rb"(\w+=(?:ok|failed|refused|stopped)(?:,\w+=(?:ok|failed|refused|stopped))*) (\d{1,8})( again)?"
+)
 _PANIC = re.compile(rb"Kernel panic - not syncing|BUG: unable to handle|Oops: ")
 
 
@@ -266,11 +270,14 @@ class CheckGuest:
             self.close()
             word = "crashed" if crashed else "stopped"
             return Verdict(dict.fromkeys(names, word), f"the guest {word}:\n{text}")
-        said, size, *again = answer.decode(errors="replace").split()
-        verdict = Verdict(
-            dict(each.split("=") for each in said.split(",")), self._output(int(size))
-        )
-        if again:
+        match = _ANSWER.fullmatch(answer.strip())
+        said = dict(each.split("=") for each in match[1].decode().split(",")) if match else {}
+        if not match or sorted(said) != sorted(names):
+            # Something else wrote to the console, too.
+            self.close()
+            return Verdict(dict.fromkeys(names, "stopped"), f"the guest answered {answer[:200]!a}")
+        verdict = Verdict(said, self._output(int(match[2])))
+        if match[3]:
             self.close()
         return verdict
 

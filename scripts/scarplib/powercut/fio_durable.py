@@ -8,14 +8,15 @@ verify the first so many of a section's.
 from __future__ import annotations
 
 import bisect
-import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from scarplib.device_logs.command_log import OPS, Commands, read_commands
+from scarplib.device_logs.log_file import LogError
 from scarplib.errors import UserError
+from scarplib.results.fio import load_fio
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _NEEDED = ("offset", "size", "verify")
@@ -123,8 +124,13 @@ def _durable_from(
 
 def check_counts(durable: Durable, fio: Path) -> None:
     """Each of fio's writes must be one command of the drive's."""
-    found = json.loads(fio.read_text())
-    wrote = {job["jobname"]: job["write"]["total_ios"] for job in found["jobs"]}
+    try:
+        found = load_fio(fio)
+    except LogError as error:
+        raise UserError(f"--check fio: {error}") from error
+    wrote = {
+        str(job.get("jobname")): job.get("write", {}).get("total_ios") for job in found["jobs"]
+    }
     for name, count in durable.counts().items():
         if wrote.get(name) != count:
             raise UserError(

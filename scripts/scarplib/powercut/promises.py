@@ -10,6 +10,10 @@ from pathlib import Path
 from scarplib.errors import UserError
 
 
+# Of nanoseconds in 64 bits.
+_MOST_DIGITS = 19
+
+
 @dataclass(frozen=True)
 class Promises:
     """In the order in which they were given."""
@@ -33,11 +37,13 @@ def read(path: Path) -> Promises:
     if not path.is_file():
         return Promises()
     found = []
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+    # What a promise says may have any character but the one that ends its line.
+    text = path.read_bytes().decode(errors="replace")
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         time, space, _ = line.partition(" ")
-        if not (space and time.isdecimal()):
+        if not (space and time.isascii() and time.isdecimal() and len(time) <= _MOST_DIGITS):
             raise UserError(
-                f"{path}:{number}: '{line[:60]}' is no line of scarp-promise: NANOSECONDS TEXT"
+                f"{path}:{number}: {line[:60]!a} is no line of scarp-promise: NANOSECONDS TEXT"
             )
         found.append((int(time), line))
     # Of several processes; at one time as they stand.

@@ -81,5 +81,5 @@ def read(folder: Path) -> Recording:
         return Recording(folder=folder, **found)
     except OSError as error:
         raise UserError(f"--from: {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"--from: {path}: damaged: {error}") from error
