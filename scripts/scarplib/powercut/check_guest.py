@@ -39,9 +39,8 @@ _BOOT_S = 1800
 # What a guest may be late beyond the limits of its own checks.
 _LATE_S = 600
 # NAME=ok,NAME=failed,… BYTES [again]
-_ANSWER = re.compile(
-    rb"(\w+=(?:ok|failed|refused|stopped)(?:,\w+=(?:ok|failed|refused|stopped))*) (\d{1,8})( again)?"
-)
+_WORD = rb"\w+=(?:ok|failed|refused|stopped)"
+_ANSWER = re.compile(rb"(%b(?:,%b)*) (\d{1,8})( again)?" % (_WORD, _WORD))
 _PANIC = re.compile(rb"Kernel panic - not syncing|BUG: unable to handle|Oops: ")
 
 

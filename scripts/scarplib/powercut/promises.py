@@ -9,7 +9,6 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 
-
 # Of nanoseconds in 64 bits.
 _MOST_DIGITS = 19
 
