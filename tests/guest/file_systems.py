@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """File systems on every mapping under several schemes, each byte verified; prints KTAP.
 
-    tests/guest/file_systems.py [--list] [--short] [ONLY...]
+    tests/guest/file_systems.py [--list] [--short | --missing] [ONLY...]
 
 A run is named FILE-SYSTEM/MAPPING/SCHEME; ONLY are patterns of such names, as a shell has them.
 Each boots a guest from a full drive, overwrites 160 MiB of files six times with
 fio-jobs/verify.fio, and ends well only if fio read all of it back, and the drive collected or
 merged meanwhile.
 `--short`: a tenth of the writes.
+`--missing`: what file_systems.txt does not say of the present device, on any day and any machine; a
+line is added for each run that ended well.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import fnmatch
 import io
 import json
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -31,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
+from scarplib.dev import present  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import run  # noqa: E402
 from scarplib.guest.file_system import FileSystem  # noqa: E402
@@ -39,6 +43,8 @@ from scarplib.guest.user_guest import User  # noqa: E402
 JOB = ROOT / "fio-jobs" / "verify.fio"
 DEVICE = ROOT / "devices" / "demo.ini"
 OUT = ROOT / "out" / "test-guest"
+# What has run: a line for each guest that verified all it wrote, and the device it ran on.
+RECORD = Path(__file__).with_suffix(".txt")
 FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "f2fs")
 # The same drive with half of its chips and two planes in each die.
 PLANES = "geometry.chips_per_channel=1,geometry.planes_per_die=2,nand.multiplane=1"
@@ -128,6 +134,18 @@ def one(combination: Combination, short: bool) -> str | None:
     return problem
 
 
+def recorded(device: str) -> set[str]:
+    """Names of what has run well on that device."""
+    lines = [line.split() for line in RECORD.read_text().splitlines() if line[:1] != "#"]
+    return {name for made, _, name, _ in lines if made == device}
+
+
+def spent_s() -> float:
+    """Processor time of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def some() -> tuple[bool, str]:
     """For run.py: a few of them, short."""
     # A process of its own: what is said is caught by redirecting sys.stdout, which run.py's other
@@ -146,7 +164,11 @@ def some() -> tuple[bool, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="only say what would run")
-    parser.add_argument("--short", action="store_true", help="a tenth of the writes")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--short", action="store_true", help="a tenth of the writes")
+    how.add_argument(
+        "--missing", action="store_true", help="what file_systems.txt does not say of this device"
+    )
     parser.add_argument("only", nargs="*", metavar="ONLY", help="patterns of names")
     arguments = parser.parse_args()
     chosen = [
@@ -156,14 +178,23 @@ def main() -> int:
     ]
     if not chosen:
         parser.error(f"no run's name is like {' or '.join(arguments.only)}; see --list")
+    device = present.device_hash()
+    if arguments.missing:
+        there = recorded(device)
+        chosen = [c for c in chosen if c.name not in there]
     if arguments.list:
         print("\n".join(c.name for c in chosen))
         return 0
     print(f"KTAP version 1\n1..{len(chosen)}", flush=True)
     bad = 0
+    at = present.commit()
     for number, combination in enumerate(chosen, 1):
+        before_s = spent_s()
         problem = one(combination, arguments.short)
         bad += problem is not None
+        if arguments.missing and problem is None:
+            with RECORD.open("a") as stream:
+                print(device, at, combination.name, round(spent_s() - before_s), file=stream)
         print(f"{'not ok' if problem else 'ok'} {number} {combination.name}", flush=True)
         for line in (problem or "").splitlines():
             print(f"# {re.sub(chr(27) + '[^m]*m', '', line)}")

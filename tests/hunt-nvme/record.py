@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -11,29 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cases import CLOCKS, Case, Outcome, drawn
-from scarplib.build.cache import tree_hash
-from scarplib.paths import ROOT
+from scarplib.dev import present
 
 RECORD = Path(__file__).resolve().parent / "record.txt"
 # So many seeds are a line: some minutes with sanitizers, which is what an interruption costs.
 BLOCK = 20
-
-
-def device() -> str:
-    """What the device is made of: a line of another one says nothing of this one's changes."""
-    files = [*(ROOT / "qemu-patches").glob("*.patch"), *(ROOT / "hw").glob("*.[ch]")]
-    files += (ROOT / "ftl").rglob("*.[ch]")
-    return tree_hash(files)[:12]
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip() or "none"
 
 
 @dataclass
@@ -72,7 +53,7 @@ class Goal:
     def __init__(self, commands: int) -> None:
         self.each = commands // len(CLOCKS)
         self.before = read()
-        self.device, self.commit = device(), commit()
+        self.device, self.commit = present.device_hash(), present.commit()
 
     def counted(self, ranges: list[Range]) -> Counter[str]:
         return sum((each.commands for each in ranges), Counter())

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD = Path(__file__).resolve().parent / "record.txt"
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib.build.cache import tree_hash  # noqa: E402
+from scarplib.dev import present  # noqa: E402
 
 # The first scenario, and how many are a line: some minutes, which is what an interruption costs.
 FIRST = {"release": 100_000_000, "checked": 200_000_000}
@@ -63,19 +63,6 @@ class Part:
 
 def read(text: str) -> list[Part]:
     return [Part.of_text(line) for line in text.splitlines() if line[:1] not in ("#", "")]
-
-
-def engine() -> str:
-    """What the engine is made of."""
-    return tree_hash((ROOT / "ftl").rglob("*.[ch]"))[:12]
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return done.stdout.strip() or "none"
 
 
 def next_of(parts: Sequence[Part], build: str) -> int:
@@ -121,7 +108,7 @@ def main() -> int:
     if goal < 1:
         parser.error(f"--goal {goal}: must be at least 1")
     # Of what is built now, whatever is checked out meanwhile.
-    made, at, began = engine(), commit(), time.monotonic()
+    made, at, began = present.engine_hash(), present.commit(), time.monotonic()
     subprocess.run(
         ["make", "-s", "-C", str(ROOT), "-f", "tests/hunt/hunt.mk", f"-j{os.cpu_count()}", build],
         check=True,
