@@ -113,6 +113,17 @@ static inline const ScarpStats *rig_stats(const Rig *rig)
     return scarp_stats(rig->drive);
 }
 
+/* How often a drive of a checked build was in that state. */
+static inline uint64_t mark_times(const Rig *rig, const char *name)
+{
+    for (unsigned i = 0; i < scarp_mark_count(); i++) {
+        if (!strcmp(scarp_mark_field(i)->name, name)) {
+            return scarp_mark_times(rig->drive, i);
+        }
+    }
+    g_error("no mark '%s'", name);
+}
+
 static inline ScarpCmd cmd_of(ScarpOp op, uint64_t offset, uint64_t length)
 {
     return (ScarpCmd) { .op = op, .offset_bytes = offset,

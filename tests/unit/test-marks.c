@@ -5,16 +5,6 @@
  */
 #include "helpers.h"
 
-static uint64_t times(const ScarpDrive *drive, const char *name)
-{
-    for (unsigned i = 0; i < scarp_mark_count(); i++) {
-        if (!strcmp(scarp_mark_field(i)->name, name)) {
-            return scarp_mark_times(drive, i);
-        }
-    }
-    g_error("no mark '%s'", name);
-}
-
 static void test_names(void)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -45,11 +35,11 @@ static void test_counted(void)
     for (unsigned i = 0; i < 1200; i++) {
         rig_write(rig, i % 8);
     }
-    g_assert_cmpuint(times(rig->drive, "worn_out"), ==,
+    g_assert_cmpuint(mark_times(rig, "worn_out"), ==,
                      rig_stats(rig)->bad_blocks);
-    g_assert_cmpuint(times(rig->drive, "worn_out"), >, 0);
+    g_assert_cmpuint(mark_times(rig, "worn_out"), >, 0);
     scarp_stats_reset(rig->drive);
-    g_assert_cmpuint(times(rig->drive, "worn_out"), >, 0);
+    g_assert_cmpuint(mark_times(rig, "worn_out"), >, 0);
     for (unsigned i = 0; i < scarp_mark_count(); i++) {
         g_assert_cmpuint(scarp_mark_times(other->drive, i), ==, 0);
     }
