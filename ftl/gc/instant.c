@@ -54,15 +54,17 @@ static uint32_t pad_pairs(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Another collection of the plane, of the scheme before this one, may have
- * taken the last free block, and gives a block back when it has erased its own.
+ * Another collection of the plane, of the scheme before this one, gives a block
+ * back when it has erased its own.  Until then it may have the last free block,
+ * or those of translation units seem to be too many, however many are collected.
  */
-static bool lacks_room(const ScarpDrive *drive, uint32_t p, uint32_t victim)
+static bool awaits_other(const ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
     return scarp_gc_runs(drive, p) &&
-           !scarp_block_is_translation(drive, victim) &&
-           scarp_block_valid(drive, victim) >
-               scarp_plane_collection_pages(drive, p) << drive->geo.page_shift;
+           (scarp_block_is_translation(drive, victim) ||
+            scarp_block_valid(drive, victim) >
+                scarp_plane_collection_pages(drive, p)
+                    << drive->geo.page_shift);
 }
 
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
@@ -85,7 +87,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     victim = scarp_gc_choose_victim(drive, p, &levelling);
     first = scarp_block_ppn(drive, victim);
     if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim) ||
-        lacks_room(drive, p, victim)) {
+        awaits_other(drive, p, victim)) {
         return false;
     }
     if (scarp_block_is_translation(drive, victim)) {

@@ -193,6 +193,13 @@ static const Theme themes[] = {
       .commands = 400, .depth = 16, .host = HOST_UNITS, .most_units = 1024,
       .keys = CUTS "gc.trigger_free_blocks=1|2",
       .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 1 60 2;drain" },
+    /* Collections without time, beside those of the scheme before. */
+    { .scheme = "baseline|pgc|gc-par|pgc+global|paragc",
+      .mapping = "page|page|demand", .tight = true, .full = true,
+      .commands = 1000, .depth = 32, .host = HOST_UNITS, .most_units = 2048,
+      .keys = "controller.slots=64",
+      .between = "scheme ideal -|scheme d-choices+ideal -|scheme baseline -|"
+                 "scheme global+ideal -|scheme pgc -|scheme" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
