@@ -17,10 +17,8 @@ docs/validation.md says what became of it, and what has no place in MQSim: flush
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree as ET
 from array import array
 from collections.abc import Sequence
@@ -31,24 +29,21 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE)]
 
 import mqsim  # noqa: E402
+import probed_peer  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.option_types import integer  # noqa: E402
-from scarplib.own_drive import features, probe_file  # noqa: E402
+from scarplib.own_drive import probe_file  # noqa: E402
 from scarplib.own_drive.plan import (  # noqa: E402
     FLUSH,
     GAP_NS,
     KIB,
-    MIB,
     READ,
     SIZES,
     TRIM,
     WRITE,
-    Plan,
     Row,
     Step,
 )
 
-DESCRIPTION = HERE.parents[1] / "devices" / "bench-16g.ini"
 # The drive.  Much to spare, because MQSim loses requests to pages that a collection is moving, and
 # keeps ten blocks of a plane for itself.
 OVERRIDES = (
@@ -132,19 +127,7 @@ def check(drive: mqsim.Drive) -> None:
     """What MQSim, or its log, cannot do."""
     if drive.number("timing.channel_mts") % SCALE:
         raise UserError(f"timing.channel_mts: must be a multiple of {SCALE}: MQSim's clock of it")
-    if logical_bytes(drive) < 32 * MIB:
-        raise UserError(f"the drive has {logical_bytes(drive)} bytes; a plan needs 32 MiB")
-
-
-def logical_bytes(drive: mqsim.Drive) -> int:
-    """What it can hold, in whole pages of each plane."""
-    number = drive.number
-    planes = 1
-    for name in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die"):
-        planes *= number(f"geometry.{name}")
-    pages = number("geometry.blocks_per_plane") * number("geometry.pages_per_block")
-    share = 1000 / (1000 + number("ftl.over_provisioning_permille"))
-    return planes * int(pages * share) * number("geometry.page_bytes")
+    probed_peer.check_size(drive)
 
 
 @dataclass
@@ -326,6 +309,19 @@ class Prober:
             )
         return found
 
+    def measure(
+        self, before: Sequence[Step], steps: Sequence[Step]
+    ) -> dict[str, probe_file.Result]:
+        """These, after those: all timed ones at once, and each closed one alone."""
+        found = self.timed([*before, *steps])
+        for number, step in enumerate(steps):
+            print(step.name, file=sys.stderr, flush=True)
+            if step.depth and not step.prepares:
+                one = self.closed([*before, *steps[:number]], step)
+                if one is not None:
+                    found[step.name] = one
+        return found
+
     def without_flash(self, fill: Step, trimmed: Step) -> list[int]:
         """Of reads by size that its cache serves: it has no deallocation."""
         trace, _ = history([fill])
@@ -343,71 +339,15 @@ class Prober:
         return times
 
 
-def probe(prober: Prober, size: int, seed: int, held_out: bool) -> probe_file.Probe:
-    """The whole plan."""
-    plan = Plan(size // MIB * MIB, seed)
-    found = probe_file.Probe({"kind": "MQSim", "bytes": size}, plan.span, seed)
-    first = plan.first()
-    by_name = {step.name: step for step in first}
-    cached = prober.without_flash(by_name["fill"], by_name["trimmed"])
-    prober.base_ns = cached[0]
-
-    def do(before: list[Step], steps: list[Step]) -> None:
-        timed = prober.timed([*before, *steps])
-        for number, step in enumerate(steps):
-            print(step.name, file=sys.stderr, flush=True)
-            if step.prepares:
-                continue
-            one = timed.get(step.name)
-            if step.depth:
-                one = prober.closed([*before, *steps[:number]], step)
-            if one is None:
-                found.left_out.append(step.name)
-            else:
-                found.results[step.name] = one
-
-    do([], first)
-    found.results["trimmed"].each[1 : 1 + len(SIZES)] = cached
-    found.results["trimmed"].reads = probe_file.Latencies.of(cached)
-    found.known = features.known(found)
-    second = plan.second(found.known)
-    do(first, second + (plan.held_out() if held_out else []))
-    found.source["lost"] = prober.lost
-    return found
+def prober_of(program: Path, drive: mqsim.Drive, folder: Path) -> Prober:
+    """MQSim with this drive, in this folder."""
+    check(drive)
+    return Prober(Run(program, drive, folder))
 
 
 def main() -> int:
     """One probe."""
-    parser = argparse.ArgumentParser(
-        description="MQSim measured by the plan of `scarp probe`, for `scarp fit`."
-    )
-    parser.add_argument("peer", metavar="PEER", help="the MQSim program")
-    parser.add_argument("-o", "--out", type=Path, default=Path("mqsim.json"), metavar="FILE")
-    parser.add_argument(
-        "--seed", type=integer("--seed", 1, 2**31), default=1, metavar="N", help="of the addresses"
-    )
-    parser.add_argument(
-        "--set",
-        metavar="GROUP.KEY=VALUE",
-        action="append",
-        default=[],
-        help="another drive, as far as MQSim has a place for the key; may be given several times",
-    )
-    arguments = parser.parse_args()
-    program = mqsim.identify(arguments.peer)
-    chosen = ",".join([OVERRIDES, *arguments.set])
-    drive = mqsim.Drive(DESCRIPTION, chosen)
-    check(drive)
-    with tempfile.TemporaryDirectory(prefix="scarp-mqsim-") as folder:
-        prober = Prober(Run(program, drive, Path(folder)))
-        found = probe(prober, logical_bytes(drive), arguments.seed, held_out=True)
-    found.source["drive"] = chosen
-    found.write(arguments.out)
-    lost = {name: count for name, count in prober.lost.items() if count}
-    print(f"{arguments.out}: {len(found.results)} steps; lost by MQSim: {lost or 'nothing'}")
-    if found.left_out:
-        print(f"left out: {', '.join(found.left_out)}")
-    return 0
+    return probed_peer.run("MQSim", OVERRIDES, mqsim.identify, prober_of)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,11 @@ sys.path[:0] = [str(ROOT / "scripts"), str(BENCH)]
 
 import mqsim  # noqa: E402
 import mqsim_drive  # noqa: E402
+import probed_peer  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive.plan import FLUSH, READ, TRIM, WRITE, Row, Step  # noqa: E402
 
-DRIVE = mqsim.Drive(mqsim_drive.DESCRIPTION, mqsim_drive.OVERRIDES)
+DRIVE = mqsim.Drive(probed_peer.DESCRIPTION, mqsim_drive.OVERRIDES)
 # It serves so many at once, each in 1,000 ns, and loses every so-manieth write; it logs as MQSim.
 FAKE = """#!{python}
 import sys
@@ -87,7 +88,7 @@ class TraceTest(unittest.TestCase):
         for key in ("timing.channel_mts=800", "geometry.blocks_per_plane=4"):
             with self.assertRaises(UserError):
                 mqsim_drive.check(
-                    mqsim.Drive(mqsim_drive.DESCRIPTION, ",".join((mqsim_drive.OVERRIDES, key)))
+                    mqsim.Drive(probed_peer.DESCRIPTION, ",".join((mqsim_drive.OVERRIDES, key)))
                 )
 
 
