@@ -96,7 +96,8 @@ def parameters(drive: Drive) -> str:
         ("buffer management", 0),
         ("scheduling algorithm", 1),
         ("gc hard threshold", f"{free:.6f}"),
-        ("allocation", 1),
+        # With a static one it collects only while its channel has nothing to do, and drops writes.
+        ("allocation", 0),
         ("static_allocation", 1),
         ("dynamic_allocation", 0),
         ("advanced command", 0),
@@ -160,12 +161,12 @@ def completions(log: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
     for i, (at, _, _) in enumerate(lines):
         if not i or at != lines[i - 1][0]:
             waiting.clear()
-            for other in lines[i:]:
-                if other[0] != at:
-                    break
-                waiting.setdefault(other[1], []).append(other[2])
-        _, kind, offset, size = rows[i]
-        times = waiting.get((offset // 512, size // 512, 1 if kind == READ else 0))
+            j = i
+            while j < len(lines) and lines[j][0] == at:
+                waiting.setdefault(lines[j][1], []).append(lines[j][2])
+                j += 1
+        _, want, offset, size = rows[i]
+        times = waiting.get((offset // 512, size // 512, 1 if want == READ else 0))
         if not times:
             raise UserError(f"SSDsim's log: request {i} did not come in its turn")
         result.append((at, times.pop(0)))
@@ -204,6 +205,8 @@ class Run:
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
             last = said[-1].strip() if said else "it said nothing"
             raise UserError(f"SSDsim failed (exit status {done.returncode}): {last}")
+        if b"there is no free page" in done.stdout:
+            raise UserError("SSDsim ran out of free pages, and dropped writes")
         every = [row for _, rows in steps for row in rows]
         found = completions(log.read_text(errors="replace"), every)
         result, at = [], 0

@@ -2,16 +2,16 @@
 /*
  * So many requests at once, for SSDsim, whose trace says when each request comes.
  *
- *     LD_PRELOAD=ssdsim_feed.so SSDSIM_FEED=FILE …/ssd
+ *     LD_PRELOAD=ssdsim_feed.so SSDSIM_FEED=FILE .../ssd
  *
- * SSDsim reads its trace line by line, goes back to a line whose time has not come, and logs each
- * request as soon as it is done.  So the trace need not be there beforehand: here a line is made
- * when it is read.  In a closed step its time is that at which a request before it was done.
- * While no request may come yet, the line that is read is one of a time far away.
+ * SSDsim reads its trace line by line, goes back to a line whose time has not come, and logs
+ * each request as soon as it is done.  So the trace need not be there beforehand: here a line
+ * is made when it is read.  In a closed step its time is that at which a request before it was
+ * done.  While no request may come yet, the line that is read is one of a time far away.
  *
  * FILE has "S DEPTH GAP" for a step (DEPTH 0: each request at its time), and for each request
- * "Q TIME SECTOR SECTORS READ" with TIME in nanoseconds from the step's begin.  A step begins GAP
- * nanoseconds after all before it was done.
+ * "Q TIME SECTOR SECTORS READ" with TIME in nanoseconds from the step's begin.  A step begins
+ * GAP nanoseconds after all before it was done.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -158,7 +158,8 @@ static bool make_line(int64_t number)
         one = requests[taken];
         last = time;
     }
-    snprintf(line, sizeof line, "%" PRId64 " 0 %d %d %d", time, one.sector, one.sectors, one.read);
+    snprintf(line, sizeof line, "%" PRId64 " 0 %d %d %d", time, one.sector, one.sectors,
+             one.read);
     memset(line + strlen(line), ' ', LINE - strlen(line));
     line[LINE - 1] = '\n';
     return true;
@@ -206,8 +207,8 @@ static ssize_t log_write(void *cookie, const char *text, size_t size)
         }
         said[said_size] = '\0';
         said_size = 0;
-        if (sscanf(said, "%" SCNd64 " %d %d %d %" SCNd64 " %" SCNd64 " %" SCNd64, &at, &sector,
-                   &sectors, &kind, &started, &ended, &took) == 7) {
+        if (sscanf(said, "%" SCNd64 " %d %d %d %" SCNd64 " %" SCNd64 " %" SCNd64, &at,
+                   &sector, &sectors, &kind, &started, &ended, &took) == 7) {
             if (done == count) {
                 fail("more was done than was asked for");
             }
@@ -223,6 +224,9 @@ static int log_close(void *cookie)
     return fclose(cookie);
 }
 
+static const cookie_io_functions_t log_functions = {.write = log_write, .close = log_close};
+static const cookie_io_functions_t trace_functions = {.read = trace_read, .seek = trace_seek};
+
 FILE *fopen(const char *name, const char *mode)
 {
     static FILE *(*real)(const char *, const char *);
@@ -234,16 +238,15 @@ FILE *fopen(const char *name, const char *mode)
     }
     if (strcmp(name, LOG) == 0) {
         file = real(name, mode);
-        return file ? fopencookie(file, mode,
-                                  (cookie_io_functions_t){.write = log_write, .close = log_close})
-                    : NULL;
+        return file ? fopencookie(file, mode, log_functions) : NULL;
     }
     /* The first time it looks for what is read without having been written: nothing is. */
     if (strcmp(name, TRACE) == 0 && opened++ > 0) {
         load();
-        file = fopencookie(NULL, mode,
-                           (cookie_io_functions_t){.read = trace_read, .seek = trace_seek});
-        setvbuf(file, NULL, _IONBF, 0);
+        file = fopencookie(NULL, mode, trace_functions);
+        if (file != NULL) {
+            setvbuf(file, NULL, _IONBF, 0);
+        }
         return file;
     }
     return real(name, mode);

@@ -192,6 +192,16 @@ class ProbeTest(unittest.TestCase):
         with self.assertRaises(UserError):
             run([(1, [(0, READ, 0, 4096)])])
 
+    def test_one_that_drops_writes(self) -> None:
+        program = self.folder / "full"
+        program.write_text(
+            "#!/bin/sh\ntouch ex.out\necho ERROR :there is no free page in it\nexit 1\n"
+        )
+        program.chmod(0o755)
+        run = ssdsim_drive.Run(program, DRIVE, self.folder)
+        with self.assertRaisesRegex(UserError, "dropped writes"):
+            run([])
+
     def test_a_program_that_is_none(self) -> None:
         done = subprocess.run(
             [sys.executable, str(BENCH / "ssdsim_drive.py"), "/bin/true"],
