@@ -4,14 +4,15 @@
  *
  *     LD_PRELOAD=ssdsim_feed.so SSDSIM_FEED=FILE .../ssd
  *
- * SSDsim reads its trace line by line, goes back to a line whose time has not come, and logs
- * each request as soon as it is done.  So the trace need not be there beforehand: here a line
- * is made when it is read.  In a closed step its time is that at which a request before it was
- * done.  While no request may come yet, the line that is read is one of a time far away.
+ * SSDsim reads its trace line by line, goes back to a line whose time has not come,
+ * and logs each request as soon as it is done.  So the trace need not be there
+ * beforehand: here a line is made when it is read.  In a closed step its time is that
+ * at which a request before it was done.  While no request may come yet, the line that
+ * is read is one of a time far away.
  *
- * FILE has "S DEPTH GAP" for a step (DEPTH 0: each request at its time), and for each request
- * "Q TIME SECTOR SECTORS READ" with TIME in nanoseconds from the step's begin.  A step begins
- * GAP nanoseconds after all before it was done.
+ * FILE has "S DEPTH GAP" for a step (DEPTH 0: each request at its time), and for each
+ * request "Q TIME SECTOR SECTORS READ" with TIME in nanoseconds from the step's begin.
+ * A step begins GAP nanoseconds after all before it was done.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -224,8 +225,14 @@ static int log_close(void *cookie)
     return fclose(cookie);
 }
 
-static const cookie_io_functions_t log_functions = {.write = log_write, .close = log_close};
-static const cookie_io_functions_t trace_functions = {.read = trace_read, .seek = trace_seek};
+static const cookie_io_functions_t log_functions = {
+    .write = log_write,
+    .close = log_close,
+};
+static const cookie_io_functions_t trace_functions = {
+    .read = trace_read,
+    .seek = trace_seek,
+};
 
 FILE *fopen(const char *name, const char *mode)
 {
@@ -240,7 +247,7 @@ FILE *fopen(const char *name, const char *mode)
         file = real(name, mode);
         return file ? fopencookie(file, mode, log_functions) : NULL;
     }
-    /* The first time it looks for what is read without having been written: nothing is. */
+    /* The first time it looks for what is read and was never written: nothing. */
     if (strcmp(name, TRACE) == 0 && opened++ > 0) {
         load();
         file = fopencookie(NULL, mode, trace_functions);
