@@ -102,8 +102,8 @@
     MARK(translation_page_padded, "a page of translation units was not full") \
     MARK(page_awaits_pair, \
          "a page of the host waited for the rest of its cells") \
-    MARK(instant_awaits_copies, \
-         "a collection without time waited for the cells of another's copies") \
+    MARK(instant_awaits_other, \
+         "a collection without time waited for another one of its plane") \
     MARK(copies_padded, \
          "cells were filled so that a victim could be erased") \
     MARK(checkpoint_of_nothing, \

@@ -53,20 +53,6 @@ static uint32_t pad_pairs(ScarpDrive *drive, uint32_t p)
     return n;
 }
 
-/*
- * Another collection of the plane, of the scheme before this one, gives a block
- * back when it has erased its own.  Until then it may have the last free block,
- * or those of translation units seem to be too many, however many are collected.
- */
-static bool awaits_other(const ScarpDrive *drive, uint32_t p, uint32_t victim)
-{
-    return scarp_gc_runs(drive, p) &&
-           (scarp_block_is_translation(drive, victim) ||
-            scarp_block_valid(drive, victim) >
-                scarp_plane_collection_pages(drive, p)
-                    << drive->geo.page_shift);
-}
-
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 {
     bool levelling;
@@ -74,20 +60,21 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     Copies copies = { 0 };
     uint16_t stream = 0;
 
-    if (drive->desc.paired_pages == PAIRED_PAD && scarp_gc_runs(drive, p)) {
-        /* Both would fill the cells of their copies, in turns and for ever. */
-        scarp_mark(drive, instant_awaits_copies);
+    if (scarp_gc_runs(drive, p)) {
+        /*
+         * One at a time, also after a switch: both would need the last free
+         * block, what is reserved for the other, and the cells of its copies.
+         */
+        scarp_mark(drive, instant_awaits_other);
         return false;
     }
     if (scarp_map_can(drive, MAP_MERGES)) {
-        return !scarp_gc_runs(drive, p) &&
-               scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
+        return scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
                    ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
     first = scarp_block_ppn(drive, victim);
-    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim) ||
-        awaits_other(drive, p, victim)) {
+    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
         return false;
     }
     if (scarp_block_is_translation(drive, victim)) {

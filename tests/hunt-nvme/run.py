@@ -24,6 +24,7 @@ import record
 import themes
 from cases import CLOCKS, COMMANDS, SHRINK_S, Case, Outcome, drawn, read_case, run, shrunk
 from scarplib.build.qemu import ensure_qemu
+from scarplib.dev import present
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -48,7 +49,7 @@ def tell(qemu: Path, case: Case, outcome: Outcome, seconds: float) -> None:
 
 def of_commit(seconds: int) -> Iterator[Case]:
     """Cases that follow from the commit, for so long; a few on a host that is slow."""
-    commit = record.commit()
+    commit = present.commit()
     first = (1 if commit == "none" else int(commit, 16)) % 10**9 * 10**6
     end = time.monotonic() + seconds
     for number in itertools.count():
