@@ -83,7 +83,10 @@ def _check(command: list[str | Path]) -> int:
 
 
 # What programs of tests/ and examples/ add to their path.
-_PROGRAMS = ("bench", "conformance", "container", "qtest", "scripts", "hunt", "hunt-nvme")
+_PROGRAMS = (
+    *("bench", "conformance", "container", "qtest"),
+    *("scripts", "hunt", "hunt-nvme", "guest"),
+)
 _OWN_PATHS = ("tests", *(f"tests/{name}" for name in _PROGRAMS), "bindings/python")
 
 
