@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import io
 import json
@@ -12,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,7 @@ from pathlib import Path
 from unittest import mock
 
 from scarplib import cli
-from scarplib.build import locks, qemu, venv
+from scarplib.build import cache, locks, private_apt, qemu, venv
 from scarplib.build.private_apt import Apt
 from scarplib.dev import update_locks
 from scarplib.errors import UserError
@@ -297,6 +299,63 @@ class Files(unittest.TestCase):
                 self.assertRegex(
                     block, r"^[a-z0-9-]+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\s*$"
                 )
+
+
+class Updating(Apt):
+    """Says which of apt's commands ran, and whether another builder could have run one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alone: dict[str, bool] = {}
+
+    def _run(self, *command: str, cwd: Path | None = None) -> str:
+        with (cache.cache_dir() / "apt.lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.alone[command[1]] = False
+            except BlockingIOError:
+                self.alone[command[1]] = True
+        if command[1] == "download":
+            (self.archives / "fio_3.39-1_amd64.deb").write_bytes(b"fio")
+        return "Version: 1:10.0.2-1\n" if command[1] == "showsrc" else ""
+
+
+class Together(Locked):
+    """Several builders with one state of apt: a new user's QEMU and guest are built at once."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        os.environ["SCARP_DEBIAN_MIRROR"] = "https://mirror/debian"  # Locked puts back what was
+        keyring = self.folder / "keyring.gpg"
+        keyring.touch()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(mock.patch.object(Apt, "_updated", False))
+            stack.enter_context(mock.patch.object(private_apt, "_KEYRING", keyring))
+            self.addCleanup(stack.pop_all().close)
+
+    def test_sources_are_not_written_while_another_reads(self) -> None:
+        apt = Updating()
+        sources = apt.state / "scarp.sources"
+        sources.write_text("what another reads\n")
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with cache.locked("apt"):
+                other = threading.Thread(target=apt.update)
+                other.start()
+                other.join(0.2)
+                self.assertEqual(sources.read_text(), "what another reads\n")
+            other.join()
+        self.assertIn("deb-src", sources.read_text())
+
+    def test_every_command_is_alone(self) -> None:
+        apt = Updating()
+        with contextlib.redirect_stderr(io.StringIO()):
+            apt.closure(["busybox"])
+            apt.fetch(["fio=3.39-1"])
+            apt.source("curl", self.folder, "1:10.0.2-1")
+        self.assertEqual(
+            apt.alone,
+            dict.fromkeys(("update", "install", "download", "showsrc", "source"), True),
+        )
 
 
 class TwoMachines(unittest.TestCase):

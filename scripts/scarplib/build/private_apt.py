@@ -84,14 +84,15 @@ class Apt:
         """Fetch the signed index, once in a process."""
         if not _KEYRING.is_file():
             ensure_packages(("debian-archive-keyring",))
-        (self.state / "scarp.sources").write_text(
+        sources = (
             f"Types: deb deb-src\nURIs: {_mirror()}\nSuites: {RELEASE}\n"
             f"Components: main\nSigned-By: {_KEYRING}\n"
         )
-        # Several builders may want it at the same time; once in a process is enough.
+        # Several builders may want it at the same time, and others read it: apt's own locks are off.
         with locked("apt"):
             if Apt._updated:
                 return
+            (self.state / "scarp.sources").write_text(sources)
             with step(f"Debian {RELEASE}'s package index"):
                 self._run("apt-get", "update")
             Apt._updated = True
@@ -99,7 +100,6 @@ class Apt:
     def resolve(self, names: Sequence[str]) -> list[str]:
         """name=version of packages and all that they depend on, as apt resolves it today."""
         self.update()
-        # Not while another process fetches a new index: apt's own locks are off.
         with locked("apt"):
             text = self._run("apt-get", "install", "--simulate", "--quiet", *names)
         return sorted(
@@ -158,7 +158,11 @@ class Apt:
                 missing.append(package)
         if missing:
             self.update()
-            with locked("packages"), step(f"{len(missing)} Debian packages"):
+            with (
+                locked("packages"),
+                locked("apt"),
+                step(f"{len(missing)} Debian packages"),
+            ):
                 self._run("apt-get", "download", "--quiet", *missing, cwd=self.archives)
             for package in missing:
                 path = self._path(*package.split("="))
@@ -199,8 +203,8 @@ class Apt:
                 raise locks.gone(today, "Debian mirror")
             locks.take(today)
             wanted = known[0]
-        with step(f"source of {name}"):
-            asked = f"{name}={wanted}" if wanted else name
+        asked = f"{name}={wanted}" if wanted else name
+        with locked("apt"), step(f"source of {name}"):
             self._run("apt-get", "source", "--download-only", "--quiet", asked, cwd=folder)
         if lock and wanted == lock.version:
             for file, sha256 in lock.files.items():
