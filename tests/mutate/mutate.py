@@ -3,8 +3,10 @@
 """Changes the sources, a line at a time, and sees whether a test fails: `make mutate`.
 
 universalmutator says what can be changed; samples of it, drawn by seeds that samples.toml has, are
-tried.  What was found is kept in the cache: stopped, it goes on where it was, and only survivors
-are tried again when tests have changed.  docs/mutation.md lists the survivors that are known.
+tried.  What was found is kept: stopped, it goes on where it was, and only survivors are tried again
+when tests have changed.  That of samples.toml is in found/, so that it goes on on any machine; that
+of other samples, or with few tests, in the cache.  docs/mutation.md lists the survivors that are
+known.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ sys.dont_write_bytecode = True
 from scarplib.build import cache  # noqa: E402
 from scarplib.build.venv import MUTATE_PACKAGES, ensure_venv  # noqa: E402
 
+FOUND = HERE / "found"
 AD_HOC = 50
 NO_RESULT = ("invalid", "equal")
 
@@ -99,8 +102,9 @@ Entry = dict[str, str]
 class Found:
     """What is known of each mutant; a line of a file for each that was tried."""
 
-    def __init__(self, path: Path, tests: str, longest_s: float) -> None:
-        self.path, self.tests, self.longest_s = path, tests, longest_s
+    def __init__(self, path: Path, sources: str, tests: str, longest_s: float) -> None:
+        """The file's name has `sources`, a hash of what is changed."""
+        self.path, self.sources, self.tests, self.longest_s = path, sources, tests, longest_s
         self.of: dict[str, Entry] = {}
         self.first: dict[str, Entry] = {}  # by the tests that there were when it was drawn
         for line in path.read_text().splitlines() if path.is_file() else []:
@@ -124,6 +128,11 @@ class Found:
     def add(self, name: str, verdict: Entry) -> Entry:
         entry = {"id": name, "tests": self.tests, "longest_s": f"{self.longest_s:g}", **verdict}
         self._know(entry)
+        if self.path.parent == FOUND and not self.path.is_file():
+            FOUND.mkdir(exist_ok=True)
+            # What was found of other sources says nothing of these.
+            for other in FOUND.glob(self.path.name.replace(self.sources, "*")):
+                other.unlink()
         with self.path.open("a") as stream:
             stream.write(json.dumps(entry) + "\n")
         return entry
@@ -148,10 +157,12 @@ class Ground:
         sources = engine.files_hash(engine.tree_files(base.tree, self.what.mutated), base.tree)
         quick = "" if not arguments.quick else f"-{arguments.quick:g}"
         path = folder / f"found-{name}-{sources}{quick}.jsonl"
+        if not (arguments.only or arguments.quick or arguments.sample or arguments.seed):
+            path = FOUND / f"{name}-{sources}.jsonl"
         if arguments.fresh:
             path.unlink(missing_ok=True)
         longest_s = arguments.quick or arguments.longest or self.what.longest_s
-        self.found = Found(path, base.key, longest_s)
+        self.found = Found(path, sources, base.key, longest_s)
         if arguments.found:
             return
         self.reach = reach.Reach(base, folder)

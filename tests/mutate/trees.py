@@ -126,7 +126,12 @@ ARRAY = Tree(
     mutated=("guest/array/**/*.[ch]",),
     library=("guest/array/*.c", "guest/array/sim/workload.c"),
     without=(),
-    fixed=("ftl/[!r]*/**/*.c", "ftl/redundancy/*.c", "ftl/replay/options.c"),
+    fixed=(
+        "ftl/[!r]*/**/*.c",
+        "ftl/recovery/*.c",
+        "ftl/redundancy/*.c",
+        "ftl/replay/options.c",
+    ),
     programs=(
         Program("", ("tests/array/test-*.c",)),
         Program(
