@@ -9,11 +9,12 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "mutate"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mutate"))
 
 import mutate
 import trees
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NOTICED = {"verdict": "noticed", "by": "/a", "how": "fails", "code": "1"}
 SURVIVED = {"verdict": "survived", "by": "", "how": "2 tests run", "code": "2"}

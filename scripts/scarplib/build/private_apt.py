@@ -88,7 +88,7 @@ class Apt:
             f"Types: deb deb-src\nURIs: {_mirror()}\nSuites: {RELEASE}\n"
             f"Components: main\nSigned-By: {_KEYRING}\n"
         )
-        # Several builders may want it at the same time, and others read it: apt's own locks are off.
+        # Several builders want it at the same time, and others read it: apt's own locks are off.
         with locked("apt"):
             if Apt._updated:
                 return
