@@ -85,9 +85,10 @@ def _check(command: list[str | Path]) -> int:
 # What programs of tests/ and examples/ add to their path.
 _PROGRAMS = (
     *("bench", "conformance", "container", "qtest"),
-    *("scripts", "hunt", "hunt-nvme", "guest"),
+    *("scripts", "hunt", "hunt-nvme", "guest", "mutate"),
 )
-_OWN_PATHS = ("tests", *(f"tests/{name}" for name in _PROGRAMS), "bindings/python")
+# A folder of tests/ is no package: its module of the same name (mutate) comes first.
+_OWN_PATHS = (*(f"tests/{name}" for name in _PROGRAMS), "tests", "bindings/python")
 
 
 def _types(python: Path, files: list[str]) -> int:
