@@ -7,7 +7,7 @@
  */
 #include "themes.h"
 
-/* For who has to have it: no energy, and no checkpoints. */
+/* For who has to have it: no energy, and no checkpoints unless it asks. */
 #define CUTS "nand.power_cuts=1,ftl.recovery=1|2,controller.plp_bytes=0," \
              "ftl.checkpoint_pages=0,"
 
@@ -200,6 +200,14 @@ static const Theme themes[] = {
       .keys = "controller.slots=64",
       .between = "scheme ideal -|scheme d-choices+ideal -|scheme baseline -|"
                  "scheme global+ideal -|scheme pgc -|scheme" },
+    /* A checkpoint is read: copies count, and so does what is not copied yet. */
+    { .scheme = "baseline|pgc|gftl|gc-par", .mapping = "demand", .full = true,
+      .tight = true, .blocks = 12, .pages = 8, .units = 1, .commands = 4000,
+      .depth = 16, .host = HOST_UNITS, .most_units = 512,
+      .keys = CUTS "ftl.recovery=1,ftl.checkpoint_pages=4,"
+              "gc.trigger_free_blocks=1,timing.read_ns=1000|1000000,"
+              "timing.program_ns=1000000,timing.erase_ns=1000",
+      .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 20 0 0;cut 3 0 0" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
