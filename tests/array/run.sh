@@ -53,7 +53,7 @@ for test in "$top"/tests/array/test-*.c; do
 done
 
 # On io_uring, where there is one; its threads are watched as well.
-uring="$top/tests/array/uring/test-uring.c"
+uring=
 for name in uring ring threads keep drives drive_labels; do
     uring="$uring $top/guest/array/uring/$name.c"
 done
@@ -67,16 +67,19 @@ for kind in address thread; do
         sanitizers=-fsanitize=thread
         core thread "$sanitizers"
     fi
-    # shellcheck disable=SC2046,SC2086
-    cc $flags $sanitizers -o "$work/uring-$kind" $uring "$work/$kind"/*.o \
-       $(pkg-config --libs glib-2.0) -luring -lpthread
-    code=0
-    "$work/uring-$kind" -l >/dev/null 2>"$work/why" || code=$?
-    if [ "$code" = 77 ] || grep -q "unexpected memory mapping" "$work/why"; then
-        skip "uring-$kind" "$(head -n 1 "$work/why")"
-    else
-        add "$work/uring-$kind" "$kind:"
-    fi
+    for test in uring keep; do
+        program=$work/$test-$kind
+        # shellcheck disable=SC2046,SC2086
+        cc $flags $sanitizers -o "$program" "$top/tests/array/uring/test-$test.c" $uring "$work/$kind"/*.o \
+           $(pkg-config --libs glib-2.0) -luring -lpthread
+        code=0
+        "$program" -l >/dev/null 2>"$work/why" || code=$?
+        if [ "$code" = 77 ] || grep -q "unexpected memory mapping" "$work/why"; then
+            skip "$test-$kind" "$(head -n 1 "$work/why")"
+        else
+            add "$program" "$kind:"
+        fi
+    done
 done
 
 wait "$simulator"

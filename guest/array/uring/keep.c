@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD_BYTES 4096u
+#define FRESH ".new" /* behind the name of a cache that is not used yet */
 
 /* The file begins with it; marks, then buffers, at whole pages. */
 typedef struct {
@@ -41,8 +43,66 @@ static size_t file_bytes(uint64_t buffers, uint64_t page_bytes)
     return HEAD_BYTES + marks_bytes(buffers) + buffers * page_bytes;
 }
 
+static bool is_at(int fd, const char *path)
+{
+    struct stat file, there;
+
+    return !fstat(fd, &file) && !stat(path, &there) &&
+           file.st_dev == there.st_dev && file.st_ino == there.st_ino;
+}
+
+/* -1, and errno is set: EBUSY where another server has it, or just had. */
+static int claim_now(const char *path, int flags)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600), code = EBUSY;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB)) {
+        code = errno == EWOULDBLOCK ? EBUSY : errno;
+    } else if (is_at(fd, path)) {
+        return fd;
+    }
+    close(fd);
+    errno = code;
+    return -1;
+}
+
+/*
+ * Nobody else has it, from here to release().  The lock is the file's, and goes
+ * with it when it is renamed.  What was opened may have got another name, or
+ * none, before the lock was there: then there is another file to be opened.
+ * The lock of a process that was killed goes with its memory, which may be a
+ * little after it.  The rings have no part in that: they hold the file's pages,
+ * and not the file.
+ */
+static int claim(const char *path, int flags)
+{
+    int fd = claim_now(path, flags);
+
+    for (int i = 0; fd < 0 && errno == EBUSY && i < 100; i++) {
+        usleep(10000);
+        fd = claim_now(path, flags);
+    }
+    return fd;
+}
+
+/* Also where a process that was forked meanwhile has it open, too. */
+static void release(int fd)
+{
+    flock(fd, LOCK_UN);
+    close(fd);
+}
+
+static bool not_claimed(char *error, const char *path)
+{
+    return failed(error, path, errno == EBUSY ? "is in use" : strerror(errno));
+}
+
 static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
 {
+    k->fd = fd;
     k->buffers = buffers;
     k->page_bytes = page_bytes;
     k->bytes = file_bytes(buffers, page_bytes);
@@ -54,6 +114,24 @@ static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
     k->marks = (uint64_t *)((char *)k->base + HEAD_BYTES);
     k->memory = (char *)k->base + HEAD_BYTES + marks_bytes(buffers);
     return true;
+}
+
+/* Of so many zeroes, for which there is room.  False, and errno is set. */
+static bool empty(int fd, size_t bytes)
+{
+    if (ftruncate(fd, 0)) {
+        return false;
+    }
+    errno = posix_fallocate(fd, 0, bytes);
+    return !errno;
+}
+
+/* As a cache that serves, it would be what a server of PATH begins with. */
+static bool is_fresh(const char *path)
+{
+    size_t length = strlen(path), end = strlen(FRESH);
+
+    return length >= end && !strcmp(path + length - end, FRESH);
 }
 
 bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
@@ -69,21 +147,24 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
     k->taken_over = false;
     memcpy(head.magic, magic, sizeof(head.magic));
     memcpy(head.array, array->array, sizeof(head.array));
-    snprintf(name, sizeof(name), "%s.new", path);
-    fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (is_fresh(path)) {
+        return failed(error, path, "must not end in " FRESH);
+    }
+    snprintf(name, sizeof(name), "%s" FRESH, path);
+    fd = claim(name, O_CREAT);
     if (fd < 0) {
-        return failed(error, name, strerror(errno));
+        return not_claimed(error, name);
     }
     /* All of it now: later the lack of room would be a signal. */
-    errno = posix_fallocate(fd, 0, file_bytes(buffers, array->page_bytes));
-    good = !errno && map(k, fd, buffers, array->page_bytes);
+    good = empty(fd, file_bytes(buffers, array->page_bytes)) &&
+           map(k, fd, buffers, array->page_bytes);
     if (good) {
         memcpy(k->base, &head, sizeof(head));
     } else {
         failed(error, name, strerror(errno));
         unlink(name);
+        release(fd);
     }
-    close(fd);
     return good;
 }
 
@@ -138,11 +219,11 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
     uint64_t marked;
     struct stat st;
     bool good;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = claim(path, 0);
 
     k->base = NULL;
     if (fd < 0) {
-        return errno == ENOENT ? true : failed(error, path, strerror(errno));
+        return errno == ENOENT ? true : not_claimed(error, path);
     }
     good = !fstat(fd, &st) &&
            pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
@@ -163,10 +244,11 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
     } else {
         good = check_run(&head, served, marked, path, error);
     }
-    if (!good) {
+    if (!good && k->base) {
         keep_close(k);
+    } else if (!good) {
+        release(fd);
     }
-    close(fd);
     return good;
 }
 
@@ -174,7 +256,7 @@ bool keep_take_over(Keep *k, const char *path, char *error)
 {
     char name[4096];
 
-    snprintf(name, sizeof(name), "%s.new", path);
+    snprintf(name, sizeof(name), "%s" FRESH, path);
     k->taken_over = !rename(name, path);
     return k->taken_over ? true : failed(error, path, strerror(errno));
 }
@@ -184,7 +266,7 @@ void keep_end(Keep *k, const char *path, bool all_on_drives)
     char name[4096];
 
     if (!k->taken_over) {
-        snprintf(name, sizeof(name), "%s.new", path);
+        snprintf(name, sizeof(name), "%s" FRESH, path);
         unlink(name);
     } else if (all_on_drives) {
         unlink(path);
@@ -196,6 +278,7 @@ void keep_close(Keep *k)
 {
     if (k->base) {
         munmap(k->base, k->bytes);
+        release(k->fd);
         k->base = NULL;
     }
 }

@@ -17,13 +17,18 @@
 typedef struct {
     void *base; /* NULL: there is none */
     size_t bytes;
+    int fd; /* locked: no other process has the file */
     uint64_t *marks; /* [buffers] */
     void *memory;    /* [buffers] of page_bytes */
     uint64_t buffers, page_bytes;
     bool taken_over; /* it is PATH, and no longer PATH.new */
 } Keep;
 
-/* As PATH.new, empty, of this run.  False: error is one line. */
+/*
+ * As PATH.new, empty, of this run.  Who has it from here to keep_close() has it
+ * alone, whatever its name: another server that is given PATH is refused.
+ * False: error is one line.
+ */
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
                uint64_t run, uint64_t buffers, char *error);
 /*

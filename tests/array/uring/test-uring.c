@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #define _GNU_SOURCE /* RTLD_NEXT, cpu_set_t */
-#include "uring.h"
+#include "files.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,11 +23,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define N 3
-#define DRIVE_BYTES ((1 << 20) + 128 * 65536) /* 8 MiB of data */
-#define PAGE 4096u
-#define KEYS "cache_bytes=1572864" /* a sixteenth of the data */
 
 /* Besides ArrayUringThreads: all on one ring, of an older kernel. */
 #define ON_OLD_KERNEL 100u
@@ -81,128 +76,6 @@ static ArrayUringThreads threads_of(gconstpointer way)
 {
     old_kernel = GPOINTER_TO_UINT(way) == ON_OLD_KERNEL;
     return old_kernel ? ARRAY_URING_ALONE : GPOINTER_TO_UINT(way);
-}
-
-typedef struct {
-    char *folder;
-    char *paths[N];
-    ArrayUringThreads threads;
-} Files;
-
-static void files_init(Files *f)
-{
-    f->threads = ARRAY_URING_AUTO;
-    f->folder = g_dir_make_tmp("array-XXXXXX", NULL);
-    g_assert_nonnull(f->folder);
-    for (int i = 0; i < N; i++) {
-        g_autofree char *name = g_strdup_printf("drive%d", i);
-        int fd;
-
-        f->paths[i] = g_build_filename(f->folder, name, NULL);
-        fd = g_creat(f->paths[i], 0600);
-        g_assert_cmpint(fd, >=, 0);
-        g_assert_cmpint(ftruncate(fd, DRIVE_BYTES), ==, 0);
-        close(fd);
-    }
-}
-
-static void files_clear(Files *f)
-{
-    for (int i = 0; i < N; i++) {
-        g_unlink(f->paths[i]);
-        g_free(f->paths[i]);
-    }
-    g_rmdir(f->folder);
-    g_free(f->folder);
-}
-
-static const char *const *paths(const Files *f)
-{
-    return (const char *const *)f->paths;
-}
-
-static void format(const Files *f)
-{
-    char error[ARRAY_ERROR_BYTES] = "";
-
-    if (!array_drives_format(paths(f), N, NULL, false, error)) {
-        g_error("%s", error);
-    }
-}
-
-static ArrayUring *start_as(const Files *f, const ArrayUringOptions *how)
-{
-    const char *other[N] = { f->paths[2], f->paths[0], f->paths[1] };
-    char error[ARRAY_ERROR_BYTES] = "";
-    ArrayDrives drives;
-    ArrayUring *u;
-
-    /*
-     * In whatever order they are named.  On a busy host the kernel may need
-     * long to take away what a killed process had.
-     */
-    for (int i = 0; !array_drives_open(&drives, other, N, error); i++) {
-        if (i == 100 || !strstr(error, "is in use")) {
-            g_error("%s", error);
-        }
-    }
-    u = array_uring_new(&drives, how, error);
-    if (!u) {
-        g_error("%s", error);
-    }
-    return u;
-}
-
-static ArrayUring *start_with(const Files *f, const char *keep)
-{
-    ArrayUringOptions how = {
-        .keys = KEYS, .keep = keep, .threads = f->threads,
-    };
-
-    return start_as(f, &how);
-}
-
-static ArrayUring *start(const Files *f)
-{
-    return start_with(f, NULL);
-}
-
-static ArrayRequest *next_end(ArrayUring *u)
-{
-    ArrayRequest *r;
-
-    while (!(r = array_uring_reap(u))) {
-        array_uring_wait(u);
-    }
-    return r;
-}
-
-static int one(ArrayUring *u, ArrayOp op, uint64_t offset, uint64_t length,
-               void *data)
-{
-    ArrayRequest r = { .op = op, .offset_bytes = offset,
-                       .length_bytes = length, .data = data };
-
-    array_uring_submit(u, &r);
-    g_assert_true(next_end(u) == &r);
-    return r.error;
-}
-
-/* What write number version puts on a page. */
-static void fill(uint64_t *words, uint64_t page, uint64_t version)
-{
-    for (size_t i = 0; i < PAGE / 8; i += 2) {
-        words[i] = page;
-        words[i + 1] = version;
-    }
-}
-
-static void assert_page(const uint64_t *words, uint64_t page, uint64_t version)
-{
-    for (size_t i = 0; i < PAGE / 8; i += 2) {
-        g_assert_cmpuint(words[i], ==, version ? page : 0);
-        g_assert_cmpuint(words[i + 1], ==, version);
-    }
 }
 
 typedef struct {
@@ -291,22 +164,6 @@ static void test_contents(gconstpointer way)
     array_uring_free(u);
     g_free(versions);
     files_clear(&f);
-}
-
-/* Pages in turn, each time with the next version, for ever. */
-static void write_in_turn(const Files *f, const char *keep, uint64_t pages,
-                          uint64_t *acknowledged)
-{
-    ArrayUring *u = start_with(f, keep);
-    uint64_t words[PAGE / 8];
-
-    for (uint64_t n = *acknowledged;; n++) {
-        fill(words, n % pages, n / pages + 1);
-        if (one(u, ARRAY_OP_WRITE, n % pages * PAGE, PAGE, words)) {
-            _exit(1);
-        }
-        __atomic_store_n(acknowledged, n + 1, __ATOMIC_RELEASE);
-    }
 }
 
 /* A process that is killed and never flushed: all it acknowledged is kept. */
@@ -428,13 +285,6 @@ static char *open_error(const char *const *given, uint32_t n)
     return error;
 }
 
-static void assert_contains(const char *text, const char *part)
-{
-    if (!strstr(text, part) || strchr(text, '\n')) {
-        g_error("'%s' does not say '%s'", text, part);
-    }
-}
-
 static void test_refused(void)
 {
     char error[ARRAY_ERROR_BYTES] = "";
@@ -521,60 +371,6 @@ static void test_drive_fails(gconstpointer way)
     files_clear(&f);
 }
 
-/* A child that is killed with n pages acknowledged and in its cache. */
-static void leave_behind(const Files *f, const char *keep, uint64_t n)
-{
-    uint64_t *acknowledged = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t child = fork();
-
-    if (!child) {
-        write_in_turn(f, keep, N * 128 * 16, acknowledged);
-    }
-    while (__atomic_load_n(acknowledged, __ATOMIC_ACQUIRE) < n) {
-        g_assert_cmpint(waitpid(child, NULL, WNOHANG), ==, 0);
-        g_usleep(100);
-    }
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    munmap(acknowledged, 4096);
-    g_assert_true(g_file_test(keep, G_FILE_TEST_EXISTS));
-}
-
-/* NULL when it starts; else what it says. */
-static char *start_error(const Files *f, const char *keep)
-{
-    ArrayUringOptions how = {
-        .keys = KEYS, .keep = keep, .threads = f->threads,
-    };
-    char error[ARRAY_ERROR_BYTES] = "";
-    ArrayDrives drives;
-    ArrayUring *u = NULL;
-
-    for (int i = 0; !array_drives_open(&drives, paths(f), N, error); i++) {
-        if (i == 100 || !strstr(error, "is in use")) {
-            return g_strdup(error);
-        }
-    }
-    u = array_uring_new(&drives, &how, error);
-    if (!u) {
-        return g_strdup(error);
-    }
-    g_assert_cmpint(array_uring_flush(u), ==, 0);
-    array_uring_free(u);
-    return NULL;
-}
-
-static void assert_first_pages(ArrayUring *u, uint64_t n, uint64_t version)
-{
-    uint64_t words[PAGE / 8];
-
-    for (uint64_t i = 0; i < n; i++) {
-        g_assert_cmpint(one(u, ARRAY_OP_READ, i * PAGE, PAGE, words), ==, 0);
-        assert_page(words, i, version);
-    }
-}
-
 /* A restart that goes wrong leaves what was kept for the next one. */
 static void test_failed_restart(void)
 {
@@ -648,14 +444,6 @@ static void test_stale_keep(void)
     g_assert_cmpint(g_unlink(keep), ==, 0);
     g_assert_null(start_error(&f, keep));
     files_clear(&f);
-}
-
-static void poke(const char *path, off_t at, uint64_t value)
-{
-    int fd = open(path, O_RDWR);
-
-    g_assert_cmpint(pwrite(fd, &value, sizeof(value), at), ==, sizeof(value));
-    close(fd);
 }
 
 /* A kept cache that is cut, or says what cannot be, writes nothing. */
