@@ -50,7 +50,11 @@ static void list_remove(Array *a, uint32_t page)
 
 /* ---- Marks ------------------------------------------------------------- */
 
-/* In this order for who looks after the process was killed in between. */
+/*
+ * In this order for who looks after the process was killed in between.  The
+ * request that changes a page ends later: array_submit() and array_io_done()
+ * tell of it last of all.
+ */
 static void mark(Array *a, uint32_t buffer, uint64_t value)
 {
     if (a->config.marks) {

@@ -64,7 +64,7 @@ for kind in address thread; do
     fi
     sanitizers=$asan
     if [ "$kind" = thread ]; then
-        sanitizers=-fsanitize=thread
+        sanitizers="-fsanitize=thread -DTHREADS_WATCHED=1"
         core thread "$sanitizers"
     fi
     for test in uring keep; do

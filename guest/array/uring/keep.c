@@ -168,11 +168,17 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
     return good;
 }
 
-/* What a process can have left: a page of the array in each, and none twice. */
+/*
+ * What a process can have left: a page of the array in each, and none twice but
+ * for one.  Newer data of a page are marked before the mark of the older ones
+ * is taken away, both by the thread of the core, and by no other: so it can
+ * have been killed between the two once.  Either will do, as the write that
+ * brought the newer ones ends after both.
+ */
 static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 {
     unsigned char *seen = calloc(n_pages / 8 + 1, 1);
-    bool good = seen;
+    bool good = seen, twice = false;
 
     *marked = 0;
     for (uint64_t i = 0; good && i < k->buffers; i++) {
@@ -181,7 +187,11 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
         if (!k->marks[i]) {
             continue;
         }
-        good = page < n_pages && !(seen[page / 8] >> page % 8 & 1);
+        good = page < n_pages;
+        if (good && seen[page / 8] >> page % 8 & 1) {
+            good = !twice;
+            twice = true;
+        }
         if (good) {
             seen[page / 8] |= 1 << page % 8;
         }
@@ -240,7 +250,8 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
     } else if (!map(k, fd, head.buffers, head.page_bytes)) {
         good = failed(error, path, "cannot be mapped");
     } else if (!check_marks(k, n_pages, &marked)) {
-        good = failed(error, path, "names pages that the array does not have");
+        good = failed(error, path, "names pages that the array does not have, "
+                      "or some twice");
     } else {
         good = check_run(&head, served, marked, path, error);
     }

@@ -12,8 +12,14 @@
 #include <errno.h>
 #include <liburing.h>
 #include <sys/file.h>
+#include <sys/ptrace.h>
 
 #define BUFFERS 8u
+
+/* 1 under the thread sanitizer: most instructions are its own then. */
+#ifndef THREADS_WATCHED
+#define THREADS_WATCHED 0
+#endif
 
 static const ArrayLabel label = { .array = { 7, 1, 8 }, .page_bytes = PAGE };
 
@@ -175,6 +181,255 @@ static void test_two_servers(void)
     files_clear(&g);
 }
 
+/* ---- What a process that is killed leaves ------------------------------- */
+
+/* The core between two marks: a page is named twice.  No more than one is. */
+static void test_named_twice(void)
+{
+    g_autofree char *path = keep_path();
+    char error[ARRAY_ERROR_BYTES] = "";
+    Keep k, left;
+
+    make(&k, path);
+    put(&k, 1);
+    k.marks[5] = k.marks[3];
+    memset((char *)k.memory + 5 * PAGE, 1, PAGE);
+    k.marks[1] = 10;
+    take_over(&k, path);
+    keep_close(&k);
+    g_assert_true(keep_open(&left, path, &label, 1, 100, error));
+    assert_put(&left, 1);
+    left.marks[7] = 10;
+    keep_close(&left);
+    g_assert_false(keep_open(&left, path, &label, 1, 100, error));
+    assert_contains(error, "or some twice");
+    poke(path, 4096 + 7 * 8, 6);
+    g_assert_false(keep_open(&left, path, &label, 1, 100, error));
+    assert_contains(error, "or some twice");
+    g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+#define SMALL 1024u /* bytes of a page, so that there are few instructions */
+#define SECTOR 512u
+#define MOST_WRITES 8u
+
+/* What a process has done, as another one sees it while it goes on. */
+typedef struct {
+    unsigned acknowledged;   /* writes */
+    unsigned char disk[SMALL]; /* the page on its drive */
+} Progress;
+
+typedef struct {
+    Keep keep;
+    Progress *progress;
+    ArrayConfig config;
+    Array *array;
+    ArrayIo *io; /* of the page, under way */
+    ArrayRequest *ended;
+    /* contents[n]: of the page after so many writes */
+    unsigned char contents[MOST_WRITES + 1][SMALL];
+    unsigned writes;
+} Stepped;
+
+static void stepped_issue(void *opaque, ArrayIo *io)
+{
+    Stepped *s = opaque;
+
+    s->io = io;
+}
+
+static void stepped_done(void *opaque, ArrayRequest *request)
+{
+    Stepped *s = opaque;
+
+    s->ended = request;
+}
+
+static void stepped_init(Stepped *s, const char *path)
+{
+    static const ArrayOps ops = { stepped_issue, stepped_done };
+    ArrayLabel small = label;
+    uint64_t drive_bytes = 64 * SMALL;
+    char error[ARRAY_ERROR_BYTES] = "";
+
+    memset(s, 0, sizeof(*s));
+    array_config_init(&s->config);
+    if (!array_config_parse(&s->config, "page_bytes=1024,stripe_bytes=1024,"
+                            "cache_bytes=2048,set_pages=2,dirty_pages=1,"
+                            "flush_batch=1,stale_score=1,slots=2,"
+                            "reserved_slots=1,flusher=0", error)) {
+        g_error("%s", error);
+    }
+    s->config.n_drives = 1;
+    s->config.drive_bytes = &drive_bytes;
+    small.page_bytes = SMALL;
+    g_assert_true(keep_make(&s->keep, path, &small, 1,
+                            array_buffers(&s->config), error));
+    s->config.memory = s->keep.memory;
+    s->config.marks = s->keep.marks;
+    s->array = array_new(&s->config, &ops, s, error);
+    g_assert_nonnull(s->array);
+    s->progress = mmap(NULL, sizeof(*s->progress), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static void stepped_clear(Stepped *s, const char *path)
+{
+    array_free(s->array);
+    munmap(s->progress, sizeof(*s->progress));
+    keep_end(&s->keep, path, true);
+}
+
+/* The next write of the page, told when it has ended. */
+static void next_write(Stepped *s, unsigned from, unsigned bytes)
+{
+    unsigned n = s->progress->acknowledged + 1;
+    ArrayRequest write = {
+        .op = ARRAY_OP_WRITE, .offset_bytes = from, .length_bytes = bytes,
+        .data = s->contents[n] + from,
+    };
+
+    array_submit(s->array, &write);
+    if (s->ended != &write || write.error) {
+        _exit(1);
+    }
+    __atomic_store_n(&s->progress->acknowledged, n, __ATOMIC_RELEASE);
+}
+
+/* The drive has the page as it was given it. */
+static void page_written(Stepped *s)
+{
+    memcpy(s->progress->disk, s->io->data, SMALL);
+    array_io_done(s->array, s->io, 0);
+}
+
+static void flush_begins(Stepped *s, ArrayRequest *flush)
+{
+    *flush = (ArrayRequest) { .op = ARRAY_OP_FLUSH };
+    array_submit(s->array, flush);
+}
+
+/* How the contents of the page change, for who looks and for who writes. */
+static void will_write(Stepped *s, unsigned from, unsigned bytes)
+{
+    unsigned n = ++s->writes;
+
+    memcpy(s->contents[n], s->contents[n - 1], SMALL);
+    memset(s->contents[n] + from, n, bytes);
+}
+
+/* What has been acknowledged, or that and the write that comes then. */
+static void assert_sectors(const Stepped *s, const unsigned char *page)
+{
+    unsigned n = __atomic_load_n(&s->progress->acknowledged, __ATOMIC_ACQUIRE);
+    unsigned next = MIN(n + 1, s->writes);
+
+    for (unsigned at = 0; at < SMALL; at += SECTOR) {
+        if (memcmp(page + at, s->contents[n] + at, SECTOR) &&
+            memcmp(page + at, s->contents[next] + at, SECTOR)) {
+            g_error("after %u writes: sector %u has neither", n, at / SECTOR);
+        }
+    }
+}
+
+/* Were it killed now: the next server takes it, and the page is as it was. */
+static void assert_taken(const Stepped *s, const char *copy)
+{
+    ArrayLabel small = label;
+    char error[ARRAY_ERROR_BYTES] = "";
+    Keep left;
+
+    small.page_bytes = SMALL;
+    g_assert_true(g_file_set_contents(copy, s->keep.base, s->keep.bytes, NULL));
+    if (!keep_open(&left, copy, &small, 1, 64, error)) {
+        g_error("after %u writes: %s", s->progress->acknowledged, error);
+    }
+    keep_close(&left);
+}
+
+static void assert_page_kept(const Stepped *s)
+{
+    bool marked = false;
+
+    for (uint64_t i = 0; i < s->keep.buffers; i++) {
+        if (s->keep.marks[i]) {
+            marked = true;
+            assert_sectors(s, (unsigned char *)s->keep.memory + i * SMALL);
+        }
+    }
+    if (!marked) {
+        assert_sectors(s, s->progress->disk);
+    }
+}
+
+/* Instruction by instruction, until it ends.  0: it could not be traced. */
+static unsigned step_through(const Stepped *s, pid_t child, const char *copy)
+{
+    size_t bytes = s->keep.buffers * sizeof(*s->keep.marks);
+    g_autofree uint64_t *marks = g_malloc0(bytes);
+    unsigned steps = 0;
+    int status;
+
+    for (;; steps++) {
+        g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+        if (!WIFSTOPPED(status)) {
+            break;
+        }
+        if (memcmp(marks, s->keep.marks, bytes)) {
+            memcpy(marks, s->keep.marks, bytes);
+            assert_taken(s, copy);
+        }
+        assert_page_kept(s);
+        g_assert_cmpint(ptrace(PTRACE_SINGLESTEP, child, 0, 0), ==, 0);
+    }
+    g_assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        return 0;
+    }
+    g_assert_cmpint(WEXITSTATUS(status), ==, 0);
+    return steps;
+}
+
+/*
+ * A process may be killed at any instruction: what is there after each is right
+ * for the next server.
+ */
+static void test_every_instruction(void)
+{
+    g_autofree char *path = keep_path();
+    g_autofree char *copy = g_strconcat(path, ".copy", NULL);
+    ArrayRequest flush;
+    unsigned steps;
+    Stepped s;
+    pid_t child;
+
+    stepped_init(&s, path);
+    will_write(&s, 0, SMALL);
+    will_write(&s, 0, SMALL);
+    child = fork();
+    if (!child) {
+        if (ptrace(PTRACE_TRACEME, 0, 0, 0)) {
+            _exit(77);
+        }
+        raise(SIGSTOP);
+        next_write(&s, 0, SMALL);
+        flush_begins(&s, &flush);
+        /* It is on its way to its drive: in another buffer. */
+        next_write(&s, 0, SMALL);
+        page_written(&s);
+        _exit(0);
+    }
+    steps = step_through(&s, child, copy);
+    g_unlink(copy);
+    if (steps) {
+        g_assert_cmpuint(steps, >, 1000);
+        g_assert_cmpuint(s.progress->acknowledged, ==, s.writes);
+    } else {
+        g_test_skip("a process may not be traced");
+    }
+    stepped_clear(&s, path);
+}
+
 int main(int argc, char **argv)
 {
     struct io_uring ring;
@@ -190,5 +445,10 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keep/renamed-meanwhile", test_renamed_meanwhile);
     g_test_add_func("/array/keep/named-as-fresh", test_named_as_fresh);
     g_test_add_func("/array/keep/two-servers", test_two_servers);
+    g_test_add_func("/array/keep/named-twice", test_named_twice);
+    if (!THREADS_WATCHED) {
+        g_test_add_func("/array/keep/every-instruction",
+                        test_every_instruction);
+    }
     return g_test_run();
 }

@@ -475,10 +475,11 @@ static void test_torn_keep(void)
     for (unsigned i = 0; i < 3; i++) {
         g_autofree char *said = NULL;
 
-        /* Marks begin at the second page: one beyond the array, one twice. */
+        /* Marks begin at the second page: one beyond it, one three times. */
         g_assert_true(g_file_set_contents(keep, whole, length, NULL));
         poke(keep, 4096, i == 0 ? pages + 1 : i == 1 ? UINT64_MAX : 7);
         poke(keep, 4104, i == 2 ? 7 : 0);
+        poke(keep, 4112, i == 2 ? 7 : 0);
         said = start_error(&f, keep);
         assert_contains(said, "names pages that the array does not have");
     }
