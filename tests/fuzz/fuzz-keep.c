@@ -26,6 +26,7 @@
 #define EDITED (8 + 16 + 24 + 8 * BUFFERS) /* what has a meaning */
 
 static const ArrayLabel label = { .array = { 7, 1, 8 }, .page_bytes = PAGE };
+static const KeepRuns runs = { 4, 3 };
 
 /* As it is left behind: of run 3, with some of its buffers marked. */
 static GBytes *make(void)
@@ -119,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         g_error("no memory");
     }
     g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (!keep_open(&keep, path, &label, 3, PAGES, error)) {
+    if (!keep_open(&keep, path, &label, runs, PAGES, error)) {
         g_assert_true(*error && !strchr(error, '\n') && !keep.base);
     } else if (keep.base) {
         use(&keep);

@@ -567,6 +567,61 @@ static void change_keep(Run *run, unsigned keep, Tamper what, uint64_t where)
                              0600, NULL);
 }
 
+/* The last run that a drive has heard of. */
+static uint64_t run_heard(const Disk *disk)
+{
+    uint64_t heard = 0;
+
+    for (uint32_t i = 0; i < ARRAY_RUN_BLOCKS; i++) {
+        ArrayRun run;
+
+        if (array_run_decode(disk->now + array_run_offset(i), &run) ==
+            ARRAY_LABEL_GOOD) {
+            heard = MAX(heard, run.state / 2);
+        }
+    }
+    return heard;
+}
+
+/* The run that a kept cache has something of; 0: it has nothing. */
+static uint64_t run_kept(const Run *run, unsigned keep)
+{
+    g_autofree char *bytes = NULL;
+    uint64_t head[6], mark = 0; /* magic, array (two), buffers, page, run */
+    gsize length;
+
+    if (!g_file_get_contents(run->world.keep[keep - 1], &bytes, &length,
+                             NULL) || length < 4096) {
+        return 0;
+    }
+    memcpy(head, bytes, sizeof(head));
+    for (uint64_t i = 0; i < head[3] && !mark; i++) {
+        memcpy(&mark, bytes + 4096 + i * sizeof(mark), sizeof(mark));
+    }
+    return mark ? head[5] : 0;
+}
+
+/*
+ * All drives together, as they were before the cache was of a run.  Without
+ * such a cache they would be an array, of contents that the model forgot.
+ */
+static bool put_all_back(Run *run, unsigned keep)
+{
+    unsigned at = run->memories < MEMORIES ? 0 : run->memories % MEMORIES;
+    uint64_t heard = 0;
+
+    for (unsigned i = 0; i < run->s->drives; i++) {
+        heard = MAX(heard, run_heard(&run->memory[at][i]));
+    }
+    if (!run->memories || run_kept(run, keep) <= heard) {
+        return false;
+    }
+    for (unsigned i = 0; i < run->s->drives; i++) {
+        disk_restore(&run->world, &run->world.disks[i], &run->memory[at][i]);
+    }
+    return true;
+}
+
 /* False: there is nothing of the kind here. */
 static bool tamper_drives(Run *run, Start *start, Tamper what, uint64_t where)
 {
@@ -632,6 +687,7 @@ static bool must_refuse(Tamper what)
     case TAMPER_FORGED:
     case TAMPER_KEEP_CUT:
     case TAMPER_KEEP_OTHER:
+    case TAMPER_KEEP_LATER:
         return true;
     default:
         return false;
@@ -661,7 +717,9 @@ static void tamper(Run *run, unsigned keep, Tamper what, uint64_t where)
     }
     world_die(w); /* its files as they are now */
     w->dead = false;
-    if (of_keep) {
+    if (what == TAMPER_KEEP_LATER) {
+        changed = put_all_back(run, keep);
+    } else if (of_keep) {
         change_keep(run, keep, what, where);
     } else {
         changed = tamper_drives(run, &start, what, where);

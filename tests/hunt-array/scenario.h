@@ -47,6 +47,7 @@ typedef enum {
     TAMPER_FORGED,  /* number in all labels is 0, and the sums are right */
     TAMPER_KEEP_CUT, /* at any byte */
     TAMPER_KEEP_OTHER, /* of another array */
+    TAMPER_KEEP_LATER, /* than all drives, which are put back together */
     TAMPER__COUNT
 } Tamper;
 

@@ -203,17 +203,21 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 
 /*
  * Of the last run that served, or of one that took it over and did not come so
- * far; or it has nothing, and can overwrite nothing.
+ * far; or it has nothing, and can overwrite nothing.  All drives hear of a run
+ * before it has a cache: where none of them has, they are of an earlier time.
  */
-static bool check_run(const Head *head, uint64_t served, uint64_t marked,
+static bool check_run(const Head *head, const KeepRuns *runs, uint64_t marked,
                       const char *path, char *error)
 {
-    if (!marked || head->run >= served) {
+    uint64_t last = head->run < runs->served ? runs->served : runs->heard;
+    const char *drives = head->run < runs->served ? "newer" : "older";
+
+    if (!marked || (head->run >= runs->served && head->run <= runs->heard)) {
         return true;
     }
     snprintf(error, ARRAY_ERROR_BYTES, "%.100s: has what run %" PRIu64 " of "
              "the array left, but the last was %" PRIu64 ": the drives are "
-             "newer, remove it", path, head->run, served);
+             "%s, remove it", path, head->run, last, drives);
     return false;
 }
 
@@ -223,7 +227,7 @@ void keep_adopt(Keep *k, uint64_t run)
 }
 
 bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
-               uint64_t served, uint64_t n_pages, char *error)
+               KeepRuns runs, uint64_t n_pages, char *error)
 {
     Head head = { 0 };
     uint64_t marked;
@@ -253,7 +257,7 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
         good = failed(error, path, "names pages that the array does not have, "
                       "or some twice");
     } else {
-        good = check_run(&head, served, marked, path, error);
+        good = check_run(&head, &runs, marked, path, error);
     }
     if (!good && k->base) {
         keep_close(k);

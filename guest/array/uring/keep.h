@@ -12,7 +12,8 @@
 
 /*
  * A cache that another run of the array left may be older than the drives: it
- * knows the run it is of, and is taken only if none has served since.
+ * knows the run it is of, and is taken only if none has served since.  Drives
+ * that never heard of that run are older than the cache, and refused with it.
  */
 typedef struct {
     void *base; /* NULL: there is none */
@@ -23,6 +24,11 @@ typedef struct {
     uint64_t buffers, page_bytes;
     bool taken_over; /* it is PATH, and no longer PATH.new */
 } Keep;
+
+/* Of the array, as its drives say: the last ones. */
+typedef struct {
+    uint64_t heard, served;
+} KeepRuns;
 
 /*
  * As PATH.new, empty, of this run.  Who has it from here to keep_close() has it
@@ -37,7 +43,7 @@ bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
  * error is one line; the file is untouched.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
-               uint64_t served, uint64_t n_pages, char *error);
+               KeepRuns runs, uint64_t n_pages, char *error);
 /*
  * It is now of a run that starts, and is to write it to the drives: that run
  * may end, and the next one needs it then.  All drives know that it starts.

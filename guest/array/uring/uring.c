@@ -310,11 +310,12 @@ static bool begin_and_restore(ArrayUring *u, char *error)
 {
     const char *path = u->options.keep;
     uint64_t pages = array_bytes(u->array) / u->config.page_bytes;
+    KeepRuns runs = { u->drives.run, u->drives.served };
     Keep left = { 0 };
     bool good;
 
-    if (path && !keep_open(&left, path, &u->drives.label, u->drives.served,
-                           pages, error)) {
+    if (path && !keep_open(&left, path, &u->drives.label, runs, pages,
+                           error)) {
         return false;
     }
     good = begin(u, &left, error) && restore(u, &left, error);

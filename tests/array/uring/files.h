@@ -164,7 +164,7 @@ static inline void write_in_turn(const Files *f, const char *keep,
 
 static inline void assert_contains(const char *text, const char *part)
 {
-    if (!strstr(text, part) || strchr(text, '\n')) {
+    if (!text || !strstr(text, part) || strchr(text, '\n')) {
         g_error("'%s' does not say '%s'", text, part);
     }
 }

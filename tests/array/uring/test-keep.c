@@ -22,6 +22,7 @@
 #endif
 
 static const ArrayLabel label = { .array = { 7, 1, 8 }, .page_bytes = PAGE };
+static const KeepRuns of_one = { 1, 1 };
 
 /* Between the opening of a file and its lock, once: this is renamed. */
 static const char *renamed_from, *renamed_to;
@@ -94,7 +95,7 @@ static void test_in_use(void)
     assert_contains(error, ".new: is in use");
     assert_put(&first, 1);
     take_over(&first, path);
-    g_assert_false(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_false(keep_open(&left, path, &label, of_one, 100, error));
     assert_contains(error, ": is in use");
     /* Its other name is free now; nobody else gets so far as to take over. */
     make(&second, path);
@@ -103,7 +104,7 @@ static void test_in_use(void)
     g_assert_false(g_file_test(fresh, G_FILE_TEST_EXISTS));
     /* As its process would end. */
     keep_close(&first);
-    g_assert_true(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
     assert_put(&left, 1);
     keep_close(&left);
     g_assert_cmpint(g_unlink(path), ==, 0);
@@ -123,16 +124,16 @@ static void test_renamed_meanwhile(void)
     renamed_to = path;
     make(&second, path);
     g_assert_null(renamed_from);
-    g_assert_true(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
     assert_put(&left, 1);
     keep_close(&left);
     /* And what was opened as PATH is not what is there now. */
     put(&second, 2);
     renamed_from = fresh;
-    g_assert_true(keep_open(&left, path, &label, 1, 100, error) == false);
+    g_assert_true(keep_open(&left, path, &label, of_one, 100, error) == false);
     assert_contains(error, ": is in use");
     keep_close(&second);
-    g_assert_true(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
     assert_put(&left, 2);
     keep_close(&left);
     g_assert_cmpint(g_unlink(path), ==, 0);
@@ -181,6 +182,55 @@ static void test_two_servers(void)
     files_clear(&g);
 }
 
+static void put_back(const Files *f, char *const *contents)
+{
+    for (int i = 0; i < N; i++) {
+        g_assert_true(g_file_set_contents(f->paths[i], contents[i],
+                                          DRIVE_BYTES, NULL));
+    }
+}
+
+/* A cache of a run, and all drives as they were before that run. */
+static void test_older_drives(void)
+{
+    g_autofree char *path = keep_path(), *said = NULL;
+    char *old[N + 1] = { NULL }, *later[N + 1] = { NULL };
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    array_uring_free(start(&f));
+    for (int i = 0; i < N; i++) {
+        g_file_get_contents(f.paths[i], &old[i], NULL, NULL);
+    }
+    leave_behind(&f, path, 5000);
+    for (int i = 0; i < N; i++) {
+        g_file_get_contents(f.paths[i], &later[i], NULL, NULL);
+    }
+    put_back(&f, old);
+    said = start_error(&f, path);
+    assert_contains(said, "has what run 2 of the array left, but the last was "
+                    "1: the drives are older");
+    for (int i = 0; i < N; i++) {
+        g_autofree char *now = NULL;
+
+        g_file_get_contents(f.paths[i], &now, NULL, NULL);
+        g_assert_cmpmem(now, DRIVE_BYTES, old[i], DRIVE_BYTES);
+    }
+    /* With the drives that it is of, it still is what it was. */
+    put_back(&f, later);
+    u = start_with(&f, path);
+    assert_first_pages(u, 5000, 1);
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    for (int i = 0; i < N; i++) {
+        g_free(old[i]);
+        g_free(later[i]);
+    }
+    files_clear(&f);
+}
+
 /* ---- What a process that is killed leaves ------------------------------- */
 
 /* The core between two marks: a page is named twice.  No more than one is. */
@@ -197,14 +247,14 @@ static void test_named_twice(void)
     k.marks[1] = 10;
     take_over(&k, path);
     keep_close(&k);
-    g_assert_true(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
     assert_put(&left, 1);
     left.marks[7] = 10;
     keep_close(&left);
-    g_assert_false(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_false(keep_open(&left, path, &label, of_one, 100, error));
     assert_contains(error, "or some twice");
     poke(path, 4096 + 7 * 8, 6);
-    g_assert_false(keep_open(&left, path, &label, 1, 100, error));
+    g_assert_false(keep_open(&left, path, &label, of_one, 100, error));
     assert_contains(error, "or some twice");
     g_assert_cmpint(g_unlink(path), ==, 0);
 }
@@ -341,7 +391,7 @@ static void assert_taken(const Stepped *s, const char *copy)
 
     small.page_bytes = SMALL;
     g_assert_true(g_file_set_contents(copy, s->keep.base, s->keep.bytes, NULL));
-    if (!keep_open(&left, copy, &small, 1, 64, error)) {
+    if (!keep_open(&left, copy, &small, of_one, 64, error)) {
         g_error("after %u writes: %s", s->progress->acknowledged, error);
     }
     keep_close(&left);
@@ -445,6 +495,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keep/renamed-meanwhile", test_renamed_meanwhile);
     g_test_add_func("/array/keep/named-as-fresh", test_named_as_fresh);
     g_test_add_func("/array/keep/two-servers", test_two_servers);
+    g_test_add_func("/array/keep/older-drives", test_older_drives);
     g_test_add_func("/array/keep/named-twice", test_named_twice);
     if (!THREADS_WATCHED) {
         g_test_add_func("/array/keep/every-instruction",
