@@ -114,7 +114,9 @@ killed_under_a_file_system() {
     for i in 1 2 3; do
         mkdir -p /mnt/d$i && dd if=/dev/urandom of=/mnt/d$i/file bs=64k count=$((i * 20)) || return 1
         [ $i = 3 ] || sync
-        killed && start --recover=${device#/dev/ublkb} $keep $large || return 1
+        killed && refused "/dev/other: is not there" \
+            /scarp/array-ublk --recover=${device#/dev/ublkb} --keep=/dev/other $large &&
+            start --recover=${device#/dev/ublkb} $keep $large || return 1
     done
     (cd /mnt && find . -type f -exec sha256sum {} \; >/tmp/sums) && umount /mnt && stop &&
         start $large && fsck.ext4 -f -n $device && mount -t ext4 $device /mnt &&

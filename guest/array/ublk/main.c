@@ -181,7 +181,8 @@ static bool open_array(Server *s, const Options *o, const char *const *paths,
                        uint32_t n)
 {
     ArrayUringOptions how = {
-        .keys = o->keys, .keep = o->keep, .threads = o->threads,
+        .keys = o->keys, .keep = o->keep, .recovers = o->recover >= 0,
+        .threads = o->threads,
         .commands = UBLK_DEPTH + 1, /* all tags, the signal */
         .ended = look, .opaque = s,
     };

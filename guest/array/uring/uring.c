@@ -318,6 +318,12 @@ static bool begin_and_restore(ArrayUring *u, char *error)
                            error)) {
         return false;
     }
+    if (path && u->options.recovers && !left.base) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%.100s: is not there, and may have "
+                 "had what no drive has: recover without it to give that up",
+                 path);
+        return false;
+    }
     good = begin(u, &left, error) && restore(u, &left, error);
     keep_close(&left);
     return good;

@@ -29,6 +29,11 @@ typedef struct {
      * was killed left there is on the drives when array_uring_new() returns.
      */
     const char *keep;
+    /*
+     * Somebody goes on with what a process that was killed had acknowledged:
+     * without the file at keep that is not all there.
+     */
+    bool recovers;
     ArrayUringThreads threads;
     /* The caller's own commands: how many at most, and who hears of an end. */
     unsigned commands;

@@ -231,6 +231,41 @@ static void test_older_drives(void)
     files_clear(&f);
 }
 
+/* A device that goes on needs the cache of the server that was killed. */
+static void test_recovers(void)
+{
+    g_autofree char *path = keep_path(), *fresh = fresh_path(path);
+    ArrayUringOptions how = { .keys = KEYS, .keep = path, .recovers = true };
+    char *before[N + 1] = { NULL }, error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    array_uring_free(start(&f));
+    for (int i = 0; i < N; i++) {
+        g_file_get_contents(f.paths[i], &before[i], NULL, NULL);
+    }
+    g_assert_true(array_drives_open(&drives, paths(&f), N, error));
+    g_assert_null(array_uring_new(&drives, &how, error));
+    assert_contains(error, ": is not there, and may have had");
+    g_assert_false(g_file_test(fresh, G_FILE_TEST_EXISTS));
+    for (int i = 0; i < N; i++) {
+        g_autofree char *now = NULL;
+
+        g_file_get_contents(f.paths[i], &now, NULL, NULL);
+        g_assert_cmpmem(now, DRIVE_BYTES, before[i], DRIVE_BYTES);
+        g_free(before[i]);
+    }
+    /* What was given up on purpose, and what is there. */
+    how.keep = NULL;
+    array_uring_free(start_as(&f, &how));
+    leave_behind(&f, path, 100);
+    how.keep = path;
+    array_uring_free(start_as(&f, &how));
+    files_clear(&f);
+}
+
 /* ---- What a process that is killed leaves ------------------------------- */
 
 /* The core between two marks: a page is named twice.  No more than one is. */
@@ -496,6 +531,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keep/named-as-fresh", test_named_as_fresh);
     g_test_add_func("/array/keep/two-servers", test_two_servers);
     g_test_add_func("/array/keep/older-drives", test_older_drives);
+    g_test_add_func("/array/keep/recovers", test_recovers);
     g_test_add_func("/array/keep/named-twice", test_named_twice);
     if (!THREADS_WATCHED) {
         g_test_add_func("/array/keep/every-instruction",
