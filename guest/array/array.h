@@ -84,6 +84,8 @@ void array_config_init(ArrayConfig *config);
  * ARRAY_ERROR_BYTES) names the key and says what is allowed.
  */
 bool array_config_parse(ArrayConfig *config, const char *text, char *error);
+/* Whether a key may have the value, whatever the others have. */
+bool array_key_allows(const char *name, uint64_t value);
 /* What the values are good for together; as array_new() finds them. */
 bool array_config_check(const ArrayConfig *config, char *error);
 /* Cache and copies of pages that change while they are written. */

@@ -48,6 +48,16 @@ void array_config_init(ArrayConfig *config)
     }
 }
 
+bool array_key_allows(const char *name, uint64_t value)
+{
+    for (size_t i = 0; i < array_key_count; i++) {
+        if (!strcmp(array_keys[i].name, name)) {
+            return value >= array_keys[i].min && value <= array_keys[i].max;
+        }
+    }
+    return false;
+}
+
 static bool unknown(const char *name, int length, char *error)
 {
     int used = snprintf(error, ARRAY_ERROR_BYTES,

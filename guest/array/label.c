@@ -105,7 +105,8 @@ ArrayLabelState array_label_decode(const unsigned char *bytes,
     if (!label->n_drives || label->n_drives > ARRAY_MAX_DRIVES ||
         label->index >= label->n_drives ||
         label->data_offset_bytes < ARRAY_RUNS_END ||
-        !label->page_bytes || !label->stripe_bytes) {
+        !array_key_allows("page_bytes", label->page_bytes) ||
+        !array_key_allows("stripe_bytes", label->stripe_bytes)) {
         snprintf(error, ARRAY_ERROR_BYTES, "its label says drive %" PRIu32
                  " of %" PRIu32 ", data from byte %" PRIu64 ", pages of %"
                  PRIu64 " and stripes of %" PRIu64 " bytes", label->index,

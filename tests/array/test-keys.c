@@ -177,6 +177,16 @@ static void test_label_damage(void)
                     ARRAY_LABEL_DAMAGED);
     g_assert_cmpstr(error, ==, "its label says drive 3 of 3, data from byte "
                     "1048576, pages of 4096 and stripes of 65536 bytes");
+    /* What no key may say: smaller, larger, and so large that sums overflow. */
+    for (int i = 0; i < 6; i++) {
+        static const uint64_t values[] = { 511, (1u << 30) + 1, 1ull << 63 };
+
+        bad = label;
+        *(i % 2 ? &bad.page_bytes : &bad.stripe_bytes) = values[i / 2];
+        array_label_encode(&bad, bytes);
+        g_assert_cmpint(array_label_decode(bytes, &out, error), ==,
+                        ARRAY_LABEL_DAMAGED);
+    }
     /* Of what others would divide by, or write over. */
     for (int i = 0; i < 3; i++) {
         bad = label;

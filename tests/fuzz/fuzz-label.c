@@ -53,8 +53,9 @@ static void use(const ArrayLabel *label, const uint64_t *sizes, uint32_t n)
     config.page_bytes = label->page_bytes;
     config.stripe_bytes = label->stripe_bytes;
     config.cache_bytes = config.page_bytes * config.set_pages;
-    if (config.page_bytes > 1 << 20 ||
-        !array_config_check(&config, error)) {
+    g_assert_true(array_key_allows("page_bytes", config.page_bytes));
+    g_assert_true(array_key_allows("stripe_bytes", config.stripe_bytes));
+    if (!array_config_check(&config, error)) {
         return;
     }
     array = array_new(&config, &ops, NULL, error);
