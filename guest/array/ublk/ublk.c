@@ -16,20 +16,12 @@
 static int control(Ublk *u, unsigned op, struct ublksrv_ctrl_cmd *cmd)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&u->commands);
-    struct io_uring_cqe *cqe;
     int code;
 
     io_uring_prep_rw(IORING_OP_URING_CMD, sqe, u->control, NULL, 0, 0);
     sqe->cmd_op = op;
     memcpy(sqe->cmd, cmd, sizeof(*cmd));
-    do {
-        code = io_uring_submit_and_wait(&u->commands, 1);
-    } while (code == -EINTR);
-    code = io_uring_wait_cqe(&u->commands, &cqe);
-    if (!code) {
-        code = cqe->res;
-        io_uring_cqe_seen(&u->commands, cqe);
-    }
+    code = array_ring_finish(&u->commands);
     return code < 0 ? -code : 0;
 }
 

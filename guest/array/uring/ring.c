@@ -86,6 +86,23 @@ void array_ring_check(int code)
     }
 }
 
+int array_ring_finish(struct io_uring *ring)
+{
+    struct io_uring_cqe *cqe;
+    int code = 0;
+
+    /* A process that is stopped, and goes on, is called back from waiting. */
+    while (io_uring_peek_cqe(ring, &cqe)) {
+        code = io_uring_submit_and_wait(ring, 1);
+        if (code < 0 && code != -EINTR && code != -EAGAIN) {
+            return code;
+        }
+    }
+    code = cqe->res;
+    io_uring_cqe_seen(ring, cqe);
+    return code;
+}
+
 struct io_uring_sqe *array_ring_entry(struct io_uring *ring)
 {
     struct io_uring_sqe *sqe;

@@ -32,6 +32,11 @@ bool array_ring_init(struct io_uring *ring, const ArrayRingPlace *place,
  * process: I/O would never end, and who waits for it would wait for ever.
  */
 void array_ring_check(int code);
+/*
+ * Hands over the one entry of a ring, and waits for its end, however often it
+ * is interrupted: what the entry ended with, or a negative errno of the ring.
+ */
+int array_ring_finish(struct io_uring *ring);
 /* An entry; where there is none, what was prepared is handed over first. */
 struct io_uring_sqe *array_ring_entry(struct io_uring *ring);
 /* The I/O on file number file; its user data is the I/O. */

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE /* RTLD_NEXT, cpu_set_t */
 #include "files.h"
+#include "ring.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -750,6 +752,45 @@ static void test_busy_kernel(void)
     fails_with = 0;
 }
 
+static int interruptions, wakes; /* so many before something comes */
+
+static void interrupted(int signal)
+{
+    (void)signal;
+    if (!--interruptions && write(wakes, "x", 1) != 1) {
+        abort();
+    }
+}
+
+/* Somebody who waits for a command hears of its end, and of nothing before. */
+static void test_finish(void)
+{
+    struct sigaction action = { .sa_handler = interrupted }, before;
+    struct itimerval often = { { 0, 5000 }, { 0, 5000 } }, never = { 0 };
+    struct io_uring_sqe *sqe;
+    struct io_uring ring;
+    int pipes[2], code;
+    char letter = 0;
+
+    g_assert_cmpint(pipe(pipes), ==, 0);
+    g_assert_cmpint(io_uring_queue_init(2, &ring, 0), ==, 0);
+    sqe = io_uring_get_sqe(&ring);
+    io_uring_prep_read(sqe, pipes[0], &letter, 1, 0);
+    interruptions = 20;
+    wakes = pipes[1];
+    sigaction(SIGALRM, &action, &before);
+    setitimer(ITIMER_REAL, &often, NULL);
+    code = array_ring_finish(&ring);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    g_assert_cmpint(code, ==, 1);
+    g_assert_cmpint(letter, ==, 'x');
+    g_assert_cmpint(interruptions, <=, 0);
+    io_uring_queue_exit(&ring);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 /* A ring that has broken ends the process: there is no other way to say it. */
 static void test_broken_ring(gconstpointer way)
 {
@@ -930,6 +971,7 @@ int main(int argc, char **argv)
     add("never-waits", test_never_waits);
     g_test_add_func("/array/uring/auto", test_auto);
     g_test_add_func("/array/uring/ring/busy-kernel", test_busy_kernel);
+    g_test_add_func("/array/uring/ring/finish", test_finish);
     add("broken-ring", test_broken_ring);
     add("freed-under-way", test_freed_under_way);
     add_old("contents", test_contents);
