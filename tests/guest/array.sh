@@ -211,6 +211,19 @@ ended_at_any_moment() {
     done
 }
 
+# A terminal that goes away is no reason to lose what was not flushed; nohup is one to go on.
+ended_by_hangup() {
+    start $small || return 1
+    dd if=/dev/urandom of=/tmp/random bs=64k count=4 && dd if=/tmp/random of=$device bs=64k oflag=direct || return 1
+    kill -HUP $server && wait $server && [ ! -e "$device" ] && start $small &&
+        dd if=$device of=/tmp/back bs=64k count=4 && cmp /tmp/random /tmp/back && stop || return 1
+    trap "" HUP # as nohup does
+    start $small
+    started=$?
+    trap - HUP
+    [ $started = 0 ] && kill -HUP $server && usleep 300000 && kill -0 $server && stop
+}
+
 # Memory pressure makes the kernel write through the server: it may wait for no memory itself.
 never_waits_for_memory() {
     start $small || return 1
@@ -284,6 +297,7 @@ check "a device that another array's server may not recover" recovered_by_anothe
 check "a device without a server is removed, one with a server is not" removed
 check "a start that fails leaves no device" failed_starts
 check "a server that ends while it starts, or recovers" ended_at_any_moment
+check "a server that ends by SIGHUP, unless nohup began it" ended_by_hangup
 check "a server that never waits for memory" never_waits_for_memory
 check "a server that records what its core decides" recorded
 check "a record that could not be written: the data are there" not_recorded

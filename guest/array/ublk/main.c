@@ -146,15 +146,25 @@ static void listen_to_signals(Server *s)
     sqe->user_data = TAG_SIGNAL;
 }
 
+/* One that nothing can be done about is nothing: the next one may be. */
+static void signalled(Server *s)
+{
+    int code = s->stopping ? 0 : pthread_create(&s->stopper, NULL, stopper, s);
+
+    s->stopping = !code;
+    if (code) {
+        complain("a thread, without which it does not end; send the signal "
+                 "again", code);
+        listen_to_signals(s);
+    }
+}
+
 static void look(void *opaque, const struct io_uring_cqe *cqe)
 {
     Server *s = opaque;
 
     if (cqe->user_data == TAG_SIGNAL) {
-        if (!s->stopping) {
-            s->stopping = true;
-            pthread_create(&s->stopper, NULL, stopper, s);
-        }
+        signalled(s);
     } else if (cqe->res == UBLK_IO_RES_OK) {
         begin(s, cqe->user_data);
     } else {
@@ -246,6 +256,25 @@ static bool close_array(Server *s, bool *recorded)
                   true;
 }
 
+/*
+ * Blocked before there is any thread, so that only the ring sees them.  Who
+ * began it with nohup has it ignore SIGHUP, which a signalfd would not.
+ */
+static int take_signals(void)
+{
+    struct sigaction hangup;
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN) {
+        sigaddset(&signals, SIGHUP);
+    }
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
 static int usage(const char *argument)
 {
     fprintf(stderr, "array-ublk: %s: allowed: --keys=KEY=VALUE,..., "
@@ -284,7 +313,6 @@ int main(int argc, char **argv)
 {
     Options o = { .id = -1, .recover = -1, .remove = -1 };
     Server *s = calloc(1, sizeof(*s));
-    sigset_t signals;
     bool recorded;
     int i = 1;
 
@@ -318,12 +346,7 @@ int main(int argc, char **argv)
     }
     /* Before there is any thread, so that all of them have it. */
     never_wait_for_memory();
-    /* Blocked before there is any thread, so that only the ring sees them. */
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    s->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+    s->signals = take_signals();
     if (!open_array(s, &o, (const char *const *)argv + i, argc - i) ||
         !open_device(s, &o)) {
         return 1;
