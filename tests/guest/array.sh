@@ -187,6 +187,41 @@ failed_starts() {
     return 1
 }
 
+no_device() { # a moment after it was removed
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        ls /dev/ublk[bc]* >/dev/null 2>&1 || return 0
+        usleep 100000
+    done
+    ls /dev/ublk[bc]*
+    return 1
+}
+
+# Killed when the device is added and not started: with a descriptor too few it tries for 5 s there.
+killed_before_it_served() {
+    for n in 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        rm -f /tmp/ready
+        (ulimit -n $n && exec /scarp/array-ublk $small) >/tmp/ready 2>/tmp/errors &
+        server=$!
+        until ls /dev/ublkc* >/dev/null 2>&1 || ! kill -0 $server 2>/dev/null; do
+            usleep 10000
+        done
+        usleep 300000
+        if [ -s /tmp/ready ]; then
+            echo "with $n descriptors it serves, and was never between"
+            return 1
+        fi
+        if ls /dev/ublkc* >/dev/null 2>&1; then
+            number=$(ls /dev/ublkc* | sed 's/[^0-9]*//')
+            kill -KILL $server
+            wait $server
+            /scarp/array-ublk --remove=$number && no_device
+            return
+        fi
+        wait $server && return 1
+    done
+    return 1
+}
+
 told_to_end() { # MICROSECONDS OPTIONS… DRIVES…: so long after it began; 143: it knew no signals yet
     after=$1
     shift
@@ -280,7 +315,7 @@ a_drive_that_goes() {
     ! wait $load && grep -qi "input/output error" /tmp/load &&
         ! dd if=$device of=/dev/null bs=64k count=64 iflag=direct &&
         ! dd if=/dev/zero of=$device bs=64k count=64 conv=fsync &&
-        ! stop && grep -q "not all that was written" /tmp/errors
+        ! stop && grep -q "not all that was written" /tmp/errors && no_device
 }
 
 check "labels: refused without, and where one is" labels
@@ -296,6 +331,7 @@ check "killed five times under load, the cache in a file" killed_under_load
 check "a device that another array's server may not recover" recovered_by_another
 check "a device without a server is removed, one with a server is not" removed
 check "a start that fails leaves no device" failed_starts
+check "a device that was added, and whose server was killed then, is removed" killed_before_it_served
 check "a server that ends while it starts, or recovers" ended_at_any_moment
 check "a server that ends by SIGHUP, unless nohup began it" ended_by_hangup
 check "a server that never waits for memory" never_waits_for_memory

@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 {
     Options o = { .id = -1, .recover = -1, .remove = -1 };
     Server *s = calloc(1, sizeof(*s));
-    bool recorded;
+    bool written, recorded;
     int i = 1;
 
     for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
@@ -353,9 +353,8 @@ int main(int argc, char **argv)
     }
     serve(s);
     pthread_join(s->stopping ? s->stopper : s->starter, NULL);
-    if (!close_array(s, &recorded)) {
-        return 1;
-    }
+    written = close_array(s, &recorded);
+    /* It is stopped, and of no use to another server, however that went. */
     ublk_remove(&s->ublk);
-    return recorded && !s->start_code ? 0 : 1;
+    return written && recorded && !s->start_code ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -207,17 +208,44 @@ int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
     return code ? code : attach(u, what);
 }
 
+/*
+ * Its server is gone: while it served, or before it came so far, or when it had
+ * stopped the device and not removed it.  Who has the driver's file is still at
+ * it, as the driver lets one process open that.
+ */
+static bool is_left(const struct ublksrv_ctrl_dev_info *info)
+{
+    char path[32];
+    int fd;
+
+    if (info->state != UBLK_S_DEV_DEAD) {
+        return info->state == UBLK_S_DEV_QUIESCED;
+    }
+    if (info->ublksrv_pid > 0 &&
+        (!kill(info->ublksrv_pid, 0) || errno != ESRCH)) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "/dev/ublkc%u", info->dev_id);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
 int ublk_abandon(Ublk *u, uint32_t id, const char **what)
 {
     struct ublksrv_ctrl_dev_info info = { 0 };
     int code = open_control(u, what);
+    bool left = false;
 
     u->id = id;
     u->device = -1;
     for (int i = 0; !code && i < 500; i++) {
         *what = "the ublk device";
         code = command(u, UBLK_U_CMD_GET_DEV_INFO, &info, sizeof(info), 0);
-        if (code || info.state == UBLK_S_DEV_QUIESCED) {
+        left = !code && is_left(&info);
+        if (code || left) {
             break;
         }
         usleep(10000);
@@ -225,7 +253,7 @@ int ublk_abandon(Ublk *u, uint32_t id, const char **what)
     if (code) {
         return code;
     }
-    if (info.state != UBLK_S_DEV_QUIESCED) {
+    if (!left) {
         return refused(what, "--remove: the ublk device has a server: end that "
                        "by a signal (TERM)");
     }
