@@ -24,7 +24,8 @@ static bool allocate(Array *a)
     a->hits = calloc(a->n_cached, sizeof(*a->hits));
     a->pages = calloc(a->n_cached, sizeof(*a->pages));
     a->sets = calloc(a->n_sets, sizeof(*a->sets));
-    a->spares = calloc(drives * slots, sizeof(*a->spares));
+    a->spares = calloc(array_buffers(&a->config) - a->n_cached,
+                       sizeof(*a->spares));
     a->drives = calloc(drives, sizeof(*a->drives));
     a->kicks = calloc(drives, sizeof(*a->kicks));
     a->entries = calloc(a->flushes_max, sizeof(*a->entries));
@@ -60,7 +61,6 @@ static void make_drive(Array *a, uint32_t drive)
 Array *array_new(const ArrayConfig *config, const ArrayOps *ops, void *opaque,
                  char *error)
 {
-    uint64_t cached;
     Array *a;
 
     if (!array_config_check(config, error)) {
@@ -78,10 +78,8 @@ Array *array_new(const ArrayConfig *config, const ArrayOps *ops, void *opaque,
     a->stripe_pages = config->stripe_bytes / config->page_bytes;
     a->n_pages = (config->drive_bytes[0] - config->data_offset_bytes) /
                  config->page_bytes * config->n_drives;
-    cached = array_memory_bytes(config) / config->page_bytes -
-             config->slots * config->n_drives;
-    a->n_cached = cached;
-    a->n_sets = cached / config->set_pages;
+    a->n_cached = array_cached_pages(config);
+    a->n_sets = a->n_cached / config->set_pages;
     a->flushes_max = config->max_flushes * config->n_drives;
     a->n_parts = PARTS_A_DRIVE * config->n_drives;
     a->epoch = 1;
@@ -103,8 +101,8 @@ Array *array_new(const ArrayConfig *config, const ArrayOps *ops, void *opaque,
     for (uint32_t i = 0; i < config->n_drives; i++) {
         make_drive(a, i);
     }
-    for (uint32_t i = 0; i < config->n_drives * config->slots; i++) {
-        a->spares[a->n_spares++] = a->n_cached + i;
+    for (uint32_t i = a->n_cached; i < array_buffers(config); i++) {
+        a->spares[a->n_spares++] = i;
     }
     for (uint32_t i = 0; i < a->flushes_max; i++) {
         a->entries[i].next = i + 1 < a->flushes_max ? i + 1 : NONE;

@@ -88,10 +88,14 @@ bool array_config_parse(ArrayConfig *config, const char *text, char *error);
 bool array_key_allows(const char *name, uint64_t value);
 /* What the values are good for together; as array_new() finds them. */
 bool array_config_check(const ArrayConfig *config, char *error);
-/* Cache and copies of pages that change while they are written. */
-size_t array_memory_bytes(const ArrayConfig *config);
-/* Pages that these are. */
+/* Of the cache alone. */
+size_t array_cached_pages(const ArrayConfig *config);
+/*
+ * With those for the new contents of pages that change while they are written,
+ * or while the old contents are all that there is.
+ */
 size_t array_buffers(const ArrayConfig *config);
+size_t array_memory_bytes(const ArrayConfig *config); /* that these have */
 
 /* ---- Requests: what the application wants ------------------------------ */
 

@@ -33,6 +33,7 @@ static void part_serve(Array *a, const Part *part, uint32_t page)
     const ArrayRequest *r = part->request;
     bool whole = part->length == a->config.page_bytes;
     char *data = r->data;
+    uint32_t old;
 
     if (r->op == ARRAY_OP_READ) {
         if (a->config.memory) {
@@ -42,12 +43,12 @@ static void part_serve(Array *a, const Part *part, uint32_t page)
         }
         return;
     }
-    array_page_unshare(a, page, whole);
+    old = array_page_unshare(a, page, whole);
     if (a->config.memory) {
         array_copy((char *)array_buffer(a, a->pages[page].buffer) +
                        part->from, data + part->at, part->length);
     }
-    array_page_dirtied(a, page);
+    array_page_dirtied(a, page, old);
 }
 
 /* A page of the set becomes this one's, its contents not yet there. */

@@ -147,7 +147,7 @@ static bool check_marks(const Array *a, char *why)
 /* Each buffer has one owner; returns the low-priority I/O under way. */
 static bool check_buffers(const Array *a, uint64_t *low, char *why)
 {
-    uint32_t n = a->n_cached + a->config.slots * a->config.n_drives;
+    uint32_t n = array_buffers(&a->config);
     uint8_t *owners = calloc(n, 1);
     bool good = owners != NULL;
 

@@ -215,9 +215,15 @@ static inline ArrayIo *page_io(const Array *a, const Page *p)
     return p->io ? &a->drives[p->drive].ios[p->io - 1] : NULL;
 }
 
-/* Before its contents change: a write under way keeps the old ones. */
-void array_page_unshare(Array *a, uint32_t page, bool whole);
-void array_page_dirtied(Array *a, uint32_t page);
+/*
+ * Before its contents change: the buffer that has the old ones, which is still
+ * its own unless somebody needs them as they are.  A write under way does, and
+ * who comes after the process was killed: there is a mark, and they are all
+ * that is left of what was acknowledged.
+ */
+uint32_t array_page_unshare(Array *a, uint32_t page, bool whole);
+/* They have changed. */
+void array_page_dirtied(Array *a, uint32_t page, uint32_t old);
 /* Nobody wants its contents any more; nothing is under way with it. */
 void array_page_forget(Array *a, uint32_t page);
 /* To the high-priority queue; it is listed. */

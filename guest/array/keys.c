@@ -125,7 +125,7 @@ static bool bad(char *error, const char *key, uint64_t value, const char *must,
     return false;
 }
 
-static uint64_t cached_pages(const ArrayConfig *c)
+size_t array_cached_pages(const ArrayConfig *c)
 {
     uint64_t pages = c->cache_bytes ? c->cache_bytes / c->page_bytes :
                                       (uint64_t)c->n_drives * 4096;
@@ -194,20 +194,21 @@ bool array_config_check(const ArrayConfig *c, char *error)
         return bad(error, "reserved_slots", c->reserved_slots,
                    "be less than slots,", c->slots);
     }
-    if (!cached_pages(c)) {
+    if (!array_cached_pages(c)) {
         return bad(error, "cache_bytes", c->cache_bytes,
                    "be at least a set's", c->set_pages * c->page_bytes);
     }
-    if (cached_pages(c) + c->slots * c->n_drives >= UINT32_MAX) {
+    if (array_buffers(c) > UINT32_MAX) {
         return bad(error, "cache_bytes", c->cache_bytes,
                    "have fewer pages than", UINT32_MAX);
     }
     return true;
 }
 
+/* The one more is for a page that changes while all slots have others. */
 size_t array_buffers(const ArrayConfig *c)
 {
-    return cached_pages(c) + c->slots * c->n_drives;
+    return array_cached_pages(c) + c->slots * c->n_drives + 1;
 }
 
 size_t array_memory_bytes(const ArrayConfig *c)

@@ -64,25 +64,33 @@ static void mark(Array *a, uint32_t buffer, uint64_t value)
 
 /* ---- Becoming dirty ---------------------------------------------------- */
 
-void array_page_unshare(Array *a, uint32_t page, bool whole)
+/* A write has it that is under way. */
+static bool is_sent(const Array *a, const Page *p, uint32_t buffer)
 {
-    Page *p = &a->pages[page];
-    uint32_t buffer;
-
-    if (!p->io || page_io(a, p)->buffer != p->buffer) {
-        return;
-    }
-    /* There is a spare for each I/O that can be under way. */
-    buffer = a->spares[--a->n_spares];
-    if (a->config.memory && !whole) {
-        array_copy(array_buffer(a, buffer), array_buffer(a, p->buffer),
-                   a->config.page_bytes);
-    }
-    p->buffer = buffer;
-    a->stats.copied++;
+    return p->io && page_io(a, p)->buffer == buffer;
 }
 
-void array_page_dirtied(Array *a, uint32_t page)
+uint32_t array_page_unshare(Array *a, uint32_t page, bool whole)
+{
+    Page *p = &a->pages[page];
+    uint32_t old = p->buffer;
+    bool sent = is_sent(a, p, old);
+    bool marked = a->config.marks && a->config.marks[old];
+
+    if (!sent && !marked) {
+        return old;
+    }
+    /* There is a spare for each I/O that can be under way, and one more. */
+    p->buffer = a->spares[--a->n_spares];
+    if (a->config.memory && !whole) {
+        array_copy(array_buffer(a, p->buffer), array_buffer(a, old),
+                   a->config.page_bytes);
+    }
+    a->stats.copied += sent;
+    return old;
+}
+
+void array_page_dirtied(Array *a, uint32_t page, uint32_t old)
 {
     Page *p = &a->pages[page];
 
@@ -92,8 +100,11 @@ void array_page_dirtied(Array *a, uint32_t page)
         p->tries = 0;
     }
     mark(a, p->buffer, a->numbers[page] + 1);
-    if (a->config.marks && p->io && page_io(a, p)->buffer != p->buffer) {
-        mark(a, page_io(a, p)->buffer, 0); /* what is under way is older */
+    if (old != p->buffer) {
+        mark(a, old, 0);
+        if (!is_sent(a, p, old)) {
+            a->spares[a->n_spares++] = old;
+        }
     }
     if (!(a->flags[page] & PAGE_DIRTY)) {
         a->flags[page] |= PAGE_DIRTY;

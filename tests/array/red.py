@@ -113,8 +113,11 @@ BREAKS = [
           "array_page_write_soon(a, page);\n        under_way++;", "break;",
           "cache:/array/cache/dirty-set"),
     Break("a page that changes while it is written is copied", "writeback.c",
-          "if (!p->io || page_io(a, p)->buffer != p->buffer) {", "if (1) {",
+          "if (!sent && !marked) {", "if (1) {",
           "cache:/array/cache/changed-while-written"),
+    Break("what alone is kept of a page is not written over", "writeback.c",
+          "if (!sent && !marked) {", "if (!sent) {",
+          "cache:/array/cache/changed-while-marked"),
     Break("a page that changed while it was written stays dirty", "writeback.c",
           "if (!(a->flags[page] & PAGE_DIRTY)) {\n        a->flags[page] |= PAGE_DIRTY;",
           "if (!(a->flags[page] & (PAGE_DIRTY | PAGE_WRITING))) {\n"

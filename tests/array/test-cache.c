@@ -192,6 +192,44 @@ static void test_changed_while_written(void)
     rig_clear(&rig);
 }
 
+/*
+ * Who comes after the process was killed has the marked contents alone: they
+ * stay as they are until the new ones are whole, and marked.
+ */
+static void test_changed_while_marked(void)
+{
+    ArrayRequest *flush;
+    uint32_t spares, old;
+    Rig rig;
+
+    rig_init(&rig, 1, 64, ONE_SET ",flusher=0,slots=1,reserved_slots=0");
+    spares = rig.array->n_spares;
+    g_assert_cmpuint(spares, ==, 2);
+    rig_write(&rig, 0, 1);
+    for (int i = 0; i < 3; i++) {
+        old = rig.array->pages[0].buffer;
+        g_assert_cmpuint(rig.marks[old], ==, 1);
+        rig_forget(&rig, rig_submit(&rig, ARRAY_OP_WRITE, 100, 8, 2 + i), 0);
+        assert_bytes(array_buffer(rig.array, old), 100, 8, 1 + i);
+        assert_bytes(array_buffer(rig.array, rig.array->pages[0].buffer), 0,
+                     100, 1);
+        g_assert_cmpuint(rig.marks[old], ==, 0);
+        g_assert_cmpuint(rig.array->n_spares, ==, spares);
+    }
+    /* Also while each slot's page has another buffer by now. */
+    flush = rig_submit(&rig, ARRAY_OP_FLUSH, 0, 0, 0);
+    rig_write(&rig, 0, 7);
+    g_assert_cmpuint(rig.array->n_spares, ==, spares - 1);
+    old = rig.array->pages[0].buffer;
+    rig_write(&rig, 0, 8);
+    assert_bytes(array_buffer(rig.array, old), 0, PAGE, 7);
+    g_assert_cmpuint(rig.array->n_spares, ==, spares - 1);
+    g_assert_cmpuint(array_stats(rig.array)->copied, ==, 1);
+    rig_end_all(&rig);
+    rig_forget(&rig, flush, 0);
+    rig_clear(&rig);
+}
+
 /* The page is never written twice at once. */
 static void test_one_write_of_a_page(void)
 {
@@ -345,6 +383,8 @@ int main(int argc, char **argv)
     g_test_add_func("/array/cache/dirty-set", test_dirty_set);
     g_test_add_func("/array/cache/changed-while-written",
                     test_changed_while_written);
+    g_test_add_func("/array/cache/changed-while-marked",
+                    test_changed_while_marked);
     g_test_add_func("/array/cache/one-write", test_one_write_of_a_page);
     g_test_add_func("/array/cache/read-error", test_read_error);
     g_test_add_func("/array/cache/part-of-a-request", test_part_of_a_request);

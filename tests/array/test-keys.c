@@ -124,9 +124,9 @@ static void test_default_cache(void)
         sizes[i] = 1 << 30;
     }
     g_assert_true(array_config_check(&config, error));
-    /* 4096 pages a drive are 6144 sets; and a page for each slot. */
+    /* 4096 pages a drive are 6144 sets; a page for each slot, and one more. */
     g_assert_cmpuint(array_memory_bytes(&config), ==,
-                     (18ull * 4096 + 18 * 32) * 4096);
+                     (18ull * 4096 + 18 * 32 + 1) * 4096);
 }
 
 /* ---- Labels ------------------------------------------------------------ */

@@ -411,9 +411,7 @@ static bool setup(Sim *sim, GError **error)
 static void start(Sim *sim)
 {
     const SimOptions *o = sim->o;
-    uint64_t cached = array_memory_bytes(&sim->config) /
-                      sim->config.page_bytes -
-                      sim->config.slots * o->drives;
+    uint64_t cached = array_cached_pages(&sim->config);
 
     sim->n_threads = o->threads ? o->threads : o->drives;
     sim->threads = g_new0(Thread, sim->n_threads);

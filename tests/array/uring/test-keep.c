@@ -489,18 +489,24 @@ static void test_every_instruction(void)
     pid_t child;
 
     stepped_init(&s, path);
-    will_write(&s, 0, SMALL);
-    will_write(&s, 0, SMALL);
+    for (unsigned i = 0; i < 6; i++) {
+        will_write(&s, i % 3 ? 100 * i : 0, i % 3 ? 300 : SMALL);
+    }
     child = fork();
     if (!child) {
         if (ptrace(PTRACE_TRACEME, 0, 0, 0)) {
             _exit(77);
         }
         raise(SIGSTOP);
+        /* Of the whole page, and of parts of it, with the old ones alone. */
+        next_write(&s, 0, SMALL);
+        next_write(&s, 100, 300);
+        next_write(&s, 200, 300);
         next_write(&s, 0, SMALL);
         flush_begins(&s, &flush);
-        /* It is on its way to its drive: in another buffer. */
-        next_write(&s, 0, SMALL);
+        /* It is on its way to its drive, then there is another one. */
+        next_write(&s, 400, 300);
+        next_write(&s, 500, 300);
         page_written(&s);
         _exit(0);
     }
