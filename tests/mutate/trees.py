@@ -142,12 +142,20 @@ ARRAY = Tree(
             ),
             libraries=("-luring", "-lpthread"),
         ),
+        Program(
+            "uring-keep",
+            (
+                "tests/array/uring/test-keep.c",
+                "guest/array/uring/[!f]*.c",
+            ),
+            libraries=("-luring", "-lpthread"),
+        ),
         Program("scarp-array", ("guest/array/sim/[!w]*.c",), "simulator"),
     ),
     inputs=("guest/array", "tests/array", "ftl"),
     cflags=("-Iguest/array", "-Iguest/array/uring", "-Itests/array", "-Iftl"),
     libraries=("glib-2.0", "zlib", "libzstd"),
-    killed=("uring",),
+    killed=("uring", "uring-keep"),
 )
 
 # In the cached QEMU: device.py compiles and links as its own build does.

@@ -28,6 +28,11 @@ class Sources(unittest.TestCase):
         rooms = {path for path in trees.FTL.sources(ROOT, "ftl/**/*.c") if "/replay/" not in path}
         self.assertEqual(fixed, rooms | {"ftl/replay/options.c"})
 
+    def test_every_test_on_io_uring_is_run(self) -> None:
+        sources = [x for program in trees.ARRAY.programs_in(ROOT) for x in program.sources]
+        for path in ROOT.glob("tests/array/uring/test-*.c"):
+            self.assertIn(path.relative_to(ROOT).as_posix(), sources)
+
     def test_every_pattern_matches(self) -> None:
         for tree in trees.TREES.values():
             patterns = [*tree.mutated, *tree.library, *tree.without, *tree.fixed]
