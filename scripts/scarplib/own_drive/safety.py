@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -49,6 +50,27 @@ def _numbers(folder: Path) -> list[str]:
     return [_text(one / "dev") for one in (folder, *parts)]
 
 
+def _number(path: Path) -> str:
+    """MAJOR:MINOR of a device's node; of anything else nothing."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return ""
+    return numbers_of(seen.st_rdev) if stat.S_ISBLK(seen.st_mode) else ""
+
+
+def numbers_of(device: int) -> str:
+    """As the kernel's folders have them."""
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def _swaps(machine: Machine) -> list[Path]:
+    """Devices and files; blanks are octal there."""
+    lines = _text(machine.proc / "swaps").splitlines()[1:]
+    names = (line.split()[0] for line in lines if line.split())
+    return [Path(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), one)) for one in names]
+
+
 def _signatures(path: Path) -> list[str]:
     """What wipefs (util-linux) would wipe: file systems, RAID, LVM, encryption, partitions."""
     program = shutil.which("wipefs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
@@ -79,8 +101,8 @@ def _check_folder(path: Path, folder: Path, machine: Machine) -> None:
         fields = line.split()
         if len(fields) > 4 and fields[2] in numbers:
             raise UserError(f"{path}: is mounted at {fields[4]}")
-    for line in _text(machine.proc / "swaps").splitlines()[1:]:
-        if Path(line.split()[0]).name == path.name:
+    for swap in _swaps(machine):
+        if _number(swap) in numbers or swap.name == folder.name:
             raise UserError(f"{path}: is swap space")
 
 
@@ -109,18 +131,13 @@ def target(
     """What may be written to; UserError says what is in the way."""
     machine = machine or Machine()
     try:
-        kind = path.stat().st_mode
+        seen = path.stat()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
-    if stat.S_ISREG(kind):
-        found = Target(path, path.name, path.stat().st_size, path.name, None)
-    elif stat.S_ISBLK(kind):
-        # Links such as those of /dev/disk have other names.
-        name = path.resolve().name
-        folder = machine.sys / "class" / "block" / name
-        if not folder.exists():
-            raise UserError(f"{path}: the kernel has no {folder}")
-        found = of_folder(path, folder, machine)
+    if stat.S_ISREG(seen.st_mode):
+        found = Target(path, path.name, seen.st_size, path.name, None)
+    elif stat.S_ISBLK(seen.st_mode):
+        found = of_folder(path, _folder(path, seen.st_rdev, machine), machine)
     else:
         raise UserError(f"{path}: is neither a description (….ini), a block device nor a file")
     if there := signatures(path):
@@ -135,6 +152,15 @@ def target(
     if destroy != found.serial:
         raise UserError(f"--destroy: '{destroy}' is not the serial number of {path}")
     return found
+
+
+def _folder(path: Path, device: int, machine: Machine) -> Path:
+    """By the device's numbers: what a node is called says nothing of what it is."""
+    link = machine.sys / "dev" / "block" / numbers_of(device)
+    folder = link.resolve()
+    if not folder.is_dir() or _text(folder / "dev") != link.name:
+        raise UserError(f"{path}: the kernel has no {link}")
+    return folder
 
 
 def of_folder(path: Path, folder: Path, machine: Machine) -> Target:
