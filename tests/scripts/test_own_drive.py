@@ -337,7 +337,9 @@ class Refuses(Scratch):
             safety.target(path, None, signatures=none)
         with self.assertRaisesRegex(UserError, "'other' is not the serial number"):
             safety.target(path, "other", signatures=none)
-        self.assertEqual(safety.target(path, "disk.img", signatures=none).bytes, 1 << 20)
+        found = safety.target(path, "disk.img", signatures=none)
+        self.addCleanup(os.close, found.fd)
+        self.assertEqual(found.bytes, 1 << 20)
         with self.assertRaisesRegex(UserError, "neither"):
             safety.target(Path("/dev/null"), "null", signatures=none)
         with self.assertRaisesRegex(UserError, "No such file"):
@@ -369,7 +371,12 @@ class OnADrive(Scratch):
         return path
 
     def test_goes_on_where_it_was_and_leaves_out(self) -> None:
-        target = safety.Target(self.folder / "x", "x", 64 * MIB, "x", None)
+        path = self.folder / "x"
+        path.touch()
+        with path.open() as held:
+            self.goes_on(safety.Target(path, "x", 64 * MIB, "x", None, fd=held.fileno()))
+
+    def goes_on(self, target: safety.Target) -> None:
         found = probe_file.Probe({"bytes": 64 * MIB}, 32 * MIB, 1)
         kept: list[int] = []
         said: list[str] = []
@@ -401,12 +408,13 @@ class OnADrive(Scratch):
         rows = [(0, "W", 4096 * i, 4096) for i in range(100)]
         rows += [(0, "F", 0, 0), (0, "R", 8192, 8192), (0, "T", 0, 4096)]
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_DIRECT))
+            file = os.open(path, os.O_RDWR | os.O_DIRECT)
         except OSError:
             self.skipTest("the folder's file system knows no O_DIRECT")
+        self.addCleanup(os.close, file)
         for depth in (0, 1, 16):
             done = subprocess.run(
-                [str(ensure_requests()), str(path), str(depth)],
+                [str(ensure_requests()), str(file), str(depth)], pass_fds=(file,),
                 input=on_drive.packed(rows), capture_output=True, check=False,
             )  # fmt: skip
             if b"Operation not permitted" in done.stderr or b"not implemented" in done.stderr:

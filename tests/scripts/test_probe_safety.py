@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
+from scarplib.build.requests import ensure_requests  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import safety  # noqa: E402
-from scarplib.own_drive.plan import MIB  # noqa: E402
+from scarplib.own_drive import command, on_drive, probe_file, safety  # noqa: E402
+from scarplib.own_drive.plan import MIB, Plan  # noqa: E402
 
 
 class Scratch(unittest.TestCase):
@@ -56,6 +60,16 @@ class Scratch(unittest.TestCase):
         os.mknod(path, stat.S_IFBLK | 0o600, device.stat().st_rdev)
         return path
 
+    def held(self, device: Path, serial: str) -> safety.Target:
+        """Checked, held and past the page cache, until this test ends."""
+        target = safety.target(device, serial)
+        self.addCleanup(os.close, target.fd)
+        try:
+            safety.past_the_cache(target)
+        except UserError as error:
+            self.skipTest(str(error))
+        return target
+
 
 class WhichDevice(Scratch):
     """A node's name is anybody's choice; its numbers are the kernel's."""
@@ -66,6 +80,7 @@ class WhichDevice(Scratch):
         with self.assertRaisesRegex(UserError, "'b.img' is not the serial number"):
             safety.target(wrong, "b.img")
         found = safety.target(wrong, "a.img")
+        self.addCleanup(os.close, found.fd)
         self.assertEqual((found.name, found.bytes), (one.name, 64 * MIB))
 
     def test_swap_under_another_name(self) -> None:
@@ -77,3 +92,76 @@ class WhichDevice(Scratch):
         (proc / "swaps").write_text(f"Filename Type Size Used Priority\n{name} partition 8 0 -2\n")
         with self.assertRaisesRegex(UserError, "is swap space"):
             safety.target(device, "a.img", safety.Machine(proc=proc))
+
+
+class HeldFromCheckToEnd(Scratch):
+    """Nobody else gets in between the check and the last request."""
+
+    def test_a_device_is_nobody_elses_between_steps(self) -> None:
+        device = self.loop(self.image("a.img", 32))
+        drive = on_drive.OnDrive(
+            ensure_requests(), self.held(device, "a.img"), time.monotonic() + 600
+        )
+        found = probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1)
+        seen: list[str] = []
+
+        class Enough(Exception):
+            pass
+
+        def keep(_: probe_file.Probe) -> None:
+            try:
+                os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
+                seen.append("open")
+            except OSError as error:
+                seen.append(errno.errorcode[error.errno or 0])
+            made = subprocess.run(
+                ["mkfs.ext4", "-q", str(device)], capture_output=True, check=False
+            )
+            seen.append("refused" if made.returncode else "made")
+            if len(found.results) == 2:
+                raise Enough
+
+        with self.assertRaises(Enough):
+            on_drive.probe(drive, found, held_out=False, keep=keep, say=lambda _: None)
+        self.assertEqual(set(seen), {"EBUSY", "refused"})
+
+    def test_one_that_is_in_use_is_refused(self) -> None:
+        device = self.loop(self.image("a.img"))
+        held = os.open(device, os.O_RDONLY | os.O_EXCL)
+        self.addCleanup(os.close, held)
+        with self.assertRaisesRegex(UserError, f"^{device}: is in use$"):
+            safety.target(device, "a.img")
+
+    def test_what_is_refused_is_let_go(self) -> None:
+        device = self.loop(self.image("a.img"))
+        with self.assertRaisesRegex(UserError, "is not the serial number"):
+            safety.target(device, "b.img")
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
+
+    def test_the_program_is_there_before_the_check(self) -> None:
+        order: list[str] = []
+
+        def built() -> Path:
+            order.append("built")
+            return Path("/bin/false")
+
+        def checked(*_: object) -> safety.Target:
+            order.append("checked")
+            raise UserError("enough")
+
+        with (
+            mock.patch.object(on_drive, "ensure_requests", built),
+            mock.patch.object(safety, "target", checked),
+            self.assertRaisesRegex(UserError, "enough"),
+        ):
+            command.probe_main([str(self.image("a.img")), "-o", str(self.folder / "x.json")])
+        self.assertEqual(order, ["built", "checked"])
+
+    def test_a_name_that_changes_hands_is_not_followed(self) -> None:
+        """The path is another file's between two steps; that file stays as it is."""
+        path, other = self.image("a.img", 32), self.image("b.img", 32)
+        drive = on_drive.OnDrive(ensure_requests(), self.held(path, "a.img"), time.monotonic() + 60)
+        other.replace(path)
+        drive.run(Plan(32 * MIB).first()[0])
+        self.assertEqual(path.read_bytes().strip(b"\0"), b"")
+        self.assertTrue(os.fstat(drive.target.fd).st_blocks)

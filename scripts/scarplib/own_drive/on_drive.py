@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import subprocess
 import sys
@@ -49,10 +50,15 @@ class OnDrive:
         # What is timed says itself how long it takes.
         if left <= max(row[0] for row in rows) / 1e9:
             return None
-        words = [str(self.program), str(self.target.path), str(step.depth or 0)]
+        words = [str(self.program), str(self.target.fd), str(step.depth or 0)]
         try:
             done = subprocess.run(
-                words, input=packed(rows), capture_output=True, check=False, timeout=left
+                words,
+                input=packed(rows),
+                capture_output=True,
+                check=False,
+                timeout=left,
+                pass_fds=(self.target.fd,),
             )
         except subprocess.TimeoutExpired:
             return None
@@ -106,7 +112,18 @@ def probe(
 
 def main(options: argparse.Namespace) -> int:
     """`scarp probe DEVICE`."""
+    # Before anything is checked: what is built, or fetched to build it, takes minutes.
+    program = ensure_requests()
     target = safety.target(options.drive, options.destroy)
+    try:
+        safety.past_the_cache(target)
+        return _probe(options, program, target)
+    finally:
+        os.close(target.fd)
+
+
+def _probe(options: argparse.Namespace, program: Path, target: safety.Target) -> int:
+    """Of what is held."""
     span = min((options.mib or DEVICE_MIB) * MIB, target.bytes // MIB * MIB)
     if span < 32 * MIB:
         raise UserError(f"{target.path}: has {target.bytes} bytes; a plan needs 32 MiB")
@@ -125,7 +142,7 @@ def main(options: argparse.Namespace) -> int:
         found = _gone_on(options.out, found)
     minutes = options.minutes or MINUTES
     drive = OnDrive(
-        ensure_requests(),
+        program,
         target,
         time.monotonic() + minutes * 60,
         found.source["written_bytes"],

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import re
 import shutil
 import stat
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scarplib.errors import UserError
@@ -35,6 +37,8 @@ class Target:
     folder: Path | None
     # Degrees now, if the device says it.
     temperature: float | None = None
+    # Open from before the checks until the last request: whoever closes it lets others in.
+    fd: int = -1
 
 
 def _text(path: Path) -> str:
@@ -83,7 +87,7 @@ def _signatures(path: Path) -> list[str]:
         check=False,
     )
     if done.returncode:
-        raise UserError(f"{path}: wipefs: {done.stderr.strip()}")
+        raise UserError(f"wipefs: {done.stderr.strip()}")
     return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
 
 
@@ -128,19 +132,54 @@ def target(
     machine: Machine | None = None,
     signatures: Callable[[Path], list[str]] = _signatures,
 ) -> Target:
-    """What may be written to; UserError says what is in the way."""
+    """What may be written to, open, and nobody else's; UserError says what is in the way."""
     machine = machine or Machine()
+    fd = _open(path, machine)
+    try:
+        return _checked(path, fd, destroy, machine, signatures)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _open(path: Path, machine: Machine) -> int:
+    """The one time that it is opened by its name."""
     try:
         seen = path.stat()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
+    block = stat.S_ISBLK(seen.st_mode)
+    if not block and not stat.S_ISREG(seen.st_mode):
+        raise UserError(f"{path}: is neither a description (….ini), a block device nor a file")
+    # Should it be another by now: no pipe makes us wait, no terminal becomes ours.
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | (os.O_EXCL if block else 0)
+    try:
+        return os.open(path, flags)
+    except OSError as error:
+        if block:
+            # What the kernel has against it, in words, if it says so.
+            _check_folder(path, _folder(path, seen.st_rdev, machine), machine)
+        why = "is in use" if error.errno == errno.EBUSY else error.strerror
+        raise UserError(f"{path}: {why}") from error
+
+
+def _checked(
+    path: Path,
+    fd: int,
+    destroy: str | None,
+    machine: Machine,
+    signatures: Callable[[Path], list[str]],
+) -> Target:
+    """Of what is open: its name may be another's since."""
+    seen = os.fstat(fd)
     if stat.S_ISREG(seen.st_mode):
         found = Target(path, path.name, seen.st_size, path.name, None)
     elif stat.S_ISBLK(seen.st_mode):
         found = of_folder(path, _folder(path, seen.st_rdev, machine), machine)
     else:
-        raise UserError(f"{path}: is neither a description (….ini), a block device nor a file")
-    if there := signatures(path):
+        raise UserError(f"{path}: is neither a block device nor a file any more")
+    # By the descriptor, for a program that we start.
+    if there := signatures(Path(f"/proc/{os.getpid()}/fd/{fd}")):
         raise UserError(f"{path}: has signatures of {', '.join(sorted(set(there)))}")
     if not found.serial:
         raise UserError(f"{path}: has no serial number by which one could be sure of it")
@@ -151,7 +190,16 @@ def target(
         )
     if destroy != found.serial:
         raise UserError(f"--destroy: '{destroy}' is not the serial number of {path}")
-    return found
+    return replace(found, fd=fd)
+
+
+def past_the_cache(target: Target) -> None:
+    """From here on nothing of it goes through the page cache."""
+    try:
+        flags = fcntl.fcntl(target.fd, fcntl.F_GETFL)
+        fcntl.fcntl(target.fd, fcntl.F_SETFL, (flags | os.O_DIRECT) & ~os.O_NONBLOCK)
+    except OSError as error:
+        raise UserError(f"{target.path}: has no way past the page cache (O_DIRECT)") from error
 
 
 def _folder(path: Path, device: int, machine: Machine) -> Path:

@@ -3,9 +3,10 @@
  * past the page cache, and when each was submitted and done.  For `scarp
  * probe`, which has checked that the device may be written to.
  *
- *   scarp-requests DEVICE DEPTH <requests >times
+ *   scarp-requests FD DEPTH <requests >times
  *
- * DEPTH 0: each request at its time; else so many at once.  A request is i64
+ * FD is what `scarp probe` has opened, checked and holds: a path could be
+ * another device's by now.  DEPTH 0: each request at its time; else so many at once.  A request is i64
  * ns after the first, u64 offset, u32 bytes, u32 kind (0 read, 1 write, 2
  * deallocate, 3 flush); its times are i64 ns twice, in the order of requests.
  *
@@ -221,23 +222,17 @@ static void closed(Run *run)
     }
 }
 
-static void prepare(Run *run, const char *path)
+static void prepare(Run *run)
 {
     struct stat stat;
-    int bad;
+    int flags = fcntl(run->fd, F_GETFL), bad;
 
-    run->fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
-    if (run->fd < 0 || fstat(run->fd, &stat)) {
-        fail(path, errno);
+    if (flags < 0 || fstat(run->fd, &stat)) {
+        fail("the descriptor", errno);
     }
     run->block = S_ISBLK(stat.st_mode);
-    if (run->block) {
-        /* Nobody else may have it: the kernel refuses what is in use. */
-        close(run->fd);
-        run->fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC | O_EXCL);
-        if (run->fd < 0) {
-            fail(path, errno);
-        }
+    if (fcntl(run->fd, F_SETFL, flags | O_DIRECT)) {
+        fail("past the page cache", errno);
     }
     bad = io_uring_queue_init(MAX_DEPTH, &run->ring, 0);
     if (bad) {
@@ -264,9 +259,9 @@ int main(int argc, char **argv)
     Run run = { 0 };
     unsigned depth = 0;
 
-    if (argc != 3 || sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH) {
-        fprintf(stderr, "scarp-requests: DEVICE DEPTH, at most %u\n",
-                MAX_DEPTH);
+    if (argc != 3 || sscanf(argv[1], "%d", &run.fd) != 1 ||
+        sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH) {
+        fprintf(stderr, "scarp-requests: FD DEPTH, at most %u\n", MAX_DEPTH);
         return 2;
     }
     run.most = depth ? depth : 64;
@@ -276,7 +271,7 @@ int main(int argc, char **argv)
     if (!run.times || !run.buffer_of) {
         fail("times", ENOMEM);
     }
-    prepare(&run, argv[1]);
+    prepare(&run);
     if (depth) {
         closed(&run);
     } else {
