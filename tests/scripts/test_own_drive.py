@@ -414,7 +414,7 @@ class OnADrive(Scratch):
         self.addCleanup(os.close, file)
         for depth in (0, 1, 16):
             done = subprocess.run(
-                [str(ensure_requests()), str(file), str(depth)], pass_fds=(file,),
+                [str(ensure_requests()), str(file), str(depth), str(os.getpid())], pass_fds=(file,),
                 input=on_drive.packed(rows), capture_output=True, check=False,
             )  # fmt: skip
             if b"Operation not permitted" in done.stderr or b"not implemented" in done.stderr:

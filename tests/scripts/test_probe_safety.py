@@ -6,13 +6,16 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,14 +63,19 @@ class Scratch(unittest.TestCase):
         os.mknod(path, stat.S_IFBLK | 0o600, device.stat().st_rdev)
         return path
 
+    def direct(self, path: Path) -> None:
+        """Skips where a file cannot be read past the page cache."""
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_DIRECT))
+        except OSError:
+            self.skipTest("the folder's file system knows no O_DIRECT")
+
     def held(self, device: Path, serial: str) -> safety.Target:
         """Checked, held and past the page cache, until this test ends."""
+        self.direct(device)
         target = safety.target(device, serial)
         self.addCleanup(os.close, target.fd)
-        try:
-            safety.past_the_cache(target)
-        except UserError as error:
-            self.skipTest(str(error))
+        safety.past_the_cache(target)
         return target
 
 
@@ -163,5 +171,104 @@ class HeldFromCheckToEnd(Scratch):
         drive = on_drive.OnDrive(ensure_requests(), self.held(path, "a.img"), time.monotonic() + 60)
         other.replace(path)
         drive.run(Plan(32 * MIB).first()[0])
-        self.assertEqual(path.read_bytes().strip(b"\0"), b"")
+        self.assertEqual(len(path.read_bytes().strip(b"\0")), 0)
         self.assertTrue(os.fstat(drive.target.fd).st_blocks)
+
+
+# A step of a minute, on a file: argv is folders of modules, the file, its name.
+MINUTE = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from scarplib.build.requests import ensure_requests
+from scarplib.own_drive import on_drive, safety
+from scarplib.own_drive.plan import Step
+rows = [(i * 1000000, "W", i % 100 * 4096, 4096) for i in range(60000)]
+target = safety.target(Path(sys.argv[2]), sys.argv[3])
+drive = on_drive.OnDrive(ensure_requests(), target, time.monotonic() + 600)
+drive.run(Step("long", lambda: iter(rows)))
+"""
+
+
+def children(process: int) -> list[int]:
+    text = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+def runs(process: int) -> bool:
+    """Whether it still does anything."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class WhoEndsIt(Scratch):
+    """What is started does not outlive who started it."""
+
+    def until(self, what: Callable[[], Any], seconds: float = 30) -> Any:
+        ends = time.monotonic() + seconds
+        while not (found := what()):
+            self.assertLess(time.monotonic(), ends, "it did not come to that")
+            time.sleep(0.02)
+        return found
+
+    def program_of(self, process: int) -> int:
+        """scarp-requests, at its requests: it no longer reads what they are."""
+
+        def at_work() -> int:
+            for child in children(process):
+                name = Path(f"/proc/{child}/comm").read_text().strip()
+                if name == "scarp-requests":
+                    return child
+            return 0
+
+        found: int = self.until(at_work)
+        return found
+
+    def test_a_killed_parent_takes_it_along(self) -> None:
+        path = self.image("a.img", 32)
+        self.direct(path)
+        ensure_requests()
+        with subprocess.Popen(
+            [sys.executable, "-Bc", MINUTE, str(ROOT / "scripts"), str(path), "a.img"]
+        ) as parent:
+            self.addCleanup(parent.kill)
+            child = self.program_of(parent.pid)
+            # Something was written, so it is at work.
+            self.until(lambda: path.stat().st_blocks)
+            parent.kill()
+            parent.wait()
+        self.until(lambda: not runs(child), 5)
+
+    def test_without_a_parent_it_does_nothing(self) -> None:
+        path = self.image("a.img", 32)
+        target = self.held(path, "a.img")
+        done = subprocess.run(
+            [str(ensure_requests()), str(target.fd), "1", "1"],
+            input=on_drive.packed([(0, "W", 0, 4096)]),
+            pass_fds=(target.fd,),
+            capture_output=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"the parent", done.stderr)
+        self.assertEqual(path.stat().st_blocks, 0)
+
+    def test_sigterm_and_sighup_end_it_in_order(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            path = self.image(f"{number.name}.img", 32)
+            self.direct(path)
+            words = [str(ROOT / "scripts" / "scarp"), "probe", str(path), "--destroy"]
+            with subprocess.Popen(
+                [*words, path.name, "-o", str(self.folder / f"{number.name}.json")],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as process:
+                child = self.program_of(process.pid)
+                process.send_signal(number)
+                _, said = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 130, said)
+            self.assertEqual(said.splitlines()[-1], "scarp: interrupted")
+            self.assertFalse(runs(child))

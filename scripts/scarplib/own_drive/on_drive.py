@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +52,7 @@ class OnDrive:
         # What is timed says itself how long it takes.
         if left <= max(row[0] for row in rows) / 1e9:
             return None
-        words = [str(self.program), str(self.target.fd), str(step.depth or 0)]
+        words = [str(one) for one in (self.program, self.target.fd, step.depth or 0, os.getpid())]
         try:
             done = subprocess.run(
                 words,
@@ -117,9 +119,25 @@ def main(options: argparse.Namespace) -> int:
     target = safety.target(options.drive, options.destroy)
     try:
         safety.past_the_cache(target)
-        return _probe(options, program, target)
+        with _ended_in_order():
+            return _probe(options, program, target)
     finally:
         os.close(target.fd)
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Who ends the program, or closes its terminal, ends it as Ctrl-C does."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    # Of nohup, say: it stays ignored.
+    before = {one: action for one, action in before.items() if action != signal.SIG_IGN}
+    for one in before:
+        signal.signal(one, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for one, action in before.items():
+            signal.signal(one, action)
 
 
 def _probe(options: argparse.Namespace, program: Path, target: safety.Target) -> int:

@@ -3,9 +3,9 @@
  * past the page cache, and when each was submitted and done.  For `scarp
  * probe`, which has checked that the device may be written to.
  *
- *   scarp-requests FD DEPTH <requests >times
+ *   scarp-requests FD DEPTH PARENT <requests >times
  *
- * FD is what `scarp probe` has opened, checked and holds: a path could be
+ * PARENT is who started it, and without whom it ends.  FD is what `scarp probe` has opened, checked and holds: a path could be
  * another device's by now.  DEPTH 0: each request at its time; else so many at once.  A request is i64
  * ns after the first, u64 offset, u32 bytes, u32 kind (0 read, 1 write, 2
  * deallocate, 3 flush); its times are i64 ns twice, in the order of requests.
@@ -17,12 +17,14 @@
 #include <liburing.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -254,16 +256,32 @@ static void prepare(Run *run)
     }
 }
 
+/* Nobody would know of what is written after the parent's end. */
+static void live_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL)) {
+        fail("the parent", errno);
+    }
+    /* It may have ended before that. */
+    if (getppid() != parent) {
+        fail("the parent", ESRCH);
+    }
+}
+
 int main(int argc, char **argv)
 {
     Run run = { 0 };
     unsigned depth = 0;
+    int parent;
 
-    if (argc != 3 || sscanf(argv[1], "%d", &run.fd) != 1 ||
-        sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH) {
-        fprintf(stderr, "scarp-requests: FD DEPTH, at most %u\n", MAX_DEPTH);
+    if (argc != 4 || sscanf(argv[1], "%d", &run.fd) != 1 ||
+        sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH ||
+        sscanf(argv[3], "%d", &parent) != 1) {
+        fprintf(stderr, "scarp-requests: FD DEPTH PARENT; DEPTH at most %u\n",
+                MAX_DEPTH);
         return 2;
     }
+    live_with(parent);
     run.most = depth ? depth : 64;
     read_requests(&run);
     run.times = calloc(run.n + 1, sizeof(Times));
