@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
+import re
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,7 +28,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from scarplib.build.requests import ensure_requests  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import command, on_drive, probe_file, safety  # noqa: E402
-from scarplib.own_drive.plan import MIB, Plan  # noqa: E402
+from scarplib.own_drive.plan import MIB, Known, Plan  # noqa: E402
 
 
 class Scratch(unittest.TestCase):
@@ -272,3 +276,102 @@ class WhoEndsIt(Scratch):
             self.assertEqual(process.returncode, 130, said)
             self.assertEqual(said.splitlines()[-1], "scarp: interrupted")
             self.assertFalse(runs(child))
+
+
+class AFileInUse(Scratch):
+    """A file in place of a device, that somebody else has or could miss."""
+
+    def refused(self, path: Path, said: str) -> None:
+        before = path.stat()
+        with self.assertRaisesRegex(UserError, f"^{re.escape(str(path))}: {said}"):
+            os.close(safety.target(path, path.name).fd)
+        self.assertEqual(path.stat().st_mtime_ns, before.st_mtime_ns)
+
+    def test_behind_a_loop_device(self) -> None:
+        path = self.image("a.img")
+        device = self.loop(path)
+        self.refused(path, f"is in use by {device.name}$")
+        other = self.folder / "b.img"
+        other.hardlink_to(path)
+        self.refused(other, f"is in use by {device.name}$")
+
+    def test_behind_one_whose_name_is_gone(self) -> None:
+        path, other = self.image("a.img"), self.folder / "b.img"
+        self.loop(path)
+        other.hardlink_to(path)
+        path.unlink()
+        self.refused(other, "is in use: another program has it open$")
+
+    def test_swap(self) -> None:
+        path = self.image("a.img")
+        (self.folder / "swaps").write_text(
+            f"Filename Type Size Used Priority\n{path} file 8 0 -2\n"
+        )
+        with self.assertRaisesRegex(UserError, "is swap space"):
+            safety.target(path, path.name, safety.Machine(proc=self.folder))
+
+    def test_locked(self) -> None:
+        path = self.image("a.img")
+        # As flock(1) does, and as QEMU does: a shared lock of one byte.
+        byte = struct.pack("hhqqi0q", fcntl.F_RDLCK, os.SEEK_SET, 100, 1, 0)
+        for lock in (
+            lambda fd: fcntl.flock(fd, fcntl.LOCK_SH),
+            lambda fd: fcntl.fcntl(fd, fcntl.F_OFD_SETLK, byte),
+        ):
+            with path.open("rb") as other:
+                lock(other.fileno())
+                self.refused(path, "is in use: another program has locked it$")
+
+    def test_open(self) -> None:
+        path = self.image("a.img")
+        with path.open("rb"):
+            self.refused(path, "is in use: another program has it open$")
+
+    def test_is_locked_while_it_is_probed(self) -> None:
+        path = self.image("a.img")
+        target = safety.target(path, "a.img")
+        with path.open("rb+") as other:
+            with self.assertRaises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with self.assertRaises(BlockingIOError):
+                fcntl.lockf(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.refused(path, "is in use: another program has locked it$")
+        os.close(target.fd)
+        os.close(safety.target(path, "a.img").fd)
+
+    def test_with_data_in_it(self) -> None:
+        path = self.image("a.img")
+        for place, data in ((40 * MIB + 5, b"x"), (64 * MIB, b"x"), (0, b"\1" * 512)):
+            with path.open("rb+") as stream:
+                stream.seek(place)
+                stream.write(data)
+            self.refused(path, "has data in it that no probe wrote; .* truncate -s .* NEW$")
+            path = self.image("a.img")
+
+    def test_what_a_probe_wrote_nobody_misses(self) -> None:
+        path = self.image("a.img", 32)
+        self.direct(path)
+        with contextlib.closing(Held(path)) as held:
+            plan = Plan(32 * MIB)
+            for name in ("fill", "trimmed", "burst"):
+                steps = [*plan.first(), *plan.second(Known(4096, 16384))]
+                held.drive.run(next(step for step in steps if step.name == name))
+        self.assertGreater(path.stat().st_blocks, 31 * MIB // 512)
+        os.close(safety.target(path, "a.img").fd)
+        # One that begins as ours, and is not.
+        with path.open("rb+") as stream:
+            stream.seek(5 * MIB + 512 * 7 + 8)
+            stream.write(b"x")
+        self.refused(path, "has data in it that no probe wrote")
+
+
+class Held:
+    """A drive that is let go again."""
+
+    def __init__(self, path: Path) -> None:
+        target = safety.target(path, path.name)
+        safety.past_the_cache(target)
+        self.drive = on_drive.OnDrive(ensure_requests(), target, time.monotonic() + 600)
+
+    def close(self) -> None:
+        os.close(self.drive.target.fd)

@@ -9,12 +9,17 @@ import os
 import re
 import shutil
 import stat
+import struct
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scarplib.build.requests import ensure_requests
 from scarplib.errors import UserError
+
+# What scarp-requests says of a file.
+FOREIGN = 4
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,53 @@ def _signatures(path: Path) -> list[str]:
     return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
 
 
+def _foreign(fd: int) -> bool:
+    """Whether a file has anything in it that no probe wrote."""
+    done = subprocess.run(
+        [str(ensure_requests()), str(fd), "foreign"],
+        pass_fds=(fd,),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, FOREIGN):
+        raise UserError(done.stderr.strip())
+    return done.returncode == FOREIGN
+
+
+def _same(path: Path, seen: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(path.stat(), seen)
+    except OSError:
+        return False
+
+
+def _check_file(path: Path, fd: int, machine: Machine) -> None:
+    """Nobody has it open, or gets at it as others agree to keep off what is locked."""
+    seen = os.fstat(fd)
+    for one in sorted((machine.sys / "block").glob("*/loop/backing_file")):
+        if _same(Path(_text(one)), seen):
+            raise UserError(f"{path}: is in use by {one.parent.parent.name}")
+    for swap in _swaps(machine):
+        if _same(swap, seen):
+            raise UserError(f"{path}: is swap space")
+    try:
+        # QEMU's locks are of bytes of the open file; others have flock's.
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        whole = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, whole)
+    except OSError as error:
+        raise UserError(f"{path}: is in use: another program has locked it") from error
+    try:
+        # Given only if nobody else has it open; not kept, as it would make others wait.
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        # File systems that know no leases say something else.
+        if error.errno == errno.EAGAIN:
+            raise UserError(f"{path}: is in use: another program has it open") from error
+
+
 def _check_folder(path: Path, folder: Path, machine: Machine) -> None:
     if (folder / "partition").exists():
         raise UserError(f"{path}: is a partition; a probe is of a whole device")
@@ -131,12 +183,13 @@ def target(
     destroy: str | None,
     machine: Machine | None = None,
     signatures: Callable[[Path], list[str]] = _signatures,
+    foreign: Callable[[int], bool] = _foreign,
 ) -> Target:
     """What may be written to, open, and nobody else's; UserError says what is in the way."""
     machine = machine or Machine()
     fd = _open(path, machine)
     try:
-        return _checked(path, fd, destroy, machine, signatures)
+        return _checked(path, fd, destroy, machine, signatures, foreign)
     except BaseException:
         os.close(fd)
         raise
@@ -169,10 +222,12 @@ def _checked(
     destroy: str | None,
     machine: Machine,
     signatures: Callable[[Path], list[str]],
+    foreign: Callable[[int], bool],
 ) -> Target:
     """Of what is open: its name may be another's since."""
     seen = os.fstat(fd)
     if stat.S_ISREG(seen.st_mode):
+        _check_file(path, fd, machine)
         found = Target(path, path.name, seen.st_size, path.name, None)
     elif stat.S_ISBLK(seen.st_mode):
         found = of_folder(path, _folder(path, seen.st_rdev, machine), machine)
@@ -190,6 +245,11 @@ def _checked(
         )
     if destroy != found.serial:
         raise UserError(f"--destroy: '{destroy}' is not the serial number of {path}")
+    if not found.folder and foreign(fd):
+        raise UserError(
+            f"{path}: has data in it that no probe wrote; make a new file: "
+            f"truncate -s {found.bytes} NEW"
+        )
     return replace(found, fd=fd)
 
 

@@ -10,6 +10,11 @@
  * ns after the first, u64 offset, u32 bytes, u32 kind (0 read, 1 write, 2
  * deallocate, 3 flush); its times are i64 ns twice, in the order of requests.
  *
+ *   scarp-requests FD foreign
+ *
+ * ends with 0 if a file has nothing in it but zeroes and what scarp-requests
+ * writes, and with 4 if somebody could miss it.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <errno.h>
@@ -33,6 +38,9 @@
 #define MAX_DEPTH 256
 /* So near to its time a request is waited for without sleep. */
 #define SPIN_NS 200000
+#define SECTOR 512
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+#define FOREIGN 4
 
 enum { READ, WRITE, DEALLOCATE, FLUSH };
 
@@ -224,6 +232,78 @@ static void closed(Run *run)
     }
 }
 
+/* Neither zeroes nor the same in each buffer: a drive might see that. */
+static uint64_t word_at(uint64_t place)
+{
+    uint64_t mixed = (place + 1) * MIX;
+
+    return mixed ^ mixed >> 29;
+}
+
+/* The place that a word is of. */
+static uint64_t place_of(uint64_t word)
+{
+    uint64_t inverse = MIX;
+
+    /* Newton's: each round doubles the bits that are right, three at first. */
+    for (int i = 0; i < 5; i++) {
+        inverse *= 2 - MIX * inverse;
+    }
+    return (word ^ word >> 29 ^ word >> 58) * inverse - 1;
+}
+
+/*
+ * All of a sector is zero, or what word_at() says.  Requests are of whole
+ * sectors, and what was read into a buffer may be written again.
+ */
+static bool ours(const unsigned char *sector)
+{
+    uint64_t words[SECTOR / 8], place;
+    bool zero = true, written;
+
+    memcpy(words, sector, SECTOR);
+    place = place_of(words[0]);
+    written = place % SECTOR == 0 && place < (uint64_t)MAX_DEPTH * MAX_BYTES;
+    for (int i = 0; i < SECTOR / 8; i++) {
+        zero &= !words[i];
+        written &= words[i] == word_at(place + i * 8);
+    }
+    return zero || written;
+}
+
+static int foreign(int fd)
+{
+    unsigned char *memory = aligned_alloc(4096, MAX_BYTES);
+    off_t at = 0;
+
+    if (!memory) {
+        fail("memory", ENOMEM);
+    }
+    while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
+        ssize_t got;
+
+        at -= at % 4096;
+        got = pread(fd, memory, MAX_BYTES, at);
+        if (got < 0) {
+            fail("reading", errno);
+        }
+        if (!got) {
+            return 0;
+        }
+        memset(memory + got, 0, MAX_BYTES - got);
+        for (ssize_t i = 0; i < got; i += SECTOR) {
+            if (!ours(memory + i)) {
+                return FOREIGN;
+            }
+        }
+        at += got;
+    }
+    if (errno != ENXIO) {
+        fail("what it holds", errno);
+    }
+    return 0;
+}
+
 static void prepare(Run *run)
 {
     struct stat stat;
@@ -244,12 +324,10 @@ static void prepare(Run *run)
                        (size_t)run->most * MAX_BYTES)) {
         fail("buffers", ENOMEM);
     }
-    /* Neither zeroes nor the same in each: a drive might see that. */
     for (size_t i = 0; i < (size_t)run->most * MAX_BYTES; i += 8) {
-        uint64_t mixed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t word = word_at(i);
 
-        mixed ^= mixed >> 29;
-        memcpy(run->memory + i, &mixed, 8);
+        memcpy(run->memory + i, &word, 8);
     }
     for (unsigned i = 0; i < run->most; i++) {
         run->free[run->n_free++] = i;
@@ -274,6 +352,10 @@ int main(int argc, char **argv)
     unsigned depth = 0;
     int parent;
 
+    if (argc == 3 && !strcmp(argv[2], "foreign") &&
+        sscanf(argv[1], "%d", &run.fd) == 1) {
+        return foreign(run.fd);
+    }
     if (argc != 4 || sscanf(argv[1], "%d", &run.fd) != 1 ||
         sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH ||
         sscanf(argv[3], "%d", &parent) != 1) {
