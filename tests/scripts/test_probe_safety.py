@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -25,9 +26,10 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
+from refused import Refused  # noqa: E402
 from scarplib.build.requests import ensure_requests  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import command, on_drive, probe_file, safety  # noqa: E402
+from scarplib.own_drive import command, fit, model, on_drive, probe_file, safety  # noqa: E402
 from scarplib.own_drive.plan import MIB, Known, Plan  # noqa: E402
 
 
@@ -222,9 +224,10 @@ class WhoEndsIt(Scratch):
 
         def at_work() -> int:
             for child in children(process):
-                name = Path(f"/proc/{child}/comm").read_text().strip()
-                if name == "scarp-requests":
-                    return child
+                with contextlib.suppress(OSError):
+                    words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+                    if words[0].endswith(b"scarp-requests") and b"foreign" not in words:
+                        return child
             return 0
 
         found: int = self.until(at_work)
@@ -375,3 +378,113 @@ class Held:
 
     def close(self) -> None:
         os.close(self.drive.target.fd)
+
+
+class WhatIsThere(Scratch, Refused):
+    """A result replaces nothing that is not the same drive's."""
+
+    def old(self, kind: str, name: str) -> Path:
+        path = self.folder / "old.json"
+        probe_file.Probe({"kind": kind, "name": name, "bytes": 64 * MIB}, 64 * MIB, 1).write(path)
+        return path
+
+    def test_no_link_and_no_node(self) -> None:
+        real = self.old("description", "demo.ini")
+        read = self.image("read.json")
+        link, node = self.folder / "link.json", self.folder / "node.json"
+        link.symlink_to(real)
+        # A socket, as any user may have; a device's node in its place does as well.
+        os.mknod(node, stat.S_IFSOCK | 0o600)
+        for words in (["probe", "devices/demo.ini"], ["probe", str(self.image("a.img"))],
+                      ["fit", str(read)]):  # fmt: skip
+            self.assertIn("is a link", self.fit_or_probe(*words, "-o", str(link)))
+            self.assertIn("is no regular file", self.fit_or_probe(*words, "-o", str(node)))
+        self.assertTrue(link.is_symlink() and node.is_socket())
+
+    def fit_or_probe(self, command_word: str, *words: str) -> str:
+        if command_word == "probe":
+            return self.error("probe", *words)
+        with self.assertRaises(UserError) as caught:
+            command.fit_main(list(words))
+        return str(caught.exception)
+
+    def test_another_drives_result(self) -> None:
+        for kind, name in (("device", "nvme0n1"), ("description", "tlc.ini"), ("MQSim", "")):
+            path = self.old(kind, name)
+            before = path.read_bytes()
+            said = self.error("probe", "devices/demo.ini", "--mib", "32", "-o", str(path))
+            self.assertIn(f"is a probe of {name or 'another drive'}, not of demo.ini", said)
+            self.assertEqual(path.read_bytes(), before)
+        image = self.image("a.img")
+        said = self.error("probe", str(image), "--destroy", "a.img", "-o", str(path))
+        self.assertIn("is a probe of something else", said)
+        path.write_text("my notes\n")
+        for words in (("devices/demo.ini",), (str(image), "--destroy", "a.img")):
+            self.assertIn("is no JSON", self.error("probe", *words, "-o", str(path)))
+        self.assertEqual(path.read_text(), "my notes\n")
+        self.assertEqual(image.stat().st_blocks, 0)
+
+    def test_the_drive_itself(self) -> None:
+        image, drive = self.image("a.img"), self.folder / "mine.ini"
+        drive.write_text("[geometry]\n")
+        for path in (image, drive):
+            said = self.error("probe", str(path), "-o", str(path))
+            self.assertIn("is another file of this command, too", said)
+
+    def test_fit_replaces_what_fit_wrote(self) -> None:
+        probe = self.old("device", "nvme0n1")
+        mine, keys = self.folder / "mine.ini", self.folder / "keys.json"
+        mine.write_text("[geometry]\nchannels=8\n")
+        keys.write_text('{"mine": 1}')
+        for words, said in (
+            (["-o", str(mine)], f"--out: '{mine}' exists, and is not of this command"),
+            (["--json", str(keys)], f"--json: '{keys}' exists, and is not of this command"),
+            (["-o", str(probe)], "is another file of this command"),
+            (["--json", str(probe)], "is another file of this command"),
+            (["--json", "x.ini"], "is another file of this command"),
+            (["-o", str(self.folder / "old.tried.jsonl"), "--json",
+              str(self.folder / "old.tried.jsonl")], "is another file of this command"),
+        ):  # fmt: skip
+            with self.assertRaises(UserError) as caught:
+                command.fit_main([str(probe), *(["-o", "x.ini"] * ("-o" not in words)), *words])
+            self.assertIn(said, str(caught.exception))
+        with self.assertRaisesRegex(UserError, "exists, and is not of this command"):
+            command.fit_main(["--blind", "1", "-o", str(keys)])
+        self.assertEqual(keys.read_text(), '{"mine": 1}')
+        # What it wrote itself it writes anew: then it comes to the probe, which lacks all.
+        mine.write_text("# Fitted to old.json by `scarp fit`; docs/your-drive.md.\n")
+        keys.write_text('{\n "schema": "scarp-fit-1",\n')
+        with self.assertRaisesRegex(UserError, "is not whole"):
+            command.fit_main([str(probe), "-o", str(mine), "--json", str(keys)])
+
+    def test_what_fit_writes_it_knows_again(self) -> None:
+        found = model.Model()
+        found.set("geometry.channels", 2, model.READ)
+        path = self.folder / "x.ini"
+        found.write(path, f"{command.FITTED[2:]} x.json")
+        self.assertTrue(path.read_text().startswith(command.FITTED))
+        whole = fit.Fit(found, probe_file.Probe({}, 0, 0)).json()
+        self.assertTrue(json.dumps(whole, indent=1).startswith(command.FIT))
+
+    def test_the_scratch_is_nobodys_file(self) -> None:
+        mine = self.folder / "old.json.new"
+        mine.write_text("mine")
+        self.old("device", "x")
+        self.assertEqual(mine.read_text(), "mine")
+
+
+class NowhereToWrite(Scratch, Refused):
+    def test_is_said_before_the_data_are_gone(self) -> None:
+        image = self.image("a.img")
+        self.direct(image)
+        # Not even root can write there.
+        said = self.error("probe", str(image), "--destroy", "a.img", "-o", "/proc/self/x.json")
+        self.assertIn("/proc/self/x.json: cannot be written", said)
+        self.assertEqual(image.stat().st_blocks, 0)
+
+    def test_nothing_is_left_behind(self) -> None:
+        path = self.folder / "folder.json"
+        path.mkdir()
+        with self.assertRaisesRegex(UserError, "cannot be written: Is a directory"):
+            probe_file.Probe({}, 64 * MIB, 1).write(path)
+        self.assertEqual([one.name for one in self.folder.iterdir()], ["folder.json"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -17,17 +18,61 @@ from scarplib.own_drive import cited, features, figures, fio_json, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import Probe, load
 
+# How files begin that this command writes, and may write anew.
+FITTED = "# Fitted to"
+FIT = '{\n "schema": "scarp-fit-1"'
+BLIND = '{\n "schema": "scarp-blind-1"'
+
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _check_out(key: str, path: Path) -> None:
-    """Said before the work, not after it."""
+def _check_out(key: str, path: Path, *others: Path) -> None:
+    """Said before the work, not after it.  `others` are files that must stay."""
     if not path.parent.is_dir():
         raise UserError(f"{key}: '{path.parent}' is no folder")
-    if path.is_dir():
+    if path.resolve() in [one.resolve() for one in others]:
+        raise UserError(f"{key}: '{path}' is another file of this command, too")
+    try:
+        seen = path.lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UserError(f"{key}: '{path}': {error.strerror}") from error
+    if stat.S_ISDIR(seen.st_mode):
         raise UserError(f"{key}: '{path}' is a folder, not a file")
+    if stat.S_ISLNK(seen.st_mode):
+        raise UserError(f"{key}: '{path}' is a link, which would be replaced; name its file")
+    if not stat.S_ISREG(seen.st_mode):
+        raise UserError(f"{key}: '{path}' is no regular file, and would be replaced")
+    if any(one.exists() and one.samefile(path) for one in others):
+        raise UserError(f"{key}: '{path}' is another file of this command, too")
+
+
+def _check_ours(key: str, path: Path, begins: str) -> None:
+    """Only what this command wrote itself may be replaced."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(begins)).decode(errors="replace")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UserError(f"{key}: '{path}': {error.strerror}") from error
+    if head != begins:
+        raise UserError(f"{key}: '{path}' exists, and is not of this command; name another file")
+
+
+def _check_same_description(path: Path, drive: Path) -> None:
+    """A description's probe replaces none of a device or of another description."""
+    if not path.exists():
+        return
+    source = load(path).source
+    if (source.get("kind"), source.get("name")) != ("description", drive.name):
+        raise UserError(
+            f"--out: '{path}' is a probe of {source.get('name') or 'another drive'}, not of "
+            f"{drive.name}; name another file"
+        )
 
 
 # ---- scarp probe ---------------------------------------------------------------------------------
@@ -92,7 +137,7 @@ def probe_parser() -> Parser:
 def probe_main(given: list[str]) -> int:
     """`scarp probe`."""
     options = probe_parser().parse_args(given)
-    _check_out("--out", options.out)
+    _check_out("--out", options.out, options.drive)
     if options.drive.suffix != ".ini":
         if options.scheme or options.set:
             raise UserError("--scheme, --set: are of a description; a device is as it is")
@@ -101,6 +146,7 @@ def probe_main(given: list[str]) -> int:
         return on_drive.main(options)
     if options.destroy or options.minutes:
         raise UserError("--destroy, --minutes: are of a device; nothing of a description is lost")
+    _check_same_description(options.out, options.drive)
     with tempfile.TemporaryDirectory(prefix="scarp-probe-") as scratch:
         drive = on_replayer.Replayed(
             ensure_replay(),
@@ -246,9 +292,15 @@ def fit_main(given: list[str]) -> int:
     if options.scheme:
         raise UserError("--scheme: needs --check or --beside")
     out = options.out or Path("blind.json" if options.blind else "mydrive.ini")
-    _check_out("--out", out)
+    inputs = [options.input] if options.input else []
+    _check_out("--out", out, *inputs)
+    _check_ours("--out", out, BLIND if options.blind else FITTED)
+    memory = out.with_suffix(".tried.jsonl")
+    if not options.blind:
+        _check_out("--out", memory, *inputs, out)
     if options.json:
-        _check_out("--json", options.json)
+        _check_out("--json", options.json, *inputs, out, memory)
+        _check_ours("--json", options.json, FIT)
     # What needs SciPy.
     from scarplib.own_drive import blind, fit
 
@@ -266,9 +318,9 @@ def fit_main(given: list[str]) -> int:
         print(blind.summary(done))
         return 0
     probe = load(options.input)
-    search.memory = out.with_suffix(".tried.jsonl")
+    search.memory = memory
     found = fit.fit(probe, ensure_replay(), search)
-    found.model.write(out, f"Fitted to {options.input.name} by `scarp fit`; docs/your-drive.md.")
+    found.model.write(out, f"{FITTED[2:]} {options.input.name} by `scarp fit`; docs/your-drive.md.")
     if options.json:
         options.json.write_text(json.dumps(found.json(), indent=1) + "\n")
     print(_keys_text(found))

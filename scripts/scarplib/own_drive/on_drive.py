@@ -158,6 +158,8 @@ def _probe(options: argparse.Namespace, program: Path, target: safety.Target) ->
     found = Probe(source, span, options.seed)
     if options.out.is_file():
         found = _gone_on(options.out, found)
+    # Before the first step: what cannot be written is said while the data are still there.
+    found.write(options.out)
     minutes = options.minutes or MINUTES
     drive = OnDrive(
         program,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -68,9 +69,16 @@ class Probe:
     def write(self, path: Path) -> None:
         """As JSON; in one piece, so that a reader never finds half a file."""
         whole = {"schema": SCHEMA, **asdict(self)}
-        scratch = path.with_name(path.name + ".new")
-        scratch.write_text(json.dumps(whole) + "\n")
-        scratch.replace(path)
+        # Nobody's file, whatever lies there.
+        scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            with scratch.open("x") as stream:
+                stream.write(json.dumps(whole) + "\n")
+            scratch.replace(path)
+        except OSError as error:
+            if not isinstance(error, FileExistsError):
+                scratch.unlink(missing_ok=True)
+            raise UserError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _result(found: dict[str, Any]) -> Result:
