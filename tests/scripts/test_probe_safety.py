@@ -488,3 +488,29 @@ class NowhereToWrite(Scratch, Refused):
         with self.assertRaisesRegex(UserError, "cannot be written: Is a directory"):
             probe_file.Probe({}, 64 * MIB, 1).write(path)
         self.assertEqual([one.name for one in self.folder.iterdir()], ["folder.json"])
+
+
+class BlocksAndZones(Scratch):
+    """A drive that the plan's requests cannot be done to is refused before it loses anything."""
+
+    def test_blocks_of_4096(self) -> None:
+        device = self.loop(self.image("a.img"), "--sector-size", "4096")
+        with self.assertRaisesRegex(UserError, "has blocks of 4096 bytes; .* a format of 512"):
+            safety.target(device, "a.img")
+
+    def test_a_file_on_such_a_disk(self) -> None:
+        device = self.loop(self.image("a.img"), "--sector-size", "4096")
+        fd = os.open(device, os.O_RDWR)
+        self.addCleanup(os.close, fd)
+        with self.assertRaisesRegex(UserError, "512 bytes cannot be read alone"):
+            safety.past_the_cache(safety.Target(device, "a", 64 * MIB, "a", None, fd=fd))
+
+    def test_zones(self) -> None:
+        folder = self.folder / "nvme9n1"
+        (folder / "queue").mkdir(parents=True)
+        (folder / "dev").write_text("259:9\n")
+        (folder / "queue" / "zoned").write_text("host-managed\n")
+        with self.assertRaisesRegex(UserError, r"is zoned \(host-managed\)"):
+            safety.of_folder(Path("/dev/nvme9n1"), folder, safety.Machine())
+        (folder / "queue" / "zoned").write_text("none\n")
+        safety.of_folder(Path("/dev/nvme9n1"), folder, safety.Machine())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import mmap
 import os
 import re
 import shutil
@@ -20,6 +21,8 @@ from scarplib.errors import UserError
 
 # What scarp-requests says of a file.
 FOREIGN = 4
+# The smallest request of the plan.
+SECTOR = "512"
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,13 @@ def _check_folder(path: Path, folder: Path, machine: Machine) -> None:
         raise UserError(f"{path}: is in use by {', '.join(holders)}")
     if _text(folder / "ro") == "1":
         raise UserError(f"{path}: is read-only")
+    if (size := _text(folder / "queue" / "logical_block_size") or SECTOR) != SECTOR:
+        raise UserError(
+            f"{path}: has blocks of {size} bytes; the plan has requests of {SECTOR}, so it needs "
+            f"a format of {SECTOR} (nvme format --lbaf, where the drive has one)"
+        )
+    if (zoned := _text(folder / "queue" / "zoned") or "none") != "none":
+        raise UserError(f"{path}: is zoned ({zoned}); the plan writes anywhere")
     numbers = _numbers(folder)
     for line in _text(machine.proc / "self" / "mountinfo").splitlines():
         fields = line.split()
@@ -260,6 +270,12 @@ def past_the_cache(target: Target) -> None:
         fcntl.fcntl(target.fd, fcntl.F_SETFL, (flags | os.O_DIRECT) & ~os.O_NONBLOCK)
     except OSError as error:
         raise UserError(f"{target.path}: has no way past the page cache (O_DIRECT)") from error
+    # A file system knows what its disk's blocks are.
+    with mmap.mmap(-1, mmap.PAGESIZE) as page, memoryview(page)[: int(SECTOR)] as sector:
+        try:
+            os.preadv(target.fd, [sector], 0)
+        except OSError as error:
+            raise UserError(f"{target.path}: {SECTOR} bytes cannot be read alone") from error
 
 
 def _folder(path: Path, device: int, machine: Machine) -> Path:
