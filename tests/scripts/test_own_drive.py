@@ -412,9 +412,13 @@ class OnADrive(Scratch):
         except OSError:
             self.skipTest("the folder's file system knows no O_DIRECT")
         self.addCleanup(os.close, file)
+        counter = os.memfd_create("counter")
+        self.addCleanup(os.close, counter)
+        os.ftruncate(counter, 8)
         for depth in (0, 1, 16):
+            words = (ensure_requests(), file, depth, os.getpid(), counter)
             done = subprocess.run(
-                [str(ensure_requests()), str(file), str(depth), str(os.getpid())], pass_fds=(file,),
+                [str(word) for word in words], pass_fds=(file, counter),
                 input=on_drive.packed(rows), capture_output=True, check=False,
             )  # fmt: skip
             if b"Operation not permitted" in done.stderr or b"not implemented" in done.stderr:
@@ -423,6 +427,7 @@ class OnADrive(Scratch):
             times = list(struct.iter_unpack("<qq", done.stdout))
             self.assertEqual(len(times), len(rows))
             self.assertTrue(all(0 < begin <= end for begin, end in times))
+        self.assertEqual(struct.unpack("=q", os.pread(counter, 8, 0)), (3 * 100 * 4096,))
         self.assertEqual(path.read_bytes()[:4096], bytes(4096))
         self.assertNotEqual(path.read_bytes()[4096:8192], bytes(4096))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import tempfile
 import time
 import unittest
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -29,8 +31,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from refused import Refused  # noqa: E402
 from scarplib.build.requests import ensure_requests  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import command, fit, model, on_drive, probe_file, safety  # noqa: E402
-from scarplib.own_drive.plan import MIB, Known, Plan  # noqa: E402
+from scarplib.own_drive import command, features, fit, model, on_drive, probe_file, safety  # noqa: E402
+from scarplib.own_drive.plan import MIB, Known, Plan, Step  # noqa: E402
 
 
 class Scratch(unittest.TestCase):
@@ -209,6 +211,10 @@ def runs(process: int) -> bool:
         return False
 
 
+def blocks(path: Path) -> int:
+    return path.stat().st_blocks
+
+
 class WhoEndsIt(Scratch):
     """What is started does not outlive who started it."""
 
@@ -252,7 +258,7 @@ class WhoEndsIt(Scratch):
         path = self.image("a.img", 32)
         target = self.held(path, "a.img")
         done = subprocess.run(
-            [str(ensure_requests()), str(target.fd), "1", "1"],
+            [str(ensure_requests()), str(target.fd), "1", "1", "0"],
             input=on_drive.packed([(0, "W", 0, 4096)]),
             pass_fds=(target.fd,),
             capture_output=True,
@@ -264,19 +270,24 @@ class WhoEndsIt(Scratch):
 
     def test_sigterm_and_sighup_end_it_in_order(self) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
-            path = self.image(f"{number.name}.img", 32)
+            path = self.image(f"{number.name}.img", 4096)
             self.direct(path)
-            words = [str(ROOT / "scripts" / "scarp"), "probe", str(path), "--destroy"]
+            words = [str(ROOT / "scripts" / "scarp"), "probe", str(path), "--mib", "4096"]
             with subprocess.Popen(
-                [*words, path.name, "-o", str(self.folder / f"{number.name}.json")],
+                [*words, "--destroy", path.name, "-o", str(self.folder / f"{number.name}.json")],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
             ) as process:
                 child = self.program_of(process.pid)
+                self.until(functools.partial(blocks, path))
                 process.send_signal(number)
-                _, said = process.communicate(timeout=30)
+                summary, said = process.communicate(timeout=30)
             self.assertEqual(process.returncode, 130, said)
+            kept = probe_file.load(self.folder / f"{number.name}.json").source
+            self.assertGreater(kept["written_bytes"], 0)
+            self.assertEqual(kept["begun"], {"step": "fill", "bytes": 0})
+            self.assertRegex(summary, f"^{self.folder}/{number.name}.json: 0 steps; at most [1-9]")
             self.assertEqual(said.splitlines()[-1], "scarp: interrupted")
             self.assertFalse(runs(child))
 
@@ -514,3 +525,141 @@ class BlocksAndZones(Scratch):
             safety.of_folder(Path("/dev/nvme9n1"), folder, safety.Machine())
         (folder / "queue" / "zoned").write_text("none\n")
         safety.of_folder(Path("/dev/nvme9n1"), folder, safety.Machine())
+
+
+class AtMost(Scratch):
+    """What was written is counted, also of what did not come to its end."""
+
+    def drive(self, seconds: float) -> on_drive.OnDrive:
+        target = self.held(self.image("a.img", 64), "a.img")
+        return on_drive.OnDrive(ensure_requests(), target, time.monotonic() + seconds)
+
+    def rows(self, count: int, bad: int | None = None) -> Step:
+        """A write each hundredth of a second; one may be where nothing can be written."""
+        rows = [(i * 10**7, "W", i * 4096 if i != bad else 1, 4096) for i in range(count)]
+        return Step("writes", lambda: iter(rows))
+
+    def test_of_one_that_ran_out_of_time(self) -> None:
+        drive = self.drive(60)
+        with mock.patch.object(subprocess, "run", functools.partial(run_for, subprocess.run, 0.5)):
+            self.assertIsNone(drive.run(self.rows(3000)))
+        self.assertGreater(drive.written, 0)
+        self.assertLessEqual(drive.written, 60 * 4096)
+
+    def test_of_one_that_failed(self) -> None:
+        drive = self.drive(60)
+        with self.assertRaisesRegex(UserError, "^a request: "):
+            drive.run(self.rows(40, bad=20))
+        self.assertIn(drive.written, (21 * 4096, 22 * 4096))
+
+    def test_of_one_that_was_interrupted(self) -> None:
+        drive = self.drive(60)
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with self.assertRaises(KeyboardInterrupt):
+            drive.run(self.rows(3000))
+        self.assertGreater(drive.written, 0)
+        # The program is ended with it; nobody waits for more than was begun.
+        self.assertEqual(drive.written % 4096, 0)
+        self.assertLess(drive.written, 3000 * 4096)
+
+    def test_of_one_that_was_done(self) -> None:
+        drive = self.drive(60)
+        drive.run(self.rows(10))
+        self.assertEqual(drive.written, 10 * 4096)
+
+
+def run_for(run: Callable[..., Any], seconds: float, *words: Any, **how: Any) -> Any:
+    """As if no more time were left."""
+    return run(*words, **{**how, "timeout": seconds})
+
+
+class InOrder(Scratch):
+    """Each step finds the drive in the state that those before it leave."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.said: list[str] = []
+        self.done: list[str] = []
+        self.killed = ""
+        self.found = probe_file.Probe({"bytes": 64 * MIB}, 64 * MIB, 1, Known(4096, 16384))
+
+    def go(self, stop: str = "", how: str = "none", seconds: float = 1e6) -> None:
+        """All steps, in no time; the one that is named has none, runs out of it, or fails."""
+
+        class Drive(on_drive.OnDrive):
+            def run(
+                drive, step: Step, begin: Callable[[int], None] = lambda planned: None
+            ) -> probe_file.Result | None:
+                if step.name == stop and how == "none":
+                    return None
+                self.done.append(step.name)
+                writes = [row for row in step.rows() if row[1] in "WT"]
+                if writes:
+                    begin(sum(row[3] for row in writes if row[1] == "W"))
+                if step.name == stop:
+                    drive.written += 4096
+                    if how == "fails":
+                        raise UserError("a request: Input/output error")
+                    if how == "killed":
+                        self.killed = json.dumps(asdict(self.found))
+                    return None
+                drive.written += sum(row[3] for row in writes if row[1] == "W")
+                return probe_file.Result(1.0, 1.0)
+
+        target = safety.Target(self.folder, "x", 64 * MIB, "x", None)
+        drive = Drive(Path("/bin/false"), target, seconds)
+        drive.written = self.found.source.get("written_bytes", 0)
+        on_drive.probe(drive, self.found, held_out=False, keep=lambda _: None, say=self.said.append)
+
+    def test_what_has_no_time_leaves_out_all_that_follow(self) -> None:
+        self.go("read-depth-4")
+        self.assertEqual(self.done[-1], "read-depth-1")
+        self.assertEqual(self.found.left_out[:2], ["read-depth-4", "read-depth-16"])
+        before = list(self.done)
+        self.go("overwrite")
+        self.assertEqual(self.done[len(before)], "read-depth-4")
+        self.assertEqual(self.done[-1], "behind")
+        self.assertEqual(self.found.left_out[:2], ["overwrite", "condition"])
+        self.go()
+        self.assertEqual(self.found.left_out, [])
+        plan = Plan(64 * MIB)
+        wanted = [step.name for step in (*plan.first(), *plan.second(Known(4096, 16384)))]
+        self.assertEqual(self.done, wanted)
+
+    def test_one_that_changed_the_drive_is_begun_again_from_fill(self) -> None:
+        for how in ("time", "fails", "killed"):
+            self.setUp()
+            with contextlib.suppress(UserError):
+                self.go("overwrite", how)
+            if how == "killed":
+                self.found = probe_file.Probe(**json.loads(self.killed))
+                self.found.known = Known(4096, 16384)
+                self.found.results = {"fill": probe_file.Result(1.0, 1.0)}
+            written, before = self.found.source["written_bytes"], len(self.done)
+            with mock.patch.object(features, "known", lambda _: Known(4096, 16384)):
+                self.go()
+            self.assertEqual(self.done[before], "fill", how)
+            self.assertIn("overwrite was begun and not ended", "\n".join(self.said))
+            self.assertNotIn("begun", self.found.source)
+            self.assertTrue(self.found.source["written_at_most"])
+            # All that a killed one may have written is counted.
+            more = 64 * MIB if how == "killed" else 0
+            once = self.found.source["written_bytes"] - written - more
+            self.setUp()
+            self.go()
+            self.assertEqual(once, self.found.source["written_bytes"], how)
+
+    def test_one_that_leaves_nothing_is_done_once_more(self) -> None:
+        self.go("trimmed", "time")
+        before = len(self.done)
+        self.go("burst")
+        self.assertEqual(self.done[before], "trimmed")
+        self.assertEqual(self.done.count("fill"), 1)
+
+    def test_what_the_drives_memory_holds_does_not_last(self) -> None:
+        self.go("footprint-4")
+        before = len(self.done)
+        self.go("burst")
+        self.assertEqual(self.done[before : before + 2], ["footprint-4-before", "footprint-4"])

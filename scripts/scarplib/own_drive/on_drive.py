@@ -14,12 +14,13 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from scarplib.build.requests import ensure_requests
 from scarplib.errors import UserError
 from scarplib.own_drive import features, safety
-from scarplib.own_drive.plan import FLUSH, MIB, READ, TRIM, WRITE, Plan, Row, Step
+from scarplib.own_drive.plan import FLUSH, MIB, READ, TRIM, WRITE, Known, Plan, Row, Step
 from scarplib.own_drive.probe_file import Probe, Result, load, result
 
 _KINDS = {READ: 0, WRITE: 1, TRIM: 2, FLUSH: 3}
@@ -45,30 +46,83 @@ class OnDrive:
     ends: float
     written: int = 0
 
-    def run(self, step: Step) -> Result | None:
-        """One step; None if there is no time for it."""
+    def run(self, step: Step, begin: Callable[[int], None] = lambda planned: None) -> Result | None:
+        """One step; None if there is no time for it.
+
+        One that changes what is on the drive calls `begin` with the bytes that it will write.
+        Whatever comes of it, `written` has what was written, or at most that.
+        """
         rows = list(step.rows())
         left = self.ends - time.monotonic()
         # What is timed says itself how long it takes.
         if left <= max(row[0] for row in rows) / 1e9:
             return None
-        words = [str(one) for one in (self.program, self.target.fd, step.depth or 0, os.getpid())]
+        planned = sum(row[3] for row in rows if row[1] == WRITE)
+        if any(row[1] in (WRITE, TRIM) for row in rows):
+            begin(planned)
+        counter = os.memfd_create("scarp-written")
+        before = self.written
         try:
-            done = subprocess.run(
-                words,
-                input=packed(rows),
-                capture_output=True,
-                check=False,
-                timeout=left,
-                pass_fds=(self.target.fd,),
-            )
+            os.ftruncate(counter, 8)
+            done = self._run(packed(rows), step.depth or 0, counter, left)
+            if done.returncode:
+                raise UserError(_why(done))
+            self.written = before + planned
         except subprocess.TimeoutExpired:
             return None
-        if done.returncode:
-            raise UserError(done.stderr.decode().strip().removeprefix("scarp-requests: "))
-        self.written += sum(row[3] for row in rows if row[1] == WRITE)
+        finally:
+            if self.written == before:
+                self.written += int.from_bytes(os.pread(counter, 8, 0), sys.byteorder)
+            os.close(counter)
         times = array("q", done.stdout)
         return result(rows, times[0::2], times[1::2], each=step.each, closed=step.depth is not None)
+
+    def _run(
+        self, requests: bytes, depth: int, counter: int, seconds: float
+    ) -> subprocess.CompletedProcess[bytes]:
+        words = (self.program, self.target.fd, depth, os.getpid(), counter)
+        return subprocess.run(
+            [str(word) for word in words],
+            input=requests,
+            capture_output=True,
+            check=False,
+            timeout=seconds,
+            pass_fds=(self.target.fd, counter),
+        )
+
+
+def _why(done: subprocess.CompletedProcess[bytes]) -> str:
+    """What went wrong, in its words."""
+    if done.returncode < 0:
+        return f"scarp-requests was ended by {signal.Signals(-done.returncode).name}"
+    return done.stderr.decode(errors="replace").strip().removeprefix("scarp-requests: ")
+
+
+def _go_on(drive: OnDrive, found: Probe, steps: list[Step], say: Callable[[str], None]) -> None:
+    """What an earlier probe left of the drive's state is what the steps that are left begin in."""
+    begun = found.source.pop("begun", None)
+    if begun:
+        if begun["bytes"]:
+            # Killed, so that nobody counted.
+            drive.written += begun["bytes"]
+            found.source["written_at_most"] = True
+        if begun["step"] not in [step.name for step in steps if not step.changes]:
+            found.results.clear()
+            found.left_out.clear()
+            found.known = None
+            say(
+                f"{begun['step']} was begun and not ended, and has changed the drive: "
+                "all is done again, from fill"
+            )
+            return
+    if found.results:
+        say(f"going on: {len(found.results)} steps are done")
+    for before, step in pairwise(steps):
+        if step.name not in found.results:
+            # What only reads brings the drive's memory into a state, which does not last.
+            if before.prepares and next(before.rows())[1] == READ:
+                found.results.pop(before.name, None)
+            break
 
 
 def probe(
@@ -79,37 +133,56 @@ def probe(
     keep: Callable[[Probe], None],
     say: Callable[[str], None],
 ) -> None:
-    """What of the plan `found` has not got yet, kept after each step."""
-    plan = Plan(found.span, found.seed)
-    gone_on = bool(found.results)
+    """What of the plan `found` has not got yet, kept before and after each step.
 
-    def do(steps: list[Step], first: int, count: int) -> None:
-        for number, step in enumerate(steps, first):
+    Steps are done in their order alone: each finds the drive as those before it have left it.
+    """
+    plan = Plan(found.span, found.seed)
+    first = plan.first()
+    # Names are the same whatever is known.
+    second = plan.second(found.known or Known(4096, 4096))
+    _go_on(drive, found, [*first, *second], say)
+
+    def do(steps: list[Step], done_before: int) -> bool:
+        count = len(first) + len(second) + 4 * held_out
+        for number, step in enumerate(steps):
             if step.name in found.results:
                 continue
-            say(f"{number} of about {count}: {step.name}")
-            done = drive.run(step)
-            found.left_out = [name for name in found.left_out if name != step.name]
-            if done is None:
-                found.left_out.append(step.name)
-                say(f"left out: {step.name}: no time is left for it")
-            else:
-                found.results[step.name] = done
-            found.source["written_bytes"] = drive.written
+            say(f"{done_before + number + 1} of {count}: {step.name}")
+            if not one(step):
+                found.left_out = [each.name for each in steps[number:]]
+                keep(found)
+                say(f"left out, as no time is left: {', '.join(found.left_out)}")
+                return False
+        found.left_out = []
+        return True
+
+    def one(step: Step) -> bool:
+        def begin(planned: int) -> None:
+            found.source["begun"] = {"step": step.name, "bytes": planned}
             keep(found)
 
-    first = plan.first()
-    count = len(first) + 11 + 4 * held_out
-    if gone_on:
-        say(f"going on: {len(found.results)} steps are done")
-    do(first, 1, count)
-    if any(name in found.left_out for name in features.FIRST):
+        done = None
+        try:
+            done = drive.run(step, begin)
+        finally:
+            if done:
+                found.results[step.name] = done
+                found.source.pop("begun", None)
+            elif "begun" in found.source:
+                found.source["begun"]["bytes"] = 0
+                found.source["written_at_most"] = True
+            found.source["written_bytes"] = drive.written
+            keep(found)
+        return done is not None
+
+    if not do(first, 0):
         say("the rest is left out: it needs what the first part shows")
         return
     if not found.known:
         found.known = features.known(found)
-    second = plan.second(found.known) + (plan.held_out() if held_out else [])
-    do(second, len(first) + 1, count)
+    held = plan.held_out() if held_out else []
+    do([*plan.second(found.known), *held], len(first))
 
 
 def main(options: argparse.Namespace) -> int:
@@ -167,21 +240,33 @@ def _probe(options: argparse.Namespace, program: Path, target: safety.Target) ->
         time.monotonic() + minutes * 60,
         found.source["written_bytes"],
     )
-    probe(
-        drive,
-        found,
-        held_out=options.held_out,
-        keep=lambda one: one.write(options.out),
-        say=lambda text: print(text, file=sys.stderr, flush=True),
-    )
-    share = drive.written / target.bytes
-    print(
-        f"{options.out}: {len(found.results)} steps; {drive.written / MIB:,.0f} MiB written, "
-        f"{share:.2f} times the device"
-    )
+    try:
+        probe(
+            drive,
+            found,
+            held_out=options.held_out,
+            keep=lambda one: one.write(options.out),
+            say=lambda text: print(text, file=sys.stderr, flush=True),
+        )
+    finally:
+        # The terminal may be gone.
+        with contextlib.suppress(OSError):
+            print(f"{options.out}: {_summary(found, target.bytes)}", flush=True)
     if found.left_out:
-        print(f"left out: {', '.join(found.left_out)}; the same command goes on")
+        how = "goes on"
+        if "begun" in found.source:
+            how = "begins again from fill, and needs more --minutes"
+        print(f"left out: {', '.join(found.left_out)}; the same command {how}")
     return 0
+
+
+def _summary(found: Probe, size: int) -> str:
+    written = found.source["written_bytes"]
+    most = "at most " if found.source.get("written_at_most") else ""
+    return (
+        f"{len(found.results)} steps; {most}{written / MIB:,.0f} MiB written, "
+        f"{written / size:.2f} times the device"
+    )
 
 
 def _gone_on(path: Path, wanted: Probe) -> Probe:

@@ -3,9 +3,10 @@
  * past the page cache, and when each was submitted and done.  For `scarp
  * probe`, which has checked that the device may be written to.
  *
- *   scarp-requests FD DEPTH PARENT <requests >times
+ *   scarp-requests FD DEPTH PARENT COUNTER <requests >times
  *
- * PARENT is who started it, and without whom it ends.  FD is what `scarp probe` has opened, checked and holds: a path could be
+ * COUNTER is a descriptor of eight bytes in memory: how many bytes of writes
+ * were begun, whichever way this ends.  PARENT is who started it, and without whom it ends.  FD is what `scarp probe` has opened, checked and holds: a path could be
  * another device's by now.  DEPTH 0: each request at its time; else so many at once.  A request is i64
  * ns after the first, u64 offset, u32 bytes, u32 kind (0 read, 1 write, 2
  * deallocate, 3 flush); its times are i64 ns twice, in the order of requests.
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -57,6 +59,7 @@ typedef struct {
 typedef struct {
     int fd;
     bool block;
+    _Atomic uint64_t *begun;    /* bytes of writes; the parent reads it */
     struct io_uring ring;
     Request *requests;
     Times *times;
@@ -142,6 +145,7 @@ static void submit(Run *run, size_t i)
                            request->bytes, request->offset);
         break;
     case WRITE:
+        *run->begun += request->bytes;
         io_uring_prep_write(sqe, run->fd, run->memory + buffer * MAX_BYTES,
                             request->bytes, request->offset);
         break;
@@ -346,24 +350,35 @@ static void live_with(pid_t parent)
     }
 }
 
+static void count_into(Run *run, int fd)
+{
+    run->begun = mmap(NULL, sizeof(*run->begun), PROT_READ | PROT_WRITE,
+                      MAP_SHARED, fd, 0);
+    if (run->begun == MAP_FAILED) {
+        fail("the counter", errno);
+    }
+}
+
 int main(int argc, char **argv)
 {
     Run run = { 0 };
     unsigned depth = 0;
-    int parent;
+    int parent, counter;
 
     if (argc == 3 && !strcmp(argv[2], "foreign") &&
         sscanf(argv[1], "%d", &run.fd) == 1) {
         return foreign(run.fd);
     }
-    if (argc != 4 || sscanf(argv[1], "%d", &run.fd) != 1 ||
+    if (argc != 5 || sscanf(argv[1], "%d", &run.fd) != 1 ||
         sscanf(argv[2], "%u", &depth) != 1 || depth > MAX_DEPTH ||
-        sscanf(argv[3], "%d", &parent) != 1) {
-        fprintf(stderr, "scarp-requests: FD DEPTH PARENT; DEPTH at most %u\n",
-                MAX_DEPTH);
+        sscanf(argv[3], "%d", &parent) != 1 ||
+        sscanf(argv[4], "%d", &counter) != 1) {
+        fprintf(stderr, "scarp-requests: FD DEPTH PARENT COUNTER; DEPTH at most "
+                "%u\n", MAX_DEPTH);
         return 2;
     }
     live_with(parent);
+    count_into(&run, counter);
     run.most = depth ? depth : 64;
     read_requests(&run);
     run.times = calloc(run.n + 1, sizeof(Times));
