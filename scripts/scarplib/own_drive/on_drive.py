@@ -81,14 +81,21 @@ class OnDrive:
         self, requests: bytes, depth: int, counter: int, seconds: float
     ) -> subprocess.CompletedProcess[bytes]:
         words = (self.program, self.target.fd, depth, os.getpid(), counter)
-        return subprocess.run(
+        with subprocess.Popen(
             [str(word) for word in words],
-            input=requests,
-            capture_output=True,
-            check=False,
-            timeout=seconds,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             pass_fds=(self.target.fd, counter),
-        )
+        ) as process:
+            try:
+                out, err = process.communicate(requests, timeout=seconds)
+            except BaseException:
+                # Until it has ended it may write, and count.
+                process.kill()
+                process.wait()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def _why(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -222,6 +229,7 @@ def _probe(options: argparse.Namespace, program: Path, target: safety.Target) ->
         "kind": "device",
         "name": target.name,
         "serial": target.serial,
+        "identity": dict(target.identity),
         "bytes": target.bytes,
         "kernel": platform.release(),
         "machine": platform.machine(),
@@ -272,7 +280,10 @@ def _summary(found: Probe, size: int) -> str:
 def _gone_on(path: Path, wanted: Probe) -> Probe:
     """What an earlier, interrupted probe of the same device has."""
     found = load(path)
-    same = all(found.source.get(name) == wanted.source[name] for name in ("serial", "bytes"))
+    same = all(found.source.get(name) == wanted.source[name] for name in ("identity", "bytes"))
     if not same or (found.span, found.seed) != (wanted.span, wanted.seed):
-        raise UserError(f"--out: '{path}' is a probe of something else, or of another size or seed")
+        raise UserError(
+            f"--out: '{path}' is a probe of something else, or of another size or seed; "
+            "name another file"
+        )
     return found

@@ -12,8 +12,8 @@ import shutil
 import stat
 import struct
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scarplib.build.requests import ensure_requests
@@ -45,13 +45,16 @@ class Target:
     folder: Path | None
     # Degrees now, if the device says it.
     temperature: float | None = None
+    # What --destroy may say, and which file says it; what tells this device from all others.
+    names: Mapping[str, Path] = field(default_factory=dict)
+    identity: Mapping[str, str] = field(default_factory=dict)
     # Open from before the checks until the last request: whoever closes it lets others in.
     fd: int = -1
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text(errors="replace").strip()
     except OSError:
         return ""
 
@@ -172,13 +175,69 @@ def _check_folder(path: Path, folder: Path, machine: Machine) -> None:
             raise UserError(f"{path}: is swap space")
 
 
-def _serial(folder: Path) -> str:
-    """Its own; of a loop device, whose file has none, that file's name."""
-    for name in ("device/serial", "serial", "device/wwid", "wwid"):
-        if found := _text(folder / name):
-            return found
-    backing = _text(folder / "loop" / "backing_file")
-    return Path(backing).name if backing else ""
+# Where a device says who it is.  vpd_pg80 is what lsblk shows as the serial number of SATA and SAS
+# disks; their wwid names them as well, and an NVMe drive's wwid each of its namespaces.
+_SERIALS = ("device/serial", "serial", "device/vpd_pg80")
+_NAMES = ("wwid", "device/wwid")
+
+
+def _says(file: Path) -> str:
+    if file.name != "vpd_pg80":
+        return _text(file)
+    try:
+        # Four bytes of header: SPC's unit serial number page.
+        return file.read_bytes()[4:].decode("ascii", "replace").strip(" \0\n")
+    except OSError:
+        return ""
+
+
+def _called(folder: Path) -> dict[str, Path]:
+    """What --destroy may say of a device, the usual first, and the kernel's file that has it.
+
+    A loop device has no name of its own: its file's, or that with its folder.
+    """
+    found: dict[str, Path] = {}
+    for group in (_SERIALS, _NAMES):
+        for file in (folder / name for name in group):
+            if value := _says(file):
+                found.setdefault(value, file)
+                break
+    file = folder / "loop" / "backing_file"
+    if not found and (backing := _text(file)):
+        found = {Path(backing).name: file, backing: file}
+    return found
+
+
+def _own_names(folder: Path, machine: Machine) -> dict[str, Path]:
+    """Of those the ones that no other device here has: namespaces share their drive's serial."""
+    found = _called(folder)
+    for other in (machine.sys / "class" / "block").glob("*"):
+        if other.resolve() == folder.resolve() or (other / "partition").exists():
+            continue
+        # A path to a drive of several is no device of its own.
+        if _text(other / "hidden") != "1":
+            found = {name: file for name, file in found.items() if name not in _called(other)}
+    return found
+
+
+def _identity(folder: Path) -> dict[str, str]:
+    """What must be the same when a probe goes on; the kernel's name only where nothing else is."""
+    found = {file.name: name for name, file in _called(folder).items()}
+    for name in ("nguid", "eui", "uuid", "nsid"):
+        if value := _text(folder / name):
+            found[name] = value
+    if backing := found.pop("backing_file", None):
+        try:
+            return {"file": _file_identity(Path(backing).stat())}
+        except OSError:
+            pass
+    if not found.keys() - {"serial", "nsid"}:
+        found["name"] = folder.name
+    return found
+
+
+def _file_identity(seen: os.stat_result) -> str:
+    return f"{seen.st_dev}:{seen.st_ino}"
 
 
 def _temperature(folder: Path) -> float | None:
@@ -238,7 +297,10 @@ def _checked(
     seen = os.fstat(fd)
     if stat.S_ISREG(seen.st_mode):
         _check_file(path, fd, machine)
-        found = Target(path, path.name, seen.st_size, path.name, None)
+        names, identity = {path.name: path}, {"file": _file_identity(seen)}
+        found = Target(
+            path, path.name, seen.st_size, path.name, None, names=names, identity=identity
+        )
     elif stat.S_ISBLK(seen.st_mode):
         found = of_folder(path, _folder(path, seen.st_rdev, machine), machine)
     else:
@@ -246,21 +308,33 @@ def _checked(
     # By the descriptor, for a program that we start.
     if there := signatures(Path(f"/proc/{os.getpid()}/fd/{fd}")):
         raise UserError(f"{path}: has signatures of {', '.join(sorted(set(there)))}")
-    if not found.serial:
-        raise UserError(f"{path}: has no serial number by which one could be sure of it")
-    if destroy is None:
-        raise UserError(
-            f"{path}: its data would be lost; if that is meant: --destroy and its serial number "
-            "(lsblk --output NAME,SERIAL,SIZE; of a file its name)"
-        )
-    if destroy != found.serial:
-        raise UserError(f"--destroy: '{destroy}' is not the serial number of {path}")
+    _check_serial(found, destroy)
     if not found.folder and foreign(fd):
         raise UserError(
             f"{path}: has data in it that no probe wrote; make a new file: "
             f"truncate -s {found.bytes} NEW"
         )
     return replace(found, fd=fd)
+
+
+def _check_serial(found: Target, destroy: str | None) -> None:
+    """What was typed is of this device, and of no other."""
+    path = found.path
+    if not found.serial:
+        raise UserError(f"{path}: has no serial number by which one could be sure of it")
+    if not found.names:
+        raise UserError(f"{path}: another device is called {found.serial}, too, and nothing else")
+    where = " or ".join(dict.fromkeys(str(file) for file in found.names.values()))
+    where = f"as in {where}" if found.folder else "of a file its name"
+    if found.serial not in found.names:
+        where += f"; other devices have its serial number {found.serial}, too"
+    if destroy is None:
+        raise UserError(
+            f"{path}: its data would be lost; if that is meant: --destroy and its serial number "
+            f"(lsblk --output NAME,SERIAL,WWN,SIZE; {where})"
+        )
+    if destroy not in found.names:
+        raise UserError(f"--destroy: '{destroy}' is not the serial number of {path} ({where})")
 
 
 def past_the_cache(target: Target) -> None:
@@ -291,4 +365,13 @@ def of_folder(path: Path, folder: Path, machine: Machine) -> Target:
     """A block device, by what the kernel says of it."""
     _check_folder(path, folder, machine)
     size = int(_text(folder / "size") or 0) * 512
-    return Target(path, folder.name, size, _serial(folder), folder, _temperature(folder))
+    return Target(
+        path,
+        folder.name,
+        size,
+        next(iter(_called(folder)), ""),
+        folder,
+        _temperature(folder),
+        _own_names(folder, machine),
+        _identity(folder),
+    )
