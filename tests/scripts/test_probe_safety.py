@@ -9,6 +9,7 @@ import fcntl
 import functools
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -397,7 +398,8 @@ class WhatIsThere(Scratch, Refused):
 
     def old(self, kind: str, name: str) -> Path:
         path = self.folder / "old.json"
-        probe_file.Probe({"kind": kind, "name": name, "bytes": 64 * MIB}, 64 * MIB, 1).write(path)
+        source = {"kind": kind, "name": name, "bytes": 64 * MIB, "written_bytes": 0}
+        probe_file.Probe(source, 64 * MIB, 1).write(path)
         return path
 
     def test_no_link_and_no_node(self) -> None:
@@ -742,3 +744,97 @@ class WhoItIs(Scratch, Refused):
     def test_a_name_of_the_kernels_where_there_is_no_other(self) -> None:
         one = self.block("vda", serial="disk")
         self.assertEqual(self.of(one, "disk").identity, {"serial": "disk", "name": "vda"})
+
+
+class AFileOfAProbe(Scratch, Refused):
+    """Whatever is in it, it is one line."""
+
+    def whole(self) -> dict[str, Any]:
+        source = {"kind": "device", "name": "x", "bytes": 32 * MIB, "written_bytes": 0}
+        found = probe_file.Probe(source, 32 * MIB, 1, Known(4096, 16384))
+        plan = Plan(32 * MIB)
+        for step in (*plan.first(), *plan.second(Known(4096, 16384))):
+            rows = list(step.rows())
+            times = range(len(rows))
+            found.results[step.name] = probe_file.result(
+                rows, times, [at + 70000 for at in times],
+                each=step.each, closed=step.depth is not None,
+            )  # fmt: skip
+        path = self.folder / "whole.json"
+        found.write(path)
+        self.assertEqual(probe_file.load(path), found)
+        read: dict[str, Any] = json.loads(path.read_text())
+        return read
+
+    def load(self, whole: dict[str, Any]) -> str:
+        """What is said of it; nothing if it is taken."""
+        path = self.folder / "x.json"
+        path.write_text(json.dumps(whole))
+        try:
+            probe_file.load(path)
+        except UserError as error:
+            self.assertEqual(len(str(error).splitlines()), 1)
+            return str(error)
+        return ""
+
+    def test_what_is_wrong_is_one_line(self) -> None:
+        whole = self.whole()
+        tops: tuple[dict[str, Any], ...] = (
+            {"results": None}, {"results": []}, {"results": {"fill": None}}, {"source": None},
+            {"source": {"kind": "device", "bytes": 32 * MIB}}, {"source": {"bytes": "1"}},
+            {"span": "67108864"}, {"span": 4096}, {"span": 1e9}, {"span": None}, {"seed": "1"},
+            {"known": []}, {"known": {"page": 4096}}, {"known": {"page": 0, "stripe": 16384}},
+            {"known": {"page": 4096, "stripe": 2**40}}, {"left_out": None}, {"left_out": [1]},
+            {"more": 1},
+            {"source": {**whole["source"], "begun": "fill"}},
+        )  # fmt: skip
+        for wrong in tops:
+            self.assertIn("is no whole probe", self.load({**whole, **wrong}), str(wrong))
+        parts: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("read-size", {"each": [1, 2, 3]}), ("read-single", {"each": []}),
+            ("read-pair", {"each": ["1"] * 2048}), ("trimmed", {"each": [1.5] * 18}),
+            ("footprint-1", {"each": []}), ("behind", {"each": [0] * 96}),
+            ("overwrite", {"parts": []}), ("fill", {"parts": [1, 2]}),
+            ("fill", {"bytes_per_s": None}), ("fill", {"per_s": math.nan}),
+            ("steady", {"writes": 5}), ("steady", {"writes": {}}), ("steady", {"other": 5}),
+            ("steady", {"writes": {"n": 1, "mean": 1.0, "points": {"p50": 1}}}),
+        )  # fmt: skip
+        for step, wrong in parts:
+            results = {**whole["results"], step: {**whole["results"][step], **wrong}}
+            said = self.load({**whole, "results": results})
+            self.assertIn("is no whole probe: ", said, f"{step} {wrong}")
+            self.assertTrue("other" in wrong or step in said, said)
+
+    def test_anything_in_the_place_of_anything(self) -> None:
+        """Each place of a probe has something else; a list's first for all of it."""
+        whole = self.whole()
+        steps = ("fill", "read-size", "footprint-1", "overwrite", "mixed")
+        whole["results"] = {name: whole["results"][name] for name in steps}
+
+        def places(there: Any) -> Iterator[tuple[Any, Any]]:
+            pairs = list(there.items()) if isinstance(there, dict) else [(0, there[0])]
+            for key, value in pairs:
+                yield there, key
+                if isinstance(value, dict) or (isinstance(value, list) and value):
+                    yield from places(value)
+
+        refused = 0
+        for there, key in list(places(whole)):
+            before = there[key]
+            others: tuple[Any, ...] = (None, "x", [], {}, -1, True, 2**70, 0.5)
+            for other in others:
+                there[key] = other
+                refused += bool(self.load(whole))
+            there[key] = before
+        self.assertGreater(refused, 300)
+
+    def test_what_is_no_probe_at_all(self) -> None:
+        path = self.folder / "x.json"
+        for text in ("[" * 100_000, "\xff\xfe", "[]", "1", "null", '{"schema": []}'):
+            path.write_text(text, encoding="latin-1")
+            with self.assertRaises(UserError):
+                probe_file.load(path)
+        with path.open("wb") as stream:
+            stream.truncate(1 << 40)
+        with self.assertRaisesRegex(UserError, "too large"):
+            probe_file.load(path)

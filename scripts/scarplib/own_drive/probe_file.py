@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError
-from scarplib.own_drive.plan import READ, WRITE, Known
+from scarplib.own_drive.plan import MIB, READ, WRITE, Known, Plan
 
 SCHEMA = "scarp-probe-1"
 POINTS = (50, 90, 99, 99.9)
 # A step's rate is kept for so many parts of it.
 PARTS = 40
+# Of a plan's span, and of a file that may be one.
+LEAST, MOST = 32 * MIB, 256 * MIB
 
 
 def percentile(values: Sequence[int], point: float) -> int:
@@ -81,30 +84,131 @@ class Probe:
             raise UserError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _result(found: dict[str, Any]) -> Result:
-    for name in ("reads", "writes"):
-        if found[name]:
-            found[name] = Latencies(**found[name])
-    return Result(**found)
+class _NotWhole(Exception):
+    """Says what a probe's file has not, or has of another kind."""
+
+
+def _need(well: bool, what: str) -> None:
+    if not well:
+        raise _NotWhole(what)
+
+
+def _number(value: Any) -> bool:
+    # A truth is a number to Python; NaN and infinity are to its JSON.
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _whole(value: Any, least: int = 0) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    _need(isinstance(value, dict), f"{what} is no object")
+    found: dict[str, Any] = value
+    return found
+
+
+def _numbers(value: Any, what: str) -> list[Any]:
+    _need(isinstance(value, list) and all(map(_number, value)), f"{what} is no list of numbers")
+    found: list[Any] = value
+    return found
+
+
+def _latencies(found: Any, what: str) -> Latencies | None:
+    if found is None:
+        return None
+    named = _object(found, what)
+    _need(set(named) == {"n", "mean", "points"}, f"{what} are wrong")
+    one = Latencies(**named)
+    _need(_whole(one.n, 1) and _number(one.mean), f"{what} has no number and mean")
+    points = _object(one.points, f"{what}' points")
+    wanted = {f"p{point:g}" for point in POINTS}
+    _need(wanted == set(points) and all(map(_number, points.values())), f"{what} lacks points")
+    return one
+
+
+def _result(found: Any, name: str) -> Result:
+    one = Result(**_object(found, name))
+    _need(_number(one.bytes_per_s) and _number(one.per_s), f"{name} has no rates")
+    one.reads = _latencies(one.reads, f"{name}' reads")
+    one.writes = _latencies(one.writes, f"{name}' writes")
+    parts = _numbers(one.parts, f"{name}' parts")
+    _need(len(parts) in (0, PARTS) and all(rate > 0 for rate in parts), f"{name}' parts are wrong")
+    each = _numbers(one.each, f"{name}' latencies")
+    _need(all(_whole(value) for value in each), f"{name}' latencies are wrong")
+    return one
+
+
+def _check_steps(probe: Probe) -> None:
+    """What is read off by its place has to be there."""
+    plan = Plan(probe.span, probe.seed)
+    steps = plan.first()
+    if probe.known:
+        steps += plan.second(probe.known)
+    for step in steps:
+        if not step.each or step.name not in probe.results:
+            continue
+        found, wanted = len(probe.results[step.name].each), sum(1 for _ in step.rows())
+        # Other programs' drives lose some of what is done as fast as it goes.
+        well = found == wanted if step.depth is None else 1 <= found <= wanted
+        _need(well, f"{step.name} has {found} latencies, not {wanted}")
+    if behind := probe.results.get("behind"):
+        _need(all(behind.each), "behind' latencies are wrong")
+    if overwrite := probe.results.get("overwrite"):
+        _need(bool(overwrite.parts), "overwrite has no parts")
+
+
+def _known(found: Any, span: int) -> Known | None:
+    if found is None:
+        return None
+    one = Known(**_object(found, "known"))
+    # As large as a plan can have them; and the places are whole pages.
+    well = all(_whole(size, 1) and size <= span // 8 for size in (one.page, one.stripe))
+    _need(well, "known's page or stripe is wrong")
+    return one
 
 
 def load(path: Path) -> Probe:
     """What write() wrote."""
     try:
+        if path.stat().st_size > MOST:
+            raise UserError(f"{path}: is too large for a probe")
         found = json.loads(path.read_text())
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: is no JSON: {error}") from error
     schema = found.pop("schema", None) if isinstance(found, dict) else None
     if schema != SCHEMA:
         raise UserError(f"{path}: is no probe: its schema is {schema!r}, not '{SCHEMA}'")
     try:
-        found["known"] = Known(**found["known"]) if found["known"] else None
-        found["results"] = {name: _result(one) for name, one in found["results"].items()}
-        return Probe(**found)
-    except (KeyError, TypeError) as error:
+        return _checked(Probe(**found))
+    except (_NotWhole, KeyError, TypeError) as error:
         raise UserError(f"{path}: is no whole probe: {error}") from error
+
+
+def _checked(probe: Probe) -> Probe:
+    """Of what JSON has; whoever reads a probe need not ask again."""
+    _need(_whole(probe.span) and LEAST <= probe.span < 2**63, "its span is wrong")
+    _need(_whole(probe.seed), "its seed is wrong")
+    source = _object(probe.source, "source")
+    _need(_whole(source.get("bytes"), 1), "source's bytes are wrong")
+    for name in ("kind", "name"):
+        _need(isinstance(source.get(name, ""), str), f"source's {name} is wrong")
+    if source.get("kind") == "device":
+        _need(_whole(source.get("written_bytes")), "source's written_bytes are wrong")
+    if "begun" in source:
+        begun = _object(source["begun"], "source's begun")
+        well = isinstance(begun.get("step"), str) and _whole(begun.get("bytes"))
+        _need(well, "source's begun is wrong")
+    names = probe.left_out
+    well = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    _need(well, "left_out is no list of names")
+    probe.known = _known(probe.known, probe.span)
+    results = _object(probe.results, "results")
+    probe.results = {name: _result(one, name) for name, one in results.items()}
+    _check_steps(probe)
+    return probe
 
 
 def result(
