@@ -397,7 +397,7 @@ class OnADrive(Scratch):
         self.assertTrue(any("going on" in one for one in said))
 
     def test_rows_are_packed(self) -> None:
-        packed = on_drive.packed([(5, TRIM, 4096, 512)])
+        packed = on_drive.packed([(5, TRIM, 4096, 512)]).tobytes()
         self.assertEqual(struct.unpack("<qQII", packed), (5, 4096, 512, 2))
 
     def test_the_real_program_on_a_file(self) -> None:

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 import unittest
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -543,11 +544,12 @@ class AtMost(Scratch):
         return Step("writes", lambda: iter(rows))
 
     def test_of_one_that_ran_out_of_time(self) -> None:
-        drive = self.drive(1)
-        rows = [(0, "W", i % 100 * 4096, 4096) for i in range(10**6)]
+        drive = self.drive(2)
+        # Each waits for the disk, so that no machine is done with it in time.
+        rows = [(0, "WF"[i % 2], i % 100 * 4096, 4096) for i in range(200_000)]
         self.assertIsNone(drive.run(Step("writes", lambda: iter(rows), depth=1)))
         self.assertGreater(drive.written, 0)
-        self.assertLess(drive.written, 4096 * 10**6)
+        self.assertLess(drive.written, 4096 * 100_000)
 
     def test_of_one_that_failed(self) -> None:
         drive = self.drive(60)
@@ -838,3 +840,47 @@ class AFileOfAProbe(Scratch, Refused):
             stream.truncate(1 << 40)
         with self.assertRaisesRegex(UserError, "too large"):
             probe_file.load(path)
+
+
+class ALargeDrive(Scratch, Refused):
+    """Requests are in memory; what has no room there is refused beforehand."""
+
+    def test_more_than_there_is_memory_for(self) -> None:
+        (self.folder / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1048576 kB\n")
+        machine = safety.Machine(proc=self.folder)
+        most = 104857
+        on_drive.check_memory(most * MIB, machine)
+        with self.assertRaisesRegex(UserError, f"^--mib: .* and 1024 MiB are free: {most} is"):
+            on_drive.check_memory((most + 1) * MIB, machine)
+
+    def test_is_refused_before_a_byte_is_written(self) -> None:
+        path = self.image("a.img", 1 << 12)
+        self.direct(path)
+        words = ("--mib", str(1 << 12), "--destroy", "a.img", "-o", str(self.folder / "x"))
+        with (
+            mock.patch.object(on_drive, "ROW_BYTES", 1 << 40),
+            mock.patch.object(on_drive, "probe", side_effect=AssertionError("was begun")),
+        ):
+            self.assertIn("--mib: requests to 4096 MiB", self.error("probe", str(path), *words))
+        self.assertEqual(path.stat().st_blocks, 0)
+
+    def test_a_request_takes_no_more_than_is_said(self) -> None:
+        program, count = self.folder / "requests", 200_000
+        program.write_text(
+            f"#!{sys.executable}\nimport struct, sys\nsys.stdin.buffer.read()\n"
+            f"sys.stdout.buffer.write(struct.pack('<qq', 1, 70000) * {count})\n"
+        )
+        program.chmod(0o755)
+        path = self.image("a.img", 32)
+        with path.open() as held:
+            target = safety.Target(path, "a.img", 32 * MIB, "a.img", None, fd=held.fileno())
+            drive = on_drive.OnDrive(program, target, time.monotonic() + 600)
+            rows = ((0, "W", i * 4096, 4096) for i in range(count))
+            tracemalloc.start()
+            self.addCleanup(tracemalloc.stop)
+            found = drive.run(Step("x", lambda: rows, depth=4, prepares=True))
+        # scarp-requests has as much again.
+        self.assertLess(tracemalloc.get_traced_memory()[1], count * on_drive.ROW_BYTES / 2)
+        assert found
+        self.assertEqual((drive.written, found.per_s), (count * 4096, count / 69999e-9))
+        self.assertEqual(found.bytes_per_s, count * 4096 / 69999e-9)

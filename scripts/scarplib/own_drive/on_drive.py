@@ -12,10 +12,11 @@ import subprocess
 import sys
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 from scarplib.build.requests import ensure_requests
 from scarplib.errors import UserError
@@ -28,13 +29,29 @@ MINUTES = 30
 DEVICE_MIB = 2048
 
 
-def packed(rows: list[Row]) -> bytes:
+# Of all of the requests of a step on its way; those of the largest step are a 16384th of the span.
+ROW_BYTES = 160
+
+
+def packed(rows: Iterable[Row]) -> array[int]:
     """As scarp-requests reads them."""
     words = array("q")
     for at, kind, offset, size in rows:
         # Two u32 in one i64.
         words.extend((at, offset, size | _KINDS[kind] << 32))
-    return words.tobytes()
+    return words
+
+
+def check_memory(span: int, machine: safety.Machine | None = None) -> None:
+    """A step's requests are in memory, so that reading them takes no time from it."""
+    need = span // 16384 * ROW_BYTES
+    lines = ((machine or safety.Machine()).proc / "meminfo").read_text().splitlines()
+    free = next((int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAv")), need)
+    if need > free:
+        raise UserError(
+            f"--mib: requests to {span // MIB} MiB need {need // MIB} MiB of memory, and "
+            f"{free // MIB} MiB are free: {free // ROW_BYTES * 16384 // MIB} is the most"
+        )
 
 
 @dataclass
@@ -52,19 +69,19 @@ class OnDrive:
         One that changes what is on the drive calls `begin` with the bytes that it will write.
         Whatever comes of it, `written` has what was written, or at most that.
         """
-        rows = list(step.rows())
+        words = packed(step.rows())
         left = self.ends - time.monotonic()
-        # What is timed says itself how long it takes.
-        if left <= max(row[0] for row in rows) / 1e9:
+        # What is timed says itself how long it takes: times only grow.
+        if left <= words[-3] / 1e9:
             return None
-        planned = sum(row[3] for row in rows if row[1] == WRITE)
-        if any(row[1] in (WRITE, TRIM) for row in rows):
+        planned = sum(_bytes(words, WRITE))
+        if planned or any(_bytes(words, TRIM)):
             begin(planned)
         counter = os.memfd_create("scarp-written")
         before = self.written
         try:
             os.ftruncate(counter, 8)
-            done = self._run(packed(rows), step.depth or 0, counter, left)
+            done = self._run(words, step.depth or 0, counter, left)
             if done.returncode:
                 raise UserError(_why(done))
             self.written = before + planned
@@ -74,11 +91,18 @@ class OnDrive:
             if self.written == before:
                 self.written += int.from_bytes(os.pread(counter, 8, 0), sys.byteorder)
             os.close(counter)
-        times = array("q", done.stdout)
-        return result(rows, times[0::2], times[1::2], each=step.each, closed=step.depth is not None)
+        times = memoryview(done.stdout).cast("q")
+        submit, complete = times[0::2], times[1::2]
+        if step.prepares:
+            seconds = max(max(complete) - min(submit), 1) / 1e9
+            moved = planned + sum(_bytes(words, READ))
+            return Result(moved / seconds, len(submit) / seconds)
+        del words
+        rows = list(step.rows())
+        return result(rows, submit, complete, each=step.each, closed=step.depth is not None)
 
     def _run(
-        self, requests: bytes, depth: int, counter: int, seconds: float
+        self, requests: array[int], depth: int, counter: int, seconds: float
     ) -> subprocess.CompletedProcess[bytes]:
         words = (self.program, self.target.fd, depth, os.getpid(), counter)
         with subprocess.Popen(
@@ -89,13 +113,23 @@ class OnDrive:
             pass_fds=(self.target.fd, counter),
         ) as process:
             try:
-                out, err = process.communicate(requests, timeout=seconds)
+                # Not a copy, of which a large step's would be gigabytes.
+                given = cast("bytes", memoryview(requests).cast("B"))
+                out, err = process.communicate(given, timeout=seconds)
             except BaseException:
                 # Until it has ended it may write, and count.
                 process.kill()
                 process.wait()
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _bytes(words: array[int], kind: str) -> Iterator[int]:
+    """Of each request of a kind."""
+    # No slice: it would be a copy.
+    for i in range(2, len(words), 3):
+        if words[i] >> 32 == _KINDS[kind]:
+            yield words[i] & 0xFFFFFFFF
 
 
 def _why(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -225,6 +259,7 @@ def _probe(options: argparse.Namespace, program: Path, target: safety.Target) ->
     span = min((options.mib or DEVICE_MIB) * MIB, target.bytes // MIB * MIB)
     if span < 32 * MIB:
         raise UserError(f"{target.path}: has {target.bytes} bytes; a plan needs 32 MiB")
+    check_memory(span)
     source = {
         "kind": "device",
         "name": target.name,
