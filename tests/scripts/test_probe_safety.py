@@ -531,7 +531,7 @@ class BlocksAndZones(Scratch):
         safety.of_folder(Path("/dev/nvme9n1"), folder, safety.Machine())
 
 
-class AtMost(Scratch):
+class WhatWasWritten(Scratch):
     """What was written is counted, also of what did not come to its end."""
 
     def drive(self, seconds: float) -> on_drive.OnDrive:
