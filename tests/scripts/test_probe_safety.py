@@ -179,7 +179,9 @@ class HeldFromCheckToEnd(Scratch):
     def test_a_name_that_changes_hands_is_not_followed(self) -> None:
         """The path is another file's between two steps; that file stays as it is."""
         path, other = self.image("a.img", 32), self.image("b.img", 32)
-        drive = on_drive.OnDrive(ensure_requests(), self.held(path, "a.img"), time.monotonic() + 60)
+        drive = on_drive.OnDrive(
+            ensure_requests(), self.held(path, "a.img"), time.monotonic() + 600
+        )
         other.replace(path)
         drive.run(Plan(32 * MIB).first()[0])
         self.assertEqual(len(path.read_bytes().strip(b"\0")), 0)
@@ -221,7 +223,7 @@ def blocks(path: Path) -> int:
 class WhoEndsIt(Scratch):
     """What is started does not outlive who started it."""
 
-    def until(self, what: Callable[[], Any], seconds: float = 30) -> Any:
+    def until(self, what: Callable[[], Any], seconds: float = 300) -> Any:
         ends = time.monotonic() + seconds
         while not (found := what()):
             self.assertLess(time.monotonic(), ends, "it did not come to that")
@@ -285,7 +287,7 @@ class WhoEndsIt(Scratch):
                 child = self.program_of(process.pid)
                 self.until(functools.partial(blocks, path))
                 process.send_signal(number)
-                summary, said = process.communicate(timeout=30)
+                summary, said = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 130, said)
             kept = probe_file.load(self.folder / f"{number.name}.json").source
             self.assertGreater(kept["written_bytes"], 0)
