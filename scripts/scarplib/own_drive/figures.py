@@ -51,7 +51,10 @@ class Figure:
 
 
 def _figures(name: str, drive: Result, model: Result) -> Iterator[Figure]:
-    yield Figure(name, "rate", drive.bytes_per_s, model.bytes_per_s)
+    # Only a closed step has parts.  The requests of others come at given times: their rate is the
+    # plan's own, whatever the drive does.
+    if drive.parts and model.parts:
+        yield Figure(name, "rate", drive.bytes_per_s, model.bytes_per_s)
     for kind in ("reads", "writes"):
         one, other = getattr(drive, kind), getattr(model, kind)
         if one and other:
