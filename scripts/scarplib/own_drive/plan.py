@@ -234,8 +234,10 @@ class Plan:
             at = 0
             near = self.span // 8 // known.stripe * known.stripe
             far = self.span // 2 // known.stripe * known.stripe
+            # So many of that die are in the second half: few if no addresses meet.
+            room = (self.span - far - 4096) // known.stripe + 1
             for i in range(16):
-                behind = far + i * known.stripe
+                behind = far + i % room * known.stripe
                 yield at, READ, behind, 4096
                 at += GAP_NS
                 for j in range(4):
