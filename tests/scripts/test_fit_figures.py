@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
-from scarplib.own_drive import figures, probe_file  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.own_drive import cited, figures, fio_json, probe_file  # noqa: E402
 from scarplib.own_drive.plan import KIB, MIB, READ, TRIM, WRITE, Known, Plan, Step  # noqa: E402
 
 # Nanoseconds: of a drive in these tests, and of a model on which nothing has an effect.
@@ -105,6 +111,204 @@ class WhatIsCounted(unittest.TestCase):
                 self.assertTrue(judged, step.name)
                 held = [one.name for one in judged if one.held]
                 self.assertEqual(held, [], step.name)
+
+
+POINTS = {"50.000000": 70_000, "90.000000": 80_000, "99.000000": 90_000}
+NONE = {"total_ios": 0}
+
+
+def done(ios: int = 5000, slower: float = 1.0) -> dict[str, Any]:
+    """fio's account of one direction."""
+    points = {name: int(slower * ns) for name, ns in POINTS.items()}
+    return {
+        "total_ios": ios,
+        "iops": ios / 10,
+        "bw": ios * 4 / 10,
+        "clat_ns": {"mean": 70_000 * slower, "percentile": points},
+    }
+
+
+class FiosJson(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = Path(scratch.name) / "fio.json"
+
+    def rows(self, *jobs: dict[str, Any], **options: str) -> list[cited.Row]:
+        given = {"ioengine": "io_uring", "iodepth": "4", "bs": "4k", "rw": "randread", **options}
+        whole = {"global options": given, "jobs": list(jobs)}
+        self.path.write_text(json.dumps(whole))
+        return fio_json.rows(self.path)
+
+    def job(self, *, name: str = "a", group: int = 0, read: Any = NONE, write: Any = NONE,
+            **options: str) -> dict[str, Any]:  # fmt: skip
+        return {"jobname": name, "groupid": group, "job options": options, "read": read,
+                "write": write}  # fmt: skip
+
+    def refused(self, said: str, *jobs: dict[str, Any], **options: str) -> None:
+        with self.assertRaisesRegex(UserError, said) as seen:
+            self.rows(*(jobs or (self.job(read=done()),)), **options)
+        self.assertNotIn("\n", str(seen.exception))
+
+    def test_processes_that_fio_kept_apart_are_one_job(self) -> None:
+        jobs = [self.job(read=done(slower=slower)) for slower in (1, 1.01, 1.02, 1.04)]
+        (row,) = self.rows(*jobs, numjobs="4")
+        # The model runs all four, so all four are what it is beside.
+        self.assertEqual((row.jobs, row.iops, row.kib_per_s, row.n), (4, 2000, 8000, 20000))
+        self.assertAlmostEqual(row.points["p99"], 91_350, delta=1)
+        # Four that are not alike have no percentile of all.
+        (row,) = self.rows(*jobs[:3], self.job(read=done(slower=3)), numjobs="4")
+        self.assertEqual(row.points, {})
+        self.assertEqual(row.iops, 2000)
+        # With group_reporting there is one entry, which is of all.
+        (row,) = self.rows(jobs[0], numjobs="4", group_reporting="1")
+        self.assertEqual((row.jobs, row.iops, row.points["p99"]), (4, 500, 90_000))
+        self.refused("'a' has 3 entries, and numjobs=4", *jobs[:3], numjobs="4")
+
+    def test_jobs_at_once(self) -> None:
+        reader = self.job(name="a", read=done())
+        writer = self.job(name="b", write=done(), rw="randwrite")
+        self.assertEqual(len(cited.runs(self.rows(reader, writer))), 1)
+        later = self.job(name="c", group=1, read=done())
+        self.assertEqual(len(cited.runs(self.rows(reader, later))), 2)
+        other = self.job(name="b", read=done())
+        self.refused("jobs 'a' and 'b' ran at once, and both have reads", reader, other)
+
+    def test_rates_are_honoured(self) -> None:
+        (row,) = self.rows(self.job(read=done()), rate_iops="1000,500", bs="8k")
+        self.assertEqual(row.rate, 1000 * 8 * KIB)
+        (row,) = self.rows(self.job(write=done()), rate_iops="1000,500", rw="randwrite")
+        self.assertEqual(row.rate, 500 * 4 * KIB)
+
+    def test_one_loop_with_both_kinds(self) -> None:
+        job = self.job(read=done(7000), write=done(3000))
+        read, write = self.rows(job, rw="randrw", rwmixread="70")
+        self.assertEqual((read.mixed, write.mixed, read.rw), (300, 300, "randread"))
+        for options in ({"bs": "4k,8k"}, {"rate": "1m"}, {"rate_iops": "50"}):
+            self.refused("reads and writes of one job", job, rw="randrw", **options)
+
+    def test_what_is_refused(self) -> None:
+        self.refused("bs=0: must be 1", bs="0")
+        self.refused("bs=0: must be 1", self.job(write=done()), rw="randwrite", bs="4k,0")
+        self.refused("iodepth=0: must be 1", iodepth="0")
+        self.refused("numjobs=0: must be 1", numjobs="0")
+        self.refused("rw=randtrim: must be one of", rw="randtrim")
+        for name in ("bssplit", "thinktime", "fsync"):
+            self.refused(f"{name}: a description is not asked", **{name: "4k/50"})
+        self.refused("random_distribution: must be random", random_distribution="zipf:1.2")
+        self.assertEqual(self.rows(self.job(read=done()), fsync="0")[0].depth, 4)
+
+    def test_an_engine_that_waits_has_a_depth_of_one(self) -> None:
+        self.assertEqual(self.rows(self.job(read=done()), ioengine="psync")[0].depth, 1)
+
+
+DRIVE = """
+[geometry]
+channels=2
+chips_per_channel=2
+dies_per_chip=1
+planes_per_die=1
+blocks_per_plane=32
+pages_per_block=64
+page_bytes=8192
+[timing]
+read_ns=50000
+program_ns=500000
+erase_ns=3000000
+channel_mts=400
+[controller]
+firmware_ns=7000
+link_mbs=3200
+[ftl]
+unit_bytes=4096
+over_provisioning_permille=400
+[gc]
+trigger_free_blocks=3
+"""
+
+
+def row(rw: str, bs: int = 4096, depth: int = 1, mixed: int = 0, n: int | None = None) -> cited.Row:
+    """Of a table."""
+    return cited.Row("x", "held", rw, bs, depth, 1, 0, 1, 4, 1, {"p50": 1, "p99": 1}, mixed, n)
+
+
+class BesideADrive(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        (self.folder / "drive.ini").write_text(DRIVE)
+        self.runner = cited.Runner(
+            replayer.ensure_replay(), self.folder / "drive.ini", self.folder
+        )  # fmt: skip
+
+    def test_requests_larger_than_the_drive(self) -> None:
+        for rw in ("randwrite", "write", "randread", "read"):
+            with self.assertRaisesRegex(UserError, "bytes at once|must be") as seen:
+                self.runner.run([row(rw, bs=1 << 30)])
+            self.assertNotIn("\n", str(seen.exception), rw)
+
+    def test_a_table_with_a_block_of_nothing(self) -> None:
+        path = self.folder / "x.csv"
+        for bs, depth, said in (("0", 1, "row 1: bs=0"), ("-4k", 1, "row 1: bs=-4096"),
+                                ("4k", 0, "row 1: iodepth=0")):  # fmt: skip
+            values = f"x,held,randwrite,{bs},{depth},1,,1,4,1,1,1,1"
+            path.write_text(",".join(cited.COLUMNS) + "\n" + values + "\n")
+            with self.assertRaisesRegex(UserError, said):
+                cited.rows(path)
+
+    def test_a_tail_of_few(self) -> None:
+        def judged(one: cited.Row, n: int) -> set[str]:
+            latencies = probe_file.Latencies.of([70_000] * n)
+            seen = cited.Seen({"read": latencies}, {"read": 4.0})
+            return {figure.name for figure in cited.compare([one], seen)}
+
+        all_of_it = {"rate", "reads p50", "reads p99"}
+        self.assertEqual(judged(row("randread"), 1000), all_of_it)
+        self.assertEqual(judged(row("randread", n=1000), 1000), all_of_it)
+        # Neither the drive's nor the description's.
+        self.assertEqual(judged(row("randread", n=999), 5000), all_of_it - {"reads p99"})
+        self.assertEqual(judged(row("randread"), 999), all_of_it - {"reads p99"})
+
+    def test_one_loop_has_one_depth(self) -> None:
+        # Its reads wait for its writes' places; two loops would keep eight of each under way.
+        table = [row("randread", depth=8, mixed=300), row("randwrite", depth=8, mixed=300)]
+        seen = self.runner.run(table)
+        n = {kind: one.n for kind, one in seen.latencies.items()}
+        self.assertAlmostEqual(n["write"] / (n["read"] + n["write"]), 0.3, delta=0.03)
+        under_way = sum(one.mean * one.n for one in seen.latencies.values()) / 200e6
+        self.assertLess(under_way, 10)
+        names = {one.name for one in cited.compare(table, seen)}
+        self.assertLessEqual({"rate", "reads p50", "writes p50"}, names)
+
+    def test_places_of_one_loop(self) -> None:
+        mixed = row("randread", bs=MIB, mixed=500)
+        lines = self.runner._writes("x", mixed, 0, 64 * MIB, 64).read_text().split()  # noqa: SLF001
+        places = Counter(line.split(",")[2] for line in lines)
+        self.assertEqual((len(places), set(places.values())), (64, {1}))
+        self.assertEqual({line.split(",")[1] for line in lines}, {"R", "W"})
+        # Of what goes in order each kind goes its own way.
+        lines = self.runner._writes(  # noqa: SLF001
+            "x", row("read", bs=MIB, mixed=500), 0, 64 * MIB, 64
+        ).read_text().split()  # fmt: skip
+        for kind in "RW":
+            found = [int(line.split(",")[2]) for line in lines if f",{kind}," in line]
+            self.assertEqual(found, [i * MIB for i in range(len(found))])
+
+    def test_readers_read_different_places(self) -> None:
+        one = cited.Row("x", "held", "randread", 4096, 1, 4, 0, 1, 4, 1, {})
+        words: list[str] = []
+        self.runner._do = words.extend  # type: ignore[method-assign]  # noqa: SLF001
+        self.runner._bytes = 64 * MIB  # noqa: SLF001
+        self.runner._seen = lambda log: cited.Seen()  # type: ignore[method-assign]  # noqa: SLF001
+        (self.folder / "cmd.bin").touch()
+        self.runner.run([one])
+        loads = [words[i + 1] for i, word in enumerate(words) if word == "--job"]
+        self.assertEqual(len(set(loads)), 4)
+
+    def test_nothing_was_done(self) -> None:
+        with self.assertRaisesRegex(UserError, "ended none of these writes"):
+            cited.compare([row("randwrite")], cited.Seen())
 
 
 if __name__ == "__main__":

@@ -454,9 +454,12 @@ class OthersMeasurements(Scratch):
             "bw": 22,
             "clat_ns": {"mean": 7.5, "percentile": points},
         }
-        job = {"job options": {"rw": "randrw", "iodepth": "4", "rate": "1m,2m"}, "read": done,
-               "write": {**done, "lat_ns": {"mean": 8.5}}}  # fmt: skip
-        path.write_text(json.dumps({"global options": {"bs": "8k,64KiB"}, "jobs": [job]}))
+        options = {"ioengine": "io_uring", "iodepth": "4", "rate": "1m,2m"}
+        none = {"total_ios": 0}
+        jobs = [{"job options": {**options, "rw": "randread"}, "read": done, "write": none},
+                {"job options": {**options, "rw": "randwrite"}, "read": none,
+                 "write": {**done, "lat_ns": {"mean": 8.5}}}]  # fmt: skip
+        path.write_text(json.dumps({"global options": {"bs": "8k,64KiB"}, "jobs": jobs}))
         read, write = fio_json.rows(path)
         self.assertEqual((read.rw, read.bs, read.depth, read.rate), ("randread", 8192, 4, MIB))
         self.assertEqual((write.rw, write.bs, write.rate), ("randwrite", 65536, 2 * MIB))

@@ -8,6 +8,7 @@ as the runs are so many times shorter, what they write is the same share of the 
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import random
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from scarplib.device_logs import command_log, log_file
 from scarplib.errors import UserError
-from scarplib.own_drive.figures import Figure
+from scarplib.own_drive.figures import ENOUGH, Figure
 from scarplib.own_drive.plan import KIB, MIB
 from scarplib.own_drive.probe_file import Latencies
 
@@ -42,6 +43,8 @@ READERS_GIB, WRITERS_GIB = 93, 466
 SECONDS = 1200
 WINDOWS = 120
 RAMP_NS = 200_000_000
+# More than a description does: so much is written down for it to do.
+BYTES_PER_S, MIXED_BYTES_PER_S = 1.5e9, 4e9
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,19 @@ class Row:
     kib_per_s: float
     mean: float
     points: dict[str, float]
+    # Permille of writes in a loop that has both kinds, of which this is one; 0: it has one kind.
+    mixed: int = 0
+    # How many latencies the points are of; None: nobody says.
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, most in (
+            ("bs", self.bs, 1 << 40),
+            ("iodepth", self.depth, 65536),
+            ("numjobs", self.jobs, 4096),
+        ):
+            if not 1 <= value <= most:
+                raise UserError(f"{name}={value}: must be 1 to {most}")
 
     @property
     def name(self) -> str:
@@ -67,7 +83,8 @@ class Row:
         if "long3" in self.file:
             run = Path(self.file).stem.removeprefix("nvme_").replace("_", " beside ")
             return f"{'read' if 'read' in self.rw else 'write'} {run}"
-        return f"{self.rw} {self.bs // KIB}k x {self.depth}"
+        mix = " of mix" if self.mixed else ""
+        return f"{self.rw}{mix} {self.bs // KIB}k x {self.depth}"
 
 
 def _bytes(text: str) -> int:
@@ -107,7 +124,7 @@ def rows(path: Path) -> list[Row]:
                     points,
                 )
             )
-        except ValueError as error:
+        except (ValueError, UserError) as error:
             raise UserError(f"{path}: row {number}: {error}") from error
     return found
 
@@ -151,15 +168,28 @@ class Runner:
             raise UserError(done.stderr.strip().removeprefix("scarp-replay: "))
 
     def _writes(self, name: str, row: Row, begin: int, end: int, count: int) -> Path:
-        """As fio's randwrite: each place once, then each once more; or one after the other."""
+        """As fio's randwrite: each place once, then each once more; or one after the other.
+
+        Of a loop with both kinds each place is read or written.
+        """
         path = self.folder / f"{name}.csv"
         places = list(range(begin, end - row.bs + 1, row.bs))
-        draw = random.Random(name)
+        if not places:
+            raise UserError(
+                f"{row.name}: {row.bs} bytes at once are more than the {end - begin} that the "
+                "description has for this job"
+            )
+        draw, kinds = random.Random(name), random.Random(f"{name} kinds")
+        # Of what goes in order each kind goes its own way.
+        following = {kind: itertools.cycle(places) for kind in "RW"}
         with path.open("w") as stream:
             while count > 0:
-                if row.rw == "randwrite":
+                if row.rw.startswith("rand"):
                     draw.shuffle(places)
-                stream.writelines(f"0,W,{place},{row.bs}\n" for place in places[:count])
+                for place in places[:count]:
+                    kind = "R" if row.mixed and kinds.randrange(1000) >= row.mixed else "W"
+                    where = place if row.rw.startswith("rand") else next(following[kind])
+                    stream.write(f"0,{kind},{where},{row.bs}\n")
                 count -= len(places)
         return path
 
@@ -175,21 +205,29 @@ class Runner:
             seconds = 0.4
         if beside or any("read" in row.rw for row in table):
             words += ["--age", "1000", "--age-overwrite", "0"]
+        number = itertools.count()
         for row in table:
-            if "read" in row.rw:
+            if row.mixed and "write" in row.rw:
+                # The loop of the reads has these.
+                continue
+            if "read" in row.rw and not row.mixed:
                 share = min(1000, reads * 1000 // self._size()) if beside else 1000
                 kind = "uniform" if row.rw == "randread" else "sequential"
                 load = f"gen:{kind},write=0,read_size={row.bs},align={row.bs}"
                 rate = f":{row.rate}" if row.rate else ""
                 job = f"{row.depth}{rate}={load},footprint={share},requests=100000000"
-                words += ["--job", job] * row.jobs
+                for i in range(row.jobs):
+                    # Each job reads places of its own; what goes in order has no choice.
+                    words += ["--job", f"{job},seed={100 + i}" if i else job]
                 continue
             part = WRITERS_GIB * GIB // self.scale // row.jobs if beside else self._size()
             start = reads if beside else 0
             for i in range(row.jobs):
                 begin = start + i * part // MIB * MIB
-                count = int(1.5e9 * seconds / row.jobs / row.bs) + 1
-                path = self._writes(f"job-{i}", row, begin, begin + part // MIB * MIB, count)
+                most = MIXED_BYTES_PER_S if row.mixed else BYTES_PER_S
+                count = int(most * seconds / row.jobs / row.bs) + 1
+                name = f"job-{next(number)}"
+                path = self._writes(name, row, begin, begin + part // MIB * MIB, count)
                 rate = f":{row.rate}" if row.rate else ""
                 words += ["--job", f"{row.depth}{rate}={path}"]
         words += [
@@ -220,6 +258,8 @@ class Runner:
             done["write" if op == command_log.WRITE else "read"].append(
                 (complete, complete - submit, size)
             )
+        if not any(done.values()):
+            return Seen()
         begin = min(one[0] - one[1] for kind in done.values() for one in kind)
         if "write" in done and done["read"] and done["write"]:
             # Until the writers' queues are full; a moment of a long run, much of a short one.
@@ -229,6 +269,8 @@ class Runner:
                 for kind, found in done.items()
             }
             begin = later
+        if not any(done.values()):
+            return Seen()
         end = max(one[0] for kind in done.values() for one in kind)
         seen = Seen()
         for kind, found in done.items():
@@ -266,8 +308,14 @@ def compare(table: list[Row], seen: Seen) -> list[Figure]:
     found = []
     for row in table:
         kind = "write" if "write" in row.rw else "read"
+        if kind not in seen.latencies:
+            raise UserError(f"{row.name}: the description ended none of these {kind}s in its time")
         one, rate = seen.latencies[kind], seen.kib_per_s[kind] * KIB
         found.append(Figure(row.name, "rate", row.kib_per_s * KIB, rate, wide=True))
+        few = min(one.n, one.n if row.n is None else row.n) < ENOUGH
         for point, value in row.points.items():
-            found.append(Figure(row.name, f"{kind}s {point}", value, one.points[point], wide=True))
+            # A point of so few is its slowest.
+            if not few or point in ("p50", "p90"):
+                figure = Figure(row.name, f"{kind}s {point}", value, one.points[point], wide=True)
+                found.append(figure)
     return found

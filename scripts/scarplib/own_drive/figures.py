@@ -13,6 +13,8 @@ from scarplib.own_drive.probe_file import Probe, Result
 BOUNDS = {"p50": 0.05, "p99": 0.15, "rate": 0.10}
 # Of a real drive that others measured.
 WIDE = {"p50": 0.10, "p99": 0.25, "rate": 0.10}
+# So many latencies have a 99th percentile.
+ENOUGH = 1000
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _figures(name: str, drive: Result, model: Result) -> Iterator[Figure]:
             yield Figure(name, f"{kind} mean", one.mean, other.mean)
             for point, value in one.points.items():
                 # A point of so few is its slowest.
-                if one.n >= 1000 or point in ("p50", "p90"):
+                if one.n >= ENOUGH or point in ("p50", "p90"):
                     yield Figure(name, f"{kind} {point}", value, other.points[point])
 
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from scarplib.errors import UserError
@@ -13,6 +16,26 @@ from scarplib.own_drive.plan import KIB, MIB
 
 _SUFFIXES = {"k": KIB, "m": MIB, "g": 1024 * MIB}
 _POINTS = {"p50": "50.000000", "p90": "90.000000", "p99": "99.000000"}
+# What fio was told to do; the rest of its kinds is trims.
+_LOADS = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
+_MIXED = ("rw", "readwrite", "randrw")
+# These wait for each request, whatever `iodepth` says; psync is what fio takes by itself.
+_SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap")
+# Each makes another load of it, which no description is asked to run.
+_UNLIKE = (
+    "bssplit",
+    "bsrange",
+    "fdatasync",
+    "fsync",
+    "latency_target",
+    "percentage_random",
+    "rate_process",
+    "thinktime",
+    "zonemode",
+)
+_USUAL = ("", "0", "none", "linear")
+# Jobs that are alike have percentiles that differ by no more; of others none can be told of all.
+ALIKE = 0.05
 
 
 def size(text: str) -> int:
@@ -40,37 +63,139 @@ def _latencies(found: dict[str, Any]) -> tuple[float, dict[str, float]]:
     return float(found.get("lat_ns", {}).get("mean", 0)), {}
 
 
+@dataclass(frozen=True)
+class _Job:
+    """A job's entries: one, or one for each of `numjobs` processes that fio kept apart."""
+
+    name: str
+    group: str
+    options: dict[str, str]
+    entries: list[dict[str, Any]]
+
+    def _number(self, key: str, usual: int) -> int:
+        return int(self.options.get(key, usual))
+
+    @property
+    def jobs(self) -> int:
+        """How many at once."""
+        found = self._number("numjobs", 1)
+        if len(self.entries) not in (1, found):
+            raise UserError(
+                f"job '{self.name}' has {len(self.entries)} entries, and numjobs={found}"
+            )
+        return found
+
+    @property
+    def depth(self) -> int:
+        """Requests at once of each."""
+        waits = self.options.get("ioengine", "psync") in _SYNCHRONOUS
+        return 1 if waits else self._number("iodepth", 1)
+
+    def check(self) -> None:
+        """What the rows below would not say."""
+        load = self.options.get("rw", "read")
+        if load not in _LOADS:
+            raise UserError(f"job '{self.name}': rw={load}: must be one of {', '.join(_LOADS)}")
+        for name in _UNLIKE:
+            if self.options.get(name, "") not in _USUAL:
+                raise UserError(
+                    f"job '{self.name}': {name}: a description is not asked for such a load"
+                )
+        if not self.options.get("random_distribution", "random").startswith("random"):
+            raise UserError(f"job '{self.name}': random_distribution: must be random")
+
+    def rate(self, write: bool, bs: int) -> int:
+        """Bytes a second of each, as fio limits them; 0: no limit."""
+        bytes_per_s = size(_of_direction(self.options.get("rate", ""), write))
+        per_s = size(_of_direction(self.options.get("rate_iops", ""), write))
+        return bytes_per_s or per_s * bs
+
+    def _points(self, found: Sequence[dict[str, float]]) -> dict[str, float]:
+        points = {}
+        for name in _POINTS:
+            values = [one[name] for one in found if name in one]
+            if len(values) == len(found) and max(values) <= (1 + ALIKE) * min(values):
+                points[name] = float(median(values))
+        return points
+
+    def row(self, kind: str, file: str, mixed: int) -> Row:
+        """Of one direction: rates add up, and percentiles are those of each if they are alike."""
+        write = kind == "write"
+        done = [one[kind] for one in self.entries if one[kind]["total_ios"]]
+        count = sum(one["total_ios"] for one in done)
+        seen = [_latencies(one) for one in done]
+        weights = [one["total_ios"] / count for one in done]
+        order = "rand" if self.options.get("rw", "").startswith("rand") else ""
+        bs = size(_of_direction(self.options.get("bs", "4k"), write))
+        return Row(
+            file=file,
+            use="held",
+            rw=f"{order}{kind}",
+            bs=bs,
+            depth=self.depth,
+            jobs=self.jobs,
+            rate=self.rate(write, bs),
+            iops=sum(float(one["iops"]) for one in done),
+            kib_per_s=sum(float(one["bw"]) for one in done),
+            mean=sum(one[0] * weight for one, weight in zip(seen, weights, strict=True)),
+            points=self._points([one[1] for one in seen]),
+            mixed=mixed,
+            n=count,
+        )
+
+    def rows(self, file: str) -> list[Row]:
+        """One for each direction in which it did anything."""
+        self.check()
+        counts = {
+            kind: sum(one[kind]["total_ios"] for one in self.entries) for kind in ("read", "write")
+        }
+        mixed = 0
+        if all(counts.values()):
+            mixed = max(1, min(999, round(1000 * counts["write"] / sum(counts.values()))))
+        found = [self.row(kind, file, mixed) for kind, count in counts.items() if count]
+        if mixed and (found[0].bs != found[1].bs or found[0].rate or found[1].rate):
+            raise UserError(
+                f"job '{self.name}': reads and writes of one job: needs one `bs` for both, and no "
+                "`rate`"
+            )
+        return found
+
+
+def _jobs(whole: dict[str, Any]) -> list[_Job]:
+    """Entries of the same name and group are one job."""
+    found: dict[tuple[str, str], _Job] = {}
+    for number, entry in enumerate(whole["jobs"], 1):
+        options = {**whole.get("global options", {}), **entry["job options"]}
+        name = str(entry.get("jobname", number))
+        group = str(entry.get("groupid", f"of job {number}"))
+        found.setdefault((name, group), _Job(name, group, options, [])).entries.append(entry)
+    return list(found.values())
+
+
 def rows(path: Path) -> list[Row]:
-    """A row for each job and direction in which it did anything; each job is a run of its own."""
+    """A row for each job and direction in which it did anything; each group of jobs is a run.
+
+    fio begins a group where a job waits for those before it (`stonewall`).
+    """
     try:
         whole = json.loads(path.read_text())
-        found = []
-        for number, job in enumerate(whole["jobs"], 1):
-            options = {**whole.get("global options", {}), **job["job options"]}
-            for kind in ("read", "write"):
-                done = job[kind]
-                if not done["total_ios"]:
-                    continue
-                write = kind == "write"
-                order = "rand" if options.get("rw", "").startswith("rand") else ""
-                mean, points = _latencies(done)
-                found.append(
-                    Row(
-                        file=f"{path.name}, job {number}",
-                        use="held",
-                        rw=f"{order}{kind}",
-                        bs=size(_of_direction(options.get("bs", "4k"), write)),
-                        depth=int(options.get("iodepth", 1)),
-                        jobs=int(options.get("numjobs", 1)),
-                        rate=size(_of_direction(options.get("rate", ""), write)),
-                        iops=float(done["iops"]),
-                        kib_per_s=float(done["bw"]),
-                        mean=mean,
-                        points=points,
+        found: list[Row] = []
+        taken: dict[tuple[str, str], str] = {}
+        for job in _jobs(whole):
+            own = job.rows(f"{path.name}, group {job.group}")
+            for row in own:
+                kind = "writes" if "write" in row.rw else "reads"
+                other = taken.setdefault((job.group, kind), job.name)
+                if other != job.name:
+                    raise UserError(
+                        f"jobs '{other}' and '{job.name}' ran at once, and both have {kind}: only "
+                        "one job of a kind is told from others; `stonewall` lets them take turns"
                     )
-                )
+            found += own
         return found
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: is no JSON of fio's: {error!r}") from error
