@@ -16,8 +16,16 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from scarplib.build import replayer  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import cited, figures, fio_json, probe_file  # noqa: E402
-from scarplib.own_drive.plan import KIB, MIB, READ, TRIM, WRITE, Known, Plan, Step  # noqa: E402
+from scarplib.own_drive import (  # noqa: E402
+    cited,
+    features,
+    figures,
+    fio_json,
+    fit,
+    model,
+    probe_file,
+)
+from scarplib.own_drive.plan import KIB, MIB, PAIRS, READ, TRIM, WRITE, Known, Plan, Step  # noqa: E402
 
 # Nanoseconds: of a drive in these tests, and of a model on which nothing has an effect.
 TAKES = {READ: 70_000, WRITE: 700_000, TRIM: 5_000}
@@ -111,6 +119,104 @@ class WhatIsCounted(unittest.TestCase):
                 self.assertTrue(judged, step.name)
                 held = [one.name for one in judged if one.held]
                 self.assertEqual(held, [], step.name)
+
+
+class OddProbes(unittest.TestCase):
+    """Of drives that answer in ways that no description does."""
+
+    def setUp(self) -> None:
+        self.plan = Plan(32 * MIB)
+        self.probe = probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1)
+        for step in self.plan.first():
+            self.put(step)
+
+    def put(self, step: Step) -> None:
+        if not step.prepares:
+            self.probe.results[step.name] = seen(step, TAKES)
+
+    def second(self) -> probe_file.Probe:
+        """A whole probe, as `scarp probe` goes on after the first part."""
+        self.probe.known = features.known(self.probe)
+        for step in self.plan.second(self.probe.known):
+            self.put(step)
+        return self.probe
+
+    def fit_says(self, said: str) -> None:
+        with self.assertRaisesRegex(UserError, said) as error:
+            fit.fit(self.probe, Path("/bin/false"), fit.Search())
+        self.assertNotIn("\n", str(error.exception))
+
+    def scatter(self, name: str, start: int) -> None:
+        """Each latency is 5 % longer than the one before."""
+        each = self.probe.results[name].each
+        each[start::3] = [round(700_000 * 1.05**i) for i in range(len(each[start::3]))]
+
+    def test_no_two_addresses_meet_and_none_waits(self) -> None:
+        # A drive on which each read takes as long, whatever else there is: a file in RAM.
+        whole = self.second()
+        self.assertEqual(whole.known, Known(4096, 4 * MIB))
+        found = features.read_off(whole)
+        self.assertEqual((found.meets, found.dies, found.channels), (False, PAIRS, 1))
+        self.fit_says("no two addresses of this probe meet on a die")
+
+    def test_some_wait_for_a_channel_but_none_for_a_die(self) -> None:
+        each = self.probe.results["read-pair"].each
+        each[7::8] = [takes + 10_000 for takes in each[7::8]]
+        found = features.known(self.probe)
+        self.assertEqual(found, Known(4096, 4 * MIB))
+
+    def test_programs_that_all_differ(self) -> None:
+        self.pairs_meet()
+        self.second()
+        self.scatter("write-flush", 1)
+        found = features.read_off(self.probe)
+        self.assertEqual(found.scattered, ["programs"])
+        self.assertEqual(len(found.programs_ns), 1)
+        key = model.from_features(found).keys["timing.program_ns"]
+        self.assertIn("no two are the same", key.note)
+
+    def test_reads_that_all_differ(self) -> None:
+        self.pairs_meet()
+        self.second()
+        each = self.probe.results["read-single"].each
+        each[:] = [round(70_000 * 1.03 ** (i % (PAIRS + 1))) for i in range(len(each))]
+        self.assertEqual(features.read_off(self.probe).scattered, ["reads"])
+
+    def pairs_meet(self) -> None:
+        """Every fourth on the die of the first."""
+        each = self.probe.results["read-pair"].each
+        each[7::8] = [2 * takes for takes in each[7::8]]
+
+    def test_one_with_too_few_latencies(self) -> None:
+        self.pairs_meet()
+        self.second()
+        for name, result in self.probe.results.items():
+            if result.each:
+                kept, result.each = result.each, result.each[:3]
+                self.fit_says(f"{name} has 3 latencies of {len(kept)}")
+                result.each = kept
+        self.probe.results["overwrite"].parts = []
+        self.fit_says("overwrite has no rates of its parts")
+
+    def test_one_of_too_little(self) -> None:
+        self.probe.span = MIB
+        self.fit_says("a plan needs 32 MiB")
+
+    def test_a_stripe_that_is_none(self) -> None:
+        for known in (Known(4096, 0), Known(0, 4 * MIB + 1), Known(8 * MIB, 4096)):
+            with self.assertRaisesRegex(UserError, "must be at most 131072, and from 1 to 4194304"):
+                self.plan.second(known)
+
+    def test_what_takes_no_time(self) -> None:
+        self.pairs_meet()
+        whole = self.second()
+        nothing = probe_file.Probe({}, whole.span, 1, whole.known)
+        takes = dict.fromkeys(TAKES, 0)
+        for step in (*self.plan.second(whole.known or Known(0, 0)),):
+            if step.name in (*fit.SEEN, "behind"):
+                nothing.results[step.name] = seen(step, takes)
+        self.assertGreater(fit.misfit(whole, nothing), 0)
+        self.assertGreater(features.unlike_behind(whole, nothing), 0)
 
 
 POINTS = {"50.000000": 70_000, "90.000000": 80_000, "99.000000": 90_000}

@@ -89,7 +89,7 @@ class ThePlan(unittest.TestCase):
         self.assertNotEqual(list(one.rows()), list(other.rows()))
 
     def test_too_small(self) -> None:
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(UserError, "a plan needs 32 MiB"):
             Plan(MIB)
 
 

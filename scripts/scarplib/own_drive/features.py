@@ -22,7 +22,7 @@ from scarplib.own_drive.plan import (
     Known,
     Plan,
 )
-from scarplib.own_drive.probe_file import Probe
+from scarplib.own_drive.probe_file import PARTS, Probe
 
 # Two times are the same if they differ by less than this share, or by so many nanoseconds.
 SAME = 0.02
@@ -53,6 +53,10 @@ class Features:
     suspend_ns: int | None = None
     reads_first: bool | None = None
     map_cached: int | None = None
+    # No two addresses of the plan meet on a die: the dies are at least so many, if there are any.
+    meets: bool = True
+    # Times of which no two are the same: what is read off is the middle of all.
+    scattered: list[str] = field(default_factory=list)
 
 
 def same(one: float, other: float) -> bool:
@@ -122,6 +126,7 @@ class _Layout:
     dies: int
     channels: int
     page: int
+    meets: bool
 
 
 def _layout(probe: Probe) -> _Layout:
@@ -147,10 +152,11 @@ def _layout(probe: Probe) -> _Layout:
     near = [wait for wait, one in zip(whole[:period], met[:period], strict=True) if not one]
     # A channel shows as a wait of about a transfer, where that is longer than the link's.
     shared = [wait for wait in near if wait > free + max(2 * SAME_NS, 0.4 * (transfer - link * 4))]
-    channels = 1 if len(shared) == len(near) else round(period / (len(shared) + here))
-    if not near:
-        channels = 1
-    return _Layout((period if here == 1 else stripe) * page, dies, max(channels, 1), page)
+    # Where none meets, and none waits on a channel, these show nothing.
+    alike = len(shared) == len(near) or not near or (not shared and not here)
+    channels = 1 if alike else round(period / (len(shared) + here))
+    stripe = period if here == 1 else stripe
+    return _Layout(stripe * page, dies, max(channels, 1), page, any(met))
 
 
 def _period(met: list[bool]) -> int:
@@ -168,9 +174,21 @@ def known(probe: Probe) -> Known:
 
 
 def _types(values: Sequence[float], take: float) -> list[int]:
-    """Array times of each page type, in order of time, without what every command takes."""
+    """Array times of each page type, in order of time, without what every command takes.
+
+    None of them if hardly two are the same.
+    """
     found = [group for group in groups(values) if len(group) >= max(2, len(values) // 50)]
     return [round(median(group) - take) for group in found]
+
+
+def _times(found: Features, name: str, values: Sequence[float], take: float) -> list[int]:
+    """As _types(), or the middle of all."""
+    times = _types(values, take)
+    if not times:
+        found.scattered.append(name)
+        times = [round(median(values) - take)]
+    return times
 
 
 def _unit(probe: Probe, read_ns: float) -> int | None:
@@ -200,14 +218,24 @@ def burst(probe: Probe, found: Features) -> int:
 
 def _check(probe: Probe) -> None:
     """A probe of a device leaves out what there was no time for."""
-    sizes = Plan(probe.span, probe.seed).footprints()
-    wanted = (*FIRST, *(f"footprint-{size >> 20}" for size in sizes), *SECOND)
+    plan = Plan(probe.span, probe.seed)
+    wanted = (*FIRST, *(f"footprint-{size >> 20}" for size in plan.footprints()), *SECOND)
     # What is filled is read; nothing is read off how.
     if missing := [name for name in wanted[1:] if name not in probe.results]:
         raise UserError(
             f"this probe is not whole: it lacks {', '.join(missing)}; the same `scarp probe` "
             "goes on with that"
         )
+    steps = plan.first() + (plan.second(probe.known) if probe.known else [])
+    for step in steps:
+        if step.each and step.name in wanted:
+            there, asked = len(probe.results[step.name].each), sum(1 for _ in step.rows())
+            if there != asked:
+                raise UserError(
+                    f"this probe is not whole: {step.name} has {there} latencies of {asked}"
+                )
+    if len(probe.results["overwrite"].parts) != PARTS:
+        raise UserError("this probe is not whole: overwrite has no rates of its parts")
 
 
 def read_off(probe: Probe) -> Features:
@@ -227,8 +255,10 @@ def read_off(probe: Probe) -> Features:
         base_ns=base,
         link_ns_kib=link,
         channel_ns_kib=max(slope - link, 0),
-        reads_ns=_types([float(one) for one in singles], base + 4 * slope),
+        reads_ns=[],
+        meets=layout.meets,
     )
+    found.reads_ns = _times(found, "reads", [float(one) for one in singles], base + 4 * slope)
     found.unit = _unit(probe, found.reads_ns[0])
     _writes(probe, found)
     _behind(probe, found)
@@ -243,7 +273,7 @@ def _writes(probe: Probe, found: Features) -> None:
     transfer = found.page / 1024 * found.channel_ns_kib
     # A page is on flash when the later of the two is done; the flush came later.
     both = [max(one, other + FLUSH_AFTER_NS) for one, other in zip(write, flush, strict=True)]
-    found.programs_ns = _types([float(one) for one in both], moved + transfer)
+    found.programs_ns = _times(found, "programs", [float(one) for one in both], moved + transfer)
     buffered = median(write) < min(found.programs_ns) / 2
     if buffered:
         found.buffer = burst(probe, found)
@@ -259,7 +289,7 @@ def _reads_behind(probe: Probe) -> list[int]:
 def unlike_behind(one: Probe, other: Probe) -> float:
     """How differently these reads wait: the mean square of the logarithm."""
     pairs = list(zip(_reads_behind(one), _reads_behind(other), strict=True))
-    return sum(math.log(a / b) ** 2 for a, b in pairs) / len(pairs)
+    return sum(math.log(max(1, a) / max(1, b)) ** 2 for a, b in pairs) / len(pairs)
 
 
 def _behind(probe: Probe, found: Features) -> None:

@@ -126,7 +126,7 @@ def misfit(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> flo
         for kind in ("reads", "writes"):
             a, b = getattr(one, kind), getattr(other, kind)
             if a and b:
-                total += math.log(a.mean / b.mean) ** 2
+                total += math.log(max(1, a.mean) / max(1, b.mean)) ** 2
                 for point in ("p50", "p90", "p99"):
                     total += math.log(max(1, a.points[point]) / max(1, b.points[point])) ** 2
         if name == "overwrite" and one.parts:

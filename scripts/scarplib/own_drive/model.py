@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scarplib.errors import UserError
 from scarplib.own_drive.features import Features
 
 # What no load of a probe tells from the array time that it comes with.
@@ -78,6 +79,11 @@ def _rate(ns_per_kib: float, most: int) -> int:
 
 def from_features(seen: Features) -> Model:
     """What can be read off; the size of blocks, their number and collections are still to come."""
+    if not seen.meets:
+        raise UserError(
+            "no two addresses of this probe meet on a die: its dies do not show, and nothing can "
+            "be fitted"
+        )
     model = Model()
     ways = max(1, round(seen.dies / seen.channels))
     model.set("geometry.channels", seen.channels, READ)
@@ -86,7 +92,7 @@ def from_features(seen: Features) -> Model:
     model.set("geometry.planes_per_die", 1, OPEN, "planes that take turns look like one")
     model.set("geometry.page_bytes", seen.page, READ)
     _times(model, seen)
-    model.set("controller.firmware_ns", round(seen.base_ns), READ)
+    model.set("controller.firmware_ns", max(0, round(seen.base_ns)), READ)
     model.set("controller.link_mbs", _rate(seen.link_ns_kib, 1_000_000), READ)
     if seen.buffer:
         size = max(2 * seen.page, seen.buffer // 65536 * 65536)
@@ -124,8 +130,9 @@ def _times(model: Model, seen: Features) -> None:
         for name in ("suspend_program", "suspend_erase"):
             model.set(f"nand.{name}", 1, READ if name == "suspend_program" else OPEN)
         model.set("nand.suspend_ns", seen.suspend_ns or 0, READ)
-    model.set("timing.read_ns", series(seen.reads_ns), READ)
-    model.set("timing.program_ns", series(seen.programs_ns), READ)
+    for name, times in (("read", seen.reads_ns), ("program", seen.programs_ns)):
+        note = "no two are the same: the middle" if f"{name}s" in seen.scattered else ""
+        model.set(f"timing.{name}_ns", series(times), READ, note)
     model.set("timing.command_ns", COMMAND_NS, OPEN, "is a part of the array's times")
     model.set("timing.channel_mts", _rate(seen.channel_ns_kib, 100_000), READ)
 

@@ -13,6 +13,8 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from scarplib.errors import UserError
+
 KIB = 1024
 MIB = 1024 * KIB
 READ, WRITE, TRIM, FLUSH = "R", "W", "T", "F"
@@ -64,7 +66,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.span < 32 * MIB:
-            raise ValueError(f"{self.span} bytes are too few: a plan needs 32 MiB")
+            raise UserError(f"{self.span} bytes are too few: a plan needs 32 MiB")
 
     def _random(self, name: str) -> random.Random:
         return random.Random(f"{self.seed} {name}")
@@ -166,6 +168,11 @@ class Plan:
     def second(self, known: Known) -> list[Step]:
         """Writes: alone, behind each other, until the drive is steady, and beside reads."""
         pages = max(known.page, 4096)
+        if not 0 < pages <= SIZES[-1] or not 0 < known.stripe <= self.span // 8:
+            raise UserError(
+                f"a page of {known.page} bytes, a stripe of {known.stripe}: must be at most "
+                f"{SIZES[-1]}, and from 1 to {self.span // 8}"
+            )
         return [
             # While there is still room that need not be collected.
             Step("burst", self._burst, depth=BURST_DEPTH, each=True, changes=True),
