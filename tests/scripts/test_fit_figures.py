@@ -98,11 +98,11 @@ class WhatIsCounted(unittest.TestCase):
         found = {}
         for step in steps:
             if not step.prepares:
-                sides = [seen(step, one) for one in (TAKES, takes)]
-                probes = [
-                    probe_file.Probe({}, plan.span, 1, None, {step.name: side}) for side in sides
-                ]
-                found[step] = figures.compare(*probes)
+                drive, other = (
+                    probe_file.Probe({}, plan.span, 1, None, {step.name: seen(step, one)})
+                    for one in (TAKES, takes)
+                )
+                found[step] = figures.compare(drive, other)
         return found
 
     def test_a_rate_that_is_the_plans_own_is_none(self) -> None:
@@ -404,7 +404,7 @@ class BesideADrive(unittest.TestCase):
     def test_readers_read_different_places(self) -> None:
         one = cited.Row("x", "held", "randread", 4096, 1, 4, 0, 1, 4, 1, {})
         words: list[str] = []
-        self.runner._do = words.extend  # type: ignore[method-assign]  # noqa: SLF001
+        self.runner._do = words.extend  # type: ignore[assignment, method-assign]  # noqa: SLF001
         self.runner._bytes = 64 * MIB  # noqa: SLF001
         self.runner._seen = lambda log: cited.Seen()  # type: ignore[method-assign]  # noqa: SLF001
         (self.folder / "cmd.bin").touch()
