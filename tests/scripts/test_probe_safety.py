@@ -37,6 +37,9 @@ from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import command, features, fit, model, on_drive, probe_file, safety  # noqa: E402
 from scarplib.own_drive.plan import MIB, Known, Plan, Step  # noqa: E402
 
+# Another run of these tests at the same time has loop devices on files of other names.
+A, B = f"{os.getpid()}-a.img", f"{os.getpid()}-b.img"
+
 
 class Scratch(unittest.TestCase):
     def setUp(self) -> None:
@@ -94,33 +97,31 @@ class WhichDevice(Scratch):
     """A node's name is anybody's choice; its numbers are the kernel's."""
 
     def test_is_told_by_numbers_and_not_by_a_name(self) -> None:
-        one, other = self.loop(self.image("a.img")), self.loop(self.image("b.img", 32))
+        one, other = self.loop(self.image(A)), self.loop(self.image(B, 32))
         wrong = self.node(other.name, one)
-        with self.assertRaisesRegex(UserError, "'b.img' is not the serial number"):
-            safety.target(wrong, "b.img")
-        found = safety.target(wrong, "a.img")
+        with self.assertRaisesRegex(UserError, f"'{B}' is not the serial number"):
+            safety.target(wrong, B)
+        found = safety.target(wrong, A)
         self.addCleanup(os.close, found.fd)
         self.assertEqual((found.name, found.bytes), (one.name, 64 * MIB))
 
     def test_swap_under_another_name(self) -> None:
-        device = self.loop(self.image("a.img"))
+        device = self.loop(self.image(A))
         node = self.node("a b", device)
         proc = self.folder / "proc"
         proc.mkdir()
         name = str(node).replace(" ", "\\040")
         (proc / "swaps").write_text(f"Filename Type Size Used Priority\n{name} partition 8 0 -2\n")
         with self.assertRaisesRegex(UserError, "is swap space"):
-            safety.target(device, "a.img", safety.Machine(proc=proc))
+            safety.target(device, A, safety.Machine(proc=proc))
 
 
 class HeldFromCheckToEnd(Scratch):
     """Nobody else gets in between the check and the last request."""
 
     def test_a_device_is_nobody_elses_between_steps(self) -> None:
-        device = self.loop(self.image("a.img", 32))
-        drive = on_drive.OnDrive(
-            ensure_requests(), self.held(device, "a.img"), time.monotonic() + 600
-        )
+        device = self.loop(self.image(A, 32))
+        drive = on_drive.OnDrive(ensure_requests(), self.held(device, A), time.monotonic() + 600)
         found = probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1)
         seen: list[str] = []
 
@@ -145,16 +146,16 @@ class HeldFromCheckToEnd(Scratch):
         self.assertEqual(set(seen), {"EBUSY", "refused"})
 
     def test_one_that_is_in_use_is_refused(self) -> None:
-        device = self.loop(self.image("a.img"))
+        device = self.loop(self.image(A))
         held = os.open(device, os.O_RDONLY | os.O_EXCL)
         self.addCleanup(os.close, held)
         with self.assertRaisesRegex(UserError, f"^{device}: is in use$"):
-            safety.target(device, "a.img")
+            safety.target(device, A)
 
     def test_what_is_refused_is_let_go(self) -> None:
-        device = self.loop(self.image("a.img"))
+        device = self.loop(self.image(A))
         with self.assertRaisesRegex(UserError, "is not the serial number"):
-            safety.target(device, "b.img")
+            safety.target(device, B)
         os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
 
     def test_the_program_is_there_before_the_check(self) -> None:
@@ -173,15 +174,13 @@ class HeldFromCheckToEnd(Scratch):
             mock.patch.object(safety, "target", checked),
             self.assertRaisesRegex(UserError, "enough"),
         ):
-            command.probe_main([str(self.image("a.img")), "-o", str(self.folder / "x.json")])
+            command.probe_main([str(self.image(A)), "-o", str(self.folder / "x.json")])
         self.assertEqual(order, ["built", "checked"])
 
     def test_a_name_that_changes_hands_is_not_followed(self) -> None:
         """The path is another file's between two steps; that file stays as it is."""
-        path, other = self.image("a.img", 32), self.image("b.img", 32)
-        drive = on_drive.OnDrive(
-            ensure_requests(), self.held(path, "a.img"), time.monotonic() + 600
-        )
+        path, other = self.image(A, 32), self.image(B, 32)
+        drive = on_drive.OnDrive(ensure_requests(), self.held(path, A), time.monotonic() + 600)
         other.replace(path)
         drive.run(Plan(32 * MIB).first()[0])
         self.assertEqual(len(path.read_bytes().strip(b"\0")), 0)
@@ -245,11 +244,11 @@ class WhoEndsIt(Scratch):
         return found
 
     def test_a_killed_parent_takes_it_along(self) -> None:
-        path = self.image("a.img", 32)
+        path = self.image(A, 32)
         self.direct(path)
         ensure_requests()
         with subprocess.Popen(
-            [sys.executable, "-Bc", MINUTE, str(ROOT / "scripts"), str(path), "a.img"]
+            [sys.executable, "-Bc", MINUTE, str(ROOT / "scripts"), str(path), A]
         ) as parent:
             self.addCleanup(parent.kill)
             child = self.program_of(parent.pid)
@@ -260,8 +259,8 @@ class WhoEndsIt(Scratch):
         self.until(lambda: not runs(child), 5)
 
     def test_without_a_parent_it_does_nothing(self) -> None:
-        path = self.image("a.img", 32)
-        target = self.held(path, "a.img")
+        path = self.image(A, 32)
+        target = self.held(path, A)
         done = subprocess.run(
             [str(ensure_requests()), str(target.fd), "1", "1", "0"],
             input=on_drive.packed([(0, "W", 0, 4096)]),
@@ -307,22 +306,22 @@ class AFileInUse(Scratch):
         self.assertEqual(path.stat().st_mtime_ns, before.st_mtime_ns)
 
     def test_behind_a_loop_device(self) -> None:
-        path = self.image("a.img")
+        path = self.image(A)
         device = self.loop(path)
         self.refused(path, f"is in use by {device.name}$")
-        other = self.folder / "b.img"
+        other = self.folder / B
         other.hardlink_to(path)
         self.refused(other, f"is in use by {device.name}$")
 
     def test_behind_one_whose_name_is_gone(self) -> None:
-        path, other = self.image("a.img"), self.folder / "b.img"
+        path, other = self.image(A), self.folder / B
         self.loop(path)
         other.hardlink_to(path)
         path.unlink()
         self.refused(other, "is in use: another program has it open$")
 
     def test_swap(self) -> None:
-        path = self.image("a.img")
+        path = self.image(A)
         (self.folder / "swaps").write_text(
             f"Filename Type Size Used Priority\n{path} file 8 0 -2\n"
         )
@@ -330,7 +329,7 @@ class AFileInUse(Scratch):
             safety.target(path, path.name, safety.Machine(proc=self.folder))
 
     def test_locked(self) -> None:
-        path = self.image("a.img")
+        path = self.image(A)
         # As flock(1) does, and as QEMU does: a shared lock of one byte.
         byte = struct.pack("hhqqi0q", fcntl.F_RDLCK, os.SEEK_SET, 100, 1, 0)
         for lock in (
@@ -342,13 +341,13 @@ class AFileInUse(Scratch):
                 self.refused(path, "is in use: another program has locked it$")
 
     def test_open(self) -> None:
-        path = self.image("a.img")
+        path = self.image(A)
         with path.open("rb"):
             self.refused(path, "is in use: another program has it open$")
 
     def test_is_locked_while_it_is_probed(self) -> None:
-        path = self.image("a.img")
-        target = safety.target(path, "a.img")
+        path = self.image(A)
+        target = safety.target(path, A)
         with path.open("rb+") as other:
             with self.assertRaises(BlockingIOError):
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -356,19 +355,19 @@ class AFileInUse(Scratch):
                 fcntl.lockf(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.refused(path, "is in use: another program has locked it$")
         os.close(target.fd)
-        os.close(safety.target(path, "a.img").fd)
+        os.close(safety.target(path, A).fd)
 
     def test_with_data_in_it(self) -> None:
-        path = self.image("a.img")
+        path = self.image(A)
         for place, data in ((40 * MIB + 5, b"x"), (64 * MIB, b"x"), (0, b"\1" * 512)):
             with path.open("rb+") as stream:
                 stream.seek(place)
                 stream.write(data)
             self.refused(path, "has data in it that no probe wrote; .* truncate -s .* NEW$")
-            path = self.image("a.img")
+            path = self.image(A)
 
     def test_what_a_probe_wrote_nobody_misses(self) -> None:
-        path = self.image("a.img", 32)
+        path = self.image(A, 32)
         self.direct(path)
         with contextlib.closing(Held(path)) as held:
             plan = Plan(32 * MIB)
@@ -376,7 +375,7 @@ class AFileInUse(Scratch):
                 steps = [*plan.first(), *plan.second(Known(4096, 16384))]
                 held.drive.run(next(step for step in steps if step.name == name))
         self.assertGreater(path.stat().st_blocks, 31 * MIB // 512)
-        os.close(safety.target(path, "a.img").fd)
+        os.close(safety.target(path, A).fd)
         # One that begins as ours, and is not.
         with path.open("rb+") as stream:
             stream.seek(5 * MIB + 512 * 7 + 8)
@@ -412,7 +411,7 @@ class WhatIsThere(Scratch, Refused):
         link.symlink_to(real)
         # A socket, as any user may have; a device's node in its place does as well.
         os.mknod(node, stat.S_IFSOCK | 0o600)
-        for words in (["probe", "devices/demo.ini"], ["probe", str(self.image("a.img"))],
+        for words in (["probe", "devices/demo.ini"], ["probe", str(self.image(A))],
                       ["fit", str(read)]):  # fmt: skip
             self.assertIn("is a link", self.fit_or_probe(*words, "-o", str(link)))
             self.assertIn("is no regular file", self.fit_or_probe(*words, "-o", str(node)))
@@ -432,17 +431,17 @@ class WhatIsThere(Scratch, Refused):
             said = self.error("probe", "devices/demo.ini", "--mib", "32", "-o", str(path))
             self.assertIn(f"is a probe of {name or 'another drive'}, not of demo.ini", said)
             self.assertEqual(path.read_bytes(), before)
-        image = self.image("a.img")
-        said = self.error("probe", str(image), "--destroy", "a.img", "-o", str(path))
+        image = self.image(A)
+        said = self.error("probe", str(image), "--destroy", A, "-o", str(path))
         self.assertIn("is a probe of something else", said)
         path.write_text("my notes\n")
-        for words in (("devices/demo.ini",), (str(image), "--destroy", "a.img")):
+        for words in (("devices/demo.ini",), (str(image), "--destroy", A)):
             self.assertIn("is no JSON", self.error("probe", *words, "-o", str(path)))
         self.assertEqual(path.read_text(), "my notes\n")
         self.assertEqual(image.stat().st_blocks, 0)
 
     def test_the_drive_itself(self) -> None:
-        image, drive = self.image("a.img"), self.folder / "mine.ini"
+        image, drive = self.image(A), self.folder / "mine.ini"
         drive.write_text("[geometry]\n")
         for path in (image, drive):
             said = self.error("probe", str(path), "-o", str(path))
@@ -492,10 +491,10 @@ class WhatIsThere(Scratch, Refused):
 
 class NowhereToWrite(Scratch, Refused):
     def test_is_said_before_the_data_are_gone(self) -> None:
-        image = self.image("a.img")
+        image = self.image(A)
         self.direct(image)
         # Not even root can write there.
-        said = self.error("probe", str(image), "--destroy", "a.img", "-o", "/proc/self/x.json")
+        said = self.error("probe", str(image), "--destroy", A, "-o", "/proc/self/x.json")
         self.assertIn("/proc/self/x.json: cannot be written", said)
         self.assertEqual(image.stat().st_blocks, 0)
 
@@ -511,12 +510,12 @@ class BlocksAndZones(Scratch):
     """A drive that the plan's requests cannot be done to is refused before it loses anything."""
 
     def test_blocks_of_4096(self) -> None:
-        device = self.loop(self.image("a.img"), "--sector-size", "4096")
+        device = self.loop(self.image(A), "--sector-size", "4096")
         with self.assertRaisesRegex(UserError, "has blocks of 4096 bytes; .* a format of 512"):
-            safety.target(device, "a.img")
+            safety.target(device, A)
 
     def test_a_file_on_such_a_disk(self) -> None:
-        device = self.loop(self.image("a.img"), "--sector-size", "4096")
+        device = self.loop(self.image(A), "--sector-size", "4096")
         fd = os.open(device, os.O_RDWR)
         self.addCleanup(os.close, fd)
         with self.assertRaisesRegex(UserError, "512 bytes cannot be read alone"):
@@ -537,7 +536,7 @@ class WhatWasWritten(Scratch):
     """What was written is counted, also of what did not come to its end."""
 
     def drive(self, seconds: float) -> on_drive.OnDrive:
-        target = self.held(self.image("a.img", 64), "a.img")
+        target = self.held(self.image(A, 64), A)
         return on_drive.OnDrive(ensure_requests(), target, time.monotonic() + seconds)
 
     def rows(self, count: int, bad: int | None = None) -> Step:
@@ -723,25 +722,25 @@ class WhoItIs(Scratch, Refused):
     def test_loop_devices_of_files_of_one_name(self) -> None:
         folder = self.folder / "other"
         folder.mkdir()
-        path = self.image("a.img")
+        path = self.image(A)
         one = self.loop(path)
-        os.close(safety.target(one, "a.img").fd)
-        self.loop(self.image("other/a.img"))
+        os.close(safety.target(one, A).fd)
+        self.loop(self.image(f"other/{A}"))
         with self.assertRaisesRegex(UserError, "is not the serial number"):
-            safety.target(one, "a.img")
+            safety.target(one, A)
         os.close(safety.target(one, str(path)).fd)
 
     def test_goes_on_with_the_same_alone(self) -> None:
-        out, path = self.folder / "x.json", self.image("a.img", 32)
+        out, path = self.folder / "x.json", self.image(A, 32)
         self.direct(path)
-        words = ("--destroy", "a.img", "-o", str(out))
+        words = ("--destroy", A, "-o", str(out))
         with mock.patch.object(on_drive, "probe", lambda *_, **__: None):
             for _ in range(2):
                 with contextlib.redirect_stdout(io.StringIO()):
                     self.assertEqual(command.probe_main([str(path), *words]), 0)
             # The same name and size, and yet another file.
-            path.rename(self.folder / "b.img")
-            self.image("a.img", 32)
+            path.rename(self.folder / B)
+            self.image(A, 32)
             said = self.error("probe", str(path), *words)
         self.assertIn("is a probe of something else", said)
 
@@ -856,9 +855,9 @@ class ALargeDrive(Scratch, Refused):
             on_drive.check_memory((most + 1) * MIB, machine)
 
     def test_is_refused_before_a_byte_is_written(self) -> None:
-        path = self.image("a.img", 1 << 12)
+        path = self.image(A, 1 << 12)
         self.direct(path)
-        words = ("--mib", str(1 << 12), "--destroy", "a.img", "-o", str(self.folder / "x"))
+        words = ("--mib", str(1 << 12), "--destroy", A, "-o", str(self.folder / "x"))
         with (
             mock.patch.object(on_drive, "ROW_BYTES", 1 << 40),
             mock.patch.object(on_drive, "probe", side_effect=AssertionError("was begun")),
@@ -873,9 +872,9 @@ class ALargeDrive(Scratch, Refused):
             f"sys.stdout.buffer.write(struct.pack('<qq', 1, 70000) * {count})\n"
         )
         program.chmod(0o755)
-        path = self.image("a.img", 32)
+        path = self.image(A, 32)
         with path.open() as held:
-            target = safety.Target(path, "a.img", 32 * MIB, "a.img", None, fd=held.fileno())
+            target = safety.Target(path, A, 32 * MIB, A, None, fd=held.fileno())
             drive = on_drive.OnDrive(program, target, time.monotonic() + 600)
             rows = ((0, "W", i * 4096, 4096) for i in range(count))
             tracemalloc.start()
