@@ -23,6 +23,7 @@ from scarplib.own_drive import (  # noqa: E402
     fio_json,
     fit,
     model,
+    on_replayer,
     probe_file,
 )
 from scarplib.own_drive.plan import KIB, MIB, PAIRS, READ, TRIM, WRITE, Known, Plan, Step  # noqa: E402
@@ -415,6 +416,57 @@ class BesideADrive(unittest.TestCase):
     def test_nothing_was_done(self) -> None:
         with self.assertRaisesRegex(UserError, "ended none of these writes"):
             cited.compare([row("randwrite")], cited.Seen())
+
+
+class AnAllocation(unittest.TestCase):
+    """Whether writes wait for their die, or go round one that collects."""
+
+    def fitted(self, allocation: str) -> model.Key:
+        """What is chosen for a drive whose blocks are known."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            path = folder / "drive.ini"
+            path.write_text(DRIVE.replace("[ftl]", f"[ftl]\nallocation={allocation}"))
+            program = replayer.ensure_replay()
+            drive = on_replayer.Replayed(program, path, folder)
+            size = drive.logical_bytes() // MIB * MIB
+            probe = on_replayer.probe(drive, Plan(size), size=size)
+            base = model.from_features(features.read_off(probe))
+            bench = fit._Bench(probe, program, folder)  # noqa: SLF001
+            fit._choices(bench, base, fit._Point(64, 0.25, 3_000_000, 1))  # noqa: SLF001
+            return base.keys["ftl.allocation"]
+
+    def test_that_goes_round_collections(self) -> None:
+        key = self.fitted("dynamic")
+        self.assertEqual((key.value, key.how), ("dynamic", model.FITTED))
+        self.assertIn("go round a die that collects", key.note)
+
+    def test_that_does_not(self) -> None:
+        key = self.fitted("cwdp")
+        self.assertEqual((key.value, key.how), ("cwdp", model.FITTED))
+        self.assertIn("wait for their die", key.note)
+
+    def test_is_dynamic_only_if_that_is_clear(self) -> None:
+        self.assertEqual(fit.chosen({("cwdp",): 1.0, ("dynamic",): 0.8}), ("cwdp",))
+        self.assertEqual(fit.chosen({("cwdp",): 1.0, ("dynamic",): 0.6}), ("dynamic",))
+        self.assertEqual(fit.chosen({("dynamic",): 5.0}), ("dynamic",))
+        two: dict[tuple[int | str, ...], float]
+        two = {(1, "cwdp"): 2.0, (0, "cwdp"): 1.0, (1, "dynamic"): 0.9, (0, "dynamic"): 3.0}
+        self.assertEqual(fit.chosen(two), (0, "cwdp"))
+        base = model.Model()
+        base.set(fit.ALLOCATION, "cwdp", model.OPEN, "as it was")
+        fit._allocation(base, "cwdp", {("cwdp",): 1.0, ("dynamic",): 0.8})  # noqa: SLF001
+        self.assertEqual(
+            base.keys[fit.ALLOCATION], model.Key("cwdp", model.OPEN, None, "as it was")
+        )
+
+    def test_one_die_has_none(self) -> None:
+        base = model.Model()
+        for name in ("channels", "chips_per_channel", "dies_per_chip"):
+            base.set(f"geometry.{name}", 1, model.READ)
+        self.assertEqual(fit._alternatives(base), {})  # noqa: SLF001
+        base.set("geometry.channels", 2, model.READ)
+        self.assertEqual(list(fit._alternatives(base)), [fit.ALLOCATION])  # noqa: SLF001
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import resource
@@ -42,6 +43,9 @@ SEARCHED = (
 # Logarithm of an erase's nanoseconds; planes of a die.
 ERASES, PLANES = (5.7, 7.2), (1.0, 2.0)
 WORST = 1e3
+ALLOCATION, STATIC, DYNAMIC = "ftl.allocation", "cwdp", "dynamic"
+# So much less must a misfit be, for one allocation to be told from the other.
+CLEARLY = 0.7
 
 
 def _processor_s() -> float:
@@ -300,25 +304,66 @@ def _near(point: _Point) -> list[tuple[float, float]]:
     ]
 
 
+def _alternatives(base: Model) -> dict[str, tuple[int | str, ...]]:
+    """Keys that no step shows alone, and what they may be; what the base has comes first."""
+    found: dict[str, tuple[int | str, ...]] = {}
+    if "nand.suspend_program" in base.keys:
+        # Where a read suspends, whether it also goes first shows only in the sum; so do erases.
+        found |= {"controller.reads_first": (1, 0), "nand.suspend_erase": (1, 0)}
+    dies = 1
+    for name in ("channels", "chips_per_channel", "dies_per_chip"):
+        dies *= int(base.keys[f"geometry.{name}"].value)
+    if dies > 1:
+        # Overwriting does not show whether writes go round a die that collects: by then the blocks
+        # are known about as well with the one as with the other.
+        found[ALLOCATION] = (STATIC, DYNAMIC)
+    return found
+
+
+def chosen(misfits: dict[tuple[int | str, ...], float]) -> tuple[int | str, ...]:
+    """The best, but a dynamic allocation only if it is much better."""
+    best = min(misfits, key=lambda values: misfits[values])
+    if DYNAMIC in best:
+        static = {values: one for values, one in misfits.items() if DYNAMIC not in values}
+        if static and misfits[best] > CLEARLY * min(static.values()):
+            return min(static, key=lambda values: static[values])
+    return best
+
+
 def _choices(bench: _Bench, base: Model, point: _Point) -> None:
-    """Where a read suspends, whether it also goes first shows only in the sum; so do erases."""
-    if "nand.suspend_program" not in base.keys:
-        return
-    names = ("controller.reads_first", "nand.suspend_erase")
+    """Of all that these keys may be together, what is most like the drive."""
+    asked = _alternatives(base)
     only = tuple(bench.changing)
-    found: dict[tuple[int, int], float] = {}
-    for values in ((1, 1), (1, 0), (0, 1), (0, 0)):
-        candidate = _sized(bench, base, point).with_values(dict(zip(names, values, strict=True)))
+    found: dict[tuple[int | str, ...], float] = {}
+    for values in itertools.product(*asked.values()) if asked else ():
+        candidate = _sized(bench, base, point).with_values(dict(zip(asked, values, strict=True)))
         try:
             seen = bench.run(candidate, only)
         except UserError:
             continue
-        found[values] = misfit(bench.probe, seen) + features.unlike_behind(bench.probe, seen)
+        found[values] = misfit(bench.probe, seen)
+        if "nand.suspend_program" in base.keys:
+            found[values] += features.unlike_behind(bench.probe, seen)
     if not found:
         return
-    best = min(found, key=lambda values: found[values])
-    for name, value in zip(names, best, strict=True):
-        base.set(name, value, FITTED)
+    best = dict(zip(asked, chosen(found), strict=True))
+    for name, value in best.items():
+        if name != ALLOCATION:
+            base.set(name, value, FITTED)
+    if ALLOCATION in best:
+        _allocation(base, best[ALLOCATION], found)
+
+
+def _allocation(base: Model, value: int | str, found: dict[tuple[int | str, ...], float]) -> None:
+    """Static or dynamic, if that shows."""
+    least = {
+        one: min((misfit for values, misfit in found.items() if one in values), default=math.inf)
+        for one in (STATIC, DYNAMIC)
+    }
+    other = least[STATIC if value == DYNAMIC else DYNAMIC]
+    if least[str(value)] <= CLEARLY * other:
+        what = "go round a die that collects" if value == DYNAMIC else "wait for their die"
+        base.set(ALLOCATION, value, FITTED, f"writes {what}; the order of dies is not asked")
 
 
 def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, float]:
