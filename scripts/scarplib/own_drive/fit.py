@@ -16,7 +16,7 @@ import json
 import math
 import resource
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from scarplib.build import locks
 from scarplib.errors import UserError
 from scarplib.own_drive import features, figures, model, on_replayer
 from scarplib.own_drive.figures import Figure
-from scarplib.own_drive.model import FITTED, Model
+from scarplib.own_drive.model import FITTED, OPEN, Model
 from scarplib.own_drive.plan import Plan, Step
 from scarplib.own_drive.probe_file import PARTS, Probe
 
@@ -44,8 +44,12 @@ SEARCHED = (
 ERASES, PLANES = (5.7, 7.2), (1.0, 2.0)
 WORST = 1e3
 ALLOCATION, STATIC, DYNAMIC = "ftl.allocation", "cwdp", "dynamic"
-# So much less must a misfit be, for one allocation to be told from the other.
-CLEARLY = 0.7
+# One allocation is told from the other if what it meets worse is so much less than what it meets
+# better, and if that is not next to nothing.
+CLEARLY, LEAST = 0.5, 0.3
+# A figure that is off by ten times is wrong; how much more says nothing.  A median between a buffer
+# and flash is off by ten thousand, or by nothing, as the blocks happen to be.
+FAR = math.log(10) ** 2
 
 
 def _processor_s() -> float:
@@ -119,25 +123,35 @@ class _Bench:
             )
 
 
-def misfit(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> float:
-    """How unlike the two are, in what collections show: a sum of squares of logarithms."""
-    total = 0.0
+# Of each figure of each step: how unlike two probes are, as a square of a logarithm.
+Unlike = dict[tuple[str, str], float]
+
+
+def unlike(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> Unlike:
+    """How unlike the two are, in what collections show, figure by figure."""
+    found: Unlike = {}
     for name in steps:
         if name not in drive.results:
             continue
         one, other = drive.results[name], candidate.results[name]
-        total += 4 * math.log(one.bytes_per_s / other.bytes_per_s) ** 2
+        found[name, "rate"] = 4 * math.log(one.bytes_per_s / other.bytes_per_s) ** 2
         for kind in ("reads", "writes"):
             a, b = getattr(one, kind), getattr(other, kind)
             if a and b:
-                total += math.log(max(1, a.mean) / max(1, b.mean)) ** 2
+                found[name, kind] = math.log(max(1, a.mean) / max(1, b.mean)) ** 2
                 for point in ("p50", "p90", "p99"):
-                    total += math.log(max(1, a.points[point]) / max(1, b.points[point])) ** 2
+                    ratio = max(1, a.points[point]) / max(1, b.points[point])
+                    found[name, f"{kind} {point}"] = math.log(ratio) ** 2
         if name == "overwrite" and one.parts:
             # The bytes written by each time: where it falls, and how far.
-            for a, b in zip(_reached(one.parts), _reached(other.parts), strict=True):
-                total += 8 / PARTS * math.log(a / b) ** 2
-    return total
+            pairs = zip(_reached(one.parts), _reached(other.parts), strict=True)
+            found[name, "parts"] = sum(8 / PARTS * math.log(a / b) ** 2 for a, b in pairs)
+    return found
+
+
+def misfit(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> float:
+    """All of it together."""
+    return sum(unlike(drive, candidate, steps).values())
 
 
 def _reached(parts: list[float]) -> list[float]:
@@ -320,50 +334,55 @@ def _alternatives(base: Model) -> dict[str, tuple[int | str, ...]]:
     return found
 
 
-def chosen(misfits: dict[tuple[int | str, ...], float]) -> tuple[int | str, ...]:
-    """The best, but a dynamic allocation only if it is much better."""
-    best = min(misfits, key=lambda values: misfits[values])
-    if DYNAMIC in best:
-        static = {values: one for values, one in misfits.items() if DYNAMIC not in values}
-        if static and misfits[best] > CLEARLY * min(static.values()):
-            return min(static, key=lambda values: static[values])
-    return best
+def clearly(one: Unlike, other: Unlike) -> bool:
+    """Is the first nearer to the drive?  What neither meets says nothing, however much it is."""
+    differ = [min(FAR, other[name]) - min(FAR, one[name]) for name in one]
+    better = sum(value for value in differ if value > 0)
+    worse = -sum(value for value in differ if value < 0)
+    return worse <= CLEARLY * better and better - worse >= LEAST
 
 
-def _choices(bench: _Bench, base: Model, point: _Point) -> None:
+Values = tuple[int | str, ...]
+
+
+def chosen(found: dict[Values, Unlike]) -> tuple[Values, bool]:
+    """The best, but a dynamic allocation only if it is clearly that; and whether this shows."""
+    best: dict[bool, Values] = {}
+    for values in sorted(found, key=lambda one: sum(min(FAR, x) for x in found[one].values())):
+        best.setdefault(DYNAMIC in values, values)
+    if len(best) == 1:
+        return next(iter(best.values())), False
+    static, dynamic = best[False], best[True]
+    if clearly(found[dynamic], found[static]):
+        return dynamic, True
+    return static, clearly(found[static], found[dynamic])
+
+
+def _choices(bench: _Bench, base: Model, point: _Point, keys: Sequence[str] = ()) -> None:
     """Of all that these keys may be together, what is most like the drive."""
-    asked = _alternatives(base)
+    asked = {name: may for name, may in _alternatives(base).items() if not keys or name in keys}
     only = tuple(bench.changing)
-    found: dict[tuple[int | str, ...], float] = {}
+    found: dict[Values, Unlike] = {}
     for values in itertools.product(*asked.values()) if asked else ():
         candidate = _sized(bench, base, point).with_values(dict(zip(asked, values, strict=True)))
         try:
             seen = bench.run(candidate, only)
         except UserError:
             continue
-        found[values] = misfit(bench.probe, seen)
+        found[values] = unlike(bench.probe, seen)
         if "nand.suspend_program" in base.keys:
-            found[values] += features.unlike_behind(bench.probe, seen)
+            found[values]["behind", "reads"] = features.unlike_behind(bench.probe, seen)
     if not found:
         return
-    best = dict(zip(asked, chosen(found), strict=True))
-    for name, value in best.items():
+    values, shows = chosen(found)
+    for name, value in zip(asked, values, strict=True):
         if name != ALLOCATION:
             base.set(name, value, FITTED)
-    if ALLOCATION in best:
-        _allocation(base, best[ALLOCATION], found)
-
-
-def _allocation(base: Model, value: int | str, found: dict[tuple[int | str, ...], float]) -> None:
-    """Static or dynamic, if that shows."""
-    least = {
-        one: min((misfit for values, misfit in found.items() if one in values), default=math.inf)
-        for one in (STATIC, DYNAMIC)
-    }
-    other = least[STATIC if value == DYNAMIC else DYNAMIC]
-    if least[str(value)] <= CLEARLY * other:
-        what = "go round a die that collects" if value == DYNAMIC else "wait for their die"
-        base.set(ALLOCATION, value, FITTED, f"writes {what}; the order of dies is not asked")
+        elif shows:
+            what = "go round a die that collects" if value == DYNAMIC else "wait for their die"
+            base.set(name, value, FITTED, f"writes {what}; the order of dies is not asked")
+        elif base.keys[name].how == FITTED:
+            base.set(name, value, OPEN, "whether writes go round a die that collects does not show")
 
 
 def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, float]:
@@ -381,6 +400,13 @@ def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, floa
     rough, _ = search.run(SEEN[:1], everywhere, 0.6 * asked.seconds, first)
     _choices(bench, base, rough)
     point, least = search.run(SEEN, _near(rough), 0.4 * asked.seconds, rough)
+    if ALLOCATION in _alternatives(base):
+        # Where the blocks are known better, it may show that they are another drive's.
+        before = base.keys[ALLOCATION].value
+        _choices(bench, base, point, (ALLOCATION,))
+        if base.keys[ALLOCATION].value != before:
+            asked.say("the search is gone on with, with the other allocation")
+            point, least = search.run(SEEN, _near(point), 0.4 * asked.seconds, point)
     found = _sized(bench, base, point)
     tried = search.tried[" ".join(SEEN)]
     near = [
