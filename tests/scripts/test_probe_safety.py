@@ -282,6 +282,8 @@ class WhoEndsIt(Scratch):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
+                # Who runs the tests by nohup has them ignore SIGHUP, and so would it.
+                preexec_fn=functools.partial(signal.signal, number, signal.SIG_DFL),
             ) as process:
                 child = self.program_of(process.pid)
                 self.until(functools.partial(blocks, path))
