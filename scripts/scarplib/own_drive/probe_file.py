@@ -121,7 +121,7 @@ def _latencies(found: Any, what: str) -> Latencies | None:
     _need(set(named) == {"n", "mean", "points"}, f"{what} are wrong")
     one = Latencies(**named)
     _need(_whole(one.n, 1) and _number(one.mean), f"{what} has no number and mean")
-    points = _object(one.points, f"{what}' points")
+    points = _object(one.points, f"{what}: points")
     wanted = {f"p{point:g}" for point in POINTS}
     _need(wanted == set(points) and all(map(_number, points.values())), f"{what} lacks points")
     return one
@@ -130,12 +130,12 @@ def _latencies(found: Any, what: str) -> Latencies | None:
 def _result(found: Any, name: str) -> Result:
     one = Result(**_object(found, name))
     _need(_number(one.bytes_per_s) and _number(one.per_s), f"{name} has no rates")
-    one.reads = _latencies(one.reads, f"{name}' reads")
-    one.writes = _latencies(one.writes, f"{name}' writes")
-    parts = _numbers(one.parts, f"{name}' parts")
-    _need(len(parts) in (0, PARTS) and all(rate > 0 for rate in parts), f"{name}' parts are wrong")
-    each = _numbers(one.each, f"{name}' latencies")
-    _need(all(_whole(value) for value in each), f"{name}' latencies are wrong")
+    one.reads = _latencies(one.reads, f"{name}: reads")
+    one.writes = _latencies(one.writes, f"{name}: writes")
+    parts = _numbers(one.parts, f"{name}: parts")
+    _need(len(parts) in (0, PARTS) and all(rate > 0 for rate in parts), f"{name}: parts are wrong")
+    each = _numbers(one.each, f"{name}: latencies")
+    _need(all(_whole(value) for value in each), f"{name}: latencies are wrong")
     return one
 
 
@@ -153,7 +153,7 @@ def _check_steps(probe: Probe) -> None:
         well = found == wanted if step.depth is None else 1 <= found <= wanted
         _need(well, f"{step.name} has {found} latencies, not {wanted}")
     if behind := probe.results.get("behind"):
-        _need(all(behind.each), "behind' latencies are wrong")
+        _need(all(behind.each), "behind: latencies are wrong")
     if overwrite := probe.results.get("overwrite"):
         _need(bool(overwrite.parts), "overwrite has no parts")
 

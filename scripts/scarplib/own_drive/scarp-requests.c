@@ -5,11 +5,15 @@
  *
  *   scarp-requests FD DEPTH PARENT COUNTER <requests >times
  *
+ * FD is what `scarp probe` has opened, checked and holds: a path could be
+ * another device's by now.  DEPTH 0: each request at its time; else so many at
+ * once.  PARENT is the process that started it; it does not outlive that.
  * COUNTER is a descriptor of eight bytes in memory: how many bytes of writes
- * were begun, whichever way this ends.  PARENT is who started it, and without whom it ends.  FD is what `scarp probe` has opened, checked and holds: a path could be
- * another device's by now.  DEPTH 0: each request at its time; else so many at once.  A request is i64
- * ns after the first, u64 offset, u32 bytes, u32 kind (0 read, 1 write, 2
- * deallocate, 3 flush); its times are i64 ns twice, in the order of requests.
+ * were begun, whichever way this ends.
+ *
+ * A request is i64 ns after the first, u64 offset, u32 bytes, u32 kind (0 read,
+ * 1 write, 2 deallocate, 3 flush); its times are i64 ns twice, in the order of
+ * requests.
  *
  *   scarp-requests FD foreign
  *

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <liburing.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,20 @@ typedef struct {
     char *paths[N];
     ArrayUringThreads threads;
 } Files;
+
+/* Some containers forbid it; then nothing of these tests can be known. */
+static inline bool has_io_uring(void)
+{
+    struct io_uring ring;
+    int code = io_uring_queue_init(1, &ring, 0);
+
+    if (code) {
+        g_printerr("io_uring: %s\n", strerror(-code));
+        return false;
+    }
+    io_uring_queue_exit(&ring);
+    return true;
+}
 
 static inline void files_init(Files *f)
 {
