@@ -177,7 +177,9 @@ void array_run_encode(const ArrayRun *run,
     memcpy(at, run->array, sizeof(run->array));
     at += sizeof(run->array);
     at = put(at, run->state, 8);
-    put(at, run->served, 8);
+    at = put(at, run->served, 8);
+    at = put(at, run->id, 8);
+    put(at, run->served_id, 8);
     seal(bytes);
 }
 
@@ -196,26 +198,51 @@ ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run)
     at += sizeof(run->array);
     run->state = get(&at, 8);
     run->served = get(&at, 8);
+    run->id = get(&at, 8);
+    run->served_id = get(&at, 8);
     return ARRAY_LABEL_GOOD;
 }
 
-bool array_run_set(const ArrayRun *runs, uint32_t n, uint64_t *number,
-                   uint64_t *served, char *error)
+/* Whether it has heard of the last run that served, and of no other instead. */
+static bool has_heard(const ArrayRun *run, const ArrayRuns *last)
 {
-    *number = *served = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t last = runs[i].state / 2, one = array_run_served(&runs[i]);
+    if (array_run_served(run) == last->served) {
+        return array_run_served_id(run) == last->served_id;
+    }
+    /* It was told that the run starts, and the run ended as it told others. */
+    return run->state / 2 == last->served && run->id == last->served_id;
+}
 
-        *number = last > *number ? last : *number;
-        *served = one > *served ? one : *served;
+bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
+                   char *error)
+{
+    *last = (ArrayRuns) { 0 };
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t number = runs[i].state / 2;
+        uint64_t served = array_run_served(&runs[i]);
+
+        last->heard = number > last->heard ? number : last->heard;
+        if (served > last->served) {
+            last->served = served;
+            last->served_id = array_run_served_id(&runs[i]);
+        }
     }
     /* Before it served, all had heard that it starts. */
     for (uint32_t i = 0; i < n; i++) {
-        if (runs[i].state / 2 < *served) {
+        if (runs[i].state / 2 < last->served) {
             snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
                      "given was there in run %" PRIu64 " of the array, but not "
                      "in run %" PRIu64 ", as another: it holds old contents", i,
-                     runs[i].state / 2, *served);
+                     runs[i].state / 2, last->served);
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!has_heard(&runs[i], last)) {
+            snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
+                     "given was there in another run %" PRIu64 " of the array "
+                     "than others: some were put back to an earlier time", i,
+                     last->served);
             return false;
         }
     }

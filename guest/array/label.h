@@ -39,12 +39,23 @@ typedef enum {
  * start of the last run that served was not there, or holds old contents.
  * Starts that fail before that, however many, have written nothing: who has
  * not heard of them has missed nothing.
+ * Drives that are put back together begin to count again where they were.  So
+ * each run draws an identity, too: two of one number are still told apart.
  */
 typedef struct {
     uint8_t array[16]; /* as the label's */
     uint64_t state;    /* twice the run's number; and 1: it served */
     uint64_t served;   /* while it starts: the last run that served; 0: none */
+    uint64_t id;       /* of the run, drawn; 0: of a program that drew none */
+    uint64_t served_id; /* while it starts: of the last run that served */
 } ArrayRun;
+
+/* Of the array, as its drives say: what ran last. */
+typedef struct {
+    uint64_t heard;  /* the last run that began to start; 0: none did */
+    uint64_t served; /* the last one that wrote data; 0: none did */
+    uint64_t served_id;
+} ArrayRuns;
 
 #define ARRAY_RUN_BLOCKS 2u
 #define ARRAY_RUNS_END (ARRAY_LABEL_BYTES * (1 + ARRAY_RUN_BLOCKS))
@@ -62,13 +73,16 @@ static inline uint64_t array_run_served(const ArrayRun *run)
 {
     return run->state % 2 ? run->state / 2 : run->served;
 }
+static inline uint64_t array_run_served_id(const ArrayRun *run)
+{
+    return run->state % 2 ? run->id : run->served_id;
+}
 /*
- * Whether n drives have seen the same runs; *number is that of the last that
- * one has heard of, *served of the last that served.  False: error names the
- * drive, by its place.
+ * Whether n drives have seen the same runs, and which ones.  False: error names
+ * the drive, by its place.
  */
-bool array_run_set(const ArrayRun *runs, uint32_t n, uint64_t *number,
-                   uint64_t *served, char *error);
+bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
+                   char *error);
 
 void array_label_encode(const ArrayLabel *label,
                         unsigned char bytes[ARRAY_LABEL_BYTES]);

@@ -218,7 +218,9 @@ static void test_runs(void)
         { { 8, 2, 7 }, 1, 0, 0, false },
     };
     unsigned char bytes[ARRAY_LABEL_BYTES];
-    ArrayRun run = { .array = { 1, 2, 3 }, .state = 77, .served = 5 };
+    ArrayRun run = {
+        .array = { 1, 2, 3 }, .state = 77, .served = 5, .id = 9, .served_id = 8,
+    };
     ArrayRun out = { 0 };
 
     array_run_encode(&run, bytes);
@@ -232,20 +234,63 @@ static void test_runs(void)
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sets); i++) {
         char error[ARRAY_ERROR_BYTES] = "";
-        uint64_t number, served;
         ArrayRun runs[3];
+        ArrayRuns last;
 
         for (int k = 0; k < 3; k++) {
             runs[k] = (ArrayRun) { .state = sets[i].states[k],
                                    .served = sets[i].knows };
         }
-        g_assert_cmpint(array_run_set(runs, 3, &number, &served, error), ==,
+        g_assert_cmpint(array_run_set(runs, 3, &last, error), ==,
                         sets[i].good);
         if (sets[i].good) {
-            g_assert_cmpuint(number, ==, sets[i].number);
-            g_assert_cmpuint(served, ==, sets[i].served);
+            g_assert_cmpuint(last.heard, ==, sets[i].number);
+            g_assert_cmpuint(last.served, ==, sets[i].served);
         }
         g_assert_true(sets[i].good || strstr(error, "it holds old contents"));
+    }
+}
+
+/* Drives of two histories, whose runs have the same numbers. */
+static void test_run_identities(void)
+{
+    static const struct {
+        ArrayRun runs[2];
+        bool good;
+    } sets[] = {
+        { { { .state = 7, .id = 8 }, { .state = 7, .id = 8 } }, true },
+        { { { .state = 7, .id = 8 }, { .state = 7, .id = 9 } }, false },
+        /* One was told that run 3 serves, the other that it starts. */
+        { { { .state = 7, .id = 8 },
+            { .state = 6, .id = 8, .served = 2, .served_id = 5 } }, true },
+        { { { .state = 7, .id = 8 },
+            { .state = 6, .id = 9, .served = 2, .served_id = 5 } }, false },
+        /* It starts after another run 3, or after none. */
+        { { { .state = 7, .id = 8 },
+            { .state = 8, .id = 9, .served = 3, .served_id = 8 } }, true },
+        { { { .state = 7, .id = 8 },
+            { .state = 8, .id = 9, .served = 3, .served_id = 7 } }, false },
+        { { { .state = 7, .id = 8 },
+            { .state = 8, .id = 8, .served = 2, .served_id = 8 } }, false },
+        /* Starts that came to nothing are of no history. */
+        { { { .state = 8, .id = 1, .served = 3, .served_id = 8 },
+            { .state = 8, .id = 2, .served = 3, .served_id = 8 } }, true },
+    };
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(sets); i++) {
+        const ArrayRun *runs = sets[i / 2].runs;
+        ArrayRun given[2] = { runs[i % 2], runs[!(i % 2)] };
+        char error[ARRAY_ERROR_BYTES] = "";
+        ArrayRuns last;
+
+        g_assert_cmpint(array_run_set(given, 2, &last, error), ==,
+                        sets[i / 2].good);
+        g_assert_cmpuint(last.served, ==, 3);
+        if (sets[i / 2].good) {
+            g_assert_cmpuint(last.served_id, ==, 8);
+        } else {
+            g_assert_nonnull(strstr(error, "was there in another run 3 of"));
+        }
     }
 }
 
@@ -299,6 +344,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/label/encode", test_label);
     g_test_add_func("/array/label/damage", test_label_damage);
     g_test_add_func("/array/label/runs", test_runs);
+    g_test_add_func("/array/label/run-identities", test_run_identities);
     g_test_add_func("/array/label/set", test_label_set);
     return g_test_run();
 }

@@ -23,10 +23,12 @@
 #define PAGES 200u
 #define PAGE 512u
 #define HEAD 4096u
-#define EDITED (8 + 16 + 24 + 8 * BUFFERS) /* what has a meaning */
+#define HEADER (8 + 16 + 16 + sizeof(KeepRun))
+#define EDITED (HEADER + 8 * BUFFERS) /* what has a meaning */
 
 static const ArrayLabel label = { .array = { 7, 1, 8 }, .page_bytes = PAGE };
-static const KeepRuns runs = { 4, 3 };
+static const KeepRun run_three = { 3, 33, 32 };
+static const ArrayRuns runs = { 4, 3, 33 };
 
 /* As it is left behind: of run 3, with some of its buffers marked. */
 static GBytes *make(void)
@@ -38,7 +40,7 @@ static GBytes *make(void)
     gsize n;
     Keep keep;
 
-    g_assert_true(keep_make(&keep, path, &label, 3, BUFFERS, error));
+    g_assert_true(keep_make(&keep, path, &label, &run_three, BUFFERS, error));
     for (unsigned i = 0; i < BUFFERS; i += 2) {
         keep.marks[i] = 1 + i * 7;
         memset((char *)keep.memory + i * PAGE, i, PAGE);
@@ -59,7 +61,7 @@ static size_t edit(uint8_t *bytes, size_t n, const uint8_t *data, size_t size)
     for (size_t at = 1; at + 3 <= size; at += 3) {
         size_t where = data[at] % EDITED;
 
-        where = where < 48 ? where : HEAD + where - 48;
+        where = where < HEADER ? where : HEAD + where - HEADER;
         if (where >= n) {
             continue;
         }
@@ -120,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         g_error("no memory");
     }
     g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (!keep_open(&keep, path, &label, runs, PAGES, error)) {
+    if (!keep_open(&keep, path, &label, &runs, PAGES, error)) {
         g_assert_true(*error && !strchr(error, '\n') && !keep.base);
     } else if (keep.base) {
         use(&keep);

@@ -98,7 +98,8 @@ static bool pass(ArrayLabel *label, ArrayRun *run, uint32_t drive, uint32_t n,
 static void check(const ArrayLabel *labels, const ArrayRun *runs, uint32_t n)
 {
     char error[ARRAY_ERROR_BYTES] = "";
-    uint64_t sizes[MOST], number, served;
+    uint64_t sizes[MOST];
+    ArrayRuns last;
     uint32_t order[MOST];
 
     for (uint32_t i = 0; i < n; i++) {
@@ -112,13 +113,13 @@ static void check(const ArrayLabel *labels, const ArrayRun *runs, uint32_t n)
         g_assert_cmpuint(order[i], <, n);
         g_assert_cmpuint(labels[order[i]].index, ==, i);
     }
-    if (!array_run_set(runs, n, &number, &served, error)) {
+    if (!array_run_set(runs, n, &last, error)) {
         check_error(error);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        g_assert_cmpuint(runs[i].state / 2, <=, number);
-        g_assert_cmpuint(runs[i].state / 2, >=, served);
+        g_assert_cmpuint(runs[i].state / 2, <=, last.heard);
+        g_assert_cmpuint(runs[i].state / 2, >=, last.served);
     }
     use(&labels[0], sizes, n);
 }

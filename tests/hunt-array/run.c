@@ -567,8 +567,8 @@ static void change_keep(Run *run, unsigned keep, Tamper what, uint64_t where)
                              0600, NULL);
 }
 
-/* The last run that a drive has heard of. */
-static uint64_t run_heard(const Disk *disk)
+/* The last run that a drive has heard of, or, then, that served on it. */
+static uint64_t run_heard(const Disk *disk, bool served)
 {
     uint64_t heard = 0;
 
@@ -577,7 +577,8 @@ static uint64_t run_heard(const Disk *disk)
 
         if (array_run_decode(disk->now + array_run_offset(i), &run) ==
             ARRAY_LABEL_GOOD) {
-            heard = MAX(heard, run.state / 2);
+            heard = MAX(heard, served ? array_run_served(&run) :
+                                        run.state / 2);
         }
     }
     return heard;
@@ -602,24 +603,67 @@ static uint64_t run_kept(const Run *run, unsigned keep)
 }
 
 /*
- * All drives together, as they were before the cache was of a run.  Without
- * such a cache they would be an array, of contents that the model forgot.
+ * All drives together, as they were before a run.  Without a cache of that run,
+ * or one that stayed, they are an array, of contents that the model forgot.
  */
-static bool put_all_back(Run *run, unsigned keep)
+static bool put_all_back(Run *run, uint64_t before)
 {
     unsigned at = run->memories < MEMORIES ? 0 : run->memories % MEMORIES;
     uint64_t heard = 0;
 
     for (unsigned i = 0; i < run->s->drives; i++) {
-        heard = MAX(heard, run_heard(&run->memory[at][i]));
+        heard = MAX(heard, run_heard(&run->memory[at][i], false));
     }
-    if (!run->memories || run_kept(run, keep) <= heard) {
+    if (!run->memories || before <= heard) {
         return false;
     }
     for (unsigned i = 0; i < run->s->drives; i++) {
         disk_restore(&run->world, &run->world.disks[i], &run->memory[at][i]);
     }
     return true;
+}
+
+/* Another history: runs that write nothing, until there was one of a number. */
+static void run_again(Run *run, uint64_t number)
+{
+    Start start = usual(run, 0);
+
+    while (run_heard(&run->world.disks[0], false) < number) {
+        g_autofree char *why = try_start(run, &start);
+
+        if (why) {
+            wrong("drives that were put back together are refused: %s", why);
+            return;
+        }
+        array_uring_free(run->server);
+        gone(run);
+    }
+}
+
+static bool put_back_and_run(Run *run, unsigned keep, uint64_t where)
+{
+    uint64_t kept = run_kept(run, keep);
+
+    if (!put_all_back(run, kept)) {
+        return false;
+    }
+    run_again(run, kept + where % 2);
+    return true;
+}
+
+static bool all_but_one(Run *run, unsigned disk, uint64_t where)
+{
+    World *w = &run->world;
+    uint64_t last = run_heard(&w->disks[disk], true);
+    Disk other = disk_copy(w, &w->disks[disk]);
+    bool changed = run->s->drives > 1 && put_all_back(run, last);
+
+    if (changed) {
+        run_again(run, last - where % 2);
+        disk_restore(w, &w->disks[disk], &other);
+    }
+    disk_free(&other);
+    return changed;
 }
 
 /* False: there is nothing of the kind here. */
@@ -670,6 +714,8 @@ static bool tamper_drives(Run *run, Start *start, Tamper what, uint64_t where)
     case TAMPER_FORGED:
         forge(run, where);
         return true;
+    case TAMPER_HISTORY:
+        return all_but_one(run, disk, where / n);
     default:
         return false;
     }
@@ -688,6 +734,8 @@ static bool must_refuse(Tamper what)
     case TAMPER_KEEP_CUT:
     case TAMPER_KEEP_OTHER:
     case TAMPER_KEEP_LATER:
+    case TAMPER_KEEP_HISTORY:
+    case TAMPER_HISTORY:
         return true;
     default:
         return false;
@@ -702,8 +750,9 @@ static void tamper(Run *run, unsigned keep, Tamper what, uint64_t where)
 {
     World *w = &run->world;
     Start start = usual(run, keep);
-    bool of_keep = what >= TAMPER_KEEP_CUT, changed = true;
-    uint64_t writes = w->writes;
+    bool of_keep = what >= TAMPER_KEEP_CUT && what <= TAMPER_KEEP_HISTORY;
+    bool changed = true;
+    uint64_t writes;
     g_autofree char *why = NULL;
     Disk before[MOST_DISKS];
 
@@ -718,12 +767,15 @@ static void tamper(Run *run, unsigned keep, Tamper what, uint64_t where)
     world_die(w); /* its files as they are now */
     w->dead = false;
     if (what == TAMPER_KEEP_LATER) {
-        changed = put_all_back(run, keep);
+        changed = put_all_back(run, run_kept(run, keep));
+    } else if (what == TAMPER_KEEP_HISTORY) {
+        changed = put_back_and_run(run, keep, where);
     } else if (of_keep) {
         change_keep(run, keep, what, where);
     } else {
         changed = tamper_drives(run, &start, what, where);
     }
+    writes = w->writes;
     why = changed ? try_start(run, &start) : NULL;
     if (why) {
         run->result->refused++;

@@ -48,6 +48,8 @@ typedef enum {
     TAMPER_KEEP_CUT, /* at any byte */
     TAMPER_KEEP_OTHER, /* of another array */
     TAMPER_KEEP_LATER, /* than all drives, which are put back together */
+    TAMPER_KEEP_HISTORY, /* and have run again, to the cache's run or beyond */
+    TAMPER_HISTORY, /* drive: not put back, as all others, which ran again */
     TAMPER__COUNT
 } Tamper;
 

@@ -202,8 +202,7 @@ static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
             return false;
         }
     }
-    return array_run_set(runs, drives->n, &drives->run, &drives->served,
-                         error);
+    return array_run_set(runs, drives->n, &drives->runs, error);
 }
 
 /* What was read may be in a drive's cache alone, after a flush that failed. */
@@ -245,16 +244,20 @@ static bool tell_drives(ArrayDrives *drives, ArrayRun run, char *error)
 
 bool array_drives_start_run(ArrayDrives *drives, char *error)
 {
-    ArrayRun run = { .state = 2 * ++drives->run, .served = drives->served };
+    ArrayRun run = {
+        .state = 2 * ++drives->runs.heard, .served = drives->runs.served,
+        .id = drives->id, .served_id = drives->runs.served_id,
+    };
 
     return flush_drives(drives, error) && tell_drives(drives, run, error);
 }
 
 bool array_drives_serve_run(ArrayDrives *drives, char *error)
 {
-    ArrayRun run = { .state = 2 * drives->run + 1 };
+    ArrayRun run = { .state = 2 * drives->runs.heard + 1, .id = drives->id };
 
-    drives->served = drives->run;
+    drives->runs.served = drives->runs.heard;
+    drives->runs.served_id = drives->id;
     /* In both blocks: one that is damaged later leaves no older one alone. */
     return tell_drives(drives, run, error) && tell_drives(drives, run, error);
 }
@@ -271,11 +274,12 @@ bool array_drives_open(ArrayDrives *drives, const char *const *paths,
     }
     buffer = aligned_alloc(ARRAY_LABEL_BYTES, ARRAY_LABEL_BYTES);
     labels = calloc(n, sizeof(*labels));
-    if (buffer && labels) {
+    if (buffer && labels && getrandom(&drives->id, sizeof(drives->id), 0) ==
+                                sizeof(drives->id)) {
         good = order_drives(drives, paths, labels, buffer, error) &&
                read_runs(drives, buffer, error);
     } else {
-        snprintf(error, ARRAY_ERROR_BYTES, "no memory");
+        snprintf(error, ARRAY_ERROR_BYTES, "no memory, or no random numbers");
     }
     free(buffer);
     free(labels);

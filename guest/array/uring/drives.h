@@ -14,8 +14,8 @@ typedef struct {
     uint64_t bytes[ARRAY_MAX_DRIVES];
     ArrayLabel label; /* of the first; what they have in common */
     uint32_t newest[ARRAY_MAX_DRIVES]; /* of their run's blocks */
-    uint64_t run;     /* the last one that began to start; 0: none did */
-    uint64_t served;  /* the last one that wrote data; 0: none did */
+    ArrayRuns runs;
+    uint64_t id; /* drawn for the run that begins */
 } ArrayDrives;
 
 /* ---- drives.c ---------------------------------------------------------- */

@@ -22,7 +22,8 @@
 typedef struct {
     char magic[8];
     unsigned char array[sizeof(((ArrayLabel *)0)->array)];
-    uint64_t buffers, page_bytes, run;
+    uint64_t buffers, page_bytes;
+    KeepRun run; /* without identities: zeroes */
 } Head;
 
 static const char magic[8] = "SCARPCC2";
@@ -135,10 +136,10 @@ static bool is_fresh(const char *path)
 }
 
 bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
-               uint64_t run, uint64_t buffers, char *error)
+               const KeepRun *run, uint64_t buffers, char *error)
 {
     Head head = {
-        .buffers = buffers, .page_bytes = array->page_bytes, .run = run,
+        .buffers = buffers, .page_bytes = array->page_bytes, .run = *run,
     };
     char name[4096];
     bool good;
@@ -206,28 +207,46 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
  * far; or it has nothing, and can overwrite nothing.  All drives hear of a run
  * before it has a cache: where none of them has, they are of an earlier time.
  */
-static bool check_run(const Head *head, const KeepRuns *runs, uint64_t marked,
-                      const char *path, char *error)
+static bool check_run(const KeepRun *run, const ArrayRuns *last,
+                      uint64_t marked, const char *path, char *error)
 {
-    uint64_t last = head->run < runs->served ? runs->served : runs->heard;
-    const char *drives = head->run < runs->served ? "newer" : "older";
+    uint64_t number = run->number < last->served ? last->served : last->heard;
+    const char *drives = run->number < last->served ? "newer" : "older";
+    uint64_t id = run->number == last->served ? run->id : run->after_id;
 
-    if (!marked || (head->run >= runs->served && head->run <= runs->heard)) {
+    if (!marked) {
         return true;
     }
-    snprintf(error, ARRAY_ERROR_BYTES, "%.100s: has what run %" PRIu64 " of "
-             "the array left, but the last was %" PRIu64 ": the drives are "
-             "%s, remove it", path, head->run, last, drives);
-    return false;
+    if (run->number < last->served || run->number > last->heard) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%.100s: has what run %" PRIu64 " of "
+                 "the array left, but the last was %" PRIu64 ": the drives are "
+                 "%s, remove it", path, run->number, number, drives);
+        return false;
+    }
+    if (id != last->served_id) {
+        snprintf(error, ARRAY_ERROR_BYTES, "%.100s: is of another run %" PRIu64
+                 " of the array: the drives were put back to an earlier time "
+                 "and have served since, remove it", path, run->number);
+        return false;
+    }
+    return true;
 }
 
-void keep_adopt(Keep *k, uint64_t run)
+/*
+ * In this order, as the process may be killed between two: with what the drives
+ * say now, each of them is what this cache is of.
+ */
+void keep_adopt(Keep *k, const KeepRun *run)
 {
-    ((Head *)k->base)->run = run;
+    KeepRun *head = &((Head *)k->base)->run;
+
+    __atomic_store_n(&head->after_id, run->after_id, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->number, run->number, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->id, run->id, __ATOMIC_RELEASE);
 }
 
 bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
-               KeepRuns runs, uint64_t n_pages, char *error)
+               const ArrayRuns *last, uint64_t n_pages, char *error)
 {
     Head head = { 0 };
     uint64_t marked;
@@ -257,7 +276,7 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
         good = failed(error, path, "names pages that the array does not have, "
                       "or some twice");
     } else {
-        good = check_run(&head, &runs, marked, path, error);
+        good = check_run(&head.run, last, marked, path, error);
     }
     if (!good && k->base) {
         keep_close(k);

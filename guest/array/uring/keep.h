@@ -14,7 +14,13 @@
  * A cache that another run of the array left may be older than the drives: it
  * knows the run it is of, and is taken only if none has served since.  Drives
  * that never heard of that run are older than the cache, and refused with it.
+ * So are drives that were put back and have had another run of that number.
  */
+typedef struct {
+    uint64_t number, id; /* as in ArrayRun */
+    uint64_t after_id;   /* of the last run that served before it */
+} KeepRun;
+
 typedef struct {
     void *base; /* NULL: there is none */
     size_t bytes;
@@ -25,30 +31,25 @@ typedef struct {
     bool taken_over; /* it is PATH, and no longer PATH.new */
 } Keep;
 
-/* Of the array, as its drives say: the last ones. */
-typedef struct {
-    uint64_t heard, served;
-} KeepRuns;
-
 /*
  * As PATH.new, empty, of this run.  Who has it from here to keep_close() has it
  * alone, whatever its name: another server that is given PATH is refused.
  * False: error is one line.
  */
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
-               uint64_t run, uint64_t buffers, char *error);
+               const KeepRun *run, uint64_t buffers, char *error);
 /*
  * What the last run that served left, of an array of n_pages; base is NULL
  * where it left nothing.  False: it is not for this array as it is now, and
  * error is one line; the file is untouched.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
-               KeepRuns runs, uint64_t n_pages, char *error);
+               const ArrayRuns *last, uint64_t n_pages, char *error);
 /*
  * It is now of a run that starts, and is to write it to the drives: that run
  * may end, and the next one needs it then.  All drives know that it starts.
  */
-void keep_adopt(Keep *keep, uint64_t run);
+void keep_adopt(Keep *keep, const KeepRun *run);
 /* PATH.new is PATH now, in one step. */
 bool keep_take_over(Keep *keep, const char *path, char *error);
 /*

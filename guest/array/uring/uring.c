@@ -225,13 +225,21 @@ static bool failed(char *error, const char *what, int code)
     return false;
 }
 
+/* The run that begins. */
+static KeepRun this_run(const ArrayDrives *drives, uint64_t number)
+{
+    return (KeepRun) { number, drives->id, drives->runs.served_id };
+}
+
 static bool make_memory(ArrayUring *u, char *error)
 {
     const char *keep = u->options.keep;
 
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
-        if (!keep_make(&u->keep, keep, &u->drives.label, u->drives.run + 1,
+        KeepRun run = this_run(&u->drives, u->drives.runs.heard + 1);
+
+        if (!keep_make(&u->keep, keep, &u->drives.label, &run,
                        array_buffers(&u->config), error)) {
             return false;
         }
@@ -285,7 +293,9 @@ static bool begin(ArrayUring *u, Keep *left, char *error)
         return false;
     }
     if (left->base) {
-        keep_adopt(left, u->drives.run);
+        KeepRun run = this_run(&u->drives, u->drives.runs.heard);
+
+        keep_adopt(left, &run);
     }
     return array_drives_serve_run(&u->drives, error);
 }
@@ -310,12 +320,11 @@ static bool begin_and_restore(ArrayUring *u, char *error)
 {
     const char *path = u->options.keep;
     uint64_t pages = array_bytes(u->array) / u->config.page_bytes;
-    KeepRuns runs = { u->drives.run, u->drives.served };
     Keep left = { 0 };
     bool good;
 
-    if (path && !keep_open(&left, path, &u->drives.label, runs, pages,
-                           error)) {
+    if (path && !keep_open(&left, path, &u->drives.label, &u->drives.runs,
+                           pages, error)) {
         return false;
     }
     if (path && u->options.recovers && !left.base) {

@@ -22,7 +22,8 @@
 #endif
 
 static const ArrayLabel label = { .array = { 7, 1, 8 }, .page_bytes = PAGE };
-static const KeepRuns of_one = { 1, 1 };
+static const KeepRun run_one = { 1, 31, 30 };
+static const ArrayRuns of_one = { 1, 1, 31 };
 
 /* Between the opening of a file and its lock, once: this is renamed. */
 static const char *renamed_from, *renamed_to;
@@ -53,7 +54,7 @@ static void make(Keep *k, const char *path)
 {
     char error[ARRAY_ERROR_BYTES] = "";
 
-    if (!keep_make(k, path, &label, 1, BUFFERS, error)) {
+    if (!keep_make(k, path, &label, &run_one, BUFFERS, error)) {
         g_error("%s", error);
     }
 }
@@ -91,11 +92,11 @@ static void test_in_use(void)
 
     make(&first, path);
     put(&first, 1);
-    g_assert_false(keep_make(&second, path, &label, 1, BUFFERS, error));
+    g_assert_false(keep_make(&second, path, &label, &run_one, BUFFERS, error));
     assert_contains(error, ".new: is in use");
     assert_put(&first, 1);
     take_over(&first, path);
-    g_assert_false(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, error));
     assert_contains(error, ": is in use");
     /* Its other name is free now; nobody else gets so far as to take over. */
     make(&second, path);
@@ -104,7 +105,7 @@ static void test_in_use(void)
     g_assert_false(g_file_test(fresh, G_FILE_TEST_EXISTS));
     /* As its process would end. */
     keep_close(&first);
-    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
     assert_put(&left, 1);
     keep_close(&left);
     g_assert_cmpint(g_unlink(path), ==, 0);
@@ -124,16 +125,16 @@ static void test_renamed_meanwhile(void)
     renamed_to = path;
     make(&second, path);
     g_assert_null(renamed_from);
-    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
     assert_put(&left, 1);
     keep_close(&left);
     /* And what was opened as PATH is not what is there now. */
     put(&second, 2);
     renamed_from = fresh;
-    g_assert_true(keep_open(&left, path, &label, of_one, 100, error) == false);
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error) == false);
     assert_contains(error, ": is in use");
     keep_close(&second);
-    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
     assert_put(&left, 2);
     keep_close(&left);
     g_assert_cmpint(g_unlink(path), ==, 0);
@@ -146,7 +147,7 @@ static void test_named_as_fresh(void)
     g_autofree char *path = keep_path(), *fresh = fresh_path(path);
     Keep k;
 
-    g_assert_false(keep_make(&k, fresh, &label, 1, BUFFERS, error));
+    g_assert_false(keep_make(&k, fresh, &label, &run_one, BUFFERS, error));
     assert_contains(error, ".new: must not end in .new");
     g_assert_false(g_file_test(fresh, G_FILE_TEST_EXISTS));
 }
@@ -282,15 +283,68 @@ static void test_named_twice(void)
     k.marks[1] = 10;
     take_over(&k, path);
     keep_close(&k);
-    g_assert_true(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
     assert_put(&left, 1);
     left.marks[7] = 10;
     keep_close(&left);
-    g_assert_false(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, error));
     assert_contains(error, "or some twice");
     poke(path, 4096 + 7 * 8, 6);
-    g_assert_false(keep_open(&left, path, &label, of_one, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, error));
     assert_contains(error, "or some twice");
+    g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+/*
+ * Taken over by a run that starts.  Killed after any of the steps, before it
+ * serves, or when it does: who comes then finds it of the right run.
+ */
+static void test_adopted(void)
+{
+    static const KeepRun two = { 2, 32, 31 }, other = { 2, 42, 41 };
+    static const ArrayRuns starts = { 2, 1, 31 }, serves = { 2, 2, 32 };
+    static const ArrayRuns again = { 3, 1, 31 }, else_one = { 1, 1, 41 };
+    /* As keep_adopt() goes: which of the three are of run two already. */
+    static const unsigned steps[] = { 0, 4, 5, 7 };
+    g_autofree char *path = keep_path();
+    char error[ARRAY_ERROR_BYTES] = "";
+    Keep k, left;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+        KeepRun of = {
+            steps[i] & 1 ? two.number : run_one.number,
+            steps[i] & 2 ? two.id : run_one.id,
+            steps[i] & 4 ? two.after_id : run_one.after_id,
+        };
+
+        g_assert_true(keep_make(&k, path, &label, &of, BUFFERS, error));
+        put(&k, 1);
+        take_over(&k, path);
+        keep_close(&k);
+        g_assert_true(keep_open(&left, path, &label, &starts, 100, error));
+        keep_close(&left);
+        g_assert_true(keep_open(&left, path, &label, &again, 100, error));
+        keep_close(&left);
+        g_assert_false(keep_open(&left, path, &label, &else_one, 100, error));
+    }
+    g_assert_true(keep_open(&left, path, &label, &serves, 100, error));
+    keep_close(&left);
+    make(&k, path);
+    put(&k, 1);
+    keep_adopt(&k, &two);
+    take_over(&k, path);
+    keep_close(&k);
+    g_assert_true(keep_open(&left, path, &label, &starts, 100, error));
+    keep_close(&left);
+    make(&k, path);
+    put(&k, 1);
+    keep_adopt(&k, &other);
+    take_over(&k, path);
+    keep_close(&k);
+    g_assert_false(keep_open(&left, path, &label, &serves, 100, error));
+    assert_contains(error, "is of another run 2 of the array");
+    g_assert_false(keep_open(&left, path, &label, &starts, 100, error));
+    assert_contains(error, "is of another run 2 of the array");
     g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
@@ -348,7 +402,7 @@ static void stepped_init(Stepped *s, const char *path)
     s->config.n_drives = 1;
     s->config.drive_bytes = &drive_bytes;
     small.page_bytes = SMALL;
-    g_assert_true(keep_make(&s->keep, path, &small, 1,
+    g_assert_true(keep_make(&s->keep, path, &small, &run_one,
                             array_buffers(&s->config), error));
     s->config.memory = s->keep.memory;
     s->config.marks = s->keep.marks;
@@ -426,7 +480,7 @@ static void assert_taken(const Stepped *s, const char *copy)
 
     small.page_bytes = SMALL;
     g_assert_true(g_file_set_contents(copy, s->keep.base, s->keep.bytes, NULL));
-    if (!keep_open(&left, copy, &small, of_one, 64, error)) {
+    if (!keep_open(&left, copy, &small, &of_one, 64, error)) {
         g_error("after %u writes: %s", s->progress->acknowledged, error);
     }
     keep_close(&left);
@@ -534,6 +588,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keep/older-drives", test_older_drives);
     g_test_add_func("/array/keep/recovers", test_recovers);
     g_test_add_func("/array/keep/named-twice", test_named_twice);
+    g_test_add_func("/array/keep/adopted", test_adopted);
     if (!THREADS_WATCHED) {
         g_test_add_func("/array/keep/every-instruction",
                         test_every_instruction);

@@ -448,6 +448,80 @@ static void test_stale_keep(void)
     files_clear(&f);
 }
 
+/*
+ * All drives are put back to before a cache's run, and run again, twice: so
+ * there is another run of the cache's number, and one more.
+ */
+static void test_keep_of_another_history(void)
+{
+    g_autofree char *keep = g_strdup_printf("/dev/shm/array-keep-%d", getpid());
+    char *before[N];
+    uint64_t words[PAGE / 8];
+    ArrayUring *u;
+    gsize length;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    array_uring_free(start(&f));
+    for (unsigned i = 0; i < N; i++) {
+        g_assert_true(g_file_get_contents(f.paths[i], &before[i], &length,
+                                          NULL));
+    }
+    leave_behind(&f, keep, 5000);
+    for (unsigned i = 0; i < N; i++) {
+        g_assert_true(g_file_set_contents(f.paths[i], before[i], length, NULL));
+        g_free(before[i]);
+    }
+    u = start(&f);
+    for (uint64_t i = 0; i < 5000; i++) {
+        fill(words, i, 2);
+        g_assert_cmpint(one(u, ARRAY_OP_WRITE, i * PAGE, PAGE, words), ==, 0);
+    }
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    for (unsigned i = 0; i < 2; i++) {
+        /* Then a start that does not serve, as the cache is refused. */
+        g_autofree char *said = start_error(&f, keep);
+
+        assert_contains(said, "is of another run 2 of the array");
+    }
+    u = start(&f);
+    assert_first_pages(u, 5000, 2);
+    array_uring_free(u);
+    g_assert_cmpint(g_unlink(keep), ==, 0);
+    files_clear(&f);
+}
+
+/* Of drives that were put back some ran again, as another array's would. */
+static void test_drive_of_another_history(void)
+{
+    g_autofree char *said = NULL;
+    char *before[N], *other;
+    gsize length;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    for (unsigned i = 0; i < N; i++) {
+        g_assert_true(g_file_get_contents(f.paths[i], &before[i], &length,
+                                          NULL));
+    }
+    array_uring_free(start(&f));
+    g_assert_true(g_file_get_contents(f.paths[1], &other, &length, NULL));
+    for (unsigned i = 0; i < N; i++) {
+        g_assert_true(g_file_set_contents(f.paths[i], before[i], length, NULL));
+        g_free(before[i]);
+    }
+    array_uring_free(start(&f));
+    g_assert_true(g_file_set_contents(f.paths[1], other, length, NULL));
+    g_free(other);
+    said = start_error(&f, NULL);
+    assert_contains(said, "drive 1 of those given was there in another run 1 "
+                    "of the array than others");
+    files_clear(&f);
+}
+
 /* A kept cache that is cut, or says what cannot be, writes nothing. */
 static void test_torn_keep(void)
 {
@@ -956,6 +1030,10 @@ int main(int argc, char **argv)
     g_test_add_func("/array/uring/refused", test_refused);
     g_test_add_func("/array/uring/failed-restart", test_failed_restart);
     g_test_add_func("/array/uring/stale-keep", test_stale_keep);
+    g_test_add_func("/array/uring/keep-of-another-history",
+                    test_keep_of_another_history);
+    g_test_add_func("/array/uring/drive-of-another-history",
+                    test_drive_of_another_history);
     g_test_add_func("/array/uring/torn-keep", test_torn_keep);
     g_test_add_func("/array/uring/old-contents", test_old_contents);
     g_test_add_func("/array/uring/forged-label", test_forged_label);
