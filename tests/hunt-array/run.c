@@ -610,11 +610,17 @@ static bool put_all_back(Run *run, uint64_t before)
 {
     unsigned at = run->memories < MEMORIES ? 0 : run->memories % MEMORIES;
     uint64_t heard = 0;
+    bool same = true;
 
     for (unsigned i = 0; i < run->s->drives; i++) {
-        heard = MAX(heard, run_heard(&run->memory[at][i], false));
+        const Disk *then = &run->memory[at][i];
+
+        heard = MAX(heard, run_heard(then, false));
+        /* Power may have been cut while they were made another array. */
+        same = same && !memcmp(then->now, run->world.disks[i].now,
+                               ARRAY_LABEL_BYTES);
     }
-    if (!run->memories || before <= heard) {
+    if (!run->memories || !same || before <= heard) {
         return false;
     }
     for (unsigned i = 0; i < run->s->drives; i++) {
