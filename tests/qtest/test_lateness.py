@@ -217,3 +217,16 @@ class Lateness(DriveTest):
         served = ["-device", "nvme,id=nvme0,serial=scarp0,addr=4,ioeventfd=on"]
         said = start_fails(self.qemu, ["-device", device, *served, *namespace()])
         self.assertIn("ioeventfd", said)
+        # Nor of another controller of the subsystem, whichever comes first.
+        nvme = "nvme,serial=same,subsys=s0"
+        event = ["-device", f"{nvme},addr=5,ioeventfd=on"]
+        bus = ["-device", "nvme-subsys,id=s0", "-device", device]
+        own = ["-device", f"{nvme},id=nvme0,addr=4"]
+        for order in ([*event, *own, *namespace()], [*own, *namespace(), *event]):
+            said = start_fails(self.qemu, [*bus, *order])
+            self.assertIn("ioeventfd", said)
+            self.assertEqual(len(said.splitlines()), 1, said)
+        # One that cannot have it may.
+        machine = self.machine(bus, event, own, namespace(more=",shared=off"))
+        Controller(machine, 4).create_queue()
+        self.assertEqual((machine.quit(), machine.stderr()), (0, ""))
