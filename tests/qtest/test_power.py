@@ -22,6 +22,7 @@ GET_FEATURES, ASYNC_EVENT = 0x0A, 0x0C
 CUT_POWER = 3
 FORMAT_IN_PROGRESS = 0x084
 SMART_LOG = 2
+CONTROLLERS = 0x13  # Identify: those of the subsystem
 READY, FATAL, SHST_MASK, SHST_DONE, SHST_BUSY = 1, 2, 0xC, 0x8, 0x4
 CAP, CC, CSTS, AQA, ASQ, CRTO = 0x00, 0x14, 0x1C, 0x24, 0x28, 0x68
 SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
@@ -844,6 +845,33 @@ class Refused(Power):
         self.assertEqual(len(text.splitlines()), 1, text)
         for word in words:
             self.assertIn(word, text)
+
+    def test_larger_atomic_writes_while_it_runs(self) -> None:
+        """A controller that is refused then leaves nothing of itself in its subsystem."""
+        nvme = "nvme,subsys=s0,serial=same"
+        machine = self.machine(
+            ["-device", "nvme-subsys,id=s0"],
+            flash(more=overrides(CUTS)),
+            ["-device", "pcie-root-port,id=port0,chassis=1,addr=5"],
+            ["-device", f"{nvme},id=nvme0,addr=4"],
+            namespace(),
+        )
+        ctrl = Controller(machine)
+        before = ctrl.identify(CONTROLLERS)
+        with self.assertRaisesRegex(AssertionError, "atomic.awupf: must be 0"):
+            machine.qmp(
+                "device_add",
+                driver="nvme",
+                id="nvme1",
+                bus="port0",
+                subsys="s0",
+                serial="same",
+                **{"atomic.awun": 15, "atomic.awupf": 7},
+            )
+        self.assertEqual(ctrl.identify(CONTROLLERS), before)
+        self.cut(machine)
+        self.restart(ctrl)
+        self.finish(machine)
 
     def test_what_takes_too_long(self) -> None:
         self.refuse(
