@@ -743,10 +743,12 @@ class Shutdown(Power):
         self.assertEqual(self.smart(ctrl), (2, 0))
         self.finish(machine)
 
-    def subsystem(self) -> tuple[Machine, list[Controller]]:
+    def subsystem(
+        self, keys: str = BUFFER, more: str = ""
+    ) -> tuple[Machine, list[Controller]]:
         machine = self.machine(
             ["-device", "nvme-subsys,id=s0"],
-            flash(more=overrides(BUFFER)),
+            flash(more=overrides(keys) + more),
             *(["-device", f"nvme,id=nvme{n},serial=same,subsys=s0,addr={4 + n}"] for n in range(2)),
             namespace(),
         )
@@ -787,6 +789,32 @@ class Shutdown(Power):
         self.start(first)
         self.assertEqual(self.smart(first), (2, 1))
         self.finish(machine)
+
+    def test_another_does_not_wait_any_more(self) -> None:
+        """Two wait for the drive to rest; what becomes of one does not keep the other waiting."""
+        for how, rests in (("reset", True), ("taken back", False)):
+            with self.subTest(how):
+                keys = f"{BUFFER};gc.background_free_blocks=20"
+                machine, (first, second) = self.subsystem(keys, ",age=900")
+                ns = Namespace(first.create_queue())
+                _, prp = ns.buffer(128 * KIB)
+                for at in range(64):
+                    ns.queue.wait(ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp))
+                first.notify_shutdown()
+                second.notify_shutdown()
+                # All is flushed by then, and collections go on.
+                machine.step(200_000_000)
+                for ctrl in (first, second):
+                    self.assertEqual(self.csts(ctrl) & SHST_MASK, SHST_BUSY)
+                if how == "reset":
+                    second.disable()
+                else:
+                    machine.writel(second.bar + CC, SHN_NORMAL & ~0xC000)
+                first.wait_for_shutdown()
+                self.cut(machine)
+                self.start(first)
+                self.assertEqual(self.smart(first), (2, 0 if rests else 1))
+                self.finish(machine)
 
     def test_while_it_recovers(self) -> None:
         machine, ctrl, ns = self.powered()
