@@ -524,6 +524,25 @@ class Several(Power):
         self.assertEqual(machine.stats("f1")["power_cuts"], 0)
         self.finish(machine)
 
+    def test_beside_a_block_backend(self) -> None:
+        """Its controller loses its power, too; its cache is then as it was in the beginning."""
+        for mode, said in (("writethrough", 0), ("writeback", 1)):
+            with self.subTest(mode):
+                backend = f"if=none,id=d0,driver=null-co,size=1M,cache={mode}"
+                machine = self.machine(
+                    flash(more=overrides(BUFFER)),
+                    controller(),
+                    ["-drive", backend, "-device", "nvme-ns,bus=nvme0,nsid=1,drive=d0"],
+                    namespace(more=",nsid=2,write-cache=off"),
+                )
+                ctrl = Controller(machine)
+                for turn in range(2):
+                    found = ctrl.command(GET_FEATURES, cdw=(VOLATILE_WRITE_CACHE,)).result
+                    self.assertEqual(found, said, turn)
+                    self.cut(machine)
+                    self.start(ctrl)
+                self.finish(machine)
+
     def test_two_drives(self) -> None:
         """Another drive does not notice."""
         machine = self.machine(
