@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 
-from fixture import KIB, MIB, DriveTest, flash, namespace, pattern
+from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from machine import Machine
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue, Status
 from test_realtime import HostController
@@ -89,6 +89,33 @@ class Formats(DriveTest):
                     ns = Namespace(ctrl.create_queue())
                 self.assertEqual(ns.read(0, 64 * KIB), pattern(1, 64 * KIB))
                 self.finish(machine)
+
+    def test_cancelled_after_an_interrupted_one(self) -> None:
+        """What that has left is formatted by half, and no more than before."""
+        machine = self.machine(
+            flash(more=SLOW_READS),
+            controller(),
+            namespace(more=f",nsid=1,size={4 * MIB}"),
+            namespace(more=",nsid=2"),
+        )
+        ctrl = Controller(machine)
+        ctrl.admin.submit(Admin.FORMAT, 1, cdw=(BLOCKS_OF_4K,))
+        machine.step(1)
+        ctrl.disable()
+        ctrl.enable()
+        queue = ctrl.create_queue()
+        other = Namespace(queue, 2)
+        self.assertEqual(other.write(0, pattern(1, 64 * KIB)).status, 0)
+        copy = start_copy(other, 0, BLOCKS, BLOCKS)
+        machine.step(1)
+        form = ctrl.admin.submit(Admin.FORMAT, 1, cdw=(BLOCKS_OF_4K,))
+        machine.step(1)
+        self.assertIsNone(queue.done(copy))
+        ctrl.check(Admin.ABORT, cdw=(form << 16,))
+        self.assertEqual(ctrl.admin.wait(form).status, Status.ABORT_REQUESTED)
+        self.assertEqual(queue.wait(copy).status, 0)
+        self.assertEqual(Namespace(queue, 1).simple(Op.VERIFY, 0, 512), FORMAT_IN_PROGRESS)
+        self.finish(machine)
 
     def test_another_controllers_commands(self) -> None:
         """Two controllers of a subsystem, two namespaces: what uses one of them is waited for."""
