@@ -9,6 +9,8 @@ from nvme import Controller
 MMCONFIG = 0xB0000000
 EXPRESS, MSIX = 0x10, 0x11  # capabilities
 DEVICE_CONTROL = 8  # of PCI Express
+SLOT_CONTROL = 0x18
+POWER_OFF = 1 << 10 | 3 << 8 | 3 << 6  # in it, and both lamps
 FUNCTION_RESET = 1 << 15
 MSIX_ENABLE = 1 << 31
 

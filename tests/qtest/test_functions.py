@@ -9,11 +9,22 @@ import struct
 from fixture import KIB, DriveTest, flash, namespace, pattern
 from machine import Machine
 from nvme import Admin, Controller, Namespace, Op
-from pci import FUNCTION_RESET, Function, enable_mmconfig
+from pci import (
+    EXPRESS,
+    FUNCTION_RESET,
+    POWER_OFF,
+    SLOT_CONTROL,
+    ControllerBehindPort,
+    Function,
+    enable_mmconfig,
+)
 from test_realtime import HostController
 
 SLOT = 4
 FUNCTIONS = 2
+WITH_VFS = (
+    f"sriov_max_vfs={FUNCTIONS},sriov_vq_flexible=4,sriov_vi_flexible=2,max_ioqpairs=6,msix_qsize=5"
+)
 SRIOV = 0x10  # the extended capability, and its registers:
 CONTROL, NUMBER, BAR = 0x08, 0x10, 0x24
 ENABLE, MEMORY = 1, 8
@@ -22,6 +33,7 @@ QUEUES, INTERRUPTS = 0, 1
 OFFLINE, ASSIGN, ONLINE = 7, 8, 9
 VF_BARS = 0xE0000000
 SECONDARY = 0x15  # Identify: the list of secondary controllers
+CONTROLLERS = 0x13  # and of all that the subsystem has
 FATAL = 2  # of CSTS, whose first bit is that it is ready
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
     (Controller, ""),
@@ -36,8 +48,7 @@ class Functions(DriveTest):
             ["-device", "nvme-subsys,id=subsys0"],
             [
                 "-device",
-                f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT},sriov_max_vfs={FUNCTIONS},"
-                "sriov_vq_flexible=4,sriov_vi_flexible=2,max_ioqpairs=6,msix_qsize=5",
+                f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT},{WITH_VFS}",
             ],
             namespace(),
         )
@@ -49,9 +60,15 @@ class Functions(DriveTest):
     ) -> None:
         ctrl.check(VIRTUALISATION, cdw=(number << 16 | kind << 8 | action, of))
 
-    def enable(self, machine: Machine, ctrl: Controller) -> None:
+    def enable(
+        self,
+        machine: Machine,
+        ctrl: Controller,
+        function: Function | None = None,
+        bars: int = VF_BARS,
+    ) -> None:
         """Give each virtual function its queues, and turn all of them on."""
-        function = Function(machine, SLOT)
+        function = function or Function(machine, SLOT)
         at = function.extended(SRIOV)
         for number in range(1, FUNCTIONS + 1):
             self.manage(ctrl, ASSIGN, number, QUEUES, 2)
@@ -59,7 +76,7 @@ class Functions(DriveTest):
         function.write(at + NUMBER, FUNCTIONS)
         function.write(at + BAR, 0xFFFFFFFF)
         self.size = -(function.read(at + BAR) & ~0xF) & 0xFFFFFFFF
-        function.write(at + BAR, VF_BARS)
+        function.write(at + BAR, bars)
         function.write(at + BAR + 4, 0)
         function.write(at + CONTROL, ENABLE | MEMORY)
         for number in range(1, FUNCTIONS + 1):
@@ -67,8 +84,11 @@ class Functions(DriveTest):
 
     def virtual(self, kind: type[Controller], machine: Machine, index: int) -> Controller:
         function = Function(machine, SLOT, function=1 + index)
-        base = VF_BARS + index * self.size
+        return self.at(kind, machine, function, VF_BARS + index * self.size)
 
+    def at(
+        self, kind: type[Controller], machine: Machine, function: Function, base: int
+    ) -> Controller:
         class Virtual(kind):  # type: ignore[misc, valid-type]
             """Its registers are where the physical function's capability says."""
 
@@ -137,6 +157,41 @@ class Functions(DriveTest):
                 ctrl.enable()
                 states = [ctrl.identify(SECONDARY)[32 * index + 4] for index in (1, 2)]
                 self.assertEqual(states, [0, 0])
+                self.finish(machine)
+
+    def test_that_are_ejected(self) -> None:
+        """With the physical function, by a guest: they are off, or have commands in flight."""
+        for on in (False, True):
+            with self.subTest(on=on):
+                machine = self.machine(
+                    # Or it is ACPI's ports that eject.
+                    ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"],
+                    flash(),
+                    ["-device", "pcie-root-port,id=port0,chassis=1,addr=5"],
+                    ["-device", "nvme-subsys,id=subsys0"],
+                    ["-device", f"nvme,id=nvme0,serial=s,subsys=subsys0,bus=port0,{WITH_VFS}"],
+                    ["-device", "nvme,id=nvme1,serial=s,subsys=subsys0,addr=0x10"],
+                    namespace(),
+                )
+                ctrl, left = ControllerBehindPort(machine, 5), Controller(machine, 16)
+                self.assertEqual(left.identify(CONTROLLERS)[0], 2 + FUNCTIONS)
+                if on:
+                    bars = ctrl.bar + 0x800000  # where the port leads to, too
+                    self.enable(machine, ctrl, ctrl.function, bars)
+                    for index in range(FUNCTIONS):
+                        function = Function(machine, 0, bus=1, function=1 + index)
+                        other = self.at(Controller, machine, function, bars + index * self.size)
+                        ns = Namespace(other.create_queue())
+                        _, prp = ns.buffer(4 * KIB)
+                        for at in range(32):
+                            ns.start(Op.WRITE, at * 4 * KIB, 4 * KIB, prp)
+                        machine.step(1)
+                ctrl.port.write(ctrl.port.capability(EXPRESS) + SLOT_CONTROL, POWER_OFF)
+                self.assertNotIn("nvme0", machine.peripherals())
+                self.assertEqual(left.identify(CONTROLLERS)[0], 1)
+                ns = Namespace(left.create_queue())
+                self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+                self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
                 self.finish(machine)
 
     def test_data_that_resets_the_physical_function(self) -> None:

@@ -73,12 +73,13 @@ SERIES = {
         "A queue gets an event descriptor each time doorbells are told of, and leaves them",
         "doorbell_buffers_once_more",
     ),
+    "0033": ("A controller that is ejected asserts that it has no virtual ones", "are_ejected"),
 }
 
 
-# Of these, what no sequence draws: answers that are another controller's doorbells, and a drive
-# that its own data ejects.
-ALONE = ("0021", "0024")
+# Of these, what no sequence draws: answers that are another controller's doorbells, a drive that
+# its own data ejects, and one with virtual functions that is ejected.
+ALONE = ("0021", "0024", "0033")
 
 
 @dataclass
