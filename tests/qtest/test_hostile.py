@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import resource
 import struct
+import tempfile
 from pathlib import Path
 
-from fixture import KIB, DriveTest, flash, namespace, pattern
+from fixture import KIB, MIB, DriveTest, flash, namespace, pattern
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
-from pci import EXPRESS, FUNCTION_RESET, ControllerBehindPort, Function, enable_mmconfig
+from pci import (
+    EXPRESS,
+    FUNCTION_RESET,
+    POWER_OFF,
+    SLOT_CONTROL,
+    ControllerBehindPort,
+    Function,
+    enable_mmconfig,
+)
 from test_realtime import HostController
 
 SLOT = 4
@@ -23,11 +32,10 @@ REPORT_BYTES = 64  # no more than the number of zones, and zeroes
 CC, CSTS = 0x14, 0x1C
 DOORBELL_BUFFERS = 0x7C
 INTERRUPT = 2
+PRACT = 1 << 29  # of a read or write
 DEPTH = 8
 # A QEMU that a guest keeps busy for ever is ended after so much processor time.
 BUSY_S = 20
-SLOT_CONTROL = 0x18  # of PCI Express
-POWER_OFF = 1 << 10 | 3 << 8 | 3 << 6  # and both lamps
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
     (Controller, ""),
     (HostController, ",clock=realtime"),
@@ -72,6 +80,32 @@ class Hostile(DriveTest):
                     self.assertEqual(ns.queue.wait(other).status, 0)
                 self.check_alive(ns)
                 self.finish(machine)
+
+    def test_data_of_a_block_backend_that_reset_the_function(self) -> None:
+        """QEMU's own drive: what is no memory is written when its block layer has ended the read."""
+        for more in ("", ",ms=8,pi=1"):
+            with self.subTest(more), tempfile.TemporaryDirectory(prefix="scarp-qtest-") as folder:
+                image = Path(folder) / "image"
+                image.write_bytes(bytes(4 * MIB))
+                machine = self.machine(
+                    ["-drive", f"if=none,id=d0,file={image},format=raw"],
+                    ["-device", f"nvme,id=nvme0,serial=s,addr={SLOT}"],
+                    ["-device", f"nvme-ns,bus=nvme0,drive=d0{more}"],
+                )
+                machine.give_up_after(BUSY_S)
+                ctrl = HostController(machine, SLOT)
+                enable_mmconfig(machine)
+                ns = Namespace(ctrl.create_queue())
+                # The controller makes and checks the protection information.
+                flags = PRACT if more else 0
+                self.assertEqual(ns.write(0, sector(FUNCTION_RESET), flags).status, 0)
+                _, prp = ns.buffer(4 * KIB)
+                target = Function(machine, SLOT).device_control()
+                cid = ns.start(Op.READ, 0, 512, (target, 0), flags)
+                others = [ns.start(Op.READ, 0, 512, prp, flags) for _ in range(8)]
+                for each in (cid, *others):
+                    self.assertEqual(ns.queue.wait(each).status, 0)
+                self.assertEqual((machine.quit(), machine.stderr()), (0, ""))
 
     def test_interrupt_that_reset_the_function(self) -> None:
         for kind, more in CLOCKS:

@@ -74,12 +74,16 @@ SERIES = {
         "doorbell_buffers_once_more",
     ),
     "0033": ("A controller that is ejected asserts that it has no virtual ones", "are_ejected"),
+    "0034": ("A block backend's data resets the drive within its own end", "of_a_block_backend"),
 }
 
 
+# Folders of QEMU's own tree; any other is of the checkout.
+QEMUS = ("hw/nvme/", "hw/pci/", "system/")
+
 # Of these, what no sequence draws: answers that are another controller's doorbells, a drive that
-# its own data ejects, and one with virtual functions that is ejected.
-ALONE = ("0021", "0024", "0033")
+# its own data ejects, one with virtual functions that is ejected, and one on a block backend.
+ALONE = ("0021", "0024", "0033", "0034")
 
 
 @dataclass
@@ -117,7 +121,7 @@ def sources(patch: Path) -> list[str]:
 
 def at(name: str) -> str:
     """Where a file of the checkout is in QEMU's tree."""
-    return name if name.startswith(("hw/nvme/", "hw/pci/")) else f"hw/nvme/scarp/{name}"
+    return name if name.startswith(QEMUS) else f"hw/nvme/scarp/{name}"
 
 
 def patched(group: list[Defect], build: Path, work: Path) -> list[str]:
