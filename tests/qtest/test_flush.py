@@ -16,6 +16,7 @@ GIB = 1 << 30
 PROGRAM_NS = 750_000  # tiny.ini
 WRITE, FLUSH = 1, 4
 VOLATILE_WRITE_CACHE = 0x06
+ZONE_REPORT, ZONE_CLOSED = 0x7A, 4
 SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
 OTHER_KIND = SHN_NORMAL ^ SHN_ABRUPT
 STATE_MASK, IN_PROGRESS, DONE = 0xC, 0x4, 0x8
@@ -110,6 +111,27 @@ class Flushes(DriveTest):
         writes, (flush,) = self.of(commands, WRITE), self.of(commands, FLUSH)
         self.assertEqual(len(writes), 32)
         self.assertGreaterEqual(flush.submit_ns, max(write.complete_ns for write in writes))
+
+    def test_a_zone_knows_what_the_shutdown_waited_for(self) -> None:
+        """It is closed behind that write, and goes on where it says."""
+        machine, ctrl, ns = self.drive(more_ns=",zoned=on,zoned.zone_size=1M")
+        _, prp = ns.buffer(4 * KIB)
+        cid = ns.start(Op.WRITE, 0, 4 * KIB, prp)
+        machine.step(1)
+        ctrl.notify_shutdown()
+        self.assertIsNone(ns.queue.done(cid))
+        ctrl.wait_for_shutdown()
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        ctrl.disable()
+        ctrl.enable()
+        ns = Namespace(ctrl.create_queue())
+        report = machine.alloc(4 * KIB)
+        cid = ns.queue.submit(ZONE_REPORT, 1, (report, 0), (0, 0, 4 * KIB // 4 - 1))
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        zone = machine.read(report, 128)[64:]
+        self.assertEqual((zone[1] >> 4, zone[24]), (ZONE_CLOSED, 8))
+        self.assertEqual(ns.write(4 * KIB, pattern(1, 4 * KIB)).status, 0)
+        self.finish(machine)
 
     def test_shutdown_of_two_namespaces(self) -> None:
         machine = self.machine(
