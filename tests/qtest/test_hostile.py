@@ -82,7 +82,7 @@ class Hostile(DriveTest):
                 self.finish(machine)
 
     def test_data_of_a_block_backend_that_reset_the_function(self) -> None:
-        """QEMU's own drive: what is no memory is written when its block layer has ended the read."""
+        """QEMU's own drive: what is no memory is written by its block layer's callback."""
         for more in ("", ",ms=8,pi=1"):
             with self.subTest(more), tempfile.TemporaryDirectory(prefix="scarp-qtest-") as folder:
                 image = Path(folder) / "image"

@@ -762,9 +762,7 @@ class Shutdown(Power):
         self.assertEqual(self.smart(ctrl), (2, 0))
         self.finish(machine)
 
-    def subsystem(
-        self, keys: str = BUFFER, more: str = ""
-    ) -> tuple[Machine, list[Controller]]:
+    def subsystem(self, keys: str = BUFFER, more: str = "") -> tuple[Machine, list[Controller]]:
         machine = self.machine(
             ["-device", "nvme-subsys,id=s0"],
             flash(more=overrides(keys) + more),
