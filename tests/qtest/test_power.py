@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import struct
 import tempfile
 from pathlib import Path
 
@@ -21,11 +22,15 @@ VOLATILE_WRITE_CACHE, TEMPERATURE, ASYNC_CONFIG = 0x06, 0x04, 0x0B
 GET_FEATURES, ASYNC_EVENT = 0x0A, 0x0C
 CUT_POWER = 3
 FORMAT_IN_PROGRESS = 0x084
-SMART_LOG = 2
+SMART_LOG, CHANGED_NAMESPACES = 2, 4
+ATTACHMENT, ATTACH, DETACH = 0x15, 0, 1
 CONTROLLERS = 0x13  # Identify: those of the subsystem
 READY, FATAL, SHST_MASK, SHST_DONE, SHST_BUSY = 1, 2, 0xC, 0x8, 0x4
 CAP, CC, CSTS, AQA, ASQ, CRTO = 0x00, 0x14, 0x1C, 0x24, 0x28, 0x68
 SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
+CMBMSC, PMRCTL = 0x50, 0xE04
+# CMBLOC, CMBSZ, CMBMSC, CMBSTS, PMRCAP, PMRCTL, PMRSTS
+MEMORY_REGISTERS = (0x38, 0x3C, CMBMSC, 0x54, 0x58, 0xE00, PMRCTL, 0xE08)
 READY_UNIT_NS = 500_000_000
 DEMAND = f"{BUFFER};ftl.mapping=demand;ftl.map_cache_bytes=4096"
 CHECKPOINTS = f"{DEMAND};ftl.checkpoint_pages=64;ftl.recovery=1"
@@ -276,6 +281,59 @@ class Cut(Power):
         self.start(ctrl)
         self.assertEqual({feature: get(feature) for feature in features}, defaults)
         self.assertIsNone(ctrl.admin.done(event))
+        self.finish(machine)
+
+    def test_list_of_changed_namespaces(self) -> None:
+        """A host that begins anew looks at all of them."""
+        machine, ctrl, _ = self.powered()
+        controllers = machine.alloc(UNIT)
+        machine.write(controllers, struct.pack("<HH", 1, 0))
+        for how in (DETACH, ATTACH):
+            ctrl.check(ATTACHMENT, 1, controllers, (how,))
+            # It would be there, and is cleared when it is read.
+            self.assertEqual(ctrl.get_log(CHANGED_NAMESPACES, 4), (0, struct.pack("<I", 1)))
+        ctrl.check(ATTACHMENT, 1, controllers, (DETACH,))
+        self.cut(machine)
+        self.start(ctrl)
+        self.assertEqual(ctrl.get_log(CHANGED_NAMESPACES, 4), (0, bytes(4)))
+        self.finish(machine)
+
+    def test_memory_of_the_controller(self) -> None:
+        """Its buffer's contents and registers go with the power; what is persistent stays."""
+        for legacy in ("off", "on"):
+            with self.subTest(legacy=legacy):
+                self.memory_of_the_controller(legacy)
+
+    def memory_of_the_controller(self, legacy: str) -> None:
+        more = f"cmb_size_mb=1,legacy-cmb={legacy},pmrdev=m0"
+        machine = self.machine(
+            ["-object", "memory-backend-ram,id=m0,size=64K"],
+            flash(more=overrides(BUFFER)),
+            ["-device", f"nvme,id=nvme0,serial=scarp0,addr=4,{more}"],
+            namespace(),
+        )
+        ctrl = Controller(machine)
+        regions = ((2, ctrl.bar + 8 * MIB), (4, ctrl.bar + 16 * MIB))
+        for number, address in regions:
+            ctrl.place(4, number, address)
+
+        def registers() -> list[int]:
+            return [machine.readl(ctrl.bar + at) for at in MEMORY_REGISTERS]
+
+        def use() -> list[bytes]:
+            machine.writel(ctrl.bar + CMBMSC, 3)
+            machine.writel(ctrl.bar + PMRCTL, 1)
+            return [machine.read(address, 16) for _, address in regions]
+
+        before = registers()
+        use()
+        for number, address in regions:
+            machine.write(address, pattern(number, 16))
+        self.assertNotEqual(registers(), before)
+        self.cut(machine)
+        self.assertEqual(registers(), before)
+        self.assertEqual(use(), [bytes(16), pattern(4, 16)])
+        self.restart(ctrl)
         self.finish(machine)
 
     def test_warning_of_little_spare(self) -> None:
@@ -847,6 +905,19 @@ class Shutdown(Power):
         ns = self.restart(ctrl)
         self.assertEqual(self.smart(ctrl), (3, 1))
         self.assertEqual(ns.read(0, UNIT), pattern(1, UNIT))
+        self.finish(machine)
+
+    def test_cut_while_it_recovers(self) -> None:
+        """The shutdown will never be complete, and a controller that waits to start says so."""
+        machine, ctrl, _ = self.powered()
+        self.cut(machine)
+        ctrl.ask_enable()
+        ctrl.notify_shutdown()
+        self.cut(machine)
+        self.assertEqual(self.csts(ctrl), FATAL)
+        machine.step(1_000_000_000)
+        self.assertEqual(self.csts(ctrl), FATAL)
+        self.restart(ctrl)
         self.finish(machine)
 
 
