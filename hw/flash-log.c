@@ -254,21 +254,40 @@ void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
     }
 }
 
+/* May be NULL. */
+static void flush_rows(FlashRows *rows, Error **errp)
+{
+    Error *err = NULL;
+
+    if (rows && !flash_rows_flush(rows, &err)) {
+        error_propagate(errp, err);
+    }
+}
+
+/* Ditto. */
+static void flush_file(FILE *file, const char *option, Error **errp)
+{
+    Error *err = NULL;
+
+    if (file && (fflush(file) || ferror(file))) {
+        error_setg(&err, "%s: could not be written completely", option);
+        error_propagate(errp, err);
+    }
+}
+
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    if ((log->cmd && !flash_rows_flush(log->cmd, errp)) ||
-        (log->gc && !flash_rows_flush(log->gc, errp))) {
-        return false;
-    }
-    if (log->data && (fflush(log->data) || ferror(log->data))) {
-        error_setg(errp, "data-log: could not be written completely");
-        return false;
-    }
+    Error *err = NULL; /* of the first that fails; the others go on */
+
+    flush_rows(log->cmd, &err);
+    flush_rows(log->gc, &err);
+    flush_file(log->data, "data-log", &err);
     if (log->timeline) {
         scarp_timeline_flush(log->timeline);
     }
-    if (log->trace && (fflush(log->trace) || ferror(log->trace))) {
-        error_setg(errp, "trace: could not be written completely");
+    flush_file(log->trace, "trace", &err);
+    if (err) {
+        error_propagate(errp, err);
         return false;
     }
     return true;

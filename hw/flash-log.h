@@ -41,7 +41,10 @@ ScarpObserver flash_log_observer(FlashLog *log);
 void flash_log_stop(FlashLog *log);
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
 
-/* Write out what is buffered; false and *errp set if something was lost. */
+/*
+ * Write out what is buffered, of every log that can be written; false and *errp
+ * set if something was lost.
+ */
 bool flash_log_flush(FlashLog *log, Error **errp);
 void flash_log_close(FlashLog *log);
 

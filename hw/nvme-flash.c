@@ -184,6 +184,26 @@ static const char *flash_name(NvmeFlash *flash)
 }
 
 /*
+ * All of them, whatever else is wrong: they are what is left to find out why.
+ * False if one is not complete, which has been reported then.
+ */
+static bool flash_write_logs(NvmeFlash *flash)
+{
+    Error *log_error = NULL, *late_error = NULL;
+
+    flash_log_flush(flash->log, &log_error);
+    if (flash->realtime) {
+        flash_realtime_flush(flash->realtime, &late_error);
+    }
+    error_propagate(&log_error, late_error);
+    if (log_error) {
+        error_reportf_err(log_error, "nvme-flash %s: ", flash_name(flash));
+        return false;
+    }
+    return true;
+}
+
+/*
  * A run in which a command was lost or data came from the wrong place must
  * not end as a success.  What is legitimately in flight when the guest stops
  * comes to its end first; anything left then is an error.
@@ -191,10 +211,11 @@ static const char *flash_name(NvmeFlash *flash)
 static bool flash_check_laws(NvmeFlash *flash)
 {
     const ScarpStats *stats = scarp_stats(flash->drive);
+    bool rests = nvme_flash_drain(flash);
+    bool written = flash_write_logs(flash);
     g_autoptr(GError) error = NULL;
-    Error *log_error = NULL;
 
-    if (!nvme_flash_drain(flash)) {
+    if (!rests) {
         error_report("nvme-flash %s: the drive does not come to rest",
                      flash_name(flash));
     } else if (stats->cmds_accepted != stats->cmds_completed ||
@@ -209,12 +230,8 @@ static bool flash_check_laws(NvmeFlash *flash)
         error_report("nvme-flash %s: %" PRIu64 " reads found another unit's "
                      "data (oob_mismatches)", flash_name(flash),
                      stats->oob_mismatches);
-    } else if (!flash_log_flush(flash->log, &log_error) ||
-               (flash->realtime &&
-                !flash_realtime_flush(flash->realtime, &log_error))) {
-        error_reportf_err(log_error, "nvme-flash %s: ", flash_name(flash));
     } else {
-        return true;
+        return written;
     }
     return false;
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import random
 
-from fixture import DESCRIPTION, KIB, DriveTest
-from logs import read_commands
-from machine import start_fails
-from nvme import FUA, Op
+from fixture import DESCRIPTION, KIB, DriveTest, controller, namespace, pattern
+from logs import GC_RUN, read_commands
+from logs import HEADER as ROWS_HEADER
+from machine import Machine, start_fails
+from nvme import FUA, Controller, Namespace, Op
+from test_realtime import HostController
 
 HEADER = b"SCARPDT1" + bytes(8)
 LOG = ",data-log={dir}/f0.data"
@@ -60,3 +62,33 @@ class DataLog(DriveTest):
         ns.write(0, bytes(4 * KIB))
         self.assertNotEqual(machine.quit(), 0)
         self.assertIn("data-log: could not be written completely", machine.stderr())
+
+    def full(self, kind: type[Controller], more: str) -> tuple[Machine, Namespace]:
+        """A drive whose command log has no room."""
+        drive = f"nvme-flash,id=f0,description={DESCRIPTION},age=900,cmd-log=/dev/full{more}"
+        machine = self.machine(["-device", drive], controller(), namespace())
+        return machine, Namespace(kind(machine).create_queue())
+
+    def check_full(self, machine: Machine) -> None:
+        self.assertNotEqual(machine.quit(), 0)
+        self.assertIn("cmd-log: could not be written completely", machine.stderr())
+
+    def test_no_room_for_another(self) -> None:
+        """The other logs are written to their ends nevertheless."""
+        machine, ns = self.full(Controller, f"{LOG},gc-log={{dir}}/gc")
+        data = pattern(1, 128 * KIB)
+        for at in range(8):
+            ns.write(at * len(data), data)
+        runs = machine.stats()["gc_runs"]
+        self.assertGreater(runs, 0)
+        self.check_full(machine)
+        rows = (machine.dir / "gc").stat().st_size - ROWS_HEADER.size
+        self.assertGreaterEqual(rows, runs * GC_RUN.size)
+        self.assertEqual((machine.dir / "f0.data").read_bytes(), HEADER + 8 * data)
+
+    def test_no_room_for_another_on_the_hosts_clock(self) -> None:
+        machine, ns = self.full(HostController, ",clock=realtime,lateness-log={dir}/late")
+        for _ in range(20):
+            ns.read(0, 4 * KIB)
+        self.check_full(machine)
+        self.assertEqual((machine.dir / "late").stat().st_size, ROWS_HEADER.size + 20 * 48)
