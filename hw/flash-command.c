@@ -20,8 +20,12 @@
 #define KEEP_BUFFER_BYTES MiB
 #define KEEP_BYTES (256 * MiB)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
-/* A deallocation of any size goes to the engine in pieces of this one. */
+/*
+ * Deallocations and zeroes of any size go to the engine in pieces of these: the
+ * reset of a zone is about all of it, and a row of the command log has 32 bits.
+ */
 #define DEALLOCATE_BYTES GiB
+#define ZEROES_BYTES (2 * GiB)
 
 static const ScarpOp ops[] = {
     [NVME_NS_IO_READ] = SCARP_OP_READ,
@@ -30,6 +34,12 @@ static const ScarpOp ops[] = {
     [NVME_NS_IO_DISCARD] = SCARP_OP_DEALLOCATE,
     [NVME_NS_IO_FLUSH] = SCARP_OP_FLUSH,
 };
+
+static uint64_t piece_bytes(ScarpOp op)
+{
+    return op == SCARP_OP_DEALLOCATE ? DEALLOCATE_BYTES :
+           op == SCARP_OP_WRITE_ZEROES ? ZEROES_BYTES : UINT64_MAX;
+}
 
 static FlashCmd *get_cmd(NvmeFlash *flash)
 {
@@ -137,10 +147,12 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
 
     flash_admit_ended(flash, cmd);
     if (acb && !ret && cmd->rest_bytes) {
-        uint64_t bytes = MIN(cmd->rest_bytes, DEALLOCATE_BYTES);
+        uint64_t bytes = MIN(cmd->rest_bytes, piece_bytes(cmd->cmd.op));
 
         cmd->cmd = (ScarpCmd) {
             .op = cmd->cmd.op,
+            .fua = cmd->cmd.fua,
+            .stream = cmd->cmd.stream,
             .nsid = cmd->cmd.nsid,
             .offset_bytes = cmd->cmd.offset_bytes + cmd->cmd.length_bytes,
             .length_bytes = bytes,
@@ -226,7 +238,8 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->cmd.stream = io->stream;
     cmd->cmd.nsid = nvme_nsid(ns);
     cmd->cmd.offset_bytes = ns->flash_offset + io->offset;
-    cmd->cmd.length_bytes = io->bytes;
+    cmd->cmd.length_bytes = MIN(io->bytes, piece_bytes(cmd->cmd.op));
+    cmd->rest_bytes = io->bytes - cmd->cmd.length_bytes;
     cmd->arrived_ns = flash->realtime ? flash_realtime_arrival_ns(flash->realtime)
                                       : nvme_flash_now_ns(flash);
     cmd->cmd.deadline_ns = deadline_ns(flash, cmd->arrived_ns, io->dsm);
@@ -234,10 +247,6 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
 
     if (io->op == NVME_NS_IO_FLUSH) {
         cmd->cmd.offset_bytes = 0;
-    }
-    if (io->op == NVME_NS_IO_DISCARD) {
-        cmd->cmd.length_bytes = MIN(io->bytes, DEALLOCATE_BYTES);
-        cmd->rest_bytes = io->bytes - cmd->cmd.length_bytes;
     }
 
     flash_admit(flash, cmd);

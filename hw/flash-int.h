@@ -33,7 +33,7 @@ struct FlashCmd {
     QEMUIOVector *iov;
     void *buffer;
     size_t buffer_bytes;
-    uint64_t rest_bytes; /* to deallocate after this piece */
+    uint64_t rest_bytes; /* to deallocate, or to zero, after this piece */
     int64_t arrived_ns;  /* in the drive's time */
     bool has_data;
     bool has_room;       /* it is counted in flash->room_used */

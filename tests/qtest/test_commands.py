@@ -133,6 +133,18 @@ class Commands(DriveTest):
         self.assertEqual(ns.read(0, 32 * KIB), bytes(32 * KIB))
         self.finish(machine)
 
+    def test_zone_of_more_than_a_command(self) -> None:
+        """Its reset goes to the drive in pieces: a row of the log has 32 bits for the length."""
+        large = ",overrides=geometry.blocks_per_plane=8192;geometry.pages_per_block=64"
+        machine, _, ns = self.drive(more=large, more_ns=",zoned=on,zoned.zone_size=5G")
+        ns.write(0, pattern(1, 16 * KIB))
+        cid = ns.queue.submit(Op.ZONE_SEND, 1, cdw=(0, 0, 0, 4))  # reset
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertEqual(ns.read(0, 16 * KIB), bytes(16 * KIB))
+        zeroed = [(c.offset, c.length) for c in self.finish(machine)[1:-1]]
+        gib = 1 << 30
+        self.assertEqual(zeroed, [(0, 2 * gib), (2 * gib, 2 * gib), (4 * gib, gib)])
+
 
 class Statistics(DriveTest):
     def test_log_page(self) -> None:
