@@ -194,9 +194,12 @@ static void flash_aio_cancel(BlockAIOCB *common)
         if (flash_admit_cancelled(acb->flash, cmd)) {
             put_cmd(acb->flash, cmd);
         }
-        acb->common.cb(acb->common.opaque, -ECANCELED);
-        qemu_aio_unref(acb);
+    } else if (!acb->untold) {
+        return;
     }
+    acb->untold = false;
+    acb->common.cb(acb->common.opaque, -ECANCELED);
+    qemu_aio_unref(acb);
 }
 
 static const AIOCBInfo flash_aiocb_info = {
@@ -227,6 +230,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
 
     acb->flash = flash;
     acb->cmd = cmd;
+    acb->untold = false;
     cmd->acb = acb;
     cmd->has_data = has_data;
     cmd->qsg = io->qsg;
@@ -357,6 +361,18 @@ void flash_cmds_forget(NvmeFlash *flash)
     }
 }
 
+/* The guest is gone: nobody is told, but a reset may cancel it yet. */
+static void end_untold(NvmeFlash *flash, FlashCmd *cmd)
+{
+    flash_admit_ended(flash, cmd);
+    if (cmd->acb) {
+        cmd->acb->cmd = NULL;
+        cmd->acb->untold = true;
+    }
+    put_cmd(flash, cmd);
+    flash_admit_for_room(flash);
+}
+
 bool nvme_flash_drain(NvmeFlash *flash)
 {
     int64_t now_ns = nvme_flash_now_ns(flash);
@@ -369,10 +385,7 @@ bool nvme_flash_drain(NvmeFlash *flash)
         flash_admit_waiting(flash);
         next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
         while ((cmd = flash_port_pop(flash->port))) {
-            /* the guest is gone: nobody is told */
-            flash_admit_ended(flash, cmd->opaque);
-            put_cmd(flash, cmd->opaque);
-            flash_admit_for_room(flash);
+            end_untold(flash, cmd->opaque);
             completed++;
         }
         if (next_ns != SCARP_TIME_NEVER) {

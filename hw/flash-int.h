@@ -23,7 +23,8 @@ typedef QTAILQ_HEAD(FlashCmdList, FlashCmd) FlashCmdList;
 typedef struct {
     BlockAIOCB common;
     NvmeFlash *flash;
-    FlashCmd *cmd;
+    FlashCmd *cmd;       /* NULL: it has ended */
+    bool untold;         /* without its owner: the guest was gone */
 } FlashAIOCB;
 
 struct FlashCmd {

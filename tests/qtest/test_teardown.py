@@ -2,11 +2,12 @@
 """A drive is taken apart while QEMU goes on: controller, namespaces, flash, in this order.
 
 No guest can do the last two, and none of ours does: QEMU's own "realized" property can.
+Or the guest goes, and QEMU stays.
 """
 
 from __future__ import annotations
 
-from fixture import DESCRIPTION, KIB, MIB, DriveTest, pattern
+from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from logs import read_commands
 from machine import Machine
 from nvme import Controller, Namespace, Op
@@ -60,6 +61,41 @@ class Teardown(DriveTest):
                 self.assertEqual(len(commands), 6 if busy else 2)
                 for name in ("gc", "progress", "trace"):
                     self.assertGreater((machine.dir / f"f0.{name}").stat().st_size, 0, name)
+
+    def test_virtual(self) -> None:
+        self.check(Controller)
+
+    def test_on_the_hosts_clock(self) -> None:
+        self.check(HostController, ",clock=realtime")
+
+
+class NoShutdown(DriveTest):
+    """The guest turns its machine off with I/O in flight, and -no-shutdown keeps QEMU."""
+
+    def check(self, kind: type[Controller], more: str = "") -> None:
+        machine = self.machine(
+            ["-no-shutdown"], flash(more=f",{SLOW}{more}"), controller(), namespace()
+        )
+        queue = kind(machine, SLOT).create_queue()
+        ns = Namespace(queue)
+        for at in range(4):
+            _, prp = ns.buffer(128 * KIB)
+            ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp)
+        machine.step(1000)
+        # The chipset's registers of power management get a place, and sleep state S5.
+        for register, value in ((0x40, 0x601), (0x44, 0x80)):
+            machine.outl(0xCF8, 0x80000000 | 31 << 11 | register)
+            machine.outl(0xCFC, value)
+        machine.command("outw 0x604 0x2000")
+
+        def status() -> object:
+            return machine.qmp("query-status")["status"]  # type: ignore[index]
+
+        machine.wait_until(lambda: status() == "shutdown", "the guest's end")
+        # What the drive has ended without telling is cancelled.
+        machine.qmp("system_reset")
+        machine.wait_until(lambda: status() == "prelaunch", "the reset")
+        self.assertEqual([c.unseen for c in self.finish(machine)], [True] * 4)
 
     def test_virtual(self) -> None:
         self.check(Controller)
