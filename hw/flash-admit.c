@@ -135,6 +135,7 @@ void flash_admit_init(NvmeFlash *flash)
 
 void flash_admit(NvmeFlash *flash, FlashCmd *cmd)
 {
+    flash->settles = false;
     flash->rests = false;
     if (!flash->in_flight++) {
         flash->busy_from_ns = nvme_flash_now_ns(flash);

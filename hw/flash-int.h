@@ -81,7 +81,8 @@ struct NvmeFlash {
     Notifier shutdown;
     bool ready;             /* it has recovered from its last power cut */
     bool wants_rest;        /* a shutdown waits for that: */
-    bool rests;             /* all is on flash, and nothing came since */
+    bool settles;           /* it comes to rest, and nothing came meanwhile */
+    bool rests;             /* it has, and nothing came since */
     QEMUTimer *rest_timer;  /* when that is so */
     QEMUTimer *cut_timer;   /* a power cut that the guest asks for just now */
     QEMUTimer *later_timer; /* and one that it has asked for */

@@ -146,6 +146,7 @@ bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n)
 void nvme_flash_wake(NvmeFlash *flash)
 {
     flash->wants_rest = false;
+    flash->settles = false;
     flash->rests = false;
     timer_del(flash->rest_timer);
 }
@@ -165,6 +166,7 @@ static void come_to_rest(NvmeFlash *flash)
     }
     left_ns = scarp_now_ns(flash->drive) - nvme_flash_now_ns(flash);
     nvme_flash_unlock(flash);
+    flash->settles = true;
     timer_mod(flash->rest_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
                                  MAX(left_ns, 0));
 }
@@ -173,8 +175,9 @@ static void rest_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
+    /* if a command has come meanwhile, who waits for the rest asks again */
     flash->wants_rest = false;
-    flash->rests = true;
+    flash->rests = flash->settles;
     tell(flash);
 }
 

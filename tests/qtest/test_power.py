@@ -891,6 +891,33 @@ class Shutdown(Power):
                 self.assertEqual(self.smart(first), (2, 0 if rests else 1))
                 self.finish(machine)
 
+    def shut_down(self, at_rest: int = 0, told: int = 0) -> list[int]:
+        """When something happened; a write comes between those times, if they are known."""
+        machine, ctrl, ns = self.powered(DEMAND)
+        for at in range(64):
+            ns.write(at * UNIT, pattern(at, UNIT))
+        _, prp = ns.buffer(UNIT)
+        ctrl.notify_shutdown()
+        times = [machine.step(1)]
+        cid = None
+        while self.csts(ctrl) & SHST_MASK != SHST_DONE:
+            if times[-1] == at_rest:
+                machine.step((told - at_rest) // 2)
+                cid = ns.start(Op.WRITE, MIB, UNIT, prp, FUA)
+            times.append(machine.step_to_next())
+        if told:
+            # The drive has come to rest again, after it.
+            assert cid
+            self.assertIsNotNone(ns.queue.done(cid))
+        self.finish(machine)
+        return times
+
+    def test_a_late_write(self) -> None:
+        """No shutdown is complete with a write in flight that came when the drive was at rest."""
+        *_, at_rest, told = self.shut_down()
+        self.assertGreater(told - at_rest, 100_000)
+        self.shut_down(at_rest, told)
+
     def test_while_it_recovers(self) -> None:
         machine, ctrl, ns = self.powered()
         ns.write(0, pattern(1, UNIT), FUA)
