@@ -292,33 +292,94 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-static bool flash_data_log(NvmeFlash *flash, bool realtime, Error **errp)
+/* Of one drive: what it reads, and then what it makes. */
+enum { FILES_READ = 2, FILES = 8 };
+
+typedef struct {
+    const char *option;
+    const char *path; /* or NULL */
+} FlashFile;
+
+static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
 {
-    if (!flash->data_log) {
-        return true;
+    const FlashFile files[FILES] = {
+        { "description", flash->description },
+        { "image", flash->image },
+        { "cmd-log", flash->cmd_log },
+        { "gc-log", flash->gc_log },
+        { "data-log", flash->data_log },
+        { "progress", flash->progress },
+        { "trace", flash->trace },
+        { "lateness-log", flash->lateness_log },
+    };
+
+    memcpy(file, files, sizeof(files));
+}
+
+/* A device, such as /dev/null, may be used twice. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+
+    if (stat(a, &of_a) || stat(b, &of_b)) {
+        return !strcmp(a, b);
     }
-    if (!flash->cmd_log) {
+    return S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+typedef struct {
+    const NvmeFlash *flash;
+    Error **errp;
+} FlashFileCheck;
+
+/* Returns other than 0, and sets *errp, if that is another one's file, too. */
+static int has_file_of(Object *obj, void *opaque)
+{
+    const FlashFileCheck *check = opaque;
+    const NvmeFlash *other = (NvmeFlash *)object_dynamic_cast(obj,
+                                                              TYPE_NVME_FLASH);
+    FlashFile made[FILES], there[FILES];
+
+    if (!other || (other != check->flash && !other->drive)) {
+        return 0;
+    }
+    flash_files(check->flash, made);
+    flash_files(other, there);
+    for (int i = FILES_READ; i < FILES; i++) {
+        for (int j = 0; j < (other == check->flash ? i : FILES); j++) {
+            if (made[i].path && there[j].path &&
+                same_file(made[i].path, there[j].path)) {
+                error_setg(check->errp, "%s: '%s' is '%s' of %s drive, too; "
+                           "what is written needs a file of its own",
+                           made[i].option, made[i].path, there[j].option,
+                           other == check->flash ? "this" : "another");
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Before any of them is made anew: what was there is lost then. */
+static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
+{
+    FlashFileCheck check = { flash, errp };
+
+    if (flash->data_log && !flash->cmd_log) {
         error_setg(errp, "data-log: needs 'cmd-log', whose rows say what the "
                    "bytes are");
         return false;
     }
-    if (realtime) {
+    if (flash->data_log && realtime) {
         error_setg(errp, "data-log: excludes clock=realtime, on which no run "
                    "is repeated");
         return false;
     }
-    return flash_log_data(flash->log, flash->data_log, errp);
-}
-
-static bool flash_trace(NvmeFlash *flash, Error **errp)
-{
-    if (!flash->trace) {
-        if (flash->trace_from_ns || flash->trace_for_ns) {
-            error_setg(errp, "trace-from-ns, trace-for-ns: need 'trace', the "
-                       "timeline's path");
-            return false;
-        }
-        return true;
+    if (!flash->trace && (flash->trace_from_ns || flash->trace_for_ns)) {
+        error_setg(errp, "trace-from-ns, trace-for-ns: need 'trace', the "
+                   "timeline's path");
+        return false;
     }
     if (flash->trace_from_ns > INT64_MAX / 4 ||
         flash->trace_for_ns > INT64_MAX / 4) {
@@ -326,8 +387,8 @@ static bool flash_trace(NvmeFlash *flash, Error **errp)
                    PRId64, INT64_MAX / 4);
         return false;
     }
-    return flash_log_trace(flash->log, flash->drive, flash->trace,
-                           flash->trace_from_ns, flash->trace_for_ns, errp);
+    return !object_child_foreach_recursive(object_get_root(), has_file_of,
+                                           &check);
 }
 
 /* *ns was given, or becomes otherwise. */
@@ -450,7 +511,8 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                    "and 'realtime'", flash->clock);
         return;
     }
-    if (!flash_check_realtime(flash, realtime, errp)) {
+    if (!flash_check_realtime(flash, realtime, errp) ||
+        !flash_check_files(flash, realtime, errp)) {
         return;
     }
     if (overrides) {
@@ -474,7 +536,11 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     if (!flash->log) {
         goto fail;
     }
-    if (!flash_data_log(flash, realtime, errp) || !flash_trace(flash, errp)) {
+    if ((flash->data_log &&
+         !flash_log_data(flash->log, flash->data_log, errp)) ||
+        (flash->trace &&
+         !flash_log_trace(flash->log, flash->drive, flash->trace,
+                          flash->trace_from_ns, flash->trace_for_ns, errp))) {
         flash_log_close(flash->log);
         goto fail;
     }

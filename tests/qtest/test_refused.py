@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 
 from fixture import DESCRIPTION, DriveTest, controller, namespace
@@ -73,6 +74,34 @@ class Refused(DriveTest):
     def test_log_that_cannot_be_written(self) -> None:
         for key in ("cmd-log", "gc-log", "progress", "trace"):
             self.refuse(self.flash(f",{key}=/nonexistent/log"), key, "/nonexistent/log")
+
+    def test_logs_in_the_place_of_others(self) -> None:
+        """And nothing that was there is lost, by these nor by any other refusal."""
+        with tempfile.TemporaryDirectory(prefix="scarp-qtest-") as folder:
+            old, new = Path(folder) / "old", Path(folder) / "new"
+            old.write_text("precious")
+            link = Path(folder) / "link"
+            link.symlink_to(old)
+            for more, *words in (
+                (f"image={old},cmd-log={old}", "cmd-log: ", "'image' of this drive"),
+                (f"image={old},trace={link}", "trace: ", "'image' of this drive"),
+                (f"cmd-log={old},gc-log={link}", "gc-log: ", "'cmd-log' of this drive"),
+                (f"cmd-log={new},progress={new}", "progress: ", "'cmd-log' of this drive"),
+                (f"clock=realtime,cmd-log={old},lateness-log={old}", "lateness-log: ", "'cmd-log'"),
+                (f"clock=realtime,cmd-log={old},data-log={new}", "data-log: ", "excludes"),
+                (f"cmd-log={old},trace-from-ns=5", "trace-from-ns", "need"),
+            ):
+                with self.subTest(more):
+                    self.refuse(self.flash(f",{more}"), *words)
+                    self.assertEqual((old.read_text(), new.exists()), ("precious", False))
+            other = ["-device", f"nvme-flash,id=f1,description={DESCRIPTION},gc-log={new}"]
+            self.refuse(
+                [*self.flash(f",cmd-log={new}"), *other], "gc-log: ", "'cmd-log' of another drive"
+            )
+            copy = Path(folder) / "copy.ini"
+            copy.write_bytes(DESCRIPTION.read_bytes())
+            self.refuse(self.flash(f",cmd-log={copy}", copy), "cmd-log: ", "'description'")
+            self.assertEqual(copy.read_bytes(), DESCRIPTION.read_bytes())
 
     def test_window_without_a_trace(self) -> None:
         self.refuse(self.flash(",trace-from-ns=5"), "trace-from-ns", "need")
