@@ -20,7 +20,7 @@ static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
     return cpu_to_le16(MIN(blocks - 1, UINT16_MAX));
 }
 
-/* The firmware of a drive on flash is the engine. */
+/* The firmware of a drive on flash is the engine, in all of its controllers. */
 static void say_firmware(NvmeSubsystem *subsys)
 {
     for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
@@ -30,6 +30,13 @@ static void say_firmware(NvmeSubsystem *subsys)
             strpadcpy((char *)ctrl->id_ctrl.fr, sizeof(ctrl->id_ctrl.fr),
                       scarp_version(), ' ');
         }
+    }
+}
+
+void flash_health_say_firmware(NvmeFlash *flash)
+{
+    for (GSList *item = flash->namespaces; item; item = item->next) {
+        say_firmware(((NvmeNamespace *)item->data)->subsys);
     }
 }
 

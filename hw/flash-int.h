@@ -173,6 +173,8 @@ size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
 
 /* flash-health.c */
 void flash_health_look(NvmeFlash *flash);
+/* Whose Identify data may have been made since the namespaces came. */
+void flash_health_say_firmware(NvmeFlash *flash);
 
 /* flash-fdp.c */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);

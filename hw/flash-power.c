@@ -149,6 +149,8 @@ void nvme_flash_wake(NvmeFlash *flash)
     flash->settles = false;
     flash->rests = false;
     timer_del(flash->rest_timer);
+    /* the controller may be younger than the namespaces */
+    flash_health_say_firmware(flash);
 }
 
 /*

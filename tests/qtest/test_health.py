@@ -162,6 +162,21 @@ def shape(ctrl: Controller) -> Shape:
 
 
 class Identify(DriveTest):
+    def test_firmware_of_all_controllers(self) -> None:
+        """It is the engine also in one that comes after the namespace."""
+        nvme = "nvme,serial=same,subsys=s0"
+        machine = self.machine(
+            ["-device", "nvme-subsys,id=s0"],
+            flash(),
+            ["-device", f"{nvme},id=nvme0,addr=4"],
+            namespace(),
+            ["-device", f"{nvme},id=nvme1,addr=5"],
+        )
+        said = [Controller(machine, slot).identify(1)[64:72] for slot in (4, 5)]
+        version = machine.stats()["scarp_version"].ljust(8).encode()
+        self.assertEqual(said, [version, version])
+        self.finish(machine)
+
     def shaped(self, more: str = "", more_ns: str = "") -> tuple[Machine, Controller, Shape]:
         machine, ctrl, _ = self.drive(more=more, more_ns=more_ns)
         return machine, ctrl, shape(ctrl)
