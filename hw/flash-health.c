@@ -119,25 +119,21 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 }
 
 /*
- * Called after the engine has run: warn once if the spare is below its
- * threshold.  Hosts that have not asked by then are warned when they have.
+ * Called after the engine has run: warn each subsystem once if the spare is
+ * below its threshold, as soon as a host of it has asked.
  */
 void flash_health_look(NvmeFlash *flash)
 {
-    NvmeSubsystem *told = NULL;
-
-    if (flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT ||
-        flash->spare_warned) {
+    if (flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT) {
         return;
     }
     for (GSList *item = flash->namespaces; item; item = item->next) {
-        NvmeNamespace *ns = item->data;
+        NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
 
-        /* once, even if it has two namespaces here */
-        if (ns->subsys != told &&
-            nvme_subsys_smart_event(ns->subsys, NVME_SMART_SPARE)) {
-            flash->spare_warned = true;
-            told = ns->subsys;
+        /* each once, even if it has two namespaces here */
+        if (!g_slist_find(flash->spare_warned, subsys) &&
+            nvme_subsys_smart_event(subsys, NVME_SMART_SPARE)) {
+            flash->spare_warned = g_slist_prepend(flash->spare_warned, subsys);
         }
     }
 }

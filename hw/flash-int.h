@@ -67,7 +67,7 @@ struct NvmeFlash {
     int64_t busy_from_ns;   /* since when, if there are any */
     uint64_t busy_ns;       /* time in which there were, before that */
     GSList *namespaces;     /* on it, last first */
-    bool spare_warned;      /* hosts were told that the spare is below its threshold */
+    GSList *spare_warned;   /* subsystems whose hosts know that it is little */
     uint64_t ns_bytes;      /* given to namespaces so far */
     const NvmeEnduranceGroup *endgrp; /* the last one's, to be compared */
     bool fdp;               /* it has FDP: all namespaces are of it */

@@ -226,7 +226,7 @@ static void cut(NvmeFlash *flash)
         nvme_subsys_lose_power(subsys);
     }
     cut_engine(flash);
-    flash->spare_warned = false;
+    g_clear_pointer(&flash->spare_warned, g_slist_free);
     flash_port_await(flash->port, FLASH_PORT_READY);
     run_soon(flash);
 }

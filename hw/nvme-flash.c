@@ -599,6 +599,7 @@ static void nvme_flash_unrealize(DeviceState *dev)
     flash->drive = NULL;
     g_slist_free(flash->namespaces);
     flash->namespaces = NULL;
+    g_clear_pointer(&flash->spare_warned, g_slist_free);
     g_clear_pointer(&flash->running, g_free);
     g_clear_pointer(&flash->refusal, g_free);
 }

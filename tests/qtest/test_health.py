@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from fixture import KIB, DriveTest, controller, flash, namespace, pattern
+from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from machine import Machine
 from nvme import PAGE, Admin, Controller, Namespace, Op
 
@@ -121,6 +121,27 @@ class Health(DriveTest):
         for index in range(span):
             ns.write(index * len(data), data)
         self.assertIsNone(ctrl.admin.done(event))
+        self.finish(machine)
+
+    def test_warned_of_two_hosts(self) -> None:
+        """Who asks later than the other is told when it has asked, and each once."""
+        worn = ",age=900,age-overwrite=8000,overrides=nand.endurance_erases=6"
+        machine = self.machine(
+            flash(more=worn),
+            *(controller(bus) for bus in range(2)),
+            *(namespace(bus=bus, more=f",nsid=1,size={MIB}") for bus in range(2)),
+        )
+        hosts = [Controller(machine, 4 + bus) for bus in range(2)]
+        spaces = [Namespace(host.create_queue()) for host in hosts]
+        for asks in hosts:
+            asks.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, SPARE_WARNING))
+            events = [host.admin.submit(0x0C) for host in hosts]
+            for ns in spaces:
+                ns.flush()
+            for host, event in zip(hosts, events, strict=True):
+                told = host.admin.done(event)
+                wanted = SMART_LOG << 16 | 2 << 8 | 1 if host is asks else None
+                self.assertEqual(told.result if told else None, wanted)
         self.finish(machine)
 
     def test_busy_time(self) -> None:
