@@ -26,10 +26,15 @@
 #define AGE_SEED_UNSET UINT64_MAX
 #define NS_UNSET UINT64_MAX
 
+static uint32_t block_bytes(const NvmeNamespace *ns)
+{
+    return ns->blkconf.logical_block_size ?: BDRV_SECTOR_SIZE;
+}
+
 /* What a namespace may be where power may fail. */
 static bool check_power(NvmeNamespace *ns, Error **errp)
 {
-    uint32_t block = ns->blkconf.logical_block_size ?: BDRV_SECTOR_SIZE;
+    uint32_t block = block_bytes(ns);
 
     if (!nvme_flash_takes_block(ns->flash, block)) {
         error_setg(errp, "logical_block_size: %" PRIu32 " is larger than the "
@@ -87,6 +92,11 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     if (size % unit) {
         error_setg(errp, "size: %" PRIu64 " is not a multiple of the flash's "
                    "mapping unit, %" PRIu64 " bytes", size, unit);
+        return false;
+    }
+    if (size < block_bytes(ns)) {
+        error_setg(errp, "size: %" PRIu64 " is less than a block, %" PRIu32
+                   " bytes (logical_block_size)", size, block_bytes(ns));
         return false;
     }
     if (size > left) {

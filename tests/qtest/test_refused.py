@@ -119,6 +119,9 @@ class Refused(DriveTest):
         start = self.flash() + controller()
         self.refuse(start + namespace(more=",size=1T"), "size")
         self.refuse(start + namespace(more=",size=5000"), "size", "unit")
+        small = self.flash(",overrides=ftl.unit_bytes=2048") + controller()
+        block = ",logical_block_size=4096,physical_block_size=4096"
+        self.refuse(small + namespace(more=f",size=2048{block}"), "size: 2048", "4096 bytes")
         self.refuse(start + namespace() + namespace(more=",nsid=2"), "left")
         self.refuse([*start, "-device", "nvme-ns,bus=nvme0,size=1M"], "size", "flash")
 
