@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from scarplib import whole_file
 from scarplib.device_logs import command_log, gc_log, log_file
 from scarplib.errors import UserError
 
@@ -86,11 +87,9 @@ def main(path: Path, out: Path | None, slowest: int = 0) -> int:
         if not out:
             write(path, sys.stdout, slowest)
             return 0
-        try:
-            with out.open("w", newline="") as stream:
-                write(path, stream, slowest)
-        except OSError as error:
-            raise UserError(f"-o {out}: {error.strerror}") from error
+        whole_file.check("-o", out, path)
+        with whole_file.writing("-o", out) as stream:
+            write(path, stream, slowest)
     except log_file.LogError as error:
         raise UserError(str(error)) from error
     return 0

@@ -7,6 +7,7 @@ import argparse
 import subprocess
 from pathlib import Path
 
+from scarplib import whole_file
 from scarplib.errors import UserError
 
 
@@ -49,6 +50,7 @@ def age(arguments: argparse.Namespace) -> int:
         raise UserError(f"{description}: no such drive description")
     if not arguments.output.parent.is_dir():
         raise UserError(f"-o {arguments.output}: there is no folder {arguments.output.parent}")
+    whole_file.check("-o", arguments.output, description)
     words = command(
         description,
         arguments.output,

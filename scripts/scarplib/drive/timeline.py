@@ -12,6 +12,7 @@ import json
 import subprocess
 from pathlib import Path
 
+from scarplib import whole_file
 from scarplib.drive import start
 from scarplib.errors import UserError
 
@@ -30,9 +31,9 @@ def _start(folder: Path) -> start.Start:
             )
     try:
         result = json.loads((whole.parent / "summary.json").read_text())
-    except ValueError as error:
-        raise UserError(f"{whole.parent / 'summary.json'}: {error}") from error
-    found = start.of_run(result, whole.parent, whole.name)
+        found = start.of_run(result, whole.parent, whole.name)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{whole.parent / 'summary.json'}: damaged: {error}") from error
     if not found:
         raise UserError(
             f"{folder}: the drive's state from which it began is not there, or its summary.json "
@@ -44,6 +45,9 @@ def _start(folder: Path) -> start.Start:
 def timeline(arguments: argparse.Namespace) -> int:
     """Replay as the command line says; the exit status."""
     began = _start(arguments.folder)
+    read = [arguments.folder / "cmd.bin", arguments.folder.resolve().parent / "summary.json"]
+    read += [Path(value) for name, value in began.options if name in ("image", "description")]
+    whole_file.check("-o", arguments.output, *read)
     window_us: int = arguments.length
     from_us = max(0, arguments.around // 1000 - window_us // BEFORE)
     words = [*began.words(), "--json", "/dev/null", "--trace", str(arguments.output)]
@@ -52,7 +56,8 @@ def timeline(arguments: argparse.Namespace) -> int:
     words += ["--runtime", str(from_us + window_us)]
     from scarplib.build.replayer import ensure_replay
 
-    command = [str(ensure_replay()), *words, str(arguments.folder / "cmd.bin")]
+    # Absolute: a name that begins with a dash would be an option.
+    command = [str(ensure_replay()), *words, str(arguments.folder.resolve() / "cmd.bin")]
     done = subprocess.run(command, stderr=None, check=False)
     if done.returncode:
         return done.returncode

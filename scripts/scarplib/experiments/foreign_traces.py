@@ -10,11 +10,12 @@ import gzip
 import re
 import shlex
 import struct
+import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from scarplib import whole_file
 from scarplib.errors import UserError
 
 _HEAD_BYTES = 65536
@@ -59,7 +60,7 @@ def help_for(path: Path) -> str | None:
     try:
         with _open(path) as stream:
             head = stream.read(_HEAD_BYTES)
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return None
     name = shlex.quote(str(path))
     target = shlex.quote(path.name.removesuffix(".gz") + ".csv")
@@ -113,6 +114,15 @@ def _of_xperf(stream: BinaryIO) -> Iterator[tuple[int, str, int, int, int]]:
             ) from error
 
 
+def _rows(path: Path, version: int | None) -> Iterator[tuple[int, str, int, int, int]]:
+    """Of the whole trace; what is wrong with it names it."""
+    try:
+        with _open(path) as stream:
+            yield from _of_vscsi(stream, version) if version else _of_xperf(stream)
+    except (UserError, OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: {error}") from error
+
+
 def _write(rows: Iterator[tuple[int, str, int, int, int]], out: TextIO) -> int:
     count = 0
     for ticks, operation, disk, offset, size in rows:
@@ -125,24 +135,17 @@ def convert(path: Path, target: Path) -> int:
     """Into the format `msr`; the exit status."""
     if target.exists():
         raise UserError(f"--out: {target} is there already")
-    with ExitStack() as open_files:
-        try:
-            stream = open_files.enter_context(_open(path))
+    try:
+        with _open(path) as stream:
             head = stream.read(_HEAD_BYTES)
-            stream.seek(0)
-        except (OSError, EOFError) as error:
-            raise UserError(f"{path}: {error}") from error
-        version = _vscsi_version(head)
-        if not version and not _is_xperf(head):
-            raise UserError(
-                f"{path}: neither a binary trace of vscsiStats nor text of Windows' event tracing"
-            )
-        rows = _of_vscsi(stream, version) if version else _of_xperf(stream)
-        out = open_files.enter_context(target.open("w"))
-        try:
-            count = _write(rows, out)
-        except (UserError, OSError, EOFError) as error:
-            target.unlink()
-            raise UserError(f"{path}: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: {error}") from error
+    version = _vscsi_version(head)
+    if not version and not _is_xperf(head):
+        raise UserError(
+            f"{path}: neither a binary trace of vscsiStats nor text of Windows' event tracing"
+        )
+    with whole_file.writing("--out", target) as out:
+        count = _write(_rows(path, version), out)
     print(f"{count:,} requests: scarp replay -d DRIVE {shlex.quote(str(target))}")
     return 0
