@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scarplib import arguments
-from scarplib.errors import UserError
+from scarplib.errors import UserError, of_system
 from scarplib.guest.layouts import USUAL
 from scarplib.paths import FIO_JOBS, INSTALLED, SCRIPTS, UNLOCKED
 
@@ -51,6 +51,13 @@ def main(argv: list[str] | None = None) -> int:
         return COMMANDS.get(options.command, _develop)(options)
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever reads has had enough: scripts/scarp ends in silence.
+        raise
+    except OSError as error:
+        # A full disk, a folder that may not be written: nobody can say that in advance.
+        print(f"scarp: error: {of_system(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("scarp: interrupted", file=sys.stderr)

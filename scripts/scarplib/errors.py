@@ -4,3 +4,9 @@
 
 class UserError(Exception):
     """Says what is wrong, where (the option or key), and what is allowed."""
+
+
+def of_system(error: OSError) -> str:
+    """What the system refused, and of which file, in one line."""
+    name = "" if error.filename is None else f"{error.filename}: "
+    return f"{name}{error.strerror or error}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
@@ -131,6 +132,43 @@ class Arguments(Refused):
                 self.assertTrue(line.startswith("scarp: error: "), line)
                 for word in words:
                     self.assertIn(word, line)
+
+
+class Ends(Refused):
+    """What nobody can say in advance: a full disk, a folder that may not be written, a locale."""
+
+    SCARP = ROOT / "scripts" / "scarp"
+
+    def test_what_the_system_refuses_is_one_line(self) -> None:
+        for error, said in (
+            (OSError(28, "No space left on device"), "No space left on device"),
+            (PermissionError(13, "Permission denied", "/root/x"), "/root/x: Permission denied"),
+        ):
+            with mock.patch.dict(cli.COMMANDS, {"devices": mock.Mock(side_effect=error)}):
+                self.assertEqual(self.error("devices"), f"scarp: error: {said}")
+
+    def test_a_full_disk_behind_the_output(self) -> None:
+        # What is printed is written at once, or at the end.
+        for environment in ({}, {"PYTHONUNBUFFERED": "1"}):
+            with Path("/dev/full").open("w") as full:
+                done = subprocess.run(
+                    [self.SCARP, "completion", "bash"], stdout=full, stderr=subprocess.PIPE,
+                    env={**os.environ, **environment}, text=True, check=False,
+                )  # fmt: skip
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn("No space left on device", done.stderr)
+
+    def test_another_locale(self) -> None:
+        # Which locales a machine has is its own; this is what one without UTF-8 makes of Python.
+        plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        for python in ([], [sys.executable, "-E"]):
+            done = subprocess.run(
+                [*python, self.SCARP, "devices"], capture_output=True,
+                env={**os.environ, **plain}, check=False,
+            )  # fmt: skip
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertIn("…", done.stdout.decode())
 
 
 class Suites(unittest.TestCase):

@@ -36,7 +36,9 @@ def command(
 
 def make(words: list[str]) -> None:
     """Age as `command` says, in silence; what the engine refuses is the user's to read."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, errors="surrogateescape", check=False
+    )
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         reason = lines[-1] if lines else f"exit status {done.returncode}"

@@ -40,7 +40,14 @@ def check_drive(
     command.append("nvme-flash," + ",".join(f"{k}={v}" for k, v in options.items()))
     if handles:
         command += controller.arguments(0, handles=handles)
-    done = subprocess.run(command, input="quit\n", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        input="quit\n",
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+    )
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         text = lines[0] if lines else f"exit status {done.returncode}"

@@ -14,7 +14,6 @@ from scarplib.build.venv import ensure_venv
 from scarplib.errors import UserError
 from scarplib.paths import OUT, ROOT
 
-
 _LATEST = OUT / "latest"
 # Folders that this process writes to, each with what keeps others out of it until its end.
 _ours: dict[Path, int] = {}

@@ -108,6 +108,7 @@ def _state(asked: Asked, folder: Path) -> Path:
         [str(ensure_replay()), "--quiet", *words, "--save", str(path)],
         capture_output=True,
         text=True,
+        errors="surrogateescape",
         check=False,
     )
     if done.returncode:
@@ -138,7 +139,9 @@ def _check(scheme: str, words: list[str]) -> None:
     """What is wrong with a scheme, or with the options, is said before any of them runs."""
     command = [str(ensure_replay()), "--scheme", scheme, *words, "--quiet", "--json", "/dev/null"]
     command += ["--requests", "1", "--warmup", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="surrogateescape", check=False
+    )
     if done.returncode:
         said = done.stderr.strip().removeprefix("scarp-replay: ")
         raise UserError(said if f"'{scheme}'" in said else f"'{scheme}': {said}")

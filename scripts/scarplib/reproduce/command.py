@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from scarplib.errors import UserError
+from scarplib.errors import UserError, of_system
 from scarplib.paths import OUT, ROOT
 from scarplib.reproduce import estimate, keep, overview, page, replays, spec
 
@@ -145,3 +145,9 @@ def command(name: str, cores: int, how: str = "", traces: str = "") -> int:
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"scarp: error: {of_system(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        # Who started this says so.
+        return 130

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scarplib.build.cache import locked
-from scarplib.errors import UserError
+from scarplib.errors import UserError, of_system
 from scarplib.option_types import Parser, add_cores
 from scarplib.paths import OUT, SCRIPTS
 
@@ -293,6 +293,9 @@ def main(given: list[str]) -> int:
         return sweep(given[0], given[1:])
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"scarp: error: {of_system(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         # Who started this says so.
