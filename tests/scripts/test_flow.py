@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import shutil
@@ -24,7 +25,7 @@ import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.drive import image_file  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import determinism, run  # noqa: E402
+from scarplib.experiments import determinism, manifest, run  # noqa: E402
 from scarplib.guest.job import Job, task_text  # noqa: E402
 
 
@@ -129,6 +130,31 @@ class Flow(unittest.TestCase):
         self.assertEqual(
             (list(result["schemes"]), result["failed"]), (["baseline", "ideal"], ["pgc"])
         )
+
+    def test_a_job_that_changes_before_the_last_guest_begins(self) -> None:
+        job = self.folder / "my.fio"
+        job.write_text("[a]\nfilename=${SCARP_DEV}\n")
+        before = hashlib.sha256(job.read_bytes()).hexdigest()
+
+        def edited(_: threading.Event) -> str:
+            job.write_text("[b]\nfilename=${SCARP_DEV}\n")
+            return "ok"
+
+        self.ends["baseline"] = edited
+        status, out, err = self.scarp("--job", str(job), "--jobs", "1")
+        self.assertEqual(status, 1)
+        self.assertIn(f"changed while the guests ran: job ({job})", err)
+        # What there is can be looked at, and says so, too.
+        self.assertIn("p99.9", out)
+        result = json.loads((self.out / "summary.json").read_text())
+        self.assertIn("job", result["changed"])
+        self.assertEqual(result["manifest"]["inputs"]["job"], before)
+        from scarplib.results import report
+
+        said = report.page(result, [], lambda shown: shown)
+        self.assertIn("changed while the guests ran", said)
+        job.unlink()
+        self.assertIn(str(job), manifest.changed({"job": job}, {"job": before}))
 
     def test_an_interrupt_stops_the_guests_and_keeps_what_finished(self) -> None:
         def interrupted(stop: threading.Event) -> str:

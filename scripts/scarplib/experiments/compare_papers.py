@@ -252,8 +252,8 @@ def papers(wanted: str, parallel: int, results: Path = RESULTS) -> int:
         if outcome.interrupted:
             run.report_end(outcome, 0)
             return 130
-        if outcome.failures:
-            failures += outcome.failures.values()
+        if outcome.failures or outcome.changed:
+            failures += [*outcome.failures.values(), *filter(None, [outcome.changed])]
             continue
         results.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(outcome.folder / "tail-read.png", results / f"compare-{pairs.key}.png")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,34 @@ class Inputs:
 
     files: dict[str, Path]
     settings: dict[str, Any]
+    # Of the files, as they were when the run began; of others as they are.
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def hashes(files: Mapping[str, Path]) -> dict[str, str]:
+    """Of each, by its name in the manifest."""
+    return {name: file_hash(path) for name, path in sorted(files.items())}
+
+
+def changed(files: Mapping[str, Path], before: Mapping[str, str]) -> str:
+    """Which are not what they were, in one sentence: a guest reads them when it begins."""
+
+    def same(name: str) -> bool:
+        try:
+            return file_hash(files[name]) == before[name]
+        except OSError:
+            return False
+
+    found = [f"{name} ({files[name]})" for name in before if not same(name)]
+    if not found:
+        return ""
+    return f"changed while the guests ran: {', '.join(found)}: not all of them had the same"
 
 
 def _machine() -> dict[str, Any]:
@@ -119,6 +141,9 @@ def manifest(qemu: QemuBuild, guest: GuestImage, inputs: Inputs) -> dict[str, An
             "initramfs": file_hash(guest.initramfs),
             **guest.versions,
         },
-        "inputs": {name: file_hash(path) for name, path in sorted(inputs.files.items())},
+        "inputs": {
+            name: inputs.hashes.get(name) or file_hash(path)
+            for name, path in sorted(inputs.files.items())
+        },
         "settings": inputs.settings,
     }

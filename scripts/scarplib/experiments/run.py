@@ -78,6 +78,8 @@ class Outcome:
     interrupted: bool
     # Empty when none finished.
     manifest: dict[str, Any]
+    # An input that is another one now than when the first guest began, in one sentence.
+    changed: str = ""
 
 
 def prepare() -> tuple[QemuBuild, GuestImage]:
@@ -243,6 +245,9 @@ class _Ready:
     jobs: dict[str, Job]
     # Commands that the job will send, if that can be told.
     expected: int | None
+    # By their names in the manifest: each guest reads them when it begins.
+    inputs: dict[str, Path]
+    hashes: dict[str, str]
 
 
 def _check_files(settings: Settings) -> str:
@@ -316,7 +321,9 @@ def _make_ready(settings: Settings) -> _Ready:
     chosen = columns(settings, prepared, image)
     jobs = _jobs(settings, chosen, folder, state, real)
     expected = expected_commands(job_text)
-    return _Ready(qemu, image, prepared, real, folder, state, chosen, jobs, expected)
+    files = _inputs(settings, state, prepared)
+    hashes = manifest.hashes(files)
+    return _Ready(qemu, image, prepared, real, folder, state, chosen, jobs, expected, files, hashes)
 
 
 def _boot(
@@ -359,14 +366,16 @@ def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
     return found
 
 
-def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str, Any]:
-    files = {"image": ready.state}
+def _inputs(settings: Settings, state: Path, prepared: Prepared | None) -> dict[str, Path]:
+    files = {"image": state}
     if settings.job:
         files["job"] = settings.job
     if settings.device:
         files["device"] = settings.device
-    if ready.prepared:
-        files |= ready.prepared.inputs
+    return files | (prepared.inputs if prepared else {})
+
+
+def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str, Any]:
     said = {
         "schemes": schemes,
         **(ready.prepared.settings if ready.prepared else {}),
@@ -379,7 +388,9 @@ def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str
         "overrides": settings.overrides,
         "handles": settings.handles,
     }
-    return manifest.manifest(ready.qemu, ready.image, manifest.Inputs(files, said))
+    return manifest.manifest(
+        ready.qemu, ready.image, manifest.Inputs(ready.inputs, said, ready.hashes)
+    )
 
 
 def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
@@ -391,6 +402,7 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
         "device": _label(settings),
         "schemes": outcome.schemes,
         "failed": sorted(outcome.failures),
+        **({"changed": outcome.changed} if outcome.changed else {}),
         "start": _start(settings, ready.state, folder),
         # A column's name may say more than its scheme, such as its file system.
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
@@ -417,7 +429,8 @@ def compare(settings: Settings, parts: Parts | None = None) -> Outcome:
         except LogError as error:
             failures[name] = f"results of '{name}': {error}"
     point_latest(ready.folder)
-    outcome = Outcome(ready.folder, schemes, failures, interrupted, {})
+    changed = manifest.changed(ready.inputs, ready.hashes)
+    outcome = Outcome(ready.folder, schemes, failures, interrupted, {}, changed)
     if schemes:
         outcome.manifest = _manifest(settings, ready, list(schemes))
         _write(settings, ready, outcome)
@@ -460,5 +473,6 @@ def report_end(outcome: Outcome, seconds: float) -> None:
     if outcome.interrupted:
         kept = f"finished: {', '.join(outcome.schemes) or 'none'}"
         print(f"scarp: interrupted; {kept}", file=sys.stderr)
-    elif outcome.failures:
-        raise UserError("\n".join([*outcome.failures.values(), f"What was written is in {folder}"]))
+    elif outcome.failures or outcome.changed:
+        said = [*outcome.failures.values(), *filter(None, [outcome.changed])]
+        raise UserError("\n".join([*said, f"What was written is in {folder}"]))

@@ -117,6 +117,7 @@ def _write(made: run.Outcome, settings: run.Settings, over: Over) -> None:
         "drives": over.drives,
         "layouts": made.schemes,
         "failed": sorted(made.failures),
+        **({"changed": made.changed} if made.changed else {}),
         "manifest": made.manifest,
     }
     (made.folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
@@ -142,6 +143,10 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
         print(f"  on {real.text()}")
     images = _images(settings, folder, over.drives)
     jobs = _jobs(settings, over, folder, images, real)
+    inputs = {"job": settings.job, "device": settings.device}
+    inputs |= {f"image{n}": path for n, path in enumerate(images)}
+    inputs |= {path.name: path for added in files.values() for path in added.values()}
+    hashes = manifest.hashes(inputs)
     results, failures, interrupted = run.run_guests(
         {
             name: partial(run_drives_job, qemu, image, files[job.layout], job)
@@ -157,9 +162,6 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
     if real:
         _compare_clocks(layouts, jobs, settings)
     folders.point_latest(folder)
-    inputs = {"job": settings.job, "device": settings.device}
-    inputs |= {f"image{n}": path for n, path in enumerate(images)}
-    inputs |= {path.name: path for added in files.values() for path in added.values()}
     made = manifest.manifest(
         qemu,
         image,
@@ -180,9 +182,11 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
                 **({"realtime": real.settings()} if real else {}),
                 "overrides": settings.overrides,
             },
+            hashes,
         ),
     )
-    outcome = run.Outcome(folder, layouts, failures, interrupted, made)
+    changed = manifest.changed(inputs, hashes)
+    outcome = run.Outcome(folder, layouts, failures, interrupted, made, changed)
     if layouts:
         _write(outcome, settings, over)
     return outcome

@@ -61,7 +61,10 @@ def write_report(folder: Path) -> None:
             "garbage. Above each panel: the layout, and the tails of fio's latencies.",
             (folder / "drives.png").read_bytes(),
         ),
-        *[f"<p><b>{html.escape(doubt)}</b></p>" for doubt in drives.doubts(layouts)],
+        *[
+            f"<p><b>{html.escape(doubt)}</b></p>"
+            for doubt in [*filter(None, [result.get("changed")]), *drives.doubts(layouts)]
+        ],
         *[_lateness(folder, data) for data in loaded if real],
         "<h2>In numbers</h2>",
         html_table(list(layouts), drives.table_rows(layouts)),

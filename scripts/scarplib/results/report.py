@@ -141,7 +141,8 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
-    parts += [f"<p><b>{html.escape(doubt)}</b></p>" for doubt in lateness.doubts(schemes)]
+    doubts = [*filter(None, [result.get("changed")]), *lateness.doubts(schemes)]
+    parts += [f"<p><b>{html.escape(doubt)}</b></p>" for doubt in doubts]
     clock = lateness.clock(schemes.values())
     if any("script" in s for s in schemes.values()):
         who = "the drive saw"
