@@ -294,6 +294,7 @@ def _shell(options: argparse.Namespace) -> int:
 def _powercut(options: argparse.Namespace) -> int:
     from scarplib.powercut import command
 
+    command.check_read(options, arguments.parser().parse_args(["powercut"]))
     if options.ready:
         return command.main_ready(options)
     if options.lies:

@@ -118,6 +118,19 @@ class Arguments(Refused):
             (("--check", "fs", "--device", "none.ini"), "--device: none.ini"),
             (("--from", "none"), "--from"),
             (("--from", "none", "--fs", "ext4"), "--fs: excludes --from"),
+            # What a recording says itself: it is of one scheme, one drive, one history.
+            (("--from", "none", "--scheme", "pgc"), "--scheme: excludes --from"),
+            (("--from", "none", "--seed", "2"), "--seed: excludes --from"),
+            (("--from", "none", "--device", "x.ini"), "--device: excludes --from"),
+            (("--from", "none", "--memory", "512"), "--memory: excludes --from"),
+            (("--lies", "--fs", "xfs"), "--fs: excludes --lies"),
+            (("--lies", "--job", "x.fio"), "--job: excludes --lies"),
+            (("--lies", "--scheme", "pgc"), "--scheme: excludes --lies"),
+            (("--lies", "--from", "x"), "--from: excludes --lies"),
+            (("--lies", "--ready"), "--lies: excludes --ready"),
+            (("--ready", "--seed", "2"), "--seed: excludes --ready"),
+            (("--check", "fs", "--handles", "2"), "--handles"),
+            (("--check", "fs", "--idle", "poll"), "--idle"),
             (("--check-limit", "0"), "--check-limit"),
             (("--lies", "--check", "README.md"), "--lies"),
             (("--ready", "--check", "fs"), "--check: excludes --ready"),
@@ -402,6 +415,31 @@ class Judging(Folder):
                 for name in ("drive0.raw", "output.txt")
             ],
         )
+
+
+class Kept(Folder):
+    """What was cut, when the checks come to nothing."""
+
+    def outcome(self, checked: BaseException) -> run_module.Outcome:
+        tried = Tried(9, [], 2, cuts=[a_cut(1), a_cut(2, "b")])
+        with (
+            mock.patch.object(cuts, "try_cuts", lambda *_, **__: tried),
+            mock.patch.object(run_module, "_checked", mock.Mock(side_effect=checked)),
+        ):
+            asked = run_module.Asked(Which(2), checks.chosen(["fs"], "ext4", False))
+            return run_module.run(a_recording(self.folder), asked, self.folder)
+
+    def test_an_error(self) -> None:
+        with self.assertRaises(UserError):
+            self.outcome(UserError("the guest for the checks did not start"))
+        lines = (self.folder / "cuts.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["cut"] for line in lines], [1, 2])
+
+    def test_an_interrupt_before_the_first_check(self) -> None:
+        found = self.outcome(KeyboardInterrupt()).found
+        self.assertEqual((found["cuts"], found["interrupted"]), (2, True))
+        self.assertEqual(json.loads((self.folder / "summary.json").read_text()), found)
+        self.assertEqual(len((self.folder / "cuts.jsonl").read_text().splitlines()), 2)
 
 
 class Words(Folder):

@@ -22,17 +22,41 @@ from scarplib.powercut.run import Asked, Outcome, run
 _TOLD = 3
 # The exit status where something was violated.
 VIOLATED = 3
-# What a recording says itself.
-_OF_A_RECORDING = ("job", "script", "fs", "packages", "kernel", "over", "overwrite")
+# Ways to run the command: what each reads besides _ALL, and why it reads nothing else.
+_ALL = ("command", "json", "out", "recording", "lies", "ready")
+_CUTS = ("check", "check_limit", "cut", "cuts", "jobs", "sample_seed", "set", "twice")
+_READ = {
+    "ready": ((), ", which has drives and a load of its own"),
+    "lies": (("device", *_CUTS), ", which has workloads of its own"),
+    "recording": (("file", *_CUTS), ": the run has been recorded"),
+}
+# What every drive may have but one whose power fails.
+_NOT_HERE = ("handles", "accel", "lateness_bound", "cpus", "priority", "idle")
+
+
+def _name(option: str) -> str:
+    return "--from" if option == "recording" else f"--{option.replace('_', '-')}"
+
+
+def check_read(options: argparse.Namespace, usual: argparse.Namespace) -> None:
+    """What would do nothing is refused; `usual`: the options when none is given."""
+    given = [name for name, value in vars(options).items() if value != getattr(usual, name)]
+    for way, (read, why) in _READ.items():
+        if way not in given:
+            continue
+        for name in given:
+            if name not in (*_ALL, *read) or (name in _READ and name != way):
+                raise UserError(f"{_name(name)}: excludes {_name(way)}{why}")
+        return
+    for name in given:
+        if name in _NOT_HERE:
+            raise UserError(f"{_name(name)}: not of a drive whose power fails here")
 
 
 def complete(options: argparse.Namespace) -> None:
     """What the checks bring of their own becomes the user's, where nothing is said."""
     options.default_job = None
     if options.recording:
-        for name in _OF_A_RECORDING:
-            if getattr(options, name):
-                raise UserError(f"--{name}: excludes --from: the run has been recorded")
         return
     chosen = known.chosen(options.check, options.fs, bool(options.packages))
     if not options.job and not options.script:
@@ -127,11 +151,6 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
 
 def main_ready(options: argparse.Namespace) -> int:
     """`--ready`: tables and a picture."""
-    for name in ("check", "cut", "cuts", "fs", "job", "lies", "over", "script", "set"):
-        if getattr(options, name):
-            raise UserError(f"--{name}: excludes --ready, which has drives and a load of its own")
-    if options.recording:
-        raise UserError("--from: excludes --ready, which has drives and a load of its own")
     out = new_folder("powercut", options.out)
     found = ready.measure()
     (out / ready.FILE).write_text(json.dumps(found, indent=1) + "\n")

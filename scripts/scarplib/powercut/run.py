@@ -92,12 +92,17 @@ def run(made: Recording, asked: Asked, out: Path) -> Outcome:
     judged = None
     try:
         tried = cuts.try_cuts(made, asked.which, seen=progress.cuts)
-        if asked.checks and not tried.interrupted:
-            judged = _checked(made, tried, asked, out, progress)
+        # They may have taken hours: whatever becomes of the checks.
+        lines = "".join(json.dumps(asdict(cut)) + "\n" for cut in tried.cuts)
+        (out / "cuts.jsonl").write_text(lines)
+        try:
+            if asked.checks and not tried.interrupted:
+                judged = _checked(made, tried, asked, out, progress)
+        except KeyboardInterrupt:
+            # Before the first check: judge() sees to those.
+            tried.interrupted = True
     finally:
         progress.end()
-    lines = "".join(json.dumps(asdict(cut)) + "\n" for cut in tried.cuts)
-    (out / "cuts.jsonl").write_text(lines)
     found = report.summary(made, tried, judged)
     stories = report.stories(made, tried, judged)
     (out / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
