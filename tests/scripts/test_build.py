@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from scarplib.build import cache, host_packages, qemu
 from scarplib.dev import upstream_tests
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
+from scarplib.guest import image
 from scarplib.guest.image import GuestImage
 from scarplib.paths import ROOT
 
@@ -227,6 +230,54 @@ class EngineSources(unittest.TestCase):
             if "replay" not in path.parts
         ]
         self.assertEqual(listed, wanted)
+
+
+class Locked(unittest.TestCase):
+    def test_who_waits_says_so_beside_what_is_asked_for(self) -> None:
+        # `scarp manifest --built` and others print JSON: nothing else may be there.
+        out, said = io.StringIO(), io.StringIO()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.dict(os.environ, {"XDG_CACHE_HOME": folder}),
+            (cache.cache_dir() / "guest.lock").open("w") as other,
+        ):
+            fcntl.flock(other, fcntl.LOCK_EX)
+            release = threading.Timer(0.2, fcntl.flock, (other, fcntl.LOCK_UN))
+            release.start()
+            with (
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(said),
+                cache.locked("guest"),
+            ):
+                pass
+            release.join()
+        self.assertEqual(out.getvalue(), "")
+        self.assertIn("waiting for another scarp", said.getvalue())
+
+
+class Guest(unittest.TestCase):
+    def test_a_full_disk_leaves_no_image_that_cannot_be_read(self) -> None:
+        def full(path: Path, _: str) -> int:
+            path.touch()
+            raise OSError(28, "No space left on device", str(path))
+
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            for file in ("boot/vmlinuz-6", "usr/bin/fio"):
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).write_text(file)
+            with (
+                mock.patch.dict(os.environ, {"XDG_CACHE_HOME": name}),
+                mock.patch.object(
+                    image, "_sysroot", lambda *_: (root, ["linux-image-6.1=1", "fio=3"])
+                ),
+                mock.patch.object(image, "_compile"),
+                mock.patch.object(image, "_initramfs", lambda *_: b"archive"),
+            ):
+                with mock.patch.object(Path, "write_text", full), self.assertRaises(OSError):
+                    image.ensure_image()
+                made = image.ensure_image()
+            self.assertEqual(made.versions["fio_version"], "3")
 
 
 class Unpack(unittest.TestCase):

@@ -54,6 +54,23 @@ class Kept(unittest.TestCase):
         self.assertEqual((head["commit"], data), ("c0ffee", {}))
         self.assertEqual(keep.read(paper, self.folder)[1][experiment.name][point, seed]["v"], 7)
 
+    def test_a_full_disk_leaves_no_half_cell(self) -> None:
+        paper = spec.load("pregc")
+        (*_, path), *_ = spec.cells(paper, ENGINE)
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"schemes": {}}))
+        keep.write(paper, ENGINE, "c0ffee", self.folder)
+        path.unlink()
+
+        def full(path: Path, *_: object, **__: object) -> int:
+            path.touch()
+            raise OSError(28, "No space left on device")
+
+        with mock.patch.object(Path, "write_text", full), self.assertRaises(OSError):
+            keep.restore(paper, ENGINE, self.folder)
+        # What is there is never made again.
+        self.assertFalse(path.exists())
+
     def test_a_quick_run_is_never_taken_for_the_other(self) -> None:
         paper, quick = spec.load("pregc"), spec.load("pregc", "quick")
         self.assertNotEqual(keep.path_of(paper), keep.path_of(quick))

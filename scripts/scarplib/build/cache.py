@@ -32,7 +32,7 @@ def locked(name: str) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for another scarp to finish with '{name}'", flush=True)
+            print(f"waiting for another scarp to finish with '{name}'", file=sys.stderr, flush=True)
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 

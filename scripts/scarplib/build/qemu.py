@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -277,7 +278,11 @@ def _ninja(build: Path, *targets: str) -> None:
                 tenth = int(match.group(1)) * 10 // int(match.group(2))
                 if tenth != shown and int(match.group(2)) > 50:
                     shown = tenth
-                    print(f"  QEMU: {match.group(1)} of {match.group(2)} steps", flush=True)
+                    print(
+                        f"  QEMU: {match.group(1)} of {match.group(2)} steps",
+                        file=sys.stderr,
+                        flush=True,
+                    )
     if process.wait():
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-25:])
         raise UserError(f"QEMU does not build; {log} ends with:\n{tail}")

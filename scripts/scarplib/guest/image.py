@@ -229,7 +229,9 @@ def _chosen(apt: Apt, packages: list[str], kind: str, lock: list[str] | None) ->
         return list(json.loads(chosen.read_text()))
     versions = apt.closure(packages)
     if versions != lock:
-        chosen.write_text(json.dumps(versions))
+        fresh = chosen.with_suffix(".new")
+        fresh.write_text(json.dumps(versions))
+        fresh.rename(chosen)
     return versions
 
 
@@ -308,7 +310,9 @@ def ensure_image(
             shutil.copyfile(kernels[0], folder / "kernel")
             named = dict(x.split("=") for x in versions)
             kernel_package = next(x for x in named if x.startswith("linux-image-6"))
-            (folder / "manifest.json").write_text(
+            # Its name appears with all of it: what is there is taken for a whole image.
+            fresh = folder / "manifest.new"
+            fresh.write_text(
                 json.dumps(
                     {
                         "kernel_package": f"{kernel_package} {named[kernel_package]}",
@@ -317,6 +321,7 @@ def ensure_image(
                     }
                 )
             )
+            fresh.rename(folder / "manifest.json")
     return GuestImage(
         folder / "kernel", folder / "initramfs", json.loads((folder / "manifest.json").read_text())
     )

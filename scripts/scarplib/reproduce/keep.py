@@ -97,7 +97,10 @@ def restore(paper: spec.Paper, engine: str, folder: Path = RAW) -> int:
         cell = found.get(experiment.name, {}).get((point, seed))
         if cell and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(cell), encoding="utf-8")
+            # As a run's own: a name appears only with the whole result behind it.
+            part = path.with_suffix(".part")
+            part.write_text(json.dumps(cell), encoding="utf-8")
+            part.rename(path)
             number += 1
     return number
 
