@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -209,6 +210,40 @@ class Snakemake(Folder):
                 sweep.sweep("", [*GOOD, "--out", str(self.folder / name)])
         # Each folder has its own.
         self.assertEqual(len(taken), 2)
+
+
+class Out(Folder):
+    """What is in the folder of the results, and what its name may be."""
+
+    def test_another_commands_report_stays(self) -> None:
+        (self.folder / "report.html").write_text("another's")
+        with self.assertRaisesRegex(UserError, "neither empty nor a sweep's"):
+            sweep.sweep("", [*REPLAYED, "--out", str(self.folder)])
+        self.assertEqual((self.folder / "report.html").read_text(), "another's")
+        with self.assertRaisesRegex(UserError, "is a file"):
+            sweep.check_out(self.folder / "report.html")
+        # A sweep goes on in its own; a new one begins in an empty folder, or in none.
+        (self.folder / "sweep.json").touch()
+        (self.folder / "empty").mkdir()
+        for folder in (self.folder, self.folder / "empty", self.folder / "none"):
+            sweep.check_out(folder)
+
+    def test_a_name_that_snakemake_would_read_otherwise(self) -> None:
+        for name in ("a: b", "a #1", "a\nb", "a:"):
+            with self.assertRaisesRegex(UserError, "--out"):
+                sweep.check_out(self.folder / name)
+        sweep.check_out(self.folder / 'a, b\'s "ü"')
+        device = self.folder / "{x}.ini"
+        device.touch()
+        (cell,) = sweep.cells(
+            sweep.parse(["--devices", str(device), "--seeds", "1"])[0], "", self.folder
+        )
+        self.assertNotIn("{", str(cell.path))
+
+    def test_a_checkout_whose_name_has_a_space(self) -> None:
+        text = (ROOT / "experiments" / "Snakefile").read_text()
+        (command,) = [line for line in text.splitlines() if "scarplib.reproduce.{" in line]
+        self.assertEqual(re.findall(r"\{(?:scripts|python)(.*?)\}", command), [":q", ":q"])
 
 
 class Page(Folder):

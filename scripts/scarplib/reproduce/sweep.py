@@ -149,7 +149,8 @@ def cells(sweep: Sweep, program: str, out: Path) -> list[Cell]:
     for device in sweep.devices:
         text = "\n".join([*shared, device, _content(sweep, device)])
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
-        folder = out / f"{Path(device).stem}-{key}"
+        # Braces would be Snakemake's.
+        folder = out / f"{re.sub('[{}]', '_', Path(device).stem)}-{key}"
         found += [Cell(device, seed, folder / f"{seed}.json") for seed in sweep.seeds]
     return found
 
@@ -192,6 +193,19 @@ def program(asked: Settings | None) -> str:
         image, inputs = ensure_image(), manifest.Inputs(files, {})
     made = json.dumps(manifest.manifest(ensure_qemu(), image, inputs), sort_keys=True)
     return hashlib.sha256(made.encode()).hexdigest()
+
+
+def check_out(out: Path) -> None:
+    """What another command has left there would be replaced: both write a report.html."""
+    try:
+        theirs = out.exists() and not (out / _SETTINGS).is_file() and any(out.iterdir())
+    except NotADirectoryError as error:
+        raise UserError(f"--out: {out}: is a file") from error
+    if theirs:
+        raise UserError(f"--out: {out}: is neither empty nor a sweep's")
+    # Snakemake reads it as YAML, and hands it on to its jobs as it has read it.
+    if re.search(r":\s|\s#|\n|:$", str(out)):
+        raise UserError(f"--out: {str(out)!r}: ': ' and ' #' cannot be in it, nor a line's end")
 
 
 def write(sweep: Sweep, found: list[Cell], out: Path) -> Path:
@@ -254,6 +268,7 @@ def sweep(program_key: str, given: list[str]) -> int:
     """Run what is missing, and write the report of what is there."""
     wanted, options = parse(given)
     out = options.out.resolve()
+    check_out(out)
     listed = cells(wanted, program_key, out)
     # Two at once would give each other's cells to their Snakemakes.
     with locked(f"sweep-{hashlib.sha256(str(out).encode()).hexdigest()[:12]}"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -164,7 +165,7 @@ def write(out: Path, there: dict[str, Seeds]) -> str:
     parts, texts = head("Scarp: a sweep", lead), []
     for device, seeds in there.items():
         words = f"{Path(device).name}: {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-        parts.append(f"<h2>{words}</h2>{html_table(names_of(seeds), rows(seeds))}")
+        parts.append(f"<h2>{html.escape(words)}</h2>{html_table(names_of(seeds), rows(seeds))}")
         texts.append(f"{words}\n{columns(names_of(seeds), rows(seeds))}")
         if made := figure(seeds):
             path = out / f"{Path(device).stem}.png"
