@@ -167,6 +167,27 @@ class Numbers(Folder):
         self.assertEqual(merged["mean_ns"], 11)
         self.assertIsNone(fio.fio_direction({"jobs": [job([10])]}, "write"))
 
+    def test_mean_and_percentiles_are_of_one_latency(self) -> None:
+        # As fio has it by itself: a histogram from the issue on, and of the whole only a mean.
+        part = {
+            "total_ios": 4,
+            "lat_ns": {"N": 4, "mean": 900.0, "max": 1200},
+            "clat_ns": {"N": 4, "mean": 85.0, "max": 100, "bins": {"80": 3, "100": 1}},
+        }
+        found = fio.fio_direction({"jobs": [{"read": part}]}, "read") or {}
+        self.assertEqual(
+            [found[k] for k in ("mean_ns", "p50_ns", "p99.99_ns", "max_ns")], [85, 80, 100, 100]
+        )
+        # As `lat_percentiles=1` has it.
+        part["lat_ns"] = {**part["lat_ns"], "bins": {"800": 3, "1200": 1}}
+        found = fio.fio_direction({"jobs": [{"read": part}]}, "read") or {}
+        self.assertEqual(
+            [found[k] for k in ("mean_ns", "p50_ns", "p99.99_ns", "max_ns")], [900, 800, 1200, 1200]
+        )
+        del part["lat_ns"], part["clat_ns"]["bins"]
+        found = fio.fio_direction({"jobs": [{"read": part}]}, "read") or {}
+        self.assertEqual((found["mean_ns"], "p50_ns" in found), (85, False))
+
     def test_human(self) -> None:
         for value, text in (
             (1234, "1.23 µs"),

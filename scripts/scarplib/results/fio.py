@@ -84,12 +84,19 @@ def written_bytes(fio: dict[str, Any]) -> int:
     return sum(job.get("write", {}).get("io_bytes", 0) for job in fio["jobs"])
 
 
-def _add_bins(bins: dict[int, int], part: dict[str, Any]) -> None:
-    """A job's histogram of one direction; it may be of one kind of latency only."""
-    binned: dict[str, int] = next(
-        (part[k]["bins"] for k in _KINDS if part.get(k, {}).get("bins")), {}
+def _latencies(part: dict[str, Any]) -> dict[str, Any]:
+    """Of one kind: a job may have a histogram of the other one only, as fio has by itself, and a
+    mean of the time from handing an I/O over says nothing of percentiles from its issue on."""
+    found: dict[str, Any] = next(
+        (part[k] for k in _KINDS if part.get(k, {}).get("bins")),
+        part.get("lat_ns", {}) if part.get("lat_ns", {}).get("N") else part.get("clat_ns", {}),
     )
-    for value, number in binned.items():
+    return found
+
+
+def _add_bins(bins: dict[int, int], part: dict[str, Any]) -> None:
+    """A job's histogram of one direction."""
+    for value, number in _latencies(part).get("bins", {}).items():
         bins[int(value)] = bins.get(int(value), 0) + number
 
 
@@ -115,8 +122,7 @@ def fio_direction(fio: dict[str, Any], direction: str) -> dict[str, Any] | None:
         ios = total.get("N", 0) if direction == "sync" else part.get("total_ios", 0)
         if not ios:
             continue
-        # Jobs may be told to keep percentiles of one kind of latency only.
-        lat = total if total.get("N") else part.get("clat_ns", total)
+        lat = _latencies(part)
         count += ios
         # Of what was made durable ("sync") fio gives no rate.
         iops += part.get("iops", 0)
