@@ -19,6 +19,8 @@ from scarplib.version import version
 
 # How commands begin that need what is not installed, such as tests/.
 OF_A_CHECKOUT = ("test", "lint", "bench", "update-locks")
+# How full a drive is, in thousandths, of which nothing is said.
+AGE = 900
 
 
 def _overrides(text: str) -> str:
@@ -187,9 +189,9 @@ def _add_drive_options(parser: argparse.ArgumentParser, device: str = "demo") ->
     parser.add_argument(
         "--age",
         type=integer("--age", 0, 1000),
-        default=900,
+        default=AGE,
         metavar="N",
-        help="how full the aged drive is, in thousandths; 0: a fresh drive (default: 900)",
+        help=f"how full the aged drive is, in thousandths; 0: a fresh drive (default: {AGE})",
     )
     parser.add_argument(
         "--seed",
@@ -410,7 +412,7 @@ def parser() -> Parser:
     _add_lists(commands)
 
     determinism = commands.add_parser("determinism", help="run one job often, compare every byte")
-    determinism.add_argument("-n", type=integer("-n", 2, 10_000), default=12, metavar="N")
+    determinism.add_argument("-n", type=integer("-n", 4, 10_000), default=12, metavar="N")
     determinism.add_argument(
         "--skip-negative", action="store_true", help="without the run that must differ"
     )

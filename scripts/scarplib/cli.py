@@ -223,6 +223,8 @@ def _settings(options: argparse.Namespace) -> Settings:
 
     if options.image and options.overwrite is not None:
         raise UserError("--overwrite: excludes --image, which has been aged")
+    if options.image and options.age != arguments.AGE:
+        raise UserError("--age: excludes --image, which has been aged")
     several = getattr(options, "drives", None)
     if several and options.image:
         raise UserError("--drives: excludes --image, which is of one drive")

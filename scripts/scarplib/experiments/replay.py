@@ -206,6 +206,19 @@ def _check_one(scheme: str | None) -> None:
         raise UserError(f"--scheme: '{scheme}' is not one scheme; several are: --schemes {scheme}")
 
 
+def _check_age(options: argparse.Namespace) -> None:
+    """How a drive is to be aged that is not: it would be measured as it is."""
+    for name in ("age_overwrite", "age_pattern", "age_seed"):
+        if getattr(options, name) is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if options.image:
+            raise UserError(f"{option}: excludes --image: an image has been aged")
+        # A sweep gives each cell a seed, of ageing, too.
+        if name != "age_seed" and options.age in (None, "0"):
+            raise UserError(f"{option}: needs --age, from 1 to 1000")
+
+
 def _check_traces(words: list[str]) -> None:
     """Those that would be refused, and what can be done about it."""
     for word in words:
@@ -246,6 +259,7 @@ def _write(
 def main(given: list[str]) -> int:
     """Which of the three it is."""
     asked = _asked(given)
+    _check_age(asked.options)
     if asked.options.schemes:
         if not _has(given, "--format", "-f"):
             _check_traces(asked.rest)
