@@ -176,6 +176,18 @@ class Guest(unittest.TestCase):
         self.assertEqual(why, "panic")
         self.assertLess(when_s, 200)
 
+    def test_a_full_disk(self) -> None:
+        folder = Path(tempfile.mkdtemp(dir=self.console.parent))
+        qemu = folder / "qemu"
+        qemu.write_text("#!/bin/sh\nkill -BUS $$\n")
+        qemu.chmod(0o755)
+        made: Any = types.SimpleNamespace(binary=qemu, firmware_dir=folder)
+        image: Any = types.SimpleNamespace(kernel=qemu, initramfs=qemu)
+        found = vm.run_guest(vm.GuestRun(made, image, [], "", folder / "out"))
+        self.assertEqual(found.reason, "qemu died")
+        self.assertIn("the disk of the results is full", found.console_tail)
+        self.assertEqual(list((folder / "out").glob("*.tmp")), [])
+
     def test_processor_time(self) -> None:
         before = time.process_time()
         while time.process_time() < before + 0.1:

@@ -330,6 +330,9 @@ def watch(process: subprocess.Popen[bytes], console: Console, run: GuestRun) -> 
 
 
 def _exit_text(status: int) -> str:
+    if status == -signal.SIGBUS:
+        # What the guest ships is written into a file that is mapped, and had no more room.
+        return "qemu was killed by SIGBUS, as it is where the disk of the results is full"
     if status < 0:
         return f"qemu was killed by {signal.Signals(-status).name}"
     return f"qemu ended with status {status}"
