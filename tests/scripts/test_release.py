@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import re
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
 from scarplib.paths import ROOT
+from scarplib.release import install
 from scarplib.version import version
 
 
@@ -32,6 +39,27 @@ class Versions(unittest.TestCase):
         assert newest and cited
         self.assertEqual(newest[1], cited[1])
         self.assertEqual(newest[1], version())
+
+
+class Installed(unittest.TestCase):
+    def test_for_all_users_whatever_the_umask(self) -> None:
+        plan = install.Tree(
+            files={"share/scarp/a/b.ini": ROOT / "devices" / "demo.ini"},
+            texts={"lib/pkgconfig/scarp.pc": "text"},
+            links={"bin/scarp": "../share/scarp/a/b.ini"},
+        )
+        before = os.umask(0o077)
+        self.addCleanup(os.umask, before)
+        with (
+            tempfile.TemporaryDirectory() as name,
+            mock.patch.object(install, "tree", lambda: plan),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            place = Path(name) / "prefix"
+            self.assertEqual(install.install(place), 0)
+            for path in (place, *place.rglob("*")):
+                wanted = 0o755 if path.is_dir() else 0o644
+                self.assertEqual(path.stat().st_mode & 0o777, wanted, path)
 
 
 if __name__ == "__main__":

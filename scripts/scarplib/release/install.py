@@ -157,6 +157,7 @@ def _write(place: Path, plan: Tree, made: list[Path]) -> None:
         "folders": sorted({os.path.relpath(folder, place) for folder in made}),
     }
     manifest.write_text(json.dumps(content, indent=1) + "\n")
+    manifest.chmod(0o644)
 
 
 def _recorded(place: Path) -> dict[str, list[str]]:
@@ -194,6 +195,9 @@ def install(place: Path) -> int:
         made = _folders(place, plan.paths())
         for folder in made:
             folder.mkdir(parents=True, exist_ok=True)
+            if folder.is_relative_to(place):
+                # For all users, as the files are, whatever the umask of who installs.
+                folder.chmod(0o755)
         made += [place / name for name in old.get("folders", [])]
         _write(place, plan, made)
         if old:
