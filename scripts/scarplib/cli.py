@@ -354,6 +354,8 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 def _blind(options: argparse.Namespace) -> int:
     """`reproduce fit`: no paper's, but the trial of issue 28."""
+    if options.traces:
+        raise UserError("--traces: not with fit, whose drives and loads are drawn")
     count, minutes, largest = (3, 1, 400) if options.quick else (30, 10, 2048)
     if options.estimate:
         print(f"fit: {count} drives, each {minutes} minutes of processor time and a little more")

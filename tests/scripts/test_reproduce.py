@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -19,9 +21,11 @@ sys.path[:0] = [str(ROOT / "scripts")]
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.reproduce import (  # noqa: E402
     cell,
+    command,
     page,
     replays,
     results,
+    small_set,
     spec,
 )
 from scarplib.reproduce.judge import pregc  # noqa: E402
@@ -37,6 +41,18 @@ def make_trace(path: Path) -> None:
         for i in range(READS + WRITES)
     ]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+class Asked(unittest.TestCase):
+    def test_what_the_small_set_does_not_do(self) -> None:
+        for how, traces, option in (("estimate", "", "--estimate"), ("", "x", "--traces")):
+            said = io.StringIO()
+            with (
+                mock.patch.object(small_set, "main", lambda _: 0),
+                contextlib.redirect_stderr(said),
+            ):
+                self.assertEqual(command.command("small", 0, how, traces), 1)
+            self.assertIn(f"{option}: not with small", said.getvalue())
 
 
 class Traces(unittest.TestCase):

@@ -138,6 +138,7 @@ class Arguments(Refused):
             (("replay", "-i", "x", "--age-overwrite", "5", "gen:zipf"), "--image"),
             (("replay", "-i", "x", "--schemes", "a,b", "--age-seed", "5"), "--age-seed", "--image"),
             (("compare", "--image", "x", "--age", "500"), "--age", "--image"),
+            (("reproduce", "fit", "--traces", "x", "--estimate"), "--traces", "fit"),
         ):
             with self.subTest(arguments):
                 line = self.error(*arguments)

@@ -308,6 +308,28 @@ class Results(Folder):
             found = results_script.operations(path)
         self.assertEqual({name: len(values) for name, values in found.items()}, {"a": 120, "b": 2})
 
+    def test_schemes_whose_names_begin_alike_are_two_columns(self) -> None:
+        # The drive tells the first 31 letters of a scheme's name.
+        long = "global+cost-benefit+flash-aware+"
+        found = {}
+        for number, column in enumerate(
+            f"{system}-{long}{more}" for system in ("ext4", "xfs") for more in ("background", "pgc")
+        ):
+            system = column.partition("-")[0]
+            found[column] = {
+                "scheme": long[:31],
+                "fio": {"read": {"p50_ns": (number + 1) * 1_000_000}},
+                "write_amplification": 1.0,
+                "file_system": {"name": system, "amplification": 1.0, "discarded_bytes": 0},
+            }
+        made = file_system.matrix(found)
+        assert made
+        self.assertEqual(made[0], [f"{long}background", f"{long}pgc"])
+        self.assertEqual(
+            made[1][1:3],
+            [("  ext4", ["1.00 ms", "2.00 ms"]), ("  xfs", ["3.00 ms", "4.00 ms"])],
+        )
+
     def test_amplification_apart(self) -> None:
         folder = self.folder / "x"
         self.script_files(folder, "")

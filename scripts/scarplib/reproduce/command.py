@@ -130,6 +130,9 @@ def command(name: str, cores: int, how: str = "", traces: str = "") -> int:
         if name == "small":
             from scarplib.reproduce import small_set as small
 
+            if traces or how:
+                option = f"--{how}" if how else "--traces"
+                raise UserError(f"{option}: not with small, which is a part of `make test`")
             return small.main(cores)
         if name == "safs":
             from scarplib.reproduce import safs

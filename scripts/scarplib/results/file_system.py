@@ -95,8 +95,12 @@ def matrix(
     systems = list(dict.fromkeys(s["file_system"]["name"] for s in found))
     if len(systems) < 2:
         return None
-    schemes = list(dict.fromkeys(s["scheme"] for s in found))
-    at = {(s["file_system"]["name"], s["scheme"]): s for s in found}
+    at: dict[tuple[str, str], dict[str, Any]] = {}
+    for column, s in summaries.items():
+        if of := s.get("file_system"):
+            # The drive's log page, of which "scheme" is, has room for 31 letters of it.
+            at[of["name"], column.removeprefix(f"{of['name']}-")] = s
+    schemes = list(dict.fromkeys(scheme for _, scheme in at))
     out: list[tuple[str, list[str]]] = []
     for label, value in _metrics(found):
         out.append((label, []))
