@@ -169,7 +169,7 @@ class Numbers(Folder):
 
     def test_mean_and_percentiles_are_of_one_latency(self) -> None:
         # As fio has it by itself: a histogram from the issue on, and of the whole only a mean.
-        part = {
+        part: dict[str, Any] = {
             "total_ios": 4,
             "lat_ns": {"N": 4, "mean": 900.0, "max": 1200},
             "clat_ns": {"N": 4, "mean": 85.0, "max": 100, "bins": {"80": 3, "100": 1}},
