@@ -24,7 +24,7 @@ def _cut(text: str) -> str:
 
 
 def _cuts(text: str) -> str:
-    if not re.fullmatch(rf"\d+|{_SOME}(,{_SOME})*", text):
+    if not re.fullmatch(rf"{_SOME}(,{_SOME})*", text):
         raise UserError(f"--cuts: '{text}' is not a number of cuts, nor A-B,… as cuts are numbered")
     return text
 
