@@ -14,6 +14,7 @@ from unittest import mock
 
 from scarplib.errors import UserError
 from scarplib.experiments import folder as folders
+from scarplib.experiments import replay
 
 
 class Folders(unittest.TestCase):
@@ -71,6 +72,22 @@ class Folders(unittest.TestCase):
             folders.point_latest(folders.new_folder("run", None))
         self.assertIn("is a folder", said.getvalue())
         self.assertEqual(len(list(self.out.iterdir())), 2)
+
+    def test_what_is_refused_leaves_it_empty(self) -> None:
+        def state(_: object, folder: Path) -> Path:
+            (folder / "drive.img").touch()
+            return folder / "drive.img"
+
+        wanted = self.top / "mine"
+        words = ["-d", "x.ini", "--schemes", "baseline,none", "--out", str(wanted), "gen:zipf"]
+        for _ in range(2):
+            with (
+                mock.patch.object(replay, "_state", state),
+                mock.patch.object(replay, "_check", mock.Mock(side_effect=UserError("no scheme"))),
+                self.assertRaisesRegex(UserError, "no scheme"),
+            ):
+                replay.main(words)
+            self.assertEqual(list(wanted.iterdir()), [])
 
 
 if __name__ == "__main__":

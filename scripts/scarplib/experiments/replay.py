@@ -167,8 +167,14 @@ def _compare(asked: Asked) -> int:
     shared = _option_words(options, _SHARED)
     overrides = [word for override in options.override for word in ("--override", override)]
     words = ["--image", str(state), *shared, *overrides, *asked.rest]
-    for scheme in options.schemes:
-        _check(scheme, words)
+    try:
+        for scheme in options.schemes:
+            _check(scheme, words)
+    except UserError:
+        # The folder is as it was: the next try, with the same --out, finds it empty.
+        if state.parent == folder:
+            state.unlink()
+        raise
     schemes: dict[str, dict[str, Any]] = {}
     for scheme in options.schemes:
         schemes[scheme] = _one_of_several(scheme, words, folder / scheme)

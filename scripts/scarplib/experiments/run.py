@@ -317,7 +317,13 @@ def _make_ready(settings: Settings) -> _Ready:
     state = settings.image or aged(settings, folder)
     if settings.user and settings.user.file_systems:
         names = [fs.name for fs in settings.user.file_systems]
-        check_room(names, image_file.read(state).host_bytes)
+        try:
+            check_room(names, image_file.read(state).host_bytes)
+        except UserError:
+            # The folder is as it was: the next try, with the same --out, finds it empty.
+            if state.parent == folder:
+                state.unlink()
+            raise
     chosen = columns(settings, prepared, image)
     jobs = _jobs(settings, chosen, folder, state, real)
     expected = expected_commands(job_text)
