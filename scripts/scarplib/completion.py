@@ -95,7 +95,7 @@ def _options(command: str, parser: Parser) -> list[str]:
         if not (program := _replayer()):
             return []
         said = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
-        return ["--schemes", "--out", *re.findall(r"(--[\w-]+)", said.stdout)]
+        return ["--schemes", "--out", "--device", "--set", *re.findall(r"(--[\w-]+)", said.stdout)]
     return [name for action in parser.known() for name in action.option_strings]
 
 

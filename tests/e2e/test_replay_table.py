@@ -67,7 +67,8 @@ class One(Case):
         self.assertEqual(cells["drive pages moved"], [f"{stats['gc_page_programs']:,}"])
         iops = stats["reads"] * 1e9 / result["drive_ns"]
         self.assertEqual(cells["reads IOPS"], [f"{iops:,.0f}"])
-        self.assertIn("3,000 requests measured", text.splitlines()[0])
+        rate = f"{result['requests_per_s']:,.0f} a second of the drive's time"
+        self.assertTrue(text.splitlines()[0].endswith(f": 3,000 requests measured, {rate}"), text)
         for label in ("mean", "p50", "p99", "p99.9", "p99.99", "max"):
             self.assertIn(f"writes {label}", cells)
         self.assertTrue(any(label.endswith("die: GC program") for label in cells))
@@ -99,12 +100,35 @@ class One(Case):
             self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1))
 
 
+    def test_as_the_other_commands_have_it(self) -> None:
+        load = ("--age", 900, "-m", "closed", "-q", 8, "--json", "-", "gen:mixed,requests=3000")
+        found = []
+        for words in (
+            ("-d", DRIVE, "-o", "gc.trigger_free_blocks=4", "-o", "gc.after_reads=1"),
+            ("--device", DRIVE, "--set", "gc.trigger_free_blocks=4,gc.after_reads=1"),
+            (f"--device={DRIVE}", "--set=gc.trigger_free_blocks=4", "--set", "gc.after_reads=1"),
+            ("-d", DRIVE),
+        ):
+            found.append(json.loads(self.replay(*words, *load).stdout)["stats"])
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0], found[2])
+        self.assertNotEqual(found[0], found[3])
+        for name in ("--set", "--device"):
+            done = self.replay("gen:mixed", name, status=1)
+            self.assertEqual(done.stderr, f"scarp: error: {name}: needs a value\n")
+
+
 class Several(Case):
     def test_compared(self) -> None:
         out = self.folder / "out"
         workload = "gen:mixed,requests=4000"
         schemes = ("--schemes", "baseline,pgc", "--out", out)
-        text = self.replay(*LOAD, *schemes, "--warmup", 500, "--seed", 5, workload).stdout
+        done = self.replay(*LOAD, *schemes, "--warmup", 500, "--seed", 5, workload)
+        text = done.stdout
+        # Without a terminal there is no progress whose scheme could be named.
+        self.assertEqual(done.stderr, "")
+        # A rate would be of the first scheme alone.
+        self.assertTrue(text.splitlines()[0].endswith(": 3,500 requests measured"), text)
         self.assertEqual(text.splitlines()[1].split(), ["baseline", "pgc"])
         cells = self.cells(text)
         summary = json.loads((out / "summary.json").read_text())
@@ -151,7 +175,17 @@ class Several(Case):
                 done = self.replay("-d", DRIVE, "--out", folder, *words, status=1)
                 self.assertIn(says, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-                self.assertFalse(list(folder.glob("*/cmd.bin")))
+                # So that the command can be said again, with what is allowed.
+                self.assertFalse(folder.exists())
+
+    def test_a_folder_that_was_there_stays(self) -> None:
+        out = self.folder / "mine"
+        out.mkdir()
+        self.replay(*LOAD, "--schemes", "ttflash", "--out", out, "gen:mixed", status=1)
+        self.assertEqual(list(out.iterdir()), [])
+        (out / "drive.img").write_text("of others")
+        self.replay(*LOAD, "--schemes", "pgc", "--out", out, "gen:mixed", status=1)
+        self.assertEqual((out / "drive.img").read_text(), "of others")
 
 
 if __name__ == "__main__":

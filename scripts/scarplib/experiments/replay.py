@@ -9,12 +9,14 @@ scarp-replay.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +73,7 @@ def _table_of_one(given: list[str]) -> int:
         if done.returncode or not path.is_file():
             return done.returncode
         result = json.loads(path.read_text())
-    print(_workload_words(result))
+    print(f"{_workload_words(result)}, {result['requests_per_s']:,.0f} a second of the drive's time")
     print(table_text({result["scheme"]: replayed.summary(result)}))
     return 0
 
@@ -82,7 +84,7 @@ def _workload_words(result: dict[str, Any]) -> str:
     for key, what in (("folded", "folded onto the drive"), ("skipped_lines", "lines skipped")):
         if result[key]:
             words += f", {result[key]:,} {what}"
-    return f"{words}, {result['requests_per_s']:,.0f} a second"
+    return words
 
 
 def _option_words(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
@@ -120,7 +122,9 @@ def _state(asked: Asked, folder: Path) -> Path:
 def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, Any]:
     """Replay one scheme, with its logs in a folder of its own; its summary."""
     folder.mkdir()
-    print(f"{scheme}:", file=sys.stderr, flush=True)
+    if not _silent():
+        # What the replayer's progress is of.
+        print(f"{scheme}:", file=sys.stderr, flush=True)
     command = [str(ensure_replay()), "--scheme", scheme, *words]
     for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
                          ("flash-log", "flash.bin")):  # fmt: skip
@@ -152,6 +156,21 @@ def _silent() -> bool:
     return not sys.stderr.isatty()
 
 
+@contextlib.contextmanager
+def _fresh(wanted: Path | None) -> Iterator[Path]:
+    """A folder for results, and nothing of it if what is to begin there is refused."""
+    was_there = wanted is not None and wanted.exists()
+    folder = new_folder("replay", wanted)
+    try:
+        yield folder
+    except BaseException:
+        (folder / "drive.img").unlink(missing_ok=True)
+        if not was_there:
+            # Of its parents nobody knows whose they are.
+            folder.rmdir()
+        raise
+
+
 def _compare(asked: Asked) -> int:
     options = asked.options
     if options.scheme:
@@ -162,19 +181,13 @@ def _compare(asked: Asked) -> int:
         if _has(asked.rest, name):
             raise UserError(f"{name}: excludes --schemes; each scheme's logs are in its folder")
     began = time.monotonic()
-    folder = new_folder("replay", options.out)
-    state = _state(asked, folder)
     shared = _option_words(options, _SHARED)
     overrides = [word for override in options.override for word in ("--override", override)]
-    words = ["--image", str(state), *shared, *overrides, *asked.rest]
-    try:
+    with _fresh(options.out) as folder:
+        state = _state(asked, folder)
+        words = ["--image", str(state), *shared, *overrides, *asked.rest]
         for scheme in options.schemes:
             _check(scheme, words)
-    except UserError:
-        # The folder is as it was: the next try, with the same --out, finds it empty.
-        if state.parent == folder:
-            state.unlink()
-        raise
     schemes: dict[str, dict[str, Any]] = {}
     for scheme in options.schemes:
         schemes[scheme] = _one_of_several(scheme, words, folder / scheme)
@@ -192,10 +205,14 @@ def _compare(asked: Asked) -> int:
     return 0
 
 
-OF_SEVERAL = """
+BESIDES = """
 Several schemes:
   --schemes=A,B,...                    each of them, from one state of the drive; with a report
   --out=DIR                            where its results go (out/<time>-replay)
+
+As the other commands call them:
+  --device=FILE                        --description
+  --set=GROUP.KEY=VALUE,...            --override, of several keys at once
 
 `scarp schemes` lists the schemes, `scarp keys` what --override may say.
 """
@@ -204,7 +221,7 @@ Several schemes:
 def _help() -> str:
     """The replayer's own options, and those of this command."""
     said = subprocess.run([ensure_replay(), "--help"], capture_output=True, text=True, check=True)
-    return said.stdout.replace("scarp-replay", "scarp replay").rstrip() + "\n" + OF_SEVERAL
+    return said.stdout.replace("scarp-replay", "scarp replay").rstrip() + "\n" + BESIDES
 
 
 def _check_one(scheme: str | None) -> None:
@@ -262,8 +279,29 @@ def _write(
     (folder / "summary.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
+def _in_the_replayers_words(given: list[str]) -> list[str]:
+    """--device and --set are what all other commands have."""
+    words: list[str] = []
+    rest = iter(given)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name not in ("--device", "--set"):
+            words.append(word)
+            continue
+        if not equals:
+            value = next(rest, "")
+        if not value:
+            raise UserError(f"{name}: needs a value")
+        if name == "--device":
+            words += ["--description", value]
+        else:
+            words += [word for key in value.split(",") for word in ("--override", key)]
+    return words
+
+
 def main(given: list[str]) -> int:
     """Which of the three it is."""
+    given = _in_the_replayers_words(given)
     asked = _asked(given)
     _check_age(asked.options)
     if asked.options.schemes:

@@ -105,7 +105,7 @@ def pages() -> dict[str, str]:
             continue
         page = f"scarp-{name}"
         if name == "replay":
-            more = replay.OF_SEVERAL
+            more = replay.BESIDES
             text = _of_program(page, helps[name], replayer.ensure_replay(), more)
         elif name == "array":
             more = array_command.NOTES
