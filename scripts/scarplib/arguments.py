@@ -291,7 +291,7 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
 def _add_lists(commands: Any) -> None:
     """What can be chosen, and what helps to type it."""
     schemes = commands.add_parser("schemes", help="which schemes there are")
-    schemes.add_argument("name", nargs="?", metavar="NAME", help="all of one: needs, parameters")
+    schemes.add_argument("name", nargs="?", metavar="NAME", help="all of one, or of each of a+b: needs, parameters")
     devices = commands.add_parser("devices", help="which drives there are")
     keys = commands.add_parser("keys", help="what a drive's description and --set may say")
     keys.add_argument("part", nargs="?", metavar="PART", help="only keys that have this: gc., free")

@@ -56,6 +56,12 @@ class Choices(unittest.TestCase):
              "help": "from a command's arrival, if it names none"}, hios["parameters"],
         )  # fmt: skip
         self.assertIn("static", hios["needs"][0])
+        joined = found("schemes", "gc-vic+pgc")
+        self.assertEqual([each["name"] for each in joined], ["gc-vic", "pgc"])
+        said = scarp("schemes", "gc-vic+pgc")
+        self.assertEqual(said, scarp("schemes", "gc-vic") + scarp("schemes", "pgc"))
+        self.assertIn("'none' is no scheme; there are baseline, ",
+                      scarp("schemes", "pgc+none", status=1))  # fmt: skip
         (parity,) = found("schemes", "ttflash")
         self.assertEqual(parity["chooses"]["relocation placement"], "copyback")
         (source,) = found("schemes", "rotating")
@@ -91,7 +97,7 @@ class Choices(unittest.TestCase):
 
     def test_replays_help_and_a_list_of_schemes(self) -> None:
         said = scarp("replay", "--help")
-        for option in ("--schemes", "--out", "--backlog", "scarp replay [OPTION"):
+        for option in ("--schemes", "--out", "--backlog", "--set", "--device", "scarp replay [OPTION"):
             self.assertIn(option, said)
         words = ("replay", "-d", "devices/demo.ini", "-s", "pgc,ideal", "gen:zipf")
         self.assertEqual(

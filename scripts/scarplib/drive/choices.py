@@ -192,18 +192,19 @@ def schemes_text(name: str | None, as_json: bool) -> str:
     """`scarp schemes`."""
     found = schemes(listed()[0])
     if name:
-        chosen = [each for each in found if each.name == name]
-        if not chosen:
-            known = ", ".join(each.name for each in found)
-            raise UserError(f"'{name}' is no scheme; there are {known}")
-        return _json(chosen) if as_json else _scheme_in_full(chosen[0])
+        named = {each.name: each for each in found}
+        for part in name.split("+"):
+            if part not in named:
+                raise UserError(f"'{part}' is no scheme; there are {', '.join(named)}")
+        chosen = [named[part] for part in name.split("+")]
+        return _json(chosen) if as_json else "\n".join(map(_scheme_in_full, chosen))
     if as_json:
         return _json(found)
     rows = [[each.name, each.axis or "(several)", each.help] for each in found]
     return (
         _table(["scheme", "axis", "what it does"], rows)
         + "\n\nJoined by '+', one of each axis: gc-vic+pgc. `scarp schemes NAME` says its source, "
-        "what it needs, and its parameters."
+        "what it needs, and its parameters; of joined ones, those of each."
     )
 
 
