@@ -431,7 +431,13 @@ def parser() -> Parser:
     commands.add_parser("sweep", help="a comparison on many drives and seeds, here or on a cluster")
 
     rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
-    rows.add_argument("log", type=Path, metavar="FILE", help="a run's cmd.bin or gc.bin, --cmd-log")
+    rows.add_argument(
+        "log",
+        type=Path,
+        metavar="FILE",
+        help="a run's cmd.bin or gc.bin, or a scheme's folder, such as out/latest/baseline; or what "
+        "--cmd-log or --gc-log of `scarp replay` wrote",
+    )
     rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
     rows.add_argument(
         "--slowest",
@@ -439,6 +445,12 @@ def parser() -> Parser:
         default=0,
         metavar="N",
         help="these alone, the slowest first (default: all, in the log's order)",
+    )
+    rows.add_argument(
+        "--words",
+        action="store_true",
+        help="a line for people in place of columns: when it came, what it was, how long it took, "
+        "and its greatest causes",
     )
 
     timeline = commands.add_parser("timeline", help="a moment of a run, for ui.perfetto.dev")

@@ -323,7 +323,10 @@ def _age(options: argparse.Namespace) -> int:
 
 def _rows(options: argparse.Namespace) -> int:
     from scarplib.device_logs import as_csv
+    from scarplib.results import in_words
 
+    if options.words:
+        return in_words.main(options.log, options.out, options.slowest)
     return as_csv.main(options.log, options.out, options.slowest)
 
 

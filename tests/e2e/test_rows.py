@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import struct
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs.command_log import CAUSES, OPS  # noqa: E402
+from scarplib.results.units import human_ns  # noqa: E402
 
 
 def back(row: dict[str, str]) -> bytes:
@@ -108,7 +110,47 @@ class Rows(unittest.TestCase):
             for count in (1, 7, len(rows) + 1):
                 self.assertEqual(self.rows(log, "--slowest", str(count)), wanted[:count])
 
+    def test_in_words(self) -> None:
+        """Each line says of its row what the columns do: moment, kind, place, latency, causes."""
+        synthetic.write_scheme(self.folder, "baseline", count=400)
+        out = self.folder / "out.txt"
+        for log, more in ((self.folder / "cmd.bin", []), (self.folder, ["--slowest", "9"])):
+            rows = self.rows(log, *more)
+            self.assertEqual(cli.main(["rows", str(log), "--words", "-o", str(out), *more]), 0)
+            lines = out.read_text().splitlines()
+            self.assertEqual(len(lines), len(rows))
+            for line, row in zip(lines, rows, strict=True):
+                when, what, took, why = line.split(": ", 3)
+                self.assertEqual(when, f"{row['submit_ns']} ns")
+                self.assertEqual(what.split()[0], row["op"])
+                self.assertEqual(took, human_ns(int(row["latency_ns"])))
+                greatest = max(CAUSES, key=lambda name: int(row[f"{name}_ns"]))
+                share = 100 * int(row[f"{greatest}_ns"]) / int(row["latency_ns"])
+                self.assertRegex(why, rf"^{share:.0f} % ")
+        self.assertIn(" of 4 KiB at ", lines[0])
+        log = self.folder / "gc.bin"
+        self.assertEqual(cli.main(["rows", str(log), "--words", "-o", str(out)]), 0)
+        first = self.rows(log)[0]
+        self.assertRegex(
+            out.read_text().splitlines()[0],
+            rf"^{first['begin_ns']} ns: block {first['victim_block']} of plane {first['plane']} on "
+            rf"die {first['die']}: .* {first['moved_units']} units moved$",
+        )
+
+    def test_merges_are_called_so(self) -> None:
+        folder = self.folder / "run" / "baseline"
+        folder.mkdir(parents=True)
+        synthetic.write_scheme(folder, "baseline", count=400)
+        out = self.folder / "out.txt"
+        for stats, word in (({"full_merges": 0}, "die: GC "), ({"full_merges": 3}, "die: merge ")):
+            summary = {"schemes": {"baseline": {"stats": stats}}}
+            (folder.parent / "summary.json").write_text(json.dumps(summary))
+            words = ["rows", str(folder), "--words", "--slowest", "3", "-o", str(out)]
+            self.assertEqual(cli.main(words), 0)
+            self.assertIn(word, out.read_text())
+
     def test_bad_files(self) -> None:
+        (self.folder / "empty").mkdir()
         other = self.folder / "other"
         other.write_bytes(b"SCARPXX1" + bytes(100))
         synthetic.write_scheme(self.folder, "baseline", count=30)
@@ -119,6 +161,8 @@ class Rows(unittest.TestCase):
             ([str(other)], "SCARPXX1"),
             ([str(cut)], "no whole number"),
             ([str(self.folder / "none")], "No such file"),
+            ([str(self.folder / "empty")], "a folder without cmd.bin"),
+            ([str(cut), "--words"], "no whole number"),
             ([str(whole), "-o", "/nonexistent/x.csv"], "/nonexistent/x.csv"),
             ([str(whole), "-o", "/dev/full"], "/dev/full"),
         ):

@@ -7,7 +7,7 @@ import csv
 import heapq
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -62,9 +62,15 @@ def _took(row: tuple[Any, ...]) -> int:
     return int(row[1] - row[0])
 
 
-def write(path: Path, out: TextIO, slowest: int = 0) -> None:
-    """A head of column names, then a line for each row, or for the slowest, these first."""
+def picked(path: Path, slowest: int) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+    """Names of the columns, and the rows; or the slowest of them, these first."""
+    if path.is_dir():
+        if not (path / "cmd.bin").is_file():
+            raise UserError(f"{path}: a folder without cmd.bin; name a log, or a scheme's folder")
+        path /= "cmd.bin"
     kind = log_file.magic_of(path)
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
     if kind == gc_log.LAYOUT.magic:
         columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
     elif kind == command_log.LAYOUT.magic:
@@ -74,6 +80,12 @@ def write(path: Path, out: TextIO, slowest: int = 0) -> None:
     if slowest:
         # Of equally slow ones the earlier in the log.
         rows = iter(heapq.nlargest(slowest, rows, key=_took))
+    return columns, rows
+
+
+def write(path: Path, out: TextIO, slowest: int = 0) -> None:
+    """A head of column names, then a line for each row."""
+    columns, rows = picked(path, slowest)
     # A log of another layout is found out before anything is written.
     first = list(itertools.islice(rows, 1))
     writer = csv.writer(out, lineterminator="\n")
@@ -81,15 +93,20 @@ def write(path: Path, out: TextIO, slowest: int = 0) -> None:
     writer.writerows(itertools.chain(first, rows))
 
 
-def main(path: Path, out: Path | None, slowest: int = 0) -> int:
-    """Write to the file `out`, or to standard output."""
+def save(write_to: Callable[[TextIO], None], out: Path | None, path: Path) -> int:
+    """Into the file `out`, or to standard output, what is made of the log `path`."""
     try:
         if not out:
-            write(path, sys.stdout, slowest)
+            write_to(sys.stdout)
             return 0
-        whole_file.check("-o", out, path)
+        whole_file.check("-o", out, path, path / "cmd.bin")
         with whole_file.writing("-o", out) as stream:
-            write(path, stream, slowest)
+            write_to(stream)
     except log_file.LogError as error:
         raise UserError(str(error)) from error
     return 0
+
+
+def main(path: Path, out: Path | None, slowest: int = 0) -> int:
+    """`scarp rows`, without --words."""
+    return save(lambda stream: write(path, stream, slowest), out, path)
