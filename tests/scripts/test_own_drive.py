@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
+import io
 import json
 import math
 import os
@@ -12,6 +15,8 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +24,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
+from scarplib.device_logs.command_log import read_commands  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import (  # noqa: E402
     blind,
@@ -260,6 +266,11 @@ class AProbesFile(Scratch, Refused):
         said = self.error("probe", "devices/demo.ini", "-o", "/no/such/folder/x.json")
         self.assertIn("is no folder", said)
         self.assertIn("--scheme", self.error("probe", "/dev/null", "--scheme", "pgc"))
+        for more in (["--age", "0"], ["--steady"], ["--seconds", "5"]):
+            with self.assertRaisesRegex(UserError, "--seconds: need --beside"):
+                command.fit_main(["no.json", *more])
+        said = self.error("fit", "a.ini", "--beside", "x", "--steady", "--age", "0")
+        self.assertIn("--steady: nothing of an empty drive", said)
         self.assertIn("--mib", self.error("probe", "devices/demo.ini", "--mib", "31"))
         self.assertIn("--minutes", self.error("fit", "x.json", "--minutes", "0"))
 
@@ -432,6 +443,19 @@ class OnADrive(Scratch):
         self.assertNotEqual(path.read_bytes()[4096:8192], bytes(4096))
 
 
+class Kept(cited.Runner):
+    """A runner that keeps where its requests went."""
+
+    offsets: Sequence[int] = ()
+
+    def _seen(self, log: Path) -> cited.Seen:
+        self.offsets = read_commands(log).offset
+        return super()._seen(log)
+
+    def size(self) -> int:
+        return self._size()
+
+
 class OthersMeasurements(Scratch):
     def test_the_table_that_is_here(self) -> None:
         table = cited.rows(ROOT / "experiments" / "drives" / "nvme-a.csv")
@@ -442,8 +466,20 @@ class OthersMeasurements(Scratch):
     def test_what_is_no_table(self) -> None:
         path = self.folder / "x.csv"
         path.write_text("file,use\na,b\n")
-        with self.assertRaisesRegex(UserError, "row 1 has no column 'rw'"):
+        with self.assertRaisesRegex(UserError, "row 1 has no column 'rw'; needed: file, use, "):
             cited.rows(path)
+        path.write_bytes(gzip.compress(b"file,use\na,b\n"))
+        with self.assertRaisesRegex(UserError, r"x\.csv: is no text; a compressed table must be"):
+            cited.rows(path)
+
+    def test_a_table_that_nothing_was_fitted_to(self) -> None:
+        path = self.folder / "x.csv"
+        names = [name for name in cited.COLUMNS if name != "use"]
+        values = ["a", "randread", "4k", "8", "", "", "100", "400", "", "70000", "", "90000"]
+        path.write_text(f"{','.join(names)}\n{','.join(values)}\n")
+        (row,) = cited.rows(path)
+        self.assertEqual((row.use, row.bs, row.depth, row.jobs, row.rate), ("held", 4096, 8, 1, 0))
+        self.assertEqual(row.points, {"p50": 70000, "p99": 90000})
 
     def test_fios_json(self) -> None:
         path = self.folder / "fio.json"
@@ -483,6 +519,61 @@ class OthersMeasurements(Scratch):
             # A read of flash; a write into the buffer, or one that waits for room there.
             self.assertGreater(median, 50000 if "read" in row.rw else 7000)
             self.assertFalse(found["rate"].held)
+
+    def test_beside_a_used_drive(self) -> None:
+        """What fio measured where collections were due is met from such a drive alone."""
+        drive, fio = self.folder / "drive.ini", self.folder / "fio.out"
+        # With little to spare, so that collections cost something.
+        drive.write_text(SMALL.replace("permille=400", "permille=250"))
+        table = [cited.Row("x", "held", "randwrite", 4096, 16, 1, 0, 1, 4, 1, {"p50": 1})]
+        rates = []
+        for begin in (cited.Begin(), cited.Begin(900), cited.Begin(900, True, 2)):
+            runner = cited.Runner(replayer.ensure_replay(), drive, self.folder, begin=begin)
+            rates.append(runner.run(table).kib_per_s["write"])
+        new, filled, steady = rates
+        # By more than what a rate may be off: else it would not matter.
+        wide = 1 + figures.WIDE["rate"]
+        self.assertGreater(new, wide * steady)
+        self.assertGreater(filled, wide * steady)
+        # The drive itself, as fio would have written it down: in a file of any name.
+        done = {"total_ios": 2000, "iops": steady / 4, "bw": steady}
+        job = {"jobname": "steady-overwrites-of-all-of-it",
+               "job options": {"rw": "randwrite", "bs": "4k", "iodepth": "16",
+                               "ioengine": "io_uring"},
+               "read": {"total_ios": 0}, "write": done}  # fmt: skip
+        fio.write_text(json.dumps({"jobs": [job]}))
+        for more, well, says in (
+            ([], 0, "each run: 0.4 s on a drive that is full where something is read, else empty"),
+            (["--age", "900", "--steady", "--seconds", "2"], 1,
+             "each run: 2 s on a drive that is 90 % full, overwritten until steady, there alone"),
+        ):  # fmt: skip
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                self.assertEqual(command.fit_main([str(drive), "--beside", str(fio), *more]), 0)
+            self.assertIn(says, err.getvalue())
+            self.assertIn(f"rate: {well} of 1 within 10 %", out.getvalue())
+
+    def test_loads_go_where_data_is(self) -> None:
+        """A read of what was never written needs no flash, and is not what fio's `size` reads."""
+        drive = self.folder / "drive.ini"
+        drive.write_text(SMALL)
+        row = cited.Row("x", "held", "randread", 4096, 1, 1, 0, 1, 4, 1, {"p50": 1})
+        mixed = [replace(row, mixed=300), replace(row, rw="randwrite", mixed=300)]
+        for table, begin in (([row], cited.Begin(300)), (mixed, cited.Begin(300, True, 1))):
+            runner = Kept(replayer.ensure_replay(), drive, self.folder, begin=begin)
+            runner.run(table)
+            seen = runner.offsets
+            self.assertGreater(len(seen), 100)
+            # Up to the last whole MiB of it.
+            end = runner.size() * 300 // 1000
+            self.assertLess(max(seen), end)
+            self.assertGreater(max(seen), end - MIB - 65536)
+
+    def test_names_of_steps_do_not_run_into_figures(self) -> None:
+        figure = figures.Figure("randwrite of mix 128k x 128", "rate", 1e6, 2e6)
+        head, row = figures.table([figure]).splitlines()
+        self.assertRegex(row, r"^randwrite of mix 128k x 128  rate ")
+        self.assertEqual(row.index("rate"), head.index("figure"))
 
     def test_jobs_beside_each_other(self) -> None:
         path, log = self.folder / "drive.ini", self.folder / "out.json"

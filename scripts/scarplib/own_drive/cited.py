@@ -24,6 +24,7 @@ from scarplib.own_drive.plan import KIB, MIB
 from scarplib.own_drive.probe_file import Latencies
 
 GIB = 1024 * MIB
+# `use` may be missing: nothing was fitted to such a table.
 COLUMNS = (
     "file",
     "use",
@@ -41,6 +42,8 @@ COLUMNS = (
 )
 READERS_GIB, WRITERS_GIB = 93, 466
 SECONDS = 1200
+# Of a run of any other table, and of fio's JSON, on the drive's clock.
+SHORT_SECONDS = 0.4
 WINDOWS = 120
 RAMP_NS = 200_000_000
 # More than a description does: so much is written down for it to do.
@@ -98,11 +101,14 @@ def rows(path: Path) -> list[Row]:
         lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: is no text; a compressed table must be unpacked") from error
     found = []
     for number, one in enumerate(csv.DictReader(lines), 1):
-        missing = [name for name in COLUMNS if one.get(name) is None]
+        missing = [name for name in COLUMNS if one.get(name) is None and name != "use"]
         if missing:
-            raise UserError(f"{path}: row {number} has no column '{missing[0]}'")
+            needed = ", ".join(COLUMNS)
+            raise UserError(f"{path}: row {number} has no column '{missing[0]}'; needed: {needed}")
         try:
             points = {
                 name: float(one[f"{name}_ns"])
@@ -112,7 +118,7 @@ def rows(path: Path) -> list[Row]:
             found.append(
                 Row(
                     one["file"],
-                    one["use"],
+                    one.get("use") or "held",
                     one["rw"],
                     _bytes(one["bs"]),
                     int(one["iodepth"]),
@@ -146,6 +152,32 @@ class Seen:
     windows: list[float] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Begin:
+    """How each run begins, and how long it is; by itself on a new drive, and short.
+
+    `age`: how much of the drive is filled, in thousandths, and where the loads go; None: all of it
+    if something is read, else nothing.  `steady`: it is overwritten until write amplification is
+    steady.
+    """
+
+    age: int | None = None
+    steady: bool = False
+    seconds: int | None = None
+
+    def words(self) -> str:
+        """For whoever reads the figures."""
+        fill = "full where something is read, else empty"
+        if self.age is not None:
+            fill = f"{self.age / 10:g} % full"
+        elif self.steady:
+            fill = "full"
+        then = "overwritten until steady" if self.steady else "nothing of it overwritten"
+        where = ", there alone" if self.age else ""
+        took = self.seconds or SHORT_SECONDS
+        return f"each run: {took} s on a drive that is {fill}, {then}{where}"
+
+
 @dataclass
 class Runner:
     """Runs on a description, which has `scale` times fewer blocks than the drive."""
@@ -156,6 +188,7 @@ class Runner:
     scheme: str = "baseline"
     scale: int = 128
     options: tuple[str, ...] = ()
+    begin: Begin = Begin()
 
     def _drive(self) -> list[str]:
         words = [str(self.replay), "--quiet", "--scheme", self.scheme]
@@ -199,19 +232,23 @@ class Runner:
         log, words = self.folder / "cmd.bin", list[str]()
         reads = READERS_GIB * GIB // self.scale
         seconds = SECONDS / self.scale
-        if not any("write" in row.rw for row in table):
-            seconds = min(seconds, 0.4)
-        if not beside:
-            seconds = 0.4
-        if beside or any("read" in row.rw for row in table):
-            words += ["--age", "1000", "--age-overwrite", "0"]
+        if not beside or not any("write" in row.rw for row in table):
+            seconds = SHORT_SECONDS
+        seconds = self.begin.seconds or seconds
+        age = self.begin.age
+        if age is None:
+            read = beside or any("read" in row.rw for row in table)
+            age = 1000 if read or self.begin.steady else 0
+        if age:
+            words += ["--age", str(age)]
+            words += [] if self.begin.steady else ["--age-overwrite", "0"]
         number = itertools.count()
         for row in table:
             if row.mixed and "write" in row.rw:
                 # The loop of the reads has these.
                 continue
             if "read" in row.rw and not row.mixed:
-                share = min(1000, reads * 1000 // self._size()) if beside else 1000
+                share = min(1000, reads * 1000 // self._size()) if beside else age or 1000
                 kind = "uniform" if row.rw == "randread" else "sequential"
                 load = f"gen:{kind},write=0,read_size={row.bs},align={row.bs}"
                 rate = f":{row.rate}" if row.rate else ""
@@ -220,7 +257,9 @@ class Runner:
                     # Each job reads places of its own; what goes in order has no choice.
                     words += ["--job", f"{job},seed={100 + i}" if i else job]
                 continue
-            part = WRITERS_GIB * GIB // self.scale // row.jobs if beside else self._size()
+            # Where the data is, as fio's `size` says it: what was never written is read at once.
+            filled = self._size() * (age or 1000) // 1000
+            part = WRITERS_GIB * GIB // self.scale // row.jobs if beside else filled
             start = reads if beside else 0
             for i in range(row.jobs):
                 begin = start + i * part // MIB * MIB

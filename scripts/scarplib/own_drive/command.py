@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -263,6 +264,25 @@ def fit_parser() -> Parser:
         help="of --beside: rows that a fit has used, or others (default: all)",
     )
     parser.add_argument(
+        "--age",
+        type=integer("--age", 0, 1000),
+        metavar="N",
+        help="of --beside: how full the drive is before each run, in thousandths (default: all of "
+        "it where something is read, else nothing)",
+    )
+    parser.add_argument(
+        "--steady",
+        action="store_true",
+        help="of --beside: before each run it is overwritten until write amplification is steady, "
+        "as a used drive is (default: nothing is, and no collection is due for a while)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=integer("--seconds", 1, 30),
+        metavar="S",
+        help="of --beside: how long each run is, on the drive's clock (default: 0.4 s)",
+    )
+    parser.add_argument(
         "--blind",
         type=integer("--blind", 1, 1000),
         metavar="N",
@@ -285,10 +305,16 @@ def fit_main(given: list[str]) -> int:
         raise UserError("FILE: needed, but for --blind, which excludes it")
     if options.check and options.beside:
         raise UserError("--beside: excludes --check")
+    if not options.beside and (
+        options.age is not None or options.steady or options.seconds is not None
+    ):
+        raise UserError("--age, --steady, --seconds: need --beside")
+    if options.steady and options.age == 0:
+        raise UserError("--steady: nothing of an empty drive can be overwritten; --age is 0")
     if options.check:
         return _check(options.input, options.check, options.scheme or "baseline")
     if options.beside:
-        return _beside(options.input, options.beside, options.scheme or "baseline", options.rows)
+        return _beside(options)
     if options.scheme:
         raise UserError("--scheme: needs --check or --beside")
     out = options.out or Path("blind.json" if options.blind else "mydrive.ini")
@@ -371,13 +397,34 @@ def _print(compared: list[figures.Figure], wide: bool = False) -> None:
     print(figures.verdict(compared, wide))
 
 
-def _beside(description: Path, table: Path, scheme: str, which: str) -> int:
+def _is_fios(table: Path) -> bool:
+    """JSON, by its name or by how it begins; the rest is a table."""
+    if table.suffix == ".json":
+        return True
+    try:
+        with table.open("rb") as stream:
+            return stream.read(64).lstrip().startswith(b"{")
+    except OSError as error:
+        raise UserError(f"{table}: {error.strerror}") from error
+
+
+def _beside(options: argparse.Namespace) -> int:
     compared: list[figures.Figure] = []
-    measured = fio_json.rows(table) if table.suffix == ".json" else cited.rows(table)
+    table: Path = options.beside
+    measured = fio_json.rows(table) if _is_fios(table) else cited.rows(table)
+    begin = cited.Begin(options.age, options.steady, options.seconds)
+    if not any("long3" in row.file for row in measured):
+        _say(begin.words())
     with tempfile.TemporaryDirectory(prefix="scarp-beside-") as scratch:
-        runner = cited.Runner(ensure_replay(), description, Path(scratch), scheme)
+        runner = cited.Runner(
+            ensure_replay(),
+            options.input,
+            Path(scratch),
+            options.scheme or "baseline",
+            begin=begin,
+        )
         for name, rows in cited.runs(measured).items():
-            wanted = [row for row in rows if which in ("all", row.use)]
+            wanted = [row for row in rows if options.rows in ("all", row.use)]
             if wanted:
                 _say(name)
                 compared += cited.compare(wanted, runner.run(rows))

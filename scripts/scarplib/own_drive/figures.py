@@ -78,13 +78,15 @@ def compare(drive: Probe, model: Probe, steps: Iterable[str] | None = None) -> l
 
 def table(figures: Iterable[Figure]) -> str:
     """As text."""
-    lines = [f"{'step':22}{'figure':14}{'drive':>12}{'model':>12}{'difference':>12}"]
-    for one in figures:
+    found = list(figures)
+    wide = max(22, *(len(one.step) + 2 for one in found)) if found else 22
+    lines = [f"{'step':{wide}}{'figure':14}{'drive':>12}{'model':>12}{'difference':>12}"]
+    for one in found:
         text = _words(one.name)
         mark = "" if one.held else "  !"
         share = f"{one.difference * 100:+.1f} %" if math.isfinite(one.difference) else "–"
         lines.append(
-            f"{one.step:22}{one.name:14}{text(one.drive):>12}{text(one.model):>12}{share:>12}{mark}"
+            f"{one.step:{wide}}{one.name:14}{text(one.drive):>12}{text(one.model):>12}{share:>12}{mark}"
         )
     return "\n".join(lines)
 
