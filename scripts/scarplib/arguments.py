@@ -291,7 +291,9 @@ def _add_drives_options(parser: argparse.ArgumentParser) -> None:
 def _add_lists(commands: Any) -> None:
     """What can be chosen, and what helps to type it."""
     schemes = commands.add_parser("schemes", help="which schemes there are")
-    schemes.add_argument("name", nargs="?", metavar="NAME", help="all of one, or of each of a+b: needs, parameters")
+    schemes.add_argument(
+        "name", nargs="?", metavar="NAME", help="all of one, or of each of a+b: needs, parameters"
+    )
     devices = commands.add_parser("devices", help="which drives there are")
     keys = commands.add_parser("keys", help="what a drive's description and --set may say")
     keys.add_argument("part", nargs="?", metavar="PART", help="only keys that have this: gc., free")
@@ -435,8 +437,8 @@ def parser() -> Parser:
         "log",
         type=Path,
         metavar="FILE",
-        help="a run's cmd.bin or gc.bin, or a scheme's folder, such as out/latest/baseline; or what "
-        "--cmd-log or --gc-log of `scarp replay` wrote",
+        help="a run's cmd.bin or gc.bin, or a scheme's folder, such as out/latest/baseline; or "
+        "what --cmd-log or --gc-log of `scarp replay` wrote",
     )
     rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
     rows.add_argument(

@@ -97,7 +97,8 @@ class Choices(unittest.TestCase):
 
     def test_replays_help_and_a_list_of_schemes(self) -> None:
         said = scarp("replay", "--help")
-        for option in ("--schemes", "--out", "--backlog", "--set", "--device", "scarp replay [OPTION"):
+        said_of = ("--schemes", "--out", "--backlog", "--set", "--device", "scarp replay [OPTION")
+        for option in said_of:
             self.assertIn(option, said)
         words = ("replay", "-d", "devices/demo.ini", "-s", "pgc,ideal", "gen:zipf")
         self.assertEqual(

@@ -99,7 +99,6 @@ class One(Case):
             self.assertIn(says, done.stderr)
             self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1))
 
-
     def test_as_the_other_commands_have_it(self) -> None:
         load = ("--age", 900, "-m", "closed", "-q", 8, "--json", "-", "gen:mixed,requests=3000")
         found = []

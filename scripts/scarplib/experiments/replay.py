@@ -73,7 +73,8 @@ def _table_of_one(given: list[str]) -> int:
         if done.returncode or not path.is_file():
             return done.returncode
         result = json.loads(path.read_text())
-    print(f"{_workload_words(result)}, {result['requests_per_s']:,.0f} a second of the drive's time")
+    rate = f"{result['requests_per_s']:,.0f} a second of the drive's time"
+    print(f"{_workload_words(result)}, {rate}")
     print(table_text({result["scheme"]: replayed.summary(result)}))
     return 0
 
