@@ -97,7 +97,7 @@ class Arguments(Refused):
     def test_which_cuts(self) -> None:
         for text in ("5", "5-9", "5,7+3", "1-4,9+12,20"):
             self.assertEqual(self.asked("--cuts", text).cuts, text)
-        for text in ("", "x", "0", "5-", "0-4", "5-9+2", "5+", "-1", "5,", "5..7"):
+        for text in ("", "x", "5-", "0", "0-4", "5-9+2", "5+", "-1", "5,", "5..7"):
             self.assertIn("--cuts", self.error("powercut", f"--cuts={text}"))
         self.assertEqual(self.asked("--cut", "12+3").cut, "12+3")
         for text in ("0", "12-13", "1,2", "x"):

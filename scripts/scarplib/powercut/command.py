@@ -22,6 +22,8 @@ from scarplib.powercut.run import Asked, Outcome, run
 _TOLD = 3
 # The exit status where something was violated.
 VIOLATED = 3
+# What scarp-cuts says where its drives do not do what was recorded.
+_OF_ANOTHER = "the run was of another drive"
 # Ways to run the command: what each reads besides _ALL, and why it reads nothing else.
 _ALL = ("command", "json", "out", "recording", "lies", "ready")
 _CUTS = ("check", "check_limit", "cut", "cuts", "jobs", "sample_seed", "set", "twice")
@@ -137,7 +139,16 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
     if wanted:
         made = _recorded(wanted, out)
     assert made
-    outcome = run(made, Asked(which, chosen, options.check_limit, options.file), out)
+    asked = Asked(which, chosen, options.check_limit, options.file)
+    try:
+        outcome = run(made, asked, out)
+    except UserError as error:
+        if options.recording and options.set and _OF_ANOTHER in str(error):
+            raise UserError(
+                f"--set: {options.set}: the run itself would be another one; --from takes keys that "
+                f"only a power cut notices, so record it with this one ({error})"
+            ) from error
+        raise
     point_latest(out)
     if options.json:
         print(json.dumps(outcome.found, indent=1))

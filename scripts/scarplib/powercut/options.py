@@ -24,8 +24,10 @@ def _cut(text: str) -> str:
 
 
 def _cuts(text: str) -> str:
-    if not re.fullmatch(rf"{_SOME}(,{_SOME})*", text):
+    if not re.fullmatch(rf"\d+|{_SOME}(,{_SOME})*", text):
         raise UserError(f"--cuts: '{text}' is not a number of cuts, nor A-B,… as cuts are numbered")
+    if text.isdecimal() and not int(text):
+        raise UserError("--cuts: 0: nothing would be tried, and nothing found wrong; 1 or more")
     return text
 
 
