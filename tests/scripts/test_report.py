@@ -19,7 +19,7 @@ import synthetic  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, gc_log, log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.results import causes, fio, percentiles, summary  # noqa: E402
-from scarplib.results.table import mapping_rows, table_text  # noqa: E402
+from scarplib.results.table import mapping_rows, operation_rows, table_text  # noqa: E402
 from scarplib.results.units import human_ns  # noqa: E402
 
 
@@ -98,6 +98,24 @@ class Logs(Folder):
 
 
 class Numbers(Folder):
+    def test_a_percentile_of_few_is_their_greatest(self) -> None:
+        for percent in percentiles.PERCENTILES:
+            for count in (1, 2, 50, 99, 100, 101, 150, 999, 1000, 1001, 9999, 10000, 10001):
+                values = list(range(count))
+                greatest = percentiles.percentile(values, percent) == count - 1
+                with self.subTest(f"p{percent} of {count}"):
+                    self.assertEqual(percentiles.has(percent, count), not greatest)
+        found = {f"p{percent}_ns": 2000 for percent in percentiles.PERCENTILES}
+        operations = {"commit": {"count": 150, "mean_ns": 1000, "max_ns": 3000, **found}}
+        rows = dict(operation_rows([{"fio": {}, "script": {"operations": operations}}]))
+        for label, cell in (("p50", "2.00 µs"), ("p99", "2.00 µs"), ("p99.9", "–"),
+                            ("p99.99", "–"), ("max", "3.00 µs")):  # fmt: skip
+            self.assertEqual(rows[f"  {label}"], [cell], label)
+        # Of one the median is itself.
+        operations["commit"]["count"] = 1
+        rows = dict(operation_rows([{"fio": {}, "script": {"operations": operations}}]))
+        self.assertEqual((rows["  p50"], rows["  p99"]), (["2.00 µs"], ["–"]))
+
     def test_percentile_is_nearest_rank(self) -> None:
         values = list(range(1, 10_001))
         for percent, expected in (("50", 5000), ("99", 9900), ("99.9", 9990), ("99.99", 9999)):

@@ -18,6 +18,13 @@ def percentile(ordered: Sequence[int], percent: str) -> int:
     return ordered[max(rank, 1) - 1]
 
 
+def has(percent: str, count: int) -> bool:
+    """Whether this percentile of so many values is another one than their greatest."""
+    whole, _, fraction = percent.partition(".")
+    scale = 100 * 10 ** len(fraction)
+    return -(-int(whole + fraction) * count // scale) < count
+
+
 def binned_percentile(bins: dict[int, int], total: int, percent: str) -> int:
     """The same of a histogram: how many (`bins`) of each value, `total` in all."""
     whole, _, fraction = percent.partition(".")

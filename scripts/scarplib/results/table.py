@@ -8,9 +8,19 @@ from typing import Any
 
 from scarplib.results import file_system, guest_drive_join, lateness
 from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
-from scarplib.results.percentiles import PERCENTILES
+from scarplib.results.percentiles import PERCENTILES, has
 from scarplib.results.summary import seen
 from scarplib.results.units import human_ns
+
+
+def _latency(values: dict[str, Any], key: str) -> str:
+    """A percentile that is the greatest of so few values is in the row of that one alone."""
+    percent = key.removeprefix("p").removesuffix("_ns")
+    count = values.get("count")
+    # The median of one is what it is called.
+    if percent in PERCENTILES[1:] and count and not has(percent, count):
+        return "–"
+    return human_ns(values.get(key))
 
 
 def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
@@ -19,7 +29,7 @@ def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
         return "–"
     if key == "iops":
         return f"{values['iops']:,.0f}"
-    return human_ns(values.get(key))
+    return _latency(values, key)
 
 
 def _wall_label(schemes: Iterable[dict[str, Any]]) -> str:
@@ -95,7 +105,7 @@ def operation_rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[st
         rows.append(("  count", [f"{v.get('count', 0):,}" for v in values]))
         keys = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
         for label, key in [*keys, ("max", "max_ns")]:
-            rows.append((f"  {label}", [human_ns(v.get(key)) for v in values]))
+            rows.append((f"  {label}", [_latency(v, key) for v in values]))
     return rows
 
 
