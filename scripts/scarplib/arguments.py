@@ -295,6 +295,9 @@ def _add_lists(commands: Any) -> None:
         "name", nargs="?", metavar="NAME", help="all of one, or of each of a+b: needs, parameters"
     )
     devices = commands.add_parser("devices", help="which drives there are")
+    devices.add_argument(
+        "part", nargs="?", metavar="PART", help="only those with this in their names, said in full"
+    )
     keys = commands.add_parser("keys", help="what a drive's description and --set may say")
     keys.add_argument("part", nargs="?", metavar="PART", help="only keys that have this: gc., free")
     for each in (schemes, devices, keys):

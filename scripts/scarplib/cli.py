@@ -120,7 +120,7 @@ def _list(options: argparse.Namespace) -> int:
     elif options.command == "keys":
         print(choices.keys_text(options.part, options.json))
     else:
-        print(choices.drives_text(options.json))
+        print(choices.drives_text(options.part, options.json))
     return 0
 
 

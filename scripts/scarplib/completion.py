@@ -128,7 +128,7 @@ def _positional(command: str, parser: Parser, word: str) -> list[str]:
         names = _scheme_names()
     elif command == "keys":
         names = [name.rstrip("=") for name in _keys()]
-    elif command == "age":
+    elif command in ("age", "devices"):
         names = _drives()
     return _joined(word, names, "")
 

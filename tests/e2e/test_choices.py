@@ -95,6 +95,17 @@ class Choices(unittest.TestCase):
         self.assertEqual(drives["hpdc18.ini"]["raw_bytes"], 1 << 40)
         self.assertRegex(scarp("devices"), r"(?m)^devices/qlc.ini +96 GiB .* 4 +QLC")
 
+    def test_some_drives_in_full(self) -> None:
+        (drive,) = found("devices", "hios-slc")
+        said = scarp("devices", "hios-slc")
+        self.assertEqual(len(said.splitlines()), 2)
+        self.assertTrue(said.rstrip().endswith(f" {drive['what']}"), said)
+        self.assertEqual(
+            [each["file"] for each in found("devices", "hpdc18")],
+            ["hpdc18-small.ini", "hpdc18.ini"],
+        )
+        self.assertIn("no drive has 'none' in", scarp("devices", "none", status=1))
+
     def test_replays_help_and_a_list_of_schemes(self) -> None:
         said = scarp("replay", "--help")
         said_of = ("--schemes", "--out", "--backlog", "--set", "--device", "scarp replay [OPTION")

@@ -219,15 +219,17 @@ def keys_text(part: str | None, as_json: bool) -> str:
     return _table(["key", "default", "allowed", "meaning"], rows)
 
 
-def drives_text(as_json: bool) -> str:
-    """`scarp devices`."""
-    found = drives()
+def drives_text(part: str | None, as_json: bool) -> str:
+    """`scarp devices`; of a part of their names what they are is said in full."""
+    found = [each for each in drives() if not part or part in f"devices/{each.file}"]
+    if not found:
+        raise UserError(f"no drive has '{part}' in its name; `scarp devices` lists them all")
     if as_json:
         return _json(found)
     rows = [
         [f"devices/{each.file}", f"{each.raw_bytes / _GIB:.4g} GiB", str(each.channels),
          str(each.dies), str(each.planes), f"{each.page_bytes / 1024:g} KiB", str(each.cell_bits),
-         each.what if len(each.what) <= 80 else each.what[:79] + "…"]
+         each.what if part or len(each.what) <= 80 else each.what[:79] + "…"]
         for each in found
     ]  # fmt: skip
     heads = ["drive", "raw", "channels", "dies", "planes", "page", "bits a cell", "what it is"]

@@ -177,7 +177,7 @@ def load(path: Path) -> Probe:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is no JSON: {error}") from error
+        raise UserError(f"{path}: is no JSON, as `scarp probe` writes it: {error}") from error
     schema = found.pop("schema", None) if isinstance(found, dict) else None
     if schema != SCHEMA:
         raise UserError(f"{path}: is no probe: its schema is {schema!r}, not '{SCHEMA}'")
