@@ -21,8 +21,8 @@ def percentile(ordered: Sequence[int], percent: str) -> int:
 def has(percent: str, count: int) -> bool:
     """Whether this percentile of so many values is another one than their greatest."""
     whole, _, fraction = percent.partition(".")
-    scale = 100 * 10 ** len(fraction)
-    return -(-int(whole + fraction) * count // scale) < count
+    rank: int = -(-int(whole + fraction) * count // (100 * 10 ** len(fraction)))
+    return rank < count
 
 
 def binned_percentile(bins: dict[int, int], total: int, percent: str) -> int:
