@@ -339,7 +339,7 @@ class Command(Runs):
     def test_refused_in_one_line(self) -> None:
         for words, says in (
             (("--cut", "99999999"), "cut 99999999: is beyond the run"),
-            (("--set", "timing.program_ns=1"), "--set: timing.program_ns=1: the run itself would be"),
+            (("--set", "timing.program_ns=1"), "--set: timing.program_ns=1: the run itself "),
             (("--set", "lie.flush_ignored=1"), "another drive, image, scheme or seed"),
             (("--set", "lie.nothing=1"), "lie.nothing"),
             (("--check", "none"), "--check: none: no such file"),

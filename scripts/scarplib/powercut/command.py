@@ -145,8 +145,8 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
     except UserError as error:
         if options.recording and options.set and _OF_ANOTHER in str(error):
             raise UserError(
-                f"--set: {options.set}: the run itself would be another one; --from takes keys that "
-                f"only a power cut notices, so record it with this one ({error})"
+                f"--set: {options.set}: the run itself would be another one. --from takes keys "
+                f"that only a power cut notices, so record it with this one ({error})"
             ) from error
         raise
     point_latest(out)
