@@ -55,7 +55,8 @@ class TapResult(unittest.TestResult):
     def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: object) -> None:
         super().addSubTest(test, subtest, err)  # type: ignore[arg-type]
         if err is not None:
-            self._trouble = (self.failures + self.errors)[-1][1]
+            failed = isinstance(err, tuple) and issubclass(err[0], test.failureException)
+            self._trouble = (self.failures if failed else self.errors)[-1][1]
 
     def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
