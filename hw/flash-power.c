@@ -143,14 +143,25 @@ bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n)
     return false;
 }
 
-void nvme_flash_wake(NvmeFlash *flash)
+static void rest_no_more(NvmeFlash *flash)
 {
     flash->wants_rest = false;
     flash->settles = false;
     flash->rests = false;
     timer_del(flash->rest_timer);
+}
+
+void nvme_flash_wake(NvmeFlash *flash)
+{
+    bool waited = flash->wants_rest;
+
+    rest_no_more(flash);
     /* the controller may be younger than the namespaces */
     flash_health_say_firmware(flash);
+    if (waited) {
+        /* those who wait for it ask anew, whatever subsystem they are of */
+        tell(flash);
+    }
 }
 
 /*
@@ -220,7 +231,7 @@ static void cut(NvmeFlash *flash)
 
     flash->power_cycles++;
     flash->unsafe_shutdowns += !flash->rests;
-    nvme_flash_wake(flash);
+    rest_no_more(flash);
     flash->ready = false;
     while ((subsys = next_subsys(flash, &item))) {
         nvme_subsys_lose_power(subsys);

@@ -891,6 +891,42 @@ class Shutdown(Power):
                 self.assertEqual(self.smart(first), (2, 0 if rests else 1))
                 self.finish(machine)
 
+    def test_of_another_subsystem(self) -> None:
+        """One waits for the drive to rest; what another subsystem's does is told to it, too."""
+        for how in ("starts", "reset", "taken back"):
+            with self.subTest(how):
+                machine = self.machine(
+                    flash(more=overrides(f"{BUFFER};gc.background_free_blocks=20") + ",age=900"),
+                    *(controller(bus) for bus in range(2)),
+                    *(
+                        namespace(bus=bus, more=f",nsid=1,size={n * MIB}")
+                        for bus, n in ((0, 8), (1, 2))
+                    ),
+                )
+                first, second = (Controller(machine, 4 + bus) for bus in range(2))
+                ns = Namespace(first.create_queue())
+                if how == "starts":
+                    second.disable()
+                _, prp = ns.buffer(128 * KIB)
+                for at in range(64):
+                    ns.queue.wait(ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp))
+                first.notify_shutdown()
+                if how != "starts":
+                    second.notify_shutdown()
+                machine.step(200_000_000)
+                self.assertEqual(self.csts(first) & SHST_MASK, SHST_BUSY)
+                if how == "starts":
+                    second.enable()
+                elif how == "reset":
+                    second.disable()
+                else:
+                    machine.writel(second.bar + CC, SHN_NORMAL & ~0xC000)
+                first.wait_for_shutdown()
+                self.cut(machine)
+                self.start(first)
+                self.assertEqual(self.smart(first), (2, 0 if how == "reset" else 1))
+                self.finish(machine)
+
     def shut_down(self, at_rest: int = 0, told: int = 0) -> list[int]:
         """When something happened; a write comes between those times, if they are known."""
         machine, ctrl, ns = self.powered(DEMAND)
