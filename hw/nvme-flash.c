@@ -371,10 +371,30 @@ static int has_file_of(Object *obj, void *opaque)
     return 0;
 }
 
+/* As far as the system says without making it. */
+static bool can_be_made(const FlashFile *file, Error **errp)
+{
+    g_autofree char *parent = g_path_get_dirname(file->path);
+    g_autofree char *folder = g_build_filename(parent, ".", NULL);
+    bool there = !access(file->path, F_OK);
+
+    if (access(there ? file->path : folder, W_OK)) {
+        error_setg_errno(errp, errno, "%s: cannot create '%s'", file->option,
+                         file->path);
+        return false;
+    }
+    if (g_file_test(file->path, G_FILE_TEST_IS_DIR)) {
+        error_setg(errp, "%s: '%s' is a folder", file->option, file->path);
+        return false;
+    }
+    return true;
+}
+
 /* Before any of them is made anew: what was there is lost then. */
 static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 {
     FlashFileCheck check = { flash, errp };
+    FlashFile made[FILES];
 
     if (flash->data_log && !flash->cmd_log) {
         error_setg(errp, "data-log: needs 'cmd-log', whose rows say what the "
@@ -396,6 +416,12 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
         error_setg(errp, "trace-from-ns, trace-for-ns: allowed are 0 to %"
                    PRId64, INT64_MAX / 4);
         return false;
+    }
+    flash_files(flash, made);
+    for (int i = FILES_READ; i < FILES; i++) {
+        if (made[i].path && !can_be_made(&made[i], errp)) {
+            return false;
+        }
     }
     return !object_child_foreach_recursive(object_get_root(), has_file_of,
                                            &check);

@@ -90,6 +90,9 @@ class Refused(DriveTest):
                 (f"clock=realtime,cmd-log={old},lateness-log={old}", "lateness-log: ", "'cmd-log'"),
                 (f"clock=realtime,cmd-log={old},data-log={new}", "data-log: ", "excludes"),
                 (f"cmd-log={old},trace-from-ns=5", "trace-from-ns", "need"),
+                (f"cmd-log={old},gc-log={new}/x", "gc-log: cannot create", "No such file"),
+                (f"cmd-log={old},progress={old}/x", "progress: cannot create", "Not a directory"),
+                (f"cmd-log={old},trace={folder}", "trace: ", "is a folder"),
             ):
                 with self.subTest(more):
                     self.refuse(self.flash(f",{more}"), *words)
