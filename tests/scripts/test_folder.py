@@ -73,21 +73,23 @@ class Folders(unittest.TestCase):
         self.assertIn("is a folder", said.getvalue())
         self.assertEqual(len(list(self.out.iterdir())), 2)
 
-    def test_what_is_refused_leaves_it_empty(self) -> None:
+    def test_what_is_refused_leaves_it_as_it_was(self) -> None:
         def state(_: object, folder: Path) -> Path:
             (folder / "drive.img").touch()
             return folder / "drive.img"
 
         wanted = self.top / "mine"
         words = ["-d", "x.ini", "--schemes", "baseline,none", "--out", str(wanted), "gen:zipf"]
-        for _ in range(2):
+        for there in (False, True):
+            if there:
+                wanted.mkdir()
             with (
                 mock.patch.object(replay, "_state", state),
                 mock.patch.object(replay, "_check", mock.Mock(side_effect=UserError("no scheme"))),
                 self.assertRaisesRegex(UserError, "no scheme"),
             ):
                 replay.main(words)
-            self.assertEqual(list(wanted.iterdir()), [])
+            self.assertEqual([path.name for path in self.top.rglob("*")], ["mine"] * there)
 
 
 if __name__ == "__main__":
