@@ -72,4 +72,12 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
 /* What of job waits for company goes now. */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job);
 
+/* Of what it programs: translation units have blocks of their own. */
+static inline uint16_t scarp_gc_stream_of(const ScarpFlashCmd *cmd)
+{
+    const ScarpUnit *units = scarp_flash_units(cmd);
+
+    return units ? scarp_unit_stream(units) : 0;
+}
+
 #endif /* SCARP_GC_INTERNAL_H */

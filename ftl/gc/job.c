@@ -299,14 +299,6 @@ void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
     start(drive, p, victim, SCARP_ORIGIN_PREMIGRATE, false);
 }
 
-/* Of what it programs: translation units have blocks of their own. */
-static uint16_t stream_of(const ScarpFlashCmd *cmd)
-{
-    const ScarpUnit *units = scarp_flash_units(cmd);
-
-    return units ? scarp_unit_stream(units) : 0;
-}
-
 static void __attribute__((noinline)) begin(ScarpDrive *drive, ScarpGcJob *job)
 {
     ScarpGcDie *die = &drive->gc.die[scarp_plane_die(drive, job->plane)];
@@ -330,7 +322,8 @@ static void __attribute__((noinline)) take_page(ScarpDrive *drive,
     scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
         : scarp_flash_aligned(cmd)
             ? scarp_aligned_take(drive, p, SCARP_ORIGIN_GC)
-            : scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream_of(cmd)));
+            : scarp_page_take(drive, p, SCARP_ORIGIN_GC,
+                              scarp_gc_stream_of(cmd)));
 }
 
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd)

@@ -39,6 +39,72 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
            scarp_time_ns(drive) >= drive->gc.hold_until_ns;
 }
 
+/*
+ * The die's first plane that is due collects.  Where others of the host's
+ * programs go round a plane that has no page for one, and keep its siblings due,
+ * that one would wait as long as they come.  So siblings go first so often, and
+ * not more, for each of the planes.
+ */
+#define PASSED_OVER_MOST 4
+
+/* A program of the host that has no page there; or NULL. */
+static const ScarpFlashCmd *waits_for_page(const ScarpDrive *drive, uint32_t p)
+{
+    const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
+
+    return !head || scarp_map_can(drive, MAP_MERGES) ||
+                   scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                       scarp_gc_stream_of(head))
+               ? NULL : head;
+}
+
+static void pass_over(ScarpDrive *drive, uint32_t die, uint32_t begun)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    uint32_t n = drive->desc.planes_per_die;
+
+    for (uint32_t p = first; p < first + n; p++) {
+        ScarpGcPlane *plane = &drive->gc.plane[p];
+        const ScarpFlashCmd *head =
+            p != begun && scarp_gc_due(drive, p) ? waits_for_page(drive, p)
+                                                 : NULL;
+
+        if (!head || scarp_flash_seq(head) != plane->waits_seq) {
+            plane->passed_over = 0;
+        }
+        if (head) {
+            plane->waits_seq = scarp_flash_seq(head);
+            plane->passed_over++;
+        }
+    }
+}
+
+static bool is_passed_over(const ScarpDrive *drive, uint32_t p)
+{
+    const ScarpGcPlane *plane = &drive->gc.plane[p];
+    const ScarpFlashCmd *head =
+        plane->passed_over >= PASSED_OVER_MOST * drive->desc.planes_per_die
+            ? waits_for_page(drive, p) : NULL;
+
+    return head && scarp_flash_seq(head) == plane->waits_seq &&
+           scarp_gc_due(drive, p);
+}
+
+static bool start_passed_over(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        if (is_passed_over(drive, p) &&
+            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+            scarp_mark(drive, collected_as_passed_over);
+            pass_over(drive, die, p);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void __attribute__((noinline)) start_one(ScarpDrive *drive,
                                                 uint32_t die)
 {
@@ -46,9 +112,15 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
     uint32_t n = drive->desc.planes_per_die;
     bool due = false;
 
+    if (n > 1 && start_passed_over(drive, die)) {
+        return;
+    }
     for (uint32_t p = first; p < first + n; p++) {
         if (scarp_gc_due(drive, p)) {
             if (scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+                if (n > 1) {
+                    pass_over(drive, die, p);
+                }
                 return;
             }
             due = true;
