@@ -40,10 +40,12 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * The die's first plane that is due collects.  Where others of the host's
- * programs go round a plane that has no page for one, and keep its siblings due,
- * that one would wait as long as they come.  So siblings go first so often, and
- * not more, for each of the planes.
+ * Of a die's planes that are due the first one collects.  That alone is not fair:
+ * a program of the host may wait for a page in a later plane while others go
+ * round that plane and keep the first ones due.  It would wait until they end.
+ * So that plane goes first when its siblings have begun this many collections
+ * for each plane of the die.  It is a bound, not an order: the plane whose
+ * program is oldest could always go first, but that changes more results.
  */
 #define PASSED_OVER_MOST 4
 
@@ -58,6 +60,7 @@ static const ScarpFlashCmd *waits_for_page(const ScarpDrive *drive, uint32_t p)
                ? NULL : head;
 }
 
+/* A collection has begun: count it for the planes that were due as well. */
 static void pass_over(ScarpDrive *drive, uint32_t die, uint32_t begun)
 {
     uint32_t first = scarp_die_plane(drive, die);

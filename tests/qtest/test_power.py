@@ -17,6 +17,8 @@ from test_realtime import HostController
 
 CUTS = "nand.power_cuts=1;ftl.recovery=2"
 BUFFER = f"{CUTS};controller.buffer_bytes=1048576"
+# With collections of its own after the last command.
+COLLECTS = f"{BUFFER};gc.background_free_blocks=20"
 PLP = f"{BUFFER};controller.plp_bytes=1048576"
 VOLATILE_WRITE_CACHE, TEMPERATURE, ASYNC_CONFIG = 0x06, 0x04, 0x0B
 GET_FEATURES, ASYNC_EVENT = 0x0A, 0x0C
@@ -865,16 +867,19 @@ class Shutdown(Power):
         self.assertEqual(self.smart(first), (2, 1))
         self.finish(machine)
 
+    def write_much(self, ctrl: Controller) -> None:
+        """So much that collections go on for some time when all has been flushed."""
+        ns = Namespace(ctrl.create_queue())
+        _, prp = ns.buffer(128 * KIB)
+        for at in range(64):
+            ns.queue.wait(ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp))
+
     def test_another_does_not_wait_any_more(self) -> None:
         """Two wait for the drive to rest; what becomes of one does not keep the other waiting."""
         for how, rests in (("reset", True), ("taken back", False)):
             with self.subTest(how):
-                keys = f"{BUFFER};gc.background_free_blocks=20"
-                machine, (first, second) = self.subsystem(keys, ",age=900")
-                ns = Namespace(first.create_queue())
-                _, prp = ns.buffer(128 * KIB)
-                for at in range(64):
-                    ns.queue.wait(ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp))
+                machine, (first, second) = self.subsystem(COLLECTS, ",age=900")
+                self.write_much(first)
                 first.notify_shutdown()
                 second.notify_shutdown()
                 # All is flushed by then, and collections go on.
@@ -896,7 +901,7 @@ class Shutdown(Power):
         for how in ("starts", "reset", "taken back"):
             with self.subTest(how):
                 machine = self.machine(
-                    flash(more=overrides(f"{BUFFER};gc.background_free_blocks=20") + ",age=900"),
+                    flash(more=overrides(COLLECTS) + ",age=900"),
                     *(controller(bus) for bus in range(2)),
                     *(
                         namespace(bus=bus, more=f",nsid=1,size={n * MIB}")
@@ -904,12 +909,9 @@ class Shutdown(Power):
                     ),
                 )
                 first, second = (Controller(machine, 4 + bus) for bus in range(2))
-                ns = Namespace(first.create_queue())
                 if how == "starts":
                     second.disable()
-                _, prp = ns.buffer(128 * KIB)
-                for at in range(64):
-                    ns.queue.wait(ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp))
+                self.write_much(first)
                 first.notify_shutdown()
                 if how != "starts":
                     second.notify_shutdown()

@@ -449,8 +449,8 @@ static void test_stale_keep(void)
 }
 
 /*
- * All drives are put back to before a cache's run, and run again, twice: so
- * there is another run of the cache's number, and one more.
+ * All drives are put back to before a cache's run, and run again: that is
+ * another run of the cache's number.
  */
 static void test_keep_of_another_history(void)
 {
@@ -481,7 +481,7 @@ static void test_keep_of_another_history(void)
     g_assert_cmpint(array_uring_flush(u), ==, 0);
     array_uring_free(u);
     for (unsigned i = 0; i < 2; i++) {
-        /* Then a start that does not serve, as the cache is refused. */
+        /* A refusal changes nothing: the next one is the same. */
         g_autofree char *said = start_error(&f, keep);
 
         assert_contains(said, "is of another run 2 of the array");
