@@ -40,7 +40,7 @@ static const GOptionEntry entries[] = {
     { "age-overwrite", 0, 0, G_OPTION_ARG_INT64, &age_overwrite,
       "permille of it to overwrite then (until steady)", "N" },
     { "age-pattern", 0, 0, G_OPTION_ARG_STRING, &age_pattern,
-      "random, zipf or sequential (random)", "NAME" },
+      "random or sequential (random)", "NAME" },
     { "age-seed", 0, 0, G_OPTION_ARG_INT64, &age_seed, "(1)", "N" },
     { "image", 'i', 0, G_OPTION_ARG_FILENAME, &image_path,
       "an image that the drive starts from; then -d may be left out", "FILE" },
@@ -131,6 +131,13 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     if (shut_down && !cut_path) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--shut-down: needs --power-cut=FILE");
+        return false;
+    }
+    /* Not of --age-seed: a sweep gives each cell one, aged or not. */
+    if (!age && (age_overwrite >= 0 || age_pattern)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--age-overwrite, --age-pattern: need --age, from 1 to "
+                    "1000");
         return false;
     }
     if (!trace_path && (trace_from_us || trace_for_us)) {

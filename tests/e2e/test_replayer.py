@@ -236,6 +236,8 @@ class Options(Case):
             (("--speed", "0", workload), "--speed=0"),
             (("--align", "1000", workload), "--align=1000", "512"),
             (("--age", "1001", workload), "--age=1001", "0 to 1000"),
+            (("--age-overwrite", "5", workload), "--age-overwrite", "need --age, from 1 to 1000"),
+            (("--age-pattern", "random", workload), "--age-pattern", "need --age"),
             (("-s", "basline", workload), "basline", "baseline"),
             (("-o", "gc.nothing=1", workload), "gc.nothing"),
             (("-p", "d=4", workload), "'d'"),
