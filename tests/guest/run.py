@@ -33,6 +33,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import file_systems  # noqa: E402
 import power_cuts  # noqa: E402
+import probes  # noqa: E402
 import timeline  # noqa: E402
 import user_guest  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
@@ -50,6 +51,7 @@ from scarplib.guest.programs import (  # noqa: E402
     ensure_program,
     ensure_programs,
 )
+from scarplib.own_drive import on_guest  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host: ten overwrites with verification take half a minute.
@@ -400,6 +402,27 @@ def power(clock: str | None = None) -> Outcome:
     return _plain_ktap(result)
 
 
+def probed_devices() -> Outcome:
+    """`scarp probe` on QEMU's own nvme and a loop device, and what it refuses."""
+    guest = on_guest.user()
+    disk = _fresh("probed-devices") / "disk.raw"
+    with disk.open("wb") as stream:
+        stream.truncate(64 << 20)
+    stock = ["-drive", f"if=none,id=stock,format=raw,file={disk}"]
+    result = _run(
+        "probe-devices",
+        "\n".join(["set -e", *guest.setup(), "sh /scarp/probe.sh", ""]),
+        files=guest.content(),
+        drives=[vm.FlashDrive(description=DEVICE, overrides=SMALL, clock="realtime")],
+        extra_args=[*stock, "-device", "nvme,drive=stock,serial=scarp1"],
+        # A disk of the host's takes its time, of which virtual time knows nothing.
+        icount=False,
+        memory_mib=guest.memory_mib,
+        cpu_limit=900,
+    )
+    return _plain_ktap(result)
+
+
 def broken_mapping() -> Outcome:
     """An engine that stores some units under another LPN: fio must say so."""
     task = (
@@ -716,6 +739,8 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("what a drive says of itself, and reads that are wanted soon", device),
     ("the power fails under the kernel", power),
     ("the power fails under the kernel, on the host's clock", lambda: power("realtime")),
+    ("scarp probe on the kernel's devices", probed_devices),
+    *probes.TESTS,
     (ARRAY, array),
     (ENGINE, array_fio),
     (KILLS, array_kills),

@@ -15,7 +15,7 @@ from pathlib import Path
 from scarplib.build.replayer import ensure_replay
 from scarplib.errors import UserError
 from scarplib.option_types import Parser, integer
-from scarplib.own_drive import cited, features, figures, fio_json, on_replayer
+from scarplib.own_drive import cited, features, figures, fio_json, on_guest, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import Probe, load
 
@@ -64,15 +64,17 @@ def _check_ours(key: str, path: Path, begins: str) -> None:
         raise UserError(f"{key}: '{path}' exists, and is not of this command; name another file")
 
 
-def _check_same_description(path: Path, drive: Path) -> None:
+def _check_same_description(path: Path, drive: Path, guest: bool) -> None:
     """A description's probe replaces none of a device or of another description."""
     if not path.exists():
         return
     source = load(path).source
-    if (source.get("kind"), source.get("name")) != ("description", drive.name):
+    wanted = on_guest.KIND if guest else "description"
+    if (source.get("kind"), source.get("name")) != (wanted, drive.name):
+        where = ", in a guest" if source.get("kind") == on_guest.KIND else ""
         raise UserError(
-            f"--out: '{path}' is a probe of {source.get('name') or 'another drive'}, not of "
-            f"{drive.name}; name another file"
+            f"--out: '{path}' is a probe of {source.get('name') or 'another drive'}{where}, not "
+            f"of {drive.name}{', in a guest' if guest else ''}; name another file"
         )
 
 
@@ -120,6 +122,11 @@ def probe_parser() -> Parser:
         default=[],
         help="a key of the description; may be given several times",
     )
+    of.add_argument(
+        "--guest",
+        action="store_true",
+        help="as the kernel of a guest has it, not in the replayer: minutes",
+    )
     of = parser.add_argument_group("a block device")
     of.add_argument(
         "--destroy",
@@ -140,29 +147,15 @@ def probe_main(given: list[str]) -> int:
     options = probe_parser().parse_args(given)
     _check_out("--out", options.out, options.drive)
     if options.drive.suffix != ".ini":
-        if options.scheme or options.set:
-            raise UserError("--scheme, --set: are of a description; a device is as it is")
+        if options.scheme or options.set or options.guest:
+            raise UserError("--scheme, --set, --guest: are of a description; a device is as it is")
         from scarplib.own_drive import on_drive
 
         return on_drive.main(options)
     if options.destroy or options.minutes:
         raise UserError("--destroy, --minutes: are of a device; nothing of a description is lost")
-    _check_same_description(options.out, options.drive)
-    with tempfile.TemporaryDirectory(prefix="scarp-probe-") as scratch:
-        drive = on_replayer.Replayed(
-            ensure_replay(),
-            options.drive,
-            Path(scratch),
-            tuple(options.set),
-            options.scheme or "baseline",
-        )
-        size = drive.logical_bytes()
-        span = min(options.mib * MIB, size) if options.mib else size // MIB * MIB
-        if span < 32 * MIB:
-            raise UserError(f"{options.drive}: has {size} bytes; a plan needs 32 MiB")
-        found = on_replayer.probe(
-            drive, Plan(span, options.seed), size=size, held_out=options.held_out, say=_say
-        )
+    _check_same_description(options.out, options.drive, options.guest)
+    found = _probed(options)
     found.source |= {
         "name": options.drive.name,
         "set": options.set,
@@ -173,6 +166,24 @@ def probe_main(given: list[str]) -> int:
     print(_features_text(found))
     print(f"\n{options.out}: {len(found.results)} steps")
     return 0
+
+
+def _probed(options: argparse.Namespace) -> Probe:
+    """A description's, by the replayer in seconds or by a guest's block device in minutes."""
+    with tempfile.TemporaryDirectory(prefix="scarp-probe-") as scratch:
+        keys, scheme = tuple(options.set), options.scheme or "baseline"
+        drive = on_replayer.Replayed(ensure_replay(), options.drive, Path(scratch), keys, scheme)
+        size = drive.logical_bytes()
+        span = min(options.mib or size, size // MIB) * MIB
+        if span < 32 * MIB:
+            raise UserError(f"{options.drive}: has {size} bytes; a plan needs 32 MiB")
+        if not options.guest:
+            return on_replayer.probe(
+                drive, Plan(span, options.seed), size=size, held_out=options.held_out, say=_say
+            )
+    return on_guest.probe(
+        on_guest.InGuest(options.drive, span // MIB, keys, scheme, options.seed, options.held_out)
+    )
 
 
 def _features_text(found: Probe) -> str:
