@@ -359,11 +359,15 @@ def _blind(options: argparse.Namespace) -> int:
     """`reproduce fit`: no paper's, but the trial of issue 28."""
     if options.traces:
         raise UserError("--traces: not with fit, whose drives and loads are drawn")
-    count, minutes, largest = (3, 1, 400) if options.quick else (30, 10, 2048)
+    count, minutes, largest, guests = (3, 1, 400, 0) if options.quick else (30, 10, 2048, 5)
     if options.estimate:
-        print(f"fit: {count} drives, each {minutes} minutes of processor time and a little more")
+        print(
+            f"fit: {count} drives, each {minutes} minutes of processor time and a little more, of "
+            f"{guests} that a guest probes a few minutes more"
+        )
         return 0
     words = ["--blind", str(count), "--minutes", str(minutes), "--mib", str(largest)]
+    words += ["--guests", str(guests)]
     out = "blind-quick.json" if options.quick else "blind.json"
     return _fit([*words, "--cores", str(options.cores), "-o", out])
 

@@ -188,6 +188,15 @@ class AModel(unittest.TestCase):
         self.assertTrue(blind.agree("spare", 20.0, 20.9))
         self.assertFalse(blind.agree("spare", 20.0, 21.1))
 
+    def test_some_of_the_trials_are_in_guests(self) -> None:
+        thirty = range(1, 31)
+        self.assertEqual(blind.in_guests(thirty, 5), {6, 12, 18, 24, 30})
+        for guests in (0, 1, 7, 30):
+            self.assertEqual(len(blind.in_guests(thirty, guests)), guests)
+        for words in (["--blind", "2", "--guests", "3"], ["x.json", "--guests", "1"]):
+            with self.assertRaisesRegex(UserError, "--guests: . of"):
+                command.fit_main(words)
+
 
 class WhatWasTried(Scratch):
     """The file that an interrupted search goes on from."""

@@ -585,6 +585,7 @@ class InOrder(Scratch):
         super().setUp()
         self.said: list[str] = []
         self.done: list[str] = []
+        self.rested: list[str] = []
         self.killed = ""
         self.found = probe_file.Probe({"bytes": 64 * MIB}, 64 * MIB, 1, Known(4096, 16384))
 
@@ -592,6 +593,9 @@ class InOrder(Scratch):
         """All steps, in no time; the one that is named has none, runs out of it, or fails."""
 
         class Drive(on_drive.OnDrive):
+            def rest(drive) -> None:
+                self.rested.append(self.done[-1])
+
             def run(
                 drive, step: Step, begin: Callable[[int], None] = lambda planned: None
             ) -> probe_file.Result | None:
@@ -630,6 +634,25 @@ class InOrder(Scratch):
         plan = Plan(64 * MIB)
         wanted = [step.name for step in (*plan.first(), *plan.second(Known(4096, 16384)))]
         self.assertEqual(self.done, wanted)
+
+    def test_after_one_that_changes_the_drive_it_rests(self) -> None:
+        self.go()
+        plan = Plan(64 * MIB)
+        steps = [*plan.first(), *plan.second(Known(4096, 16384))]
+        wanted = [step.name for step in steps if step.changes]
+        self.assertEqual(self.rested, wanted)
+        self.assertIn("overwrite", wanted)
+        self.assertLess(len(wanted), len(steps))
+
+    def test_a_rest_flushes_and_waits(self) -> None:
+        path = self.image(A, 64)
+        target = self.held(path, A)
+        drive = on_drive.OnDrive(Path("/bin/false"), target, 0, rest_s=0.25)
+        with mock.patch.object(os, "fsync") as flushed:
+            began = time.monotonic()
+            drive.rest()
+        flushed.assert_called_once_with(target.fd)
+        self.assertGreaterEqual(time.monotonic() - began, 0.25)
 
     def test_one_that_changed_the_drive_is_begun_again_from_fill(self) -> None:
         for how in ("time", "fails", "killed"):

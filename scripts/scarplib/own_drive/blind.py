@@ -7,13 +7,13 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError
-from scarplib.own_drive import figures, fit, model, on_replayer
+from scarplib.own_drive import figures, fit, model, on_guest, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import load
 
@@ -117,6 +117,8 @@ class Trial:
     figures: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0
     tried: int = 0
+    # Probed by a guest's block device, not by the replayer.
+    guest: bool = False
 
     @property
     def good(self) -> bool:
@@ -131,7 +133,16 @@ def _named(keys: dict[str, str]) -> model.Model:
     return found
 
 
-def trial(seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB) -> Trial:
+def in_guests(seeds: Sequence[int], guests: int) -> set[int]:
+    """So many of them, evenly spread."""
+    count = len(seeds)
+    at = enumerate(seeds, 1)
+    return {seed for i, seed in at if i * guests // count > (i - 1) * guests // count}
+
+
+def trial(
+    seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB, guest: bool = False
+) -> Trial:
     """Drawn, probed, fitted.  The fit sees the probe's file and nothing else."""
     with tempfile.TemporaryDirectory(prefix="scarp-blind-") as scratch:
         folder = Path(scratch)
@@ -146,7 +157,11 @@ def trial(seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB) -
             except UserError:
                 number += 1
         span = size // MIB * MIB
-        on_replayer.probe(drive, Plan(span), held_out=True, size=size).write(folder / "probe.json")
+        if guest:
+            probed = on_guest.probe(on_guest.InGuest(path, span // MIB, held_out=True))
+        else:
+            probed = on_replayer.probe(drive, Plan(span), held_out=True, size=size)
+        probed.write(folder / "probe.json")
         probe = load(folder / "probe.json")
         began = time.monotonic()
         held_out = {name: one for name, one in probe.results.items() if name.startswith("held-")}
@@ -171,13 +186,15 @@ def trial(seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB) -
         judged,
         seconds,
         found.tried,
+        guest,
     )
 
 
 def text(one: Trial) -> str:
     """A few lines."""
+    where = ", in a guest" if one.guest else ""
     lines = [
-        f"trial {one.seed}: {len(one.held)} of {len(PROPERTIES)} properties, "
+        f"trial {one.seed}{where}: {len(one.held)} of {len(PROPERTIES)} properties, "
         f"{sum(f['held'] for f in one.figures)} of {len(one.figures)} figures of loads that were "
         f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"
     ]
@@ -197,15 +214,17 @@ def trials(
     out: Path,
     most: int,
     say: Callable[[str], None],
+    guests: int = 0,
 ) -> list[Trial]:
-    """Each once; those that the file has are not done again."""
+    """Each once; those that the file has are not done again.  `guests` of them are in guests."""
     found: list[Trial] = []
+    within = in_guests(seeds, guests)
     if out.is_file():
         found = [Trial(**one) for one in json.loads(out.read_text())["trials"]]
     for seed in seeds:
         if any(one.seed == seed for one in found):
             continue
-        one = trial(seed, replay, search, most)
+        one = trial(seed, replay, search, most, seed in within)
         found.append(one)
         say(text(one))
         whole = {"schema": "scarp-blind-1", "trials": [asdict(one) for one in found]}

@@ -306,6 +306,12 @@ def fit_parser() -> Parser:
         metavar="N",
         help="of --blind: the largest (default: 2048)",
     )
+    parser.add_argument(
+        "--guests",
+        type=integer("--guests", 0, 1000),
+        metavar="N",
+        help="of --blind: so many of them are probed by a guest's block device (default: 0)",
+    )
     return parser
 
 
@@ -314,6 +320,8 @@ def fit_main(given: list[str]) -> int:
     options = fit_parser().parse_args(given)
     if (options.input is None) != (options.blind is not None):
         raise UserError("FILE: needed, but for --blind, which excludes it")
+    if options.guests is not None and options.guests > (options.blind or 0):
+        raise UserError(f"--guests: {options.guests} of {options.blind or 'no'} --blind ones")
     if options.check and options.beside:
         raise UserError("--beside: excludes --check")
     if not options.beside and (
@@ -351,6 +359,7 @@ def fit_main(given: list[str]) -> int:
             out,
             options.mib * MIB,
             print,
+            options.guests or 0,
         )
         print(blind.summary(done))
         return 0

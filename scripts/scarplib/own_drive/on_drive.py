@@ -27,6 +27,9 @@ from scarplib.own_drive.probe_file import Probe, Result, load, result
 _KINDS = {READ: 0, WRITE: 1, TRIM: 2, FLUSH: 3}
 MINUTES = 30
 DEVICE_MIB = 2048
+# After a step that changes the drive: it writes its buffer out and ends collections, as the
+# replayer's does before its state is kept.  Else the next step finds a drive that is still busy.
+REST_S = 2.0
 
 
 # Of all of the requests of a step on its way; those of the largest step are a 16384th of the span.
@@ -62,6 +65,8 @@ class OnDrive:
     target: safety.Target
     ends: float
     written: int = 0
+    # 0: not at all.
+    rest_s: float = 0
 
     def run(self, step: Step, begin: Callable[[int], None] = lambda planned: None) -> Result | None:
         """One step; None if there is no time for it.
@@ -100,6 +105,12 @@ class OnDrive:
         del words
         rows = list(step.rows())
         return result(rows, submit, complete, each=step.each, closed=step.depth is not None)
+
+    def rest(self) -> None:
+        """Until what the last step wrote is in the flash, as far as one can know."""
+        if self.rest_s:
+            os.fsync(self.target.fd)
+            time.sleep(self.rest_s)
 
     def _run(
         self, requests: array[int], depth: int, counter: int, seconds: float
@@ -195,6 +206,8 @@ def probe(
                 keep(found)
                 say(f"left out, as no time is left: {', '.join(found.left_out)}")
                 return False
+            if step.changes:
+                drive.rest()
         found.left_out = []
         return True
 
@@ -282,6 +295,7 @@ def _probe(options: argparse.Namespace, program: Path, target: safety.Target) ->
         target,
         time.monotonic() + minutes * 60,
         found.source["written_bytes"],
+        REST_S,
     )
     try:
         probe(
