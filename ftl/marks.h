@@ -443,6 +443,14 @@
     MARK(translation_program_first, \
          "a program of translation units was older than the host's") \
     MARK(program_before_read, "a program went before a younger read") \
+    MARK(program_after_passed_reads, \
+         "a program went before reads, as enough had gone before it") \
+    MARK(collection_after_passed_reads, \
+         "a collection went before reads, as programs waited for its room") \
+    MARK(resumed_before_reads, \
+         "what was suspended went on before reads, as enough had been served") \
+    MARK(collection_before_reads, \
+         "a collection began before reads that it was to wait for") \
     MARK(all_reads_had_moved, \
          "a die had reads waiting, and not one of them was still there") \
     MARK(drained_again, \

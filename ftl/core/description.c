@@ -70,6 +70,7 @@ static const Key keys[] = {
     KEY("controller", buffer_bytes, 0, 1ull << 36, "0"),
     KEY("controller", plp_bytes, 0, 1ull << 36, "0"),
     KEY("controller", reads_first, 0, 1, "1"),
+    KEY("controller", reads_first_limit, 1, 1000000, "1000"),
     KEY("controller", gc_first_on_channel, 0, 1, "0"),
     KEY("ftl", unit_bytes, 0, 32768, "0"),
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),

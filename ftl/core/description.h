@@ -89,6 +89,7 @@ typedef struct {
     uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
     uint64_t plp_bytes;    /* of the buffer, that energy is left to save */
     uint64_t reads_first;  /* at a die, of what the host waits for */
+    uint64_t reads_first_limit; /* that go before a program in a row */
     uint64_t gc_first_on_channel;
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */

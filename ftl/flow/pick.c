@@ -1,7 +1,8 @@
 /*
  * Which of the flash commands that wait at a die runs next: reads before
- * programs, oldest first in a class (controller.reads_first=0: oldest first);
- * where GC stands is the pacing policy's choice.
+ * programs, oldest first in a class (controller.reads_first=0: oldest first),
+ * but only controller.reads_first_limit of them in a row; where GC stands is
+ * the pacing policy's choice.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -98,10 +99,29 @@ static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
            older_program(drive, planes, QUEUE_MAP, read) == read;
 }
 
+/* Enough reads have gone before a program, and it can have its page. */
+static bool program_is_due(const ScarpDrive *drive, uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+
+    return scarp_nand_reads_have_passed(drive, die) &&
+           (older_program(drive, planes, QUEUE_PROGRAMS, NULL) ||
+            older_program(drive, planes, QUEUE_MAP, NULL));
+}
+
+/* The same, but none can have its page: a collection is to make room. */
+static bool gc_is_due(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_nand_queued(drive, die, QUEUE_GC) &&
+           scarp_nand_reads_have_passed(drive, die) &&
+           scarp_nand_programs_wait(drive, die) && !program_is_due(drive, die);
+}
+
 static bool read_is_next(const ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_READS) &&
-           (drive->desc.reads_first || read_is_oldest(drive, die));
+           (drive->desc.reads_first ? !program_is_due(drive, die)
+                                    : read_is_oldest(drive, die));
 }
 
 static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
@@ -116,6 +136,7 @@ static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
         scarp_flash_waited(drive, cmd);
         /* False: its page moved or vanished while it waited. */
         if (scarp_flow_read_start(drive, cmd)) {
+            scarp_nand_read_passes(drive, die);
             return cmd;
         }
         if (!scarp_nand_is_suspended(drive, die) && !read_is_next(drive, die)) {
@@ -147,6 +168,10 @@ static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
     scarp_flash_set_aligned(cmd, multiplane->aligned &&
                                      multiplane->aligned(drive, cmd));
     scarp_flow_place_program(drive, cmd);
+    scarp_mark_if(drive, program_after_passed_reads,
+                  scarp_nand_reads_have_passed(drive, die) &&
+                      scarp_nand_queued(drive, die, QUEUE_READS));
+    scarp_nand_program_goes(drive, die);
     return cmd;
 }
 
@@ -242,11 +267,23 @@ static Look pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                  ScarpFlashCmd **cmd)
 {
-    /* A collection that is due waits until the reads have been served. */
-    bool gc_waits = drive->desc.after_reads && read_is_next(drive, die);
+    /*
+     * A collection that is due waits until the reads have been served; but a
+     * program may wait for its pages, and for so many reads at most.
+     */
+    bool gc_waits = drive->desc.after_reads && read_is_next(drive, die) &&
+                    !scarp_nand_reads_have_passed(drive, die);
     ScarpTurn turn;
     Look found;
 
+    if (pick == PICK_READ && scarp_nand_reads_have_passed(drive, die) &&
+        scarp_nand_programs_wait(drive, die)) {
+        return LOOK_DONE; /* none goes behind the one that runs */
+    }
+    scarp_mark_if(drive, collection_before_reads,
+                  drive->desc.after_reads && read_is_next(drive, die) &&
+                      !gc_waits &&
+                      scarp_gc_due(drive, scarp_die_plane(drive, die)));
     scarp_mark_if(drive, collection_after_reads,
                   gc_waits && scarp_gc_due(drive, scarp_die_plane(drive, die)));
     if (pick == PICK_ANY && !gc_waits) {
@@ -262,6 +299,14 @@ static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     if (turn == TURN_HELD) {
         return LOOK_DONE;
+    }
+    if (turn == TURN_HOST && pick == PICK_ANY && gc_is_due(drive, die)) {
+        *cmd = pick_gc(drive, die, pick);
+        if (*cmd) {
+            scarp_mark(drive, collection_after_passed_reads);
+            scarp_nand_program_goes(drive, die);
+            return LOOK_DONE;
+        }
     }
     found = pick_host(drive, die, pick, gc_waits, cmd);
     if (found != LOOK_ON) {
@@ -299,7 +344,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_recovery(drive, die, pick);
     }
     if (scarp_nand_is_suspended(drive, die)) {
-        return pick_read(drive, die);
+        return scarp_nand_reads_have_passed(drive, die)
+                   ? NULL : pick_read(drive, die);
     }
     do {
         found = look(drive, die, pick, &cmd);

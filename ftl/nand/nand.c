@@ -97,6 +97,10 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     ScarpQueueKind kind = queue_kind(cmd);
     ScarpFlashQueue *queue = &drive->nand.plane[cmd->plane].queue[kind];
 
+    if ((kind == QUEUE_PROGRAMS || kind == QUEUE_MAP) &&
+        !scarp_nand_programs_wait(drive, index)) {
+        die->reads_passed = 0;
+    }
     die->queued[kind]++;
     if (kind != QUEUE_GC) {
         scarp_account_wait(&cmd->account, &die->clock, scarp_time_ns(drive));

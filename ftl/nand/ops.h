@@ -331,6 +331,35 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
     return drive->nand.die[die].queued[kind];
 }
 
+/* Of the host's units or of the mapping's. */
+static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
+                                            uint32_t die)
+{
+    return drive->nand.die[die].queued[QUEUE_PROGRAMS] +
+           drive->nand.die[die].queued[QUEUE_MAP];
+}
+
+/* A read of the host's begins: before what waits or stands still, if any. */
+static inline void scarp_nand_read_passes(ScarpDrive *drive, uint32_t die)
+{
+    if (scarp_nand_programs_wait(drive, die) ||
+        drive->nand.die[die].suspended) {
+        drive->nand.die[die].reads_passed++;
+    }
+}
+
+static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
+{
+    drive->nand.die[die].reads_passed = 0;
+}
+
+/* So many reads in a row have gone before programs that one is to go now. */
+static inline bool scarp_nand_reads_have_passed(const ScarpDrive *drive,
+                                                uint32_t die)
+{
+    return drive->nand.die[die].reads_passed >= drive->desc.reads_first_limit;
+}
+
 /* How many wait and run. */
 static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
 {

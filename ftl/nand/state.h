@@ -90,6 +90,7 @@ typedef struct {
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
     int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
+    uint32_t reads_passed; /* since a program last went, or came to wait */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==

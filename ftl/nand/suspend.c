@@ -1,6 +1,7 @@
 /*
  * Program and erase suspend: a read that waits stops the array, and what stood
- * still goes on when no read waits any longer.
+ * still goes on when no read waits any longer, or as many have been served as
+ * may go before a program.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -60,6 +61,7 @@ void scarp_suspend(ScarpDrive *drive, uint32_t index)
     die->suspended_left_ns = die->array_end_ns - at_ns;
     die->current = NULL;
     die->suspends++;
+    die->reads_passed = 0;
     drive->stats.suspends++;
     scarp_group_own(die->suspended, OWN_ARRAY, at_ns);
     scarp_clock_turn(&die->clock, scarp_time_ns(drive), DIE_SUSPEND);
@@ -73,6 +75,8 @@ void scarp_nand_resume(ScarpDrive *drive, uint32_t index)
     ScarpDie *die = &drive->nand.die[index];
     int64_t now_ns = scarp_time_ns(drive);
 
+    scarp_mark_if(drive, resumed_before_reads, die->queued[QUEUE_READS]);
+    die->reads_passed = 0;
     die->current = die->suspended;
     die->suspended = NULL;
     die->array_begin_ns = now_ns + drive->desc.resume_ns;

@@ -152,7 +152,8 @@ static char *pick_overrides(Bytes *b)
                                  ",controller.buffer_bytes=65536"));
     g_string_append(text, ONE_OF(b, "", ",controller.slots=1",
                                  ",controller.slots=5"));
-    g_string_append(text, ONE_OF(b, "", ",controller.reads_first=0"));
+    g_string_append(text, ONE_OF(b, "", ",controller.reads_first=0",
+                                 ",controller.reads_first_limit=1"));
     g_string_append(text, ONE_OF(b, "", ",controller.gc_first_on_channel=1"));
     g_string_append(text, ONE_OF(b, "", ",gc.after_reads=1"));
     g_string_append(text, ONE_OF(b, "", ",nand.multiplane=1"));

@@ -42,8 +42,16 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
     bound->page_ns = (value(s, "timing.read_ns", 75000) +
                       value(s, "timing.program_ns", 750000)) *
                          MAX(layer, 1000) / 1000 + 2 * channel_ns + stop_ns;
+    bound->read_ns = value(s, "timing.read_ns", 75000) * MAX(layer, 1000) /
+                         1000 + 2 * channel_ns;
     bound->erase_ns = value(s, "timing.erase_ns", 3800000) + channel_ns +
                       stop_ns;
+    bound->passing = value(s, "controller.reads_first_limit", 1000) *
+                     (1 + stops * value(s, "nand.suspend_limit", 8));
+    if (!value(s, "controller.reads_first", 1) &&
+        !value(s, "gc.after_reads", 0) && !stops) {
+        bound->passing = 0;
+    }
     if (!g_strcmp0(scenario_key(s, "ftl.paired_pages"), "pad")) {
         /* A page may take all of its cells for itself. */
         bound->page_ns *= value(s, "nand.cell_bits", 1);
@@ -65,11 +73,29 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                        logical_bytes / page);
 }
 
+static double pages_moved(const Bound *bound, uint64_t commands,
+                          uint64_t sectors)
+{
+    double written = (double)commands + sectors + bound->buffered;
+
+    return 2.0 * bound->pages + written * (double)bound->block_pages;
+}
+
+int64_t bound_passing_ns(const Bound *bound, uint64_t commands,
+                         uint64_t sectors, uint64_t later_units)
+{
+    double pages = pages_moved(bound, commands, sectors) + 2.0 * bound->blocks +
+                   (double)commands + sectors + bound->buffered;
+    /* A unit's entry of the mapping is read, too. */
+    double ns = MIN(pages * bound->passing, 2.0 * later_units) * bound->read_ns;
+
+    return MIN(ns, SCARP_TIME_LAST);
+}
+
 int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
 {
     double written = (double)commands + sectors + bound->buffered;
-    double pages = 2.0 * bound->pages + written *
-                   (double)bound->block_pages;
+    double pages = pages_moved(bound, commands, sectors);
     double ns = pages * bound->page_ns +
                 (2.0 * bound->blocks + written) * bound->erase_ns +
                 (double)sectors * bound->sector_ns +

@@ -11,12 +11,13 @@
 /* What a drive's times and sizes say of it; units of flash time. */
 typedef struct {
     int64_t page_ns;  /* a page moved, with all that can come in between */
-    int64_t erase_ns;
+    int64_t read_ns, erase_ns;
     int64_t sector_ns; /* over the host's link */
     int64_t command_ns;
     uint64_t pages, blocks, block_pages;
     uint64_t buffered; /* sectors that a flush may wait for, at most */
     uint64_t buffer_bytes;
+    uint64_t passing;  /* reads that may go before each program or erase */
     uint64_t parities; /* stripes that may be open; 0: there are none */
 } Bound;
 
@@ -29,6 +30,13 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes);
  * come on top of it.
  */
 int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
+
+/*
+ * How much longer, as reads that came later go first: of so many units, and as
+ * many of them before each program as controller.reads_first_limit says.
+ */
+int64_t bound_passing_ns(const Bound *bound, uint64_t commands,
+                         uint64_t sectors, uint64_t later_units);
 
 /*
  * Writes for which there is no room come into the device in pieces, as others

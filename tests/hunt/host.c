@@ -88,7 +88,8 @@ static bool check_progress(const Run *r, int64_t ns, GError **error)
 /*
  * In a closed loop a command waits for what is before it, and for what is in
  * flight with it later, as pages of several commands take turns and policies
- * let some pass, as many as they say; but not for all that ever comes.  A
+ * let some pass, as many as they say; and for as many reads as may go before a
+ * program (controller.reads_first_limit); but not for all that ever comes.  A
  * policy may let each of them wait for its time, one after the other
  * (accumulate_us of HIOS).
  */
@@ -100,7 +101,9 @@ static int64_t latest_ns(const Run *r, const Slot *slot)
                         r->passes;
     uint64_t sectors = (slot->sectors + r->most_sectors * pieces) * r->passes;
     int64_t most_ns = bound_ns(&r->bound, commands, sectors);
-    double waits_ns = (commands + 2.0) * r->waits_ns;
+    double waits_ns = (commands + 2.0) * r->waits_ns +
+                      bound_passing_ns(&r->bound, commands, sectors,
+                                       r->all_units - slot->before);
 
     return slot->open || r->open ? SCARP_TIME_LAST
                                  : MIN(slot->submit_ns + most_ns + waits_ns,
@@ -113,6 +116,7 @@ static void know_latest(Run *r, Slot *slot)
     slot->open = r->open;
     slot->commands = r->in_flight;
     slot->sectors = r->outstanding_sectors;
+    slot->before = r->all_units;
     r->most_commands = MAX(r->most_commands, r->in_flight);
     r->most_sectors = MAX(r->most_sectors, r->outstanding_sectors);
     r->latest_ns = MIN(r->in_flight == 1 ? SCARP_TIME_LAST : r->latest_ns,
@@ -335,6 +339,7 @@ static bool submit(Run *r, const Step *step, GError **error)
     r->waits_ns = MAX(r->waits_ns, step->deadline_ns);
     r->outstanding_units += cmd->length_bytes /
                             scarp_drive_unit_bytes(r->drive) + 2;
+    r->all_units += cmd->length_bytes / scarp_drive_unit_bytes(r->drive) + 2;
     r->submitted_ns = now_ns;
     know_latest(r, slot);
     set_limit(r);

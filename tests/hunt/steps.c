@@ -150,6 +150,16 @@ static void adapt(Writer *w, Stretch *x)
         x->soonest_ns = 100000;
         x->latest_ns = 10000000;
         break;
+    case HOST_READING:
+        memset(share, 0, sizeof(x->share));
+        share[SCARP_OP_READ] = 100;
+        share[SCARP_OP_WRITE] = DRAW_OF(d, 1, 1, 5);
+        x->first = 0;
+        x->sectors = x->most = w->sectors;
+        x->exact = x->in_order = false;
+        x->gap_ns = 0;
+        x->late = 0;
+        break;
     case HOST_OVER:
         share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
         share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 0, 20, 60);
@@ -286,6 +296,7 @@ static char *other_keys(Draw *d)
         "timing.erase_ns=1000", "timing.program_ns=20000", "timing.read_ns=0",
         "controller.buffer_bytes=65536", "controller.buffer_bytes=0",
         "controller.slots=2", "controller.queue=2", "controller.reads_first=0",
+        "controller.reads_first_limit=1",
         "gc.separate_active_block=0", "gc.separate_active_block=1",
         "gc.trigger_free_blocks=1", "gc.trigger_free_blocks=2",
         "gc.background_free_blocks=8", "gc.wear_spread_erases=1",

@@ -200,6 +200,14 @@ static const Theme themes[] = {
       .keys = "controller.slots=64",
       .between = "scheme ideal -|scheme d-choices+ideal -|scheme baseline -|"
                  "scheme global+ideal -|scheme pgc -|scheme" },
+    /* Reads that do not end, and what they go before. */
+    { .full = true, .units = 1, .commands = 1500, .depth = 4,
+      .most_units = 512, .host = HOST_READING,
+      .keys = "geometry.page_bytes=512,timing.read_ns=10000000,"
+              "timing.program_ns=1000,controller.reads_first=1,"
+              "controller.reads_first_limit=1|2|8,"
+              "controller.slots=64,nand.suspend_program=0|1,"
+              "nand.suspend_erase=0|1,gc.after_reads=0|1" },
     /* A checkpoint is read: copies count, and so does what is not copied yet. */
     { .scheme = "baseline|pgc|gftl|gc-par", .mapping = "demand", .full = true,
       .tight = true, .blocks = 12, .pages = 8, .units = 1, .commands = 4000,

@@ -16,6 +16,7 @@ typedef enum {
     HOST_UNITS,   /* ditto, of one unit, anywhere */
     HOST_FORCED,  /* FUA of pages, and deallocations of what they write */
     HOST_OVER,    /* overwrites of a tenth, much with FUA, and deallocations */
+    HOST_READING, /* long reads without an end, and a write now and then */
     HOST_LATE,    /* writes, or reads and deallocations; near deadlines */
 } ThemeHost;
 

@@ -98,6 +98,7 @@ static const Key keys[] = {
     { "controller.buffer_bytes", 0, 64 * GIB, "0" },
     { "controller.plp_bytes", 0, 64 * GIB, "0" },
     { "controller.reads_first", 0, 1, "1" },
+    { "controller.reads_first_limit", 1, 1000000, "1000" },
     { "controller.gc_first_on_channel", 0, 1, "0" },
     { "ftl.unit_bytes", 0, 32768, "0" },
     { "ftl.over_provisioning_permille", 1, 10000, NULL },

@@ -111,7 +111,8 @@ static char *random_overrides(GRand *rand, const char *scheme)
     g_string_append(text, ONE_OF(rand, "", ",gc.background_free_blocks=5"));
     g_string_append(text, ONE_OF(rand, "", ",gc.wear_spread_erases=1"));
     g_string_append(text, ONE_OF(rand, "", ",gc.after_reads=1"));
-    g_string_append(text, ONE_OF(rand, "", ",controller.reads_first=0"));
+    g_string_append(text, ONE_OF(rand, "", ",controller.reads_first=0",
+                                 ",controller.reads_first_limit=2"));
     g_string_append(text, ONE_OF(rand, "",
                                  ",controller.gc_first_on_channel=1"));
     g_string_append(text, ONE_OF(rand, "", ",nand.bad_blocks_permille=40"));

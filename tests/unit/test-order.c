@@ -1,6 +1,6 @@
 /*
  * Who goes first at a die and on a channel: controller.reads_first,
- * controller.gc_first_on_channel, gc.after_reads.
+ * controller.reads_first_limit, controller.gc_first_on_channel, gc.after_reads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,6 +50,56 @@ static void test_reads_first(void)
                                   &second_ns), ==,
                     program_ns + read_ns + LINK);
     g_assert_cmpint(second_ns, ==, program_ns);
+}
+
+enum { READS = 200 };
+
+/* So many of READS that came to a die at once end before a write does. */
+static unsigned reads_before_write(const char *overrides, int64_t reads_at_ns)
+{
+    g_autofree char *keys = g_strconcat(ONE_DIE, overrides, NULL);
+    Rig *rig = rig_new("baseline", NULL, keys);
+    ScarpCmd write = write_page(1), read[READS];
+    unsigned n = 0;
+    int64_t now_ns;
+
+    rig_write(rig, 0);
+    now_ns = scarp_now_ns(rig->drive);
+    scarp_submit(rig->drive, &write, now_ns + 1);
+    for (unsigned i = 0; i < READS; i++) {
+        read[i] = read_page(0);
+        scarp_submit(rig->drive, &read[i], now_ns + reads_at_ns + i);
+    }
+    rig_drain(rig);
+    latency(&write);
+    for (unsigned i = 0; i < READS; i++) {
+        latency(&read[i]);
+        n += read[i].complete_ns < write.complete_ns;
+    }
+    rig_free(rig);
+    return n;
+}
+
+static void test_reads_first_limit(void)
+{
+    const int64_t on_die_ns = FW + LINK + CMD + BUS + TPROG / 2;
+    /* The reads come with the write, or while its program runs. */
+    const char *const suspends = ",nand.suspend_program=1,nand.suspend_limit=1"
+                                 ",nand.suspend_min_ns=1";
+    g_autofree char *both = g_strconcat(suspends,
+                                        ",controller.reads_first_limit=5",
+                                        NULL);
+
+    g_assert_cmpuint(reads_before_write("", 1), ==, READS);
+    g_assert_cmpuint(reads_before_write(",controller.reads_first_limit=1000",
+                                        1), ==, READS);
+    g_assert_cmpuint(reads_before_write(",controller.reads_first_limit=5", 1),
+                     ==, 6);
+    g_assert_cmpuint(reads_before_write(",controller.reads_first_limit=1", 1),
+                     ==, 2);
+    g_assert_cmpuint(reads_before_write("", on_die_ns), ==, 0);
+    g_assert_cmpuint(reads_before_write(suspends, on_die_ns), ==, READS);
+    g_assert_cmpuint(reads_before_write(both, on_die_ns), ==, 5);
 }
 
 /* ---- Collections ---------------------------------------------------------- */
@@ -170,6 +220,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/order/reads-first", test_reads_first);
+    g_test_add_func("/order/reads-first-limit", test_reads_first_limit);
     g_test_add_func("/order/gc-first-on-channel", test_gc_first_on_channel);
     g_test_add_func("/order/after-reads", test_after_reads);
     return g_test_run();
