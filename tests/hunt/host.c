@@ -103,7 +103,7 @@ static int64_t latest_ns(const Run *r, const Slot *slot)
     int64_t most_ns = bound_ns(&r->bound, commands, sectors);
     double waits_ns = (commands + 2.0) * r->waits_ns +
                       bound_passing_ns(&r->bound, commands, sectors,
-                                       r->all_units - slot->before);
+                                       r->read_units - slot->before);
 
     return slot->open || r->open ? SCARP_TIME_LAST
                                  : MIN(slot->submit_ns + most_ns + waits_ns,
@@ -116,7 +116,7 @@ static void know_latest(Run *r, Slot *slot)
     slot->open = r->open;
     slot->commands = r->in_flight;
     slot->sectors = r->outstanding_sectors;
-    slot->before = r->all_units;
+    slot->before = r->read_units;
     r->most_commands = MAX(r->most_commands, r->in_flight);
     r->most_sectors = MAX(r->most_sectors, r->outstanding_sectors);
     r->latest_ns = MIN(r->in_flight == 1 ? SCARP_TIME_LAST : r->latest_ns,
@@ -339,7 +339,13 @@ static bool submit(Run *r, const Step *step, GError **error)
     r->waits_ns = MAX(r->waits_ns, step->deadline_ns);
     r->outstanding_units += cmd->length_bytes /
                             scarp_drive_unit_bytes(r->drive) + 2;
-    r->all_units += cmd->length_bytes / scarp_drive_unit_bytes(r->drive) + 2;
+    if (cmd->op == SCARP_OP_READ) {
+        r->read_units += cmd->length_bytes / scarp_drive_unit_bytes(r->drive) +
+                         2;
+    } else if (n % (scarp_drive_unit_bytes(r->drive) / SECTOR) ||
+               first % (scarp_drive_unit_bytes(r->drive) / SECTOR)) {
+        r->read_units += 2; /* the rest of its first and its last */
+    }
     r->submitted_ns = now_ns;
     know_latest(r, slot);
     set_limit(r);

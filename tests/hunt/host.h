@@ -22,7 +22,7 @@ typedef struct {
     uint32_t id; /* the model's */
     bool flying, open;
     uint64_t commands, sectors; /* in flight when it came, and it */
-    uint64_t before; /* units that had ever come, and its own */
+    uint64_t before; /* units that were to be read when it came, and its own */
 } Slot;
 
 /* What a drive was made or loaded with, last. */
@@ -49,7 +49,7 @@ typedef struct {
     int64_t progress_ns; /* when something completed, or was idle, last */
     int64_t latest_ns;   /* some command has ended by then */
     uint64_t outstanding_sectors;
-    uint64_t all_units; /* of all commands that ever came */
+    uint64_t read_units; /* that all commands that ever came read */
     uint64_t most_commands, most_sectors; /* in flight, of this pace */
     uint64_t outstanding_units, units, block_units;
     uint64_t steps_left; /* until something must have come of them */

@@ -203,7 +203,9 @@ static const Theme themes[] = {
     /* Reads that do not end, and what they go before. */
     { .full = true, .units = 1, .commands = 1500, .depth = 4,
       .most_units = 512, .host = HOST_READING,
-      .keys = "geometry.page_bytes=512,timing.read_ns=10000000,"
+      .keys = "geometry.page_bytes=512,geometry.channels=1,"
+              "geometry.chips_per_channel=1,geometry.dies_per_chip=1,"
+              "timing.read_ns=10000000,"
               "timing.program_ns=1000,controller.reads_first=1,"
               "controller.reads_first_limit=1|2|8,"
               "controller.slots=64,nand.suspend_program=0|1,"
