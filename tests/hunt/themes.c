@@ -218,6 +218,15 @@ static const Theme themes[] = {
               "gc.trigger_free_blocks=1,timing.read_ns=1000|1000000,"
               "timing.program_ns=1000000,timing.erase_ns=1000",
       .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 20 0 0;cut 3 0 0" },
+    /* The same behind each other, and merges that the host goes before. */
+    { .scheme = "hios-2|hios-1|pgc", .mapping = "superblock|block|fast",
+      .full = true, .units = 1, .commands = 1500, .depth = 4,
+      .most_units = 512, .host = HOST_READING,
+      .keys = "geometry.page_bytes=512,geometry.channels=1,"
+              "geometry.chips_per_channel=1,geometry.dies_per_chip=1,"
+              "timing.read_ns=10000000,timing.program_ns=1000,"
+              "controller.reads_first=1,controller.reads_first_limit=1,"
+              "controller.slots=64,nand.cache=1,gc.after_reads=1" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
