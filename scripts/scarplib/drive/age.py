@@ -26,9 +26,11 @@ def command(
 
     words = [str(replayer.ensure_replay()), "--description", str(description)]
     words += ["--scheme", scheme, "--seed", str(seed)]
-    words += ["--age", str(fill), "--age-seed", str(seed), "--age-pattern", pattern]
-    if overwrite is not None:
-        words += ["--age-overwrite", str(overwrite)]
+    words += ["--age", str(fill), "--age-seed", str(seed)]
+    # Of a new drive nothing can be overwritten, in any order.
+    if fill:
+        words += ["--age-pattern", pattern]
+        words += [] if overwrite is None else ["--age-overwrite", str(overwrite)]
     for override in filter(None, (overrides or "").split(",")):
         words += ["--override", override]
     return [*words, "--save", str(output)]
