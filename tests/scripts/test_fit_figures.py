@@ -422,12 +422,13 @@ class BesideADrive(unittest.TestCase):
 class AnAllocation(unittest.TestCase):
     """Whether writes wait for their die, or go round one that collects."""
 
-    def fitted(self, allocation: str, before: str = "") -> model.Key:
+    def fitted(self, allocation: str, before: str = "", active: int = 1) -> model.Key:
         """What is chosen for a drive whose blocks are known, whatever was thought before."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
             path = folder / "drive.ini"
-            path.write_text(DRIVE.replace("[ftl]", f"[ftl]\nallocation={allocation}"))
+            text = DRIVE.replace("[ftl]", f"[ftl]\nallocation={allocation}")
+            path.write_text(text.replace("[gc]", f"[gc]\nseparate_active_block={active}"))
             program = replayer.ensure_replay()
             drive = on_replayer.Replayed(program, path, folder)
             size = drive.logical_bytes() // MIB * MIB
@@ -438,12 +439,18 @@ class AnAllocation(unittest.TestCase):
                 base.set(fit.ALLOCATION, before, model.FITTED)
             point = fit._Point(64, 0.25, 3_000_000, 1)  # noqa: SLF001
             fit._choices(bench, base, point, (fit.ALLOCATION,) if before else ())  # noqa: SLF001
+            self.assertEqual(
+                base.keys.get(fit.ACTIVE, mock.Mock(value=str(active))).value, str(active)
+            )
             return base.keys["ftl.allocation"]
 
     def test_that_goes_round_collections(self) -> None:
         key = self.fitted("dynamic")
         self.assertEqual((key.value, key.how), ("dynamic", model.FITTED))
         self.assertIn("go round a die that collects", key.note)
+
+    def test_whose_collections_come_one_by_one(self) -> None:
+        self.assertEqual(self.fitted("cwdp", active=0).value, "cwdp")
 
     def test_what_was_thought_is_looked_at_again(self) -> None:
         self.assertEqual(self.fitted("dynamic", before="cwdp").value, "dynamic")
@@ -460,8 +467,8 @@ class AnAllocation(unittest.TestCase):
                 (value,): {("mixed", "reads"): one, ("spaced", "writes"): neither}
                 for value, one in (("cwdp", static), ("dynamic", dynamic))
             }
-            values, shows = fit.chosen(found)
-            return str(values[0]), shows
+            values, shows = fit.chosen([fit.ALLOCATION], found)
+            return str(values[0]), fit.ALLOCATION in shows
 
         self.assertEqual(choose(10, 1), ("dynamic", True))
         self.assertEqual(choose(1, 10), ("cwdp", True))
@@ -476,8 +483,8 @@ class AnAllocation(unittest.TestCase):
             ("cwdp",): {("mixed", "reads"): 0.0, ("steady", "rate"): 5.0},
             ("dynamic",): {("mixed", "reads"): 4.0, ("steady", "rate"): 0.0},
         }
-        self.assertEqual(fit.chosen(mixed), (("cwdp",), False))
-        self.assertEqual(fit.chosen({("dynamic",): {}}), (("dynamic",), False))
+        self.assertEqual(fit.chosen([fit.ALLOCATION], mixed), (("cwdp",), set()))
+        self.assertEqual(fit.chosen([fit.ALLOCATION], {("dynamic",): {}}), (("dynamic",), set()))
 
     def test_the_best_of_each_is_compared(self) -> None:
         name = ("mixed", "reads")
@@ -487,7 +494,25 @@ class AnAllocation(unittest.TestCase):
             (1, "dynamic"): {name: 0.9},
             (0, "dynamic"): {name: 3.0},
         }
-        self.assertEqual(fit.chosen(found), ((0, "cwdp"), False))
+        names = ["controller.reads_first", fit.ALLOCATION]
+        self.assertEqual(fit.chosen(names, found), ((0, "cwdp"), set()))
+
+    def test_two_that_are_not_usual(self) -> None:
+        def choose(*misfits: float) -> tuple[fit.Values, set[str]]:
+            each = (("cwdp", 1), ("cwdp", 0), ("dynamic", 1), ("dynamic", 0))
+            pairs = zip(each, misfits, strict=True)
+            found: dict[fit.Values, fit.Unlike] = {
+                values: {("mixed", "reads"): misfit} for values, misfit in pairs
+            }
+            return fit.chosen([fit.ALLOCATION, fit.ACTIVE], found)
+
+        both = {fit.ALLOCATION, fit.ACTIVE}
+        self.assertEqual(choose(5, 3, 3, 0), (("dynamic", 0), both))
+        self.assertEqual(choose(0, 3, 3, 5), (("cwdp", 1), both))
+        # What the other explains by itself is not taken besides.
+        self.assertEqual(choose(5, 0.1, 5, 0), (("cwdp", 0), {fit.ACTIVE}))
+        self.assertEqual(choose(5, 5, 0.1, 0), (("dynamic", 1), {fit.ALLOCATION}))
+        self.assertEqual(choose(0.2, 0.1, 0.1, 0), (("cwdp", 1), set()))
 
     def searches(self, *chosen: str) -> list[tuple[str, ...]]:
         """What is searched, if these allocations are chosen one after the other."""
@@ -530,9 +555,10 @@ class AnAllocation(unittest.TestCase):
         base = model.Model()
         for name in ("channels", "chips_per_channel", "dies_per_chip"):
             base.set(f"geometry.{name}", 1, model.READ)
-        self.assertEqual(fit._alternatives(base), {})  # noqa: SLF001
+        self.assertEqual(list(fit._alternatives(base)), [fit.ACTIVE])  # noqa: SLF001
         base.set("geometry.channels", 2, model.READ)
-        self.assertEqual(list(fit._alternatives(base)), [fit.ALLOCATION])  # noqa: SLF001
+        both = [fit.ACTIVE, fit.ALLOCATION]
+        self.assertEqual(list(fit._alternatives(base)), both)  # noqa: SLF001
 
 
 if __name__ == "__main__":

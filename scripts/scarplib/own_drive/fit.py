@@ -44,6 +44,19 @@ SEARCHED = (
 ERASES, PLANES = (5.7, 7.2), (1.0, 2.0)
 WORST = 1e3
 ALLOCATION, STATIC, DYNAMIC = "ftl.allocation", "cwdp", "dynamic"
+ACTIVE = "gc.separate_active_block"
+# What is taken for anything else only where that is clearly nearer; what each means.
+USUAL: dict[str, int | str] = {ALLOCATION: STATIC, ACTIVE: 1}
+MEANS = {
+    (ALLOCATION, STATIC): "writes wait for their die; the order of dies is not asked",
+    (ALLOCATION, DYNAMIC): "writes go round a die that collects; the order of dies is not asked",
+    (ACTIVE, 1): "copies have a block of their own: often two collections come at once",
+    (ACTIVE, 0): "copies go to the host's block: collections come one by one",
+}
+OPEN_AS = {
+    ALLOCATION: "whether writes go round a die that collects does not show",
+    ACTIVE: "whether two collections come at once does not show",
+}
 # One allocation is told from the other if what it meets worse is so much less than what it meets
 # better, and if that is not next to nothing.
 CLEARLY, LEAST = 0.5, 0.3
@@ -324,12 +337,13 @@ def _alternatives(base: Model) -> dict[str, tuple[int | str, ...]]:
     if "nand.suspend_program" in base.keys:
         # Where a read suspends, whether it also goes first shows only in the sum; so do erases.
         found |= {"controller.reads_first": (1, 0), "nand.suspend_erase": (1, 0)}
+    # Nor does overwriting show either of these: by then the blocks are known about as well with the
+    # one as with the other.
+    found[ACTIVE] = (1, 0)
     dies = 1
     for name in ("channels", "chips_per_channel", "dies_per_chip"):
         dies *= int(base.keys[f"geometry.{name}"].value)
     if dies > 1:
-        # Overwriting does not show whether writes go round a die that collects: by then the blocks
-        # are known about as well with the one as with the other.
         found[ALLOCATION] = (STATIC, DYNAMIC)
     return found
 
@@ -345,17 +359,36 @@ def clearly(one: Unlike, other: Unlike) -> bool:
 Values = tuple[int | str, ...]
 
 
-def chosen(found: dict[Values, Unlike]) -> tuple[Values, bool]:
-    """The best, but a dynamic allocation only if it is clearly that; and whether this shows."""
-    best: dict[bool, Values] = {}
+def chosen(names: Sequence[str], found: dict[Values, Unlike]) -> tuple[Values, set[str]]:
+    """The best, but what is not usual only if it is clearly that; and which keys show."""
+    kept = [name for name in names if name in USUAL]
+    best: dict[Values, Values] = {}
     for values in sorted(found, key=lambda one: sum(min(FAR, x) for x in found[one].values())):
-        best.setdefault(DYNAMIC in values, values)
-    if len(best) == 1:
-        return next(iter(best.values())), False
-    static, dynamic = best[False], best[True]
-    if clearly(found[dynamic], found[static]):
-        return dynamic, True
-    return static, clearly(found[static], found[dynamic])
+        of = dict(zip(names, values, strict=True))
+        best.setdefault(tuple(of[name] for name in kept), values)
+    usual = tuple(USUAL[name] for name in kept)
+
+    def nearer(one: Values, other: Values) -> bool:
+        return clearly(found[best[one]], found[best[other]])
+
+    def beside(one: Values, i: int) -> list[Values]:
+        """What differs from it in this key alone."""
+        return [x for x in best if x[i] != one[i] and x[:i] + x[i + 1 :] == one[:i] + one[i + 1 :]]
+
+    picked, *others = sorted(best, key=lambda one: one != usual)
+    for other in others:
+        picked = other if nearer(other, picked) else picked
+    for i in range(len(kept)):
+        # What is not usual shows by itself, or it is not taken.
+        for other in beside(picked, i):
+            if other[i] == usual[i] and not nearer(picked, other):
+                picked = other
+    shows = {
+        name
+        for i, name in enumerate(kept)
+        if (others := beside(picked, i)) and all(nearer(picked, other) for other in others)
+    }
+    return best[picked], shows
 
 
 def _choices(bench: _Bench, base: Model, point: _Point, keys: Sequence[str] = ()) -> None:
@@ -374,15 +407,14 @@ def _choices(bench: _Bench, base: Model, point: _Point, keys: Sequence[str] = ()
             found[values]["behind", "reads"] = features.unlike_behind(bench.probe, seen)
     if not found:
         return
-    values, shows = chosen(found)
+    values, shows = chosen(list(asked), found)
     for name, value in zip(asked, values, strict=True):
-        if name != ALLOCATION:
+        if name not in USUAL:
             base.set(name, value, FITTED)
-        elif shows:
-            what = "go round a die that collects" if value == DYNAMIC else "wait for their die"
-            base.set(name, value, FITTED, f"writes {what}; the order of dies is not asked")
-        elif base.keys[name].how == FITTED:
-            base.set(name, value, OPEN, "whether writes go round a die that collects does not show")
+        elif name in shows:
+            base.set(name, value, FITTED, MEANS[name, value])
+        elif name not in base.keys or base.keys[name].how == FITTED:
+            base.set(name, value, OPEN, OPEN_AS[name])
 
 
 def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, float]:
@@ -400,12 +432,13 @@ def _search(bench: _Bench, base: Model, asked: Search) -> tuple[Model, int, floa
     rough, _ = search.run(SEEN[:1], everywhere, 0.6 * asked.seconds, first)
     _choices(bench, base, rough)
     point, least = search.run(SEEN, _near(rough), 0.4 * asked.seconds, rough)
-    if ALLOCATION in _alternatives(base):
+    again = tuple(name for name in _alternatives(base) if name in USUAL)
+    if again:
         # Where the blocks are known better, it may show that they are another drive's.
-        before = base.keys[ALLOCATION].value
-        _choices(bench, base, point, (ALLOCATION,))
-        if base.keys[ALLOCATION].value != before:
-            asked.say("the search is gone on with, with the other allocation")
+        before = [base.keys[name].value for name in again if name in base.keys]
+        _choices(bench, base, point, again)
+        if [base.keys[name].value for name in again if name in base.keys] != before:
+            asked.say("the search is gone on with, with what was chosen now")
             point, least = search.run(SEEN, _near(point), 0.4 * asked.seconds, point)
     found = _sized(bench, base, point)
     tried = search.tried[" ".join(SEEN)]
