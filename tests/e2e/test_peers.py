@@ -62,6 +62,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "controller.queue": ("2", "scheme=deadline,controller.slots=4"),
     "controller.buffer_bytes": ("65536", ""),
     "controller.reads_first": ("0", ""),
+    "controller.reads_first_limit": ("1", ""),
     "controller.gc_first_on_channel": ("1", ""),
     "ftl.unit_bytes": ("1024", ""),
     "ftl.over_provisioning_permille": ("400", ""),

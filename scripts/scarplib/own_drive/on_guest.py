@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scarplib.build.cache import step
+from scarplib.build.cache import cache_dir, step
 from scarplib.build.qemu import ensure_qemu
 from scarplib.build.requests import ensure_requests
 from scarplib.errors import UserError
@@ -47,8 +47,7 @@ def tool() -> dict[str, Path | bytes]:
     sources += [SCRIPTS / "scarp"]
     found: dict[str, Path | bytes] = {f"{_TOOL}/{path.relative_to(ROOT)}": path for path in sources}
     program = ensure_requests()
-    within = program.relative_to(program.parents[2])
-    found[f"{_CACHE}/scarp/{within}"] = program
+    found[f"{_CACHE}/scarp/{program.relative_to(cache_dir())}"] = program
     python = f"python3 -B /scarp/{_TOOL}/scripts/scarp probe"
     lines = [
         "#!/bin/sh",
