@@ -99,29 +99,20 @@ static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
            older_program(drive, planes, QUEUE_MAP, read) == read;
 }
 
-/* Enough reads have gone before a program, and it can have its page. */
-static bool program_is_due(const ScarpDrive *drive, uint32_t die)
+/* A program waits, and can have its page. */
+static bool __attribute__((noinline)) program_can_go(const ScarpDrive *drive,
+                                                     uint32_t die)
 {
     Planes planes = planes_of(drive, die);
 
-    return scarp_nand_reads_have_passed(drive, die) &&
-           (older_program(drive, planes, QUEUE_PROGRAMS, NULL) ||
-            older_program(drive, planes, QUEUE_MAP, NULL));
-}
-
-/* The same, but none can have its page: a collection is to make room. */
-static bool gc_is_due(const ScarpDrive *drive, uint32_t die)
-{
-    return scarp_nand_queued(drive, die, QUEUE_GC) &&
-           scarp_nand_reads_have_passed(drive, die) &&
-           scarp_nand_programs_wait(drive, die) && !program_is_due(drive, die);
+    return older_program(drive, planes, QUEUE_PROGRAMS, NULL) ||
+           older_program(drive, planes, QUEUE_MAP, NULL);
 }
 
 static bool read_is_next(const ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_READS) &&
-           (drive->desc.reads_first ? !program_is_due(drive, die)
-                                    : read_is_oldest(drive, die));
+           (drive->desc.reads_first || read_is_oldest(drive, die));
 }
 
 static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
@@ -136,7 +127,6 @@ static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
         scarp_flash_waited(drive, cmd);
         /* False: its page moved or vanished while it waited. */
         if (scarp_flow_read_start(drive, cmd)) {
-            scarp_nand_read_passes(drive, die);
             return cmd;
         }
         if (!scarp_nand_is_suspended(drive, die) && !read_is_next(drive, die)) {
@@ -147,7 +137,8 @@ static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
     return NULL;
 }
 
-static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
+static inline ScarpFlashCmd * __attribute__((always_inline))
+pick_program(ScarpDrive *drive, uint32_t die)
 {
     const ScarpMultiplaneOps *multiplane = drive->scheme.multiplane;
     Planes planes = planes_of(drive, die);
@@ -161,6 +152,10 @@ static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
     if (!map) {
         return NULL;
     }
+    scarp_mark_if(drive, program_after_passed_reads,
+                  scarp_nand_reads_enough(drive, die) &&
+                      scarp_nand_queued(drive, die, QUEUE_READS));
+    scarp_nand_program_goes(drive, die);
     scarp_mark_if(drive, translation_program_first, best && map != best);
     cmd = take_head(drive, scarp_flash_plane(map),
                     map == best ? QUEUE_PROGRAMS : QUEUE_MAP);
@@ -168,10 +163,6 @@ static ScarpFlashCmd *pick_program(ScarpDrive *drive, uint32_t die)
     scarp_flash_set_aligned(cmd, multiplane->aligned &&
                                      multiplane->aligned(drive, cmd));
     scarp_flow_place_program(drive, cmd);
-    scarp_mark_if(drive, program_after_passed_reads,
-                  scarp_nand_reads_have_passed(drive, die) &&
-                      scarp_nand_queued(drive, die, QUEUE_READS));
-    scarp_nand_program_goes(drive, die);
     return cmd;
 }
 
@@ -219,15 +210,20 @@ typedef enum {
 } Look;
 
 /* Of the host: the oldest read, if reads are next, else a program. */
-static Look pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
-                      bool gc_waits, ScarpFlashCmd **cmd)
+static inline Look __attribute__((always_inline))
+pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
+                      bool gc_waits, bool enough, ScarpFlashCmd **cmd)
 {
-    if (read_is_next(drive, die)) {
+    if (read_is_next(drive, die) &&
+        !(enough && drive->desc.reads_first && program_can_go(drive, die))) {
         if (pick == PICK_PROGRAM) {
             return LOOK_DONE; /* the read's turn comes first */
         }
         *cmd = pick_read(drive, die);
         if (*cmd) {
+            if (G_UNLIKELY(scarp_nand_programs_wait(drive, die))) {
+                scarp_nand_read_passed(drive, die);
+            }
             scarp_mark_if(drive, yielded_to_read,
                           scarp_nand_queued(drive, die, QUEUE_GC));
             return LOOK_DONE;
@@ -262,27 +258,25 @@ static Look pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 
 /*
  * A collection that has the turn, then the host, then a collection that has
- * none; when nothing wants to run, work ahead of time.
+ * none; when nothing wants to run, work ahead of time.  enough: so many reads
+ * have gone before programs that one goes now, or what makes room for it.
  */
-static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
-                 ScarpFlashCmd **cmd)
+static inline Look __attribute__((always_inline))
+look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
+     ScarpFlashCmd **cmd)
 {
     /*
      * A collection that is due waits until the reads have been served; but a
      * program may wait for its pages, and for so many reads at most.
      */
-    bool gc_waits = drive->desc.after_reads && read_is_next(drive, die) &&
-                    !scarp_nand_reads_have_passed(drive, die);
+    bool gc_waits = drive->desc.after_reads && !enough &&
+                    read_is_next(drive, die);
     ScarpTurn turn;
     Look found;
 
-    if (pick == PICK_READ && scarp_nand_reads_have_passed(drive, die) &&
-        scarp_nand_programs_wait(drive, die)) {
-        return LOOK_DONE; /* none goes behind the one that runs */
-    }
     scarp_mark_if(drive, collection_before_reads,
-                  drive->desc.after_reads && read_is_next(drive, die) &&
-                      !gc_waits &&
+                  drive->desc.after_reads && enough &&
+                      read_is_next(drive, die) &&
                       scarp_gc_due(drive, scarp_die_plane(drive, die)));
     scarp_mark_if(drive, collection_after_reads,
                   gc_waits && scarp_gc_due(drive, scarp_die_plane(drive, die)));
@@ -300,7 +294,9 @@ static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     if (turn == TURN_HELD) {
         return LOOK_DONE;
     }
-    if (turn == TURN_HOST && pick == PICK_ANY && gc_is_due(drive, die)) {
+    if (enough && turn == TURN_HOST && pick == PICK_ANY &&
+        scarp_nand_queued(drive, die, QUEUE_GC) &&
+        !program_can_go(drive, die)) {
         *cmd = pick_gc(drive, die, pick);
         if (*cmd) {
             scarp_mark(drive, collection_after_passed_reads);
@@ -308,7 +304,7 @@ static Look look(ScarpDrive *drive, uint32_t die, ScarpPick pick,
             return LOOK_DONE;
         }
     }
-    found = pick_host(drive, die, pick, gc_waits, cmd);
+    found = pick_host(drive, die, pick, gc_waits, enough, cmd);
     if (found != LOOK_ON) {
         return found;
     }
@@ -335,6 +331,33 @@ static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
     }
 }
 
+/* Something is suspended, or programs have let enough reads go before them. */
+static ScarpFlashCmd * __attribute__((noinline))
+pick_aside(ScarpDrive *drive, uint32_t die, ScarpPick pick)
+{
+    bool enough = scarp_nand_reads_enough(drive, die);
+    ScarpFlashCmd *cmd = NULL;
+    Look found;
+
+    if (enough && pick == PICK_READ) {
+        return NULL; /* none goes behind the read that runs */
+    }
+    if (scarp_nand_is_suspended(drive, die)) {
+        cmd = enough ? NULL : pick_read(drive, die);
+        if (cmd) {
+            scarp_nand_read_passed(drive, die);
+        }
+        return cmd;
+    }
+    if (!enough) {
+        scarp_nand_not_aside(drive, die);
+    }
+    do {
+        found = look(drive, die, pick, enough, &cmd);
+    } while (found == LOOK_AGAIN);
+    return cmd;
+}
+
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
     ScarpFlashCmd *cmd = NULL;
@@ -343,12 +366,11 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     if (scarp_recovery_runs(drive)) {
         return pick_recovery(drive, die, pick);
     }
-    if (scarp_nand_is_suspended(drive, die)) {
-        return scarp_nand_reads_have_passed(drive, die)
-                   ? NULL : pick_read(drive, die);
+    if (G_UNLIKELY(scarp_nand_aside(drive, die))) {
+        return pick_aside(drive, die, pick);
     }
     do {
-        found = look(drive, die, pick, &cmd);
+        found = look(drive, die, pick, false, &cmd);
     } while (found == LOOK_AGAIN);
     return cmd;
 }

@@ -97,10 +97,6 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     ScarpQueueKind kind = queue_kind(cmd);
     ScarpFlashQueue *queue = &drive->nand.plane[cmd->plane].queue[kind];
 
-    if ((kind == QUEUE_PROGRAMS || kind == QUEUE_MAP) &&
-        !scarp_nand_programs_wait(drive, index)) {
-        die->reads_passed = 0;
-    }
     die->queued[kind]++;
     if (kind != QUEUE_GC) {
         scarp_account_wait(&cmd->account, &die->clock, scarp_time_ns(drive));
@@ -110,6 +106,14 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     *queue->tail = cmd;
     queue->tail = &cmd->next;
     scarp_nand_kick(drive, index);
+}
+
+void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->nand.die[index];
+
+    die->reads_passed++;
+    die->aside |= scarp_nand_reads_enough(drive, index);
 }
 
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,

@@ -339,25 +339,35 @@ static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
            drive->nand.die[die].queued[QUEUE_MAP];
 }
 
-/* A read of the host's begins: before what waits or stands still, if any. */
-static inline void scarp_nand_read_passes(ScarpDrive *drive, uint32_t die)
-{
-    if (scarp_nand_programs_wait(drive, die) ||
-        drive->nand.die[die].suspended) {
-        drive->nand.die[die].reads_passed++;
-    }
-}
+/* A read of the host's begins before programs that wait, or stand still. */
+void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index);
 
+/* A program goes, or is taken elsewhere. */
 static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
 {
     drive->nand.die[die].reads_passed = 0;
 }
 
-/* So many reads in a row have gone before programs that one is to go now. */
-static inline bool scarp_nand_reads_have_passed(const ScarpDrive *drive,
-                                                uint32_t die)
+/*
+ * So many reads have gone before programs, one after the other, that a program
+ * is to go now, or what they suspended (controller.reads_first_limit).
+ */
+static inline bool scarp_nand_reads_enough(const ScarpDrive *drive,
+                                           uint32_t die)
 {
     return drive->nand.die[die].reads_passed >= drive->desc.reads_first_limit;
+}
+
+/* Something is suspended, or that was so when the last read began. */
+static inline bool scarp_nand_aside(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->nand.die[die].aside;
+}
+
+/* That is so no more, and nothing is suspended. */
+static inline void scarp_nand_not_aside(ScarpDrive *drive, uint32_t die)
+{
+    drive->nand.die[die].aside = false;
 }
 
 /* How many wait and run. */

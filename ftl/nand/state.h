@@ -85,12 +85,13 @@ typedef struct {
     uint8_t phase;          /* ScarpDiePhase */
     bool kicked;            /* in the list of dies to look for work */
     bool collecting;        /* what gc says */
+    bool aside;             /* one is suspended, or enough reads passed */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
     int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
-    uint32_t reads_passed; /* since a program last went, or came to wait */
+    uint32_t reads_passed; /* one after the other, and programs waited */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==

@@ -62,6 +62,7 @@ void scarp_suspend(ScarpDrive *drive, uint32_t index)
     die->current = NULL;
     die->suspends++;
     die->reads_passed = 0;
+    die->aside = true;
     drive->stats.suspends++;
     scarp_group_own(die->suspended, OWN_ARRAY, at_ns);
     scarp_clock_turn(&die->clock, scarp_time_ns(drive), DIE_SUSPEND);
@@ -77,6 +78,7 @@ void scarp_nand_resume(ScarpDrive *drive, uint32_t index)
 
     scarp_mark_if(drive, resumed_before_reads, die->queued[QUEUE_READS]);
     die->reads_passed = 0;
+    die->aside = false;
     die->current = die->suspended;
     die->suspended = NULL;
     die->array_begin_ns = now_ns + drive->desc.resume_ns;
