@@ -137,7 +137,7 @@ static ScarpFlashCmd *pick_read(ScarpDrive *drive, uint32_t die)
     return NULL;
 }
 
-static inline ScarpFlashCmd * __attribute__((always_inline))
+static inline __attribute__((always_inline)) ScarpFlashCmd *
 pick_program(ScarpDrive *drive, uint32_t die)
 {
     const ScarpMultiplaneOps *multiplane = drive->scheme.multiplane;
@@ -210,7 +210,7 @@ typedef enum {
 } Look;
 
 /* Of the host: the oldest read, if reads are next, else a program. */
-static inline Look __attribute__((always_inline))
+static inline __attribute__((always_inline)) Look
 pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool gc_waits, bool enough, ScarpFlashCmd **cmd)
 {
@@ -261,7 +261,7 @@ pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
  * none; when nothing wants to run, work ahead of time.  enough: so many reads
  * have gone before programs that one goes now, or what makes room for it.
  */
-static inline Look __attribute__((always_inline))
+static inline __attribute__((always_inline)) Look
 look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
      ScarpFlashCmd **cmd)
 {
@@ -332,7 +332,7 @@ static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
 }
 
 /* Something is suspended, or programs have let enough reads go before them. */
-static ScarpFlashCmd * __attribute__((noinline))
+static __attribute__((noinline)) ScarpFlashCmd *
 pick_aside(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
     bool enough = scarp_nand_reads_enough(drive, die);
