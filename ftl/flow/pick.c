@@ -209,10 +209,14 @@ typedef enum {
     LOOK_AGAIN, /* what waits has changed: from the beginning */
 } Look;
 
-/* Of the host: the oldest read, if reads are next, else a program. */
+/*
+ * Of the host: the oldest read, if reads are next, else a program.  In line
+ * twice, as look() and pick_program() are: what is asked for each flash command
+ * knows that enough is false, and pays nothing for it.
+ */
 static inline __attribute__((always_inline)) Look
-pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
-                      bool gc_waits, bool enough, ScarpFlashCmd **cmd)
+pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool gc_waits,
+          bool enough, ScarpFlashCmd **cmd)
 {
     if (read_is_next(drive, die) &&
         !(enough && drive->desc.reads_first && program_can_go(drive, die))) {
@@ -258,16 +262,17 @@ pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 
 /*
  * A collection that has the turn, then the host, then a collection that has
- * none; when nothing wants to run, work ahead of time.  enough: so many reads
- * have gone before programs that one goes now, or what makes room for it.
+ * none; when nothing wants to run, work ahead of time.  enough: no more reads
+ * go before the programs that wait.  One of these goes, or if none has a page,
+ * the collection that makes room.
  */
 static inline __attribute__((always_inline)) Look
 look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
      ScarpFlashCmd **cmd)
 {
     /*
-     * A collection that is due waits until the reads have been served; but a
-     * program may wait for its pages, and for so many reads at most.
+     * A collection that is due waits until the reads have been served; but not
+     * while a program that reads went before may need its pages.
      */
     bool gc_waits = drive->desc.after_reads && !enough &&
                     read_is_next(drive, die);
@@ -275,7 +280,7 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
     Look found;
 
     scarp_mark_if(drive, collection_before_reads,
-                  drive->desc.after_reads && enough &&
+                  drive->desc.after_reads && enough && pick == PICK_ANY &&
                       read_is_next(drive, die) &&
                       scarp_gc_due(drive, scarp_die_plane(drive, die)));
     scarp_mark_if(drive, collection_after_reads,
@@ -331,7 +336,7 @@ static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
     }
 }
 
-/* Something is suspended, or programs have let enough reads go before them. */
+/* Something is suspended, or enough reads have gone before programs. */
 static __attribute__((noinline)) ScarpFlashCmd *
 pick_aside(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {

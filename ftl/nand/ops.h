@@ -331,7 +331,7 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
     return drive->nand.die[die].queued[kind];
 }
 
-/* Of the host's units or of the mapping's. */
+/* Programs of the host's units or of the mapping's. */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
 {
@@ -339,32 +339,37 @@ static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
            drive->nand.die[die].queued[QUEUE_MAP];
 }
 
-/* A read of the host's begins before programs that wait, or stand still. */
+/*
+ * Reads of the host's go before programs that wait, and before what they have
+ * suspended: controller.reads_first_limit of them, one after the other.
+ */
+
+/* One of them begins. */
 void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index);
 
-/* A program goes, or is taken elsewhere. */
+/* A program goes, or is taken elsewhere, or a collection makes room for it. */
 static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
 {
     drive->nand.die[die].reads_passed = 0;
 }
 
-/*
- * So many reads have gone before programs, one after the other, that a program
- * is to go now, or what they suspended (controller.reads_first_limit).
- */
+/* As many have gone as may. */
 static inline bool scarp_nand_reads_enough(const ScarpDrive *drive,
                                            uint32_t die)
 {
     return drive->nand.die[die].reads_passed >= drive->desc.reads_first_limit;
 }
 
-/* Something is suspended, or that was so when the last read began. */
+/*
+ * One byte for what is rare: something is suspended, or as many had gone as may
+ * when the last of them began.
+ */
 static inline bool scarp_nand_aside(const ScarpDrive *drive, uint32_t die)
 {
     return drive->nand.die[die].aside;
 }
 
-/* That is so no more, and nothing is suspended. */
+/* Neither is so any more. */
 static inline void scarp_nand_not_aside(ScarpDrive *drive, uint32_t die)
 {
     drive->nand.die[die].aside = false;

@@ -85,13 +85,13 @@ typedef struct {
     uint8_t phase;          /* ScarpDiePhase */
     bool kicked;            /* in the list of dies to look for work */
     bool collecting;        /* what gc says */
-    bool aside;             /* one is suspended, or enough reads passed */
+    bool aside;             /* scarp_nand_aside() */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
     int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
-    uint32_t reads_passed; /* one after the other, and programs waited */
+    uint32_t reads_passed; /* in a row before programs, or what is suspended */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
