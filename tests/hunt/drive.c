@@ -196,8 +196,9 @@ static void draw_controller(Maker *m, const Shape *x)
     if (some(m)) {
         set(m, "controller.reads_first", 0);
     }
-    if (draw_chance(d, 60)) {
-        set(m, "controller.reads_first_limit", DRAW_OF(d, 1, 1, 2, 3, 8, 32));
+    /* The bound for a command's age grows with it (bound.h). */
+    if (draw_chance(d, 95)) {
+        set(m, "controller.reads_first_limit", DRAW_OF(d, 1, 1, 2, 3, 8, 16));
     }
     if (some(m)) {
         set(m, "controller.gc_first_on_channel", 1);
