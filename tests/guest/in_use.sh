@@ -34,16 +34,8 @@ swapped_to() {
     refused ${SCARP_CTRL0}n1 && swapoff ${SCARP_CTRL0}n1 && wiped ${SCARP_CTRL0}n1
 }
 
-# One partition of 512 KiB: the second of four.
 partitioned() {
-    {
-        dd if=/dev/zero bs=462 count=1 2>/dev/null
-        printf '\0\0\0\0\203\0\0\0\0\10\0\0\0\4\0\0'
-        dd if=/dev/zero bs=32 count=1 2>/dev/null
-        printf '\125\252'
-    } >/tmp/table
-    dd if=/tmp/table of=${SCARP_CTRL0}n2 && blockdev --rereadpt ${SCARP_CTRL0}n2 &&
-        [ -b ${SCARP_CTRL0}n2p2 ] && [ ! -e ${SCARP_CTRL0}n2p1 ] || return 1
+    partition ${SCARP_CTRL0}n2 2 && [ ! -e ${SCARP_CTRL0}n2p1 ] || return 1
     refused ${SCARP_CTRL0}n2 && wiped ${SCARP_CTRL0}n2 && [ ! -e ${SCARP_CTRL0}n2p2 ]
 }
 

@@ -17,6 +17,17 @@ says() { # LINE COMMAND…: it fails and says so
     grep -qF -e "$line" /tmp/said
 }
 
+# One partition of 512 KiB, the first to the fourth of its table.
+partition() { # DEVICE NUMBER
+    {
+        dd if=/dev/zero bs=$((430 + 16 * $2)) count=1 2>/dev/null
+        printf '\0\0\0\0\203\0\0\0\0\10\0\0\0\4\0\0'
+        dd if=/dev/zero bs=$((64 - 16 * $2)) count=1 2>/dev/null
+        printf '\125\252'
+    } >/tmp/table
+    dd if=/tmp/table of="$1" conv=fsync && blockdev --rereadpt "$1" && [ -b "$1p$2" ]
+}
+
 plan() {
     ktap_set_plan $((KTAP_TESTNO - 1))
 }

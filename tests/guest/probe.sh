@@ -61,16 +61,8 @@ swapped_to() {
     refused $SCARP_DEV1 "is swap space" && swapoff $SCARP_DEV1 && wiped $SCARP_DEV1
 }
 
-# One partition of 512 KiB.
 partitioned() {
-    {
-        dd if=/dev/zero bs=446 count=1 2>/dev/null
-        printf '\0\0\0\0\203\0\0\0\0\10\0\0\0\4\0\0'
-        dd if=/dev/zero bs=48 count=1 2>/dev/null
-        printf '\125\252'
-    } >/tmp/table
-    dd if=/tmp/table of=$SCARP_DEV1 conv=fsync && blockdev --rereadpt $SCARP_DEV1 &&
-        [ -b ${SCARP_DEV1}p1 ] || return 1
+    partition $SCARP_DEV1 1 || return 1
     refused $SCARP_DEV1 "has partitions: ${SCARP_DEV1#/dev/}p1" &&
         refused ${SCARP_DEV1}p1 "is a partition" && wiped $SCARP_DEV1 &&
         blockdev --rereadpt $SCARP_DEV1
