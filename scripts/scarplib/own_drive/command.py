@@ -174,7 +174,8 @@ def _probed(options: argparse.Namespace) -> Probe:
         keys, scheme = tuple(options.set), options.scheme or "baseline"
         drive = on_replayer.Replayed(ensure_replay(), options.drive, Path(scratch), keys, scheme)
         size = drive.logical_bytes()
-        span = min(options.mib or size, size // MIB) * MIB
+        most = size // MIB
+        span = min(options.mib or most, most) * MIB
         if span < 32 * MIB:
             raise UserError(f"{options.drive}: has {size} bytes; a plan needs 32 MiB")
         if not options.guest:

@@ -45,14 +45,16 @@ ERASES, PLANES = (5.7, 7.2), (1.0, 2.0)
 WORST = 1e3
 ALLOCATION, STATIC, DYNAMIC = "ftl.allocation", "cwdp", "dynamic"
 ACTIVE = "gc.separate_active_block"
-# What is taken for anything else only where that is clearly nearer; what each means.
+# These keys have their usual values, unless others are clearly nearer to the drive.
 USUAL: dict[str, int | str] = {ALLOCATION: STATIC, ACTIVE: 1}
+# What a value that shows says of the drive.
 MEANS = {
     (ALLOCATION, STATIC): "writes wait for their die; the order of dies is not asked",
     (ALLOCATION, DYNAMIC): "writes go round a die that collects; the order of dies is not asked",
     (ACTIVE, 1): "copies have a block of their own: often two collections come at once",
     (ACTIVE, 0): "copies go to the host's block: collections come one by one",
 }
+# What is said where neither value is clearly nearer.
 OPEN_AS = {
     ALLOCATION: "whether writes go round a die that collects does not show",
     ACTIVE: "whether two collections come at once does not show",
