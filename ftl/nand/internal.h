@@ -15,7 +15,7 @@ enum {
 };
 G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
 
-/* The longest array time in a group: nand/timing.c */
+/* The longest array time in a group, which is not empty: nand/timing.c */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group);
 
 /*

@@ -72,32 +72,32 @@ static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
     return drive->nand.pages_alike ? 0 : scarp_ppn_page(drive, ppn);
 }
 
+static inline int64_t of_command(const ScarpDrive *drive,
+                                 const ScarpFlashCmd *cmd)
+{
+    const ScarpNand *nand = &drive->nand;
+
+    switch (cmd->kind) {
+    case SCARP_FLASH_READ:
+        return nand->read_ns_of[page_in_time(drive, cmd->ppn)];
+    case SCARP_FLASH_PROGRAM:
+        return nand->program_ns_of[page_in_time(drive, cmd->ppn)];
+    case SCARP_FLASH_COPYBACK:
+        return nand->read_ns_of[page_in_time(drive, cmd->source_ppn)] +
+               drive->desc.command_ns +
+               nand->program_ns_of[page_in_time(drive, cmd->ppn)];
+    default:
+        return drive->desc.erase_ns;
+    }
+}
+
 /* Planes of one command work at the same time: the slowest counts. */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
 {
-    const ScarpNand *nand = &drive->nand;
-    int64_t longest = 0;
+    int64_t longest = of_command(drive, group);
 
-    for (const ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
-        uint32_t page = page_in_time(drive, cmd->ppn);
-        int64_t ns;
-
-        switch (cmd->kind) {
-        case SCARP_FLASH_READ:
-            ns = nand->read_ns_of[page];
-            break;
-        case SCARP_FLASH_PROGRAM:
-            ns = nand->program_ns_of[page];
-            break;
-        case SCARP_FLASH_COPYBACK:
-            ns = nand->read_ns_of[page_in_time(drive, cmd->source_ppn)] +
-                 drive->desc.command_ns + nand->program_ns_of[page];
-            break;
-        default:
-            ns = drive->desc.erase_ns;
-            break;
-        }
-        longest = MAX(longest, ns);
+    while ((group = group->mate)) {
+        longest = MAX(longest, of_command(drive, group));
     }
     return longest;
 }
