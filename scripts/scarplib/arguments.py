@@ -30,6 +30,12 @@ def _overrides(text: str) -> str:
     return text
 
 
+def check_overwrite(options: argparse.Namespace) -> None:
+    """Of a new drive nothing can be overwritten."""
+    if options.overwrite is not None and not options.age:
+        raise UserError("--overwrite: needs --age, from 1 to 1000")
+
+
 def _add_compare_options(
     parser: argparse.ArgumentParser, device: str, schemes: list[str], job: str
 ) -> None:

@@ -225,6 +225,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         raise UserError("--overwrite: excludes --image, which has been aged")
     if options.image and options.age != arguments.AGE:
         raise UserError("--age: excludes --image, which has been aged")
+    arguments.check_overwrite(options)
     several = getattr(options, "drives", None)
     if several and options.image:
         raise UserError("--drives: excludes --image, which is of one drive")
@@ -297,6 +298,7 @@ def _powercut(options: argparse.Namespace) -> int:
     from scarplib.powercut import command
 
     command.check_read(options, arguments.parser().parse_args(["powercut"]))
+    arguments.check_overwrite(options)
     if options.ready:
         return command.main_ready(options)
     if options.lies:

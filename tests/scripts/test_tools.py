@@ -138,6 +138,8 @@ class Arguments(Refused):
             (("replay", "-i", "x", "--age-overwrite", "5", "gen:zipf"), "--image"),
             (("replay", "-i", "x", "--schemes", "a,b", "--age-seed", "5"), "--age-seed", "--image"),
             (("compare", "--image", "x", "--age", "500"), "--age", "--image"),
+            (("run", "--age=0", "--overwrite", "5"), "--overwrite: needs --age", "1 to 1000"),
+            (("powercut", "--check=fs", "--age=0", "--overwrite=5"), "--overwrite: needs --age"),
             (("reproduce", "fit", "--traces", "x", "--estimate"), "--traces", "fit"),
         ):
             with self.subTest(arguments):
