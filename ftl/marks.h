@@ -84,6 +84,10 @@
     MARK(collection_starved, \
          "a collection waited until changed entries of others were on " \
          "flash") \
+    MARK(collection_waits_its_turn, \
+         "a collection waited for that of a plane that had been refused") \
+    MARK(hit_waits_its_turn, \
+         "an entry was not used, as others had waited long for one") \
     MARK(starved_collection_freed, \
          "changed entries were written for which a collection had waited") \
     MARK(starved_asks_for_batch, \
@@ -179,6 +183,8 @@
          "a unit that waited for company in another plane came back to its " \
          "victim's") \
     MARK(collected_page_padded, "a collection's last page was not full") \
+    MARK(nothing_taken_in, \
+         "a die that collected on and on took nothing from others") \
     MARK(collection_held, \
          "a plane short of free blocks did not collect, as the host had " \
          "said so") \
@@ -369,6 +375,8 @@
     MARK(idle_die_first, "a command of idle dies went before older ones") \
     MARK(all_dies_busy, "all commands that wait go to busy dies") \
     MARK(joined_write, "a write joined the page of another one") \
+    MARK(page_without_the_one_that_joins, \
+         "a page went without the write that was to join it") \
     MARK(joined_chain, "a write joined a page that two others share") \
     MARK(joined_beyond_slots, \
          "a write that joins another one was dispatched beyond the " \
@@ -445,6 +453,14 @@
     MARK(program_before_read, "a program went before a younger read") \
     MARK(program_after_passed_reads, \
          "a program went before reads, as enough had gone before it") \
+    MARK(redirected_after_passed_reads, \
+         "programs went to another plane before reads, as enough had gone") \
+    MARK(pad_after_passed_reads, \
+         "a page without data went before reads, as enough had gone") \
+    MARK(pad_before_programs, \
+         "a page without data went before programs, as enough had gone") \
+    MARK(moved_read_goes_first, \
+         "a read whose page had moved often was queued before younger ones") \
     MARK(collection_after_passed_reads, \
          "a collection went before reads, as programs waited for its room") \
     MARK(resumed_before_reads, \

@@ -77,6 +77,12 @@ bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty)
     return dirty->held;
 }
 
+bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty)
+{
+    return scarp_map_can(drive, MAP_FETCHES) && !dirty->held &&
+           scarp_unit_lpn(&dirty->unit) < drive->geo.logical_units;
+}
+
 bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
     const ScarpCmdQueue *flushes = &drive->buffer.flushes;
@@ -139,6 +145,16 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty)
 {
     emit(drive, packer_of(drive, &dirty->unit));
+}
+
+void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty)
+{
+    ScarpPacker *packer = packer_of(drive, &dirty->unit);
+
+    if (scarp_packer_count(packer)) {
+        scarp_mark(drive, page_without_the_one_that_joins);
+        emit(drive, packer);
+    }
 }
 
 void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty)

@@ -180,14 +180,23 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 
 /* ---- Writes ------------------------------------------------------------- */
 
-/* Of units first to last, those of a command that wait for company go now. */
+/*
+ * Of units first to last, those of a command that wait for company go now.
+ * Where one still waits for its entry, its page goes without it: what is there
+ * was to be joined by this one, and may hold all entries.
+ */
 static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 {
     for (uint32_t lpn = first; lpn <= last; lpn++) {
         ScarpDirty *dirty = scarp_buffer_find(drive, lpn);
 
-        if (dirty && scarp_unit_is_packing(&dirty->unit) && dirty->cmd) {
+        if (!dirty || !dirty->cmd) {
+            continue;
+        }
+        if (scarp_unit_is_packing(&dirty->unit)) {
             scarp_dirty_emit(drive, dirty);
+        } else if (scarp_dirty_awaits_entry(drive, dirty)) {
+            scarp_dirty_emit_company(drive, dirty);
         }
     }
 }

@@ -34,8 +34,12 @@ bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty);
  * released; if not, the unit waits: scarp_buffer_mapped() follows.
  */
 bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty);
+/* It is not. */
+bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
 /* The packer that its unit belongs to becomes a page that waits for its die. */
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
+/* So does, unless it is empty, the packer that its unit has not come to yet. */
+void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty);
 /* It waits in its packer for company, or fills it. */
 void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_unpack(ScarpDrive *drive, ScarpDirty *dirty);

@@ -109,6 +109,20 @@ static bool __attribute__((noinline)) program_can_go(const ScarpDrive *drive,
            older_program(drive, planes, QUEUE_MAP, NULL);
 }
 
+/* Enough reads have gone, and something that they went before can go. */
+static bool passed_can_go(const ScarpDrive *drive, uint32_t die)
+{
+    return (drive->desc.reads_first && program_can_go(drive, die)) ||
+           (scarp_flow_pairs(drive) && scarp_flow_pad_waits(drive, die, true));
+}
+
+/* A read goes before something that the host waits for. */
+static inline bool passes(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_nand_programs_wait(drive, die) ||
+           (scarp_flow_pairs(drive) && scarp_flow_pad_waits(drive, die, false));
+}
+
 static bool read_is_next(const ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_READS) &&
@@ -166,6 +180,32 @@ pick_program(ScarpDrive *drive, uint32_t die)
     return cmd;
 }
 
+/* With ftl.paired_pages=pad: pads after programs, but not for ever. */
+static __attribute__((noinline)) ScarpFlashCmd *
+pick_program_or_pad(ScarpDrive *drive, uint32_t die)
+{
+    bool pad_first = scarp_nand_pads_enough(drive, die);
+    ScarpFlashCmd *cmd = pad_first ? scarp_flow_pad(drive, die) : NULL;
+
+    scarp_mark_if(drive, pad_before_programs, cmd);
+    if (!cmd) {
+        cmd = pick_program(drive, die);
+        if (cmd) {
+            scarp_nand_pad_passed(drive, die,
+                                  scarp_flow_pad_waits(drive, die, true));
+            return cmd;
+        }
+        cmd = pad_first ? NULL : scarp_flow_pad(drive, die);
+    }
+    if (cmd) {
+        scarp_mark_if(drive, pad_after_passed_reads,
+                      scarp_nand_reads_enough(drive, die));
+        scarp_nand_pad_passed(drive, die, false);
+        scarp_nand_program_goes(drive, die);
+    }
+    return cmd;
+}
+
 static bool needs_page(const ScarpFlashCmd *cmd)
 {
     ScarpFlashKind kind = scarp_flash_kind(cmd);
@@ -219,13 +259,13 @@ pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool gc_waits,
           bool enough, ScarpFlashCmd **cmd)
 {
     if (read_is_next(drive, die) &&
-        !(enough && drive->desc.reads_first && program_can_go(drive, die))) {
+        !(enough && passed_can_go(drive, die))) {
         if (pick == PICK_PROGRAM) {
             return LOOK_DONE; /* the read's turn comes first */
         }
         *cmd = pick_read(drive, die);
         if (*cmd) {
-            if (G_UNLIKELY(scarp_nand_programs_wait(drive, die))) {
+            if (G_UNLIKELY(passes(drive, die))) {
                 scarp_nand_read_passed(drive, die);
             }
             scarp_mark_if(drive, yielded_to_read,
@@ -240,12 +280,11 @@ pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool gc_waits,
     if (pick == PICK_READ) {
         return LOOK_ON;
     }
-    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||
-        scarp_nand_queued(drive, die, QUEUE_MAP)) {
+    if (G_UNLIKELY(scarp_flow_pairs(drive))) {
+        *cmd = pick_program_or_pad(drive, die);
+    } else if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) ||
+               scarp_nand_queued(drive, die, QUEUE_MAP)) {
         *cmd = pick_program(drive, die);
-    }
-    if (!*cmd && scarp_flow_pairs(drive)) {
-        *cmd = scarp_flow_pad(drive, die);
     }
     if (*cmd) {
         scarp_mark_if(drive, yielded_to_program,
@@ -263,8 +302,9 @@ pick_host(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool gc_waits,
 /*
  * A collection that has the turn, then the host, then a collection that has
  * none; when nothing wants to run, work ahead of time.  enough: no more reads
- * go before the programs that wait.  One of these goes, or if none has a page,
- * the collection that makes room.
+ * go before the programs that wait.  One of these goes.  If none has a page,
+ * they go to another plane, or the collection goes that makes room, there or
+ * in another die.
  */
 static inline __attribute__((always_inline)) Look
 look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
@@ -300,9 +340,15 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
         return LOOK_DONE;
     }
     if (enough && turn == TURN_HOST && pick == PICK_ANY &&
-        scarp_nand_queued(drive, die, QUEUE_GC) &&
-        !program_can_go(drive, die)) {
-        *cmd = pick_gc(drive, die, pick);
+        !passed_can_go(drive, die)) {
+        if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
+            scarp_flow_redirect(drive, die)) {
+            scarp_mark(drive, redirected_after_passed_reads);
+            return LOOK_AGAIN;
+        }
+        if (scarp_nand_queued(drive, die, QUEUE_GC)) {
+            *cmd = pick_gc(drive, die, pick);
+        }
         if (*cmd) {
             scarp_mark(drive, collection_after_passed_reads);
             scarp_nand_program_goes(drive, die);

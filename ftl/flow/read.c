@@ -218,7 +218,7 @@ static void again(ScarpDrive *drive, ScarpFlashCmd *read)
     } else if (ppn != SCARP_NONE) {
         scarp_flash_set_target(read, scarp_ppn_plane(drive, ppn), ppn,
                                scarp_flash_bytes(read));
-        scarp_nand_enqueue(drive, read);
+        scarp_nand_enqueue_moved(drive, read);
     } else {
         drive->stats.unmapped_read_units +=
             scarp_flash_owner(read) != OWNER_STRIPE;

@@ -74,7 +74,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
     first = scarp_block_ppn(drive, victim);
-    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
+    if (victim == SCARP_NONE || !scarp_gc_has_room(drive, p, victim)) {
         return false;
     }
     if (scarp_block_is_translation(drive, victim)) {

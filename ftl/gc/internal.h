@@ -67,6 +67,12 @@ bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);
 
+/* gc/room.c: the mapping can take what a collection of the victim changes. */
+bool scarp_gc_has_room(ScarpDrive *drive, uint32_t plane, uint32_t victim);
+/* gc/trigger.c: a program of the host that has no page there, or NULL. */
+const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
+                                             uint32_t plane);
+
 /* gc/staging.c: a unit that was read goes to the packer of its place */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
 /* What of job waits for company goes now. */

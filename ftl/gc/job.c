@@ -231,6 +231,8 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     uint32_t die = scarp_plane_die(drive, job->plane);
 
     job->running = true;
+    drive->gc.die[die].in_a_row += scarp_nand_queued(drive, die, QUEUE_READS) ||
+                                   scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
     /* Ahead of time, a page at a step; a pacing policy may allow less. */
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
@@ -287,7 +289,7 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
         return scarp_gc_merge_start(drive, p, SCARP_NONE, origin);
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
-    if (victim == SCARP_NONE || !scarp_map_may_collect(drive, victim)) {
+    if (victim == SCARP_NONE || !scarp_gc_has_room(drive, p, victim)) {
         return false;
     }
     start(drive, p, victim, origin, levelling);
@@ -316,6 +318,7 @@ static void __attribute__((noinline)) take_page(ScarpDrive *drive,
 {
     uint32_t p = scarp_flash_plane(cmd);
 
+    scarp_nand_guest_goes(drive, cmd);
     if (scarp_flash_promised(cmd)) {
         scarp_plane_promise(drive, p, -1);
     }

@@ -127,6 +127,7 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 {
     uint32_t die = scarp_plane_die(drive, scarp_flash_plane(cmd));
 
+    drive->gc.die[die].in_a_row = 0;
     if (scarp_nand_collecting(drive, die) && drive->gc.die[die].begun &&
         !drive->gc.plane[scarp_flash_plane(cmd)].job.begun) {
         drive->stats.gc_shared_ns +=

@@ -66,6 +66,7 @@ typedef struct {
     uint32_t jobs;     /* collections that run in its planes */
     uint32_t begun;    /* of them, begun */
     int64_t window_ns; /* since when begun > 0 */
+    uint32_t in_a_row; /* while the host waited; since it got a command in */
 } ScarpGcDie;
 
 typedef struct {
@@ -74,6 +75,8 @@ typedef struct {
     ScarpGcDie *die;
     ScarpPool copies;
     int64_t hold_until_ns; /* no collection begins by itself before */
+    uint32_t refused; /* gc/room.c: the plane that had no room, when: */
+    uint32_t turns;   /* > 0: collections that began elsewhere since, and one */
 } ScarpGc;
 
 #endif /* SCARP_GC_STATE_H */

@@ -49,15 +49,19 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
  */
 #define PASSED_OVER_MOST 4
 
-/* A program of the host that has no page there; or NULL. */
-static const ScarpFlashCmd *waits_for_page(const ScarpDrive *drive, uint32_t p)
+const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
+                                             uint32_t p)
 {
     const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
 
-    return !head || scarp_map_can(drive, MAP_MERGES) ||
-                   scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                       scarp_gc_stream_of(head))
-               ? NULL : head;
+    if (!head) {
+        return NULL;
+    }
+    if (scarp_map_can(drive, MAP_MERGES)) {
+        return scarp_map_is_stuck(drive, p) ? head : NULL;
+    }
+    return scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                               scarp_gc_stream_of(head)) ? NULL : head;
 }
 
 /* A collection has begun: count it for the planes that were due as well. */
@@ -68,9 +72,9 @@ static void pass_over(ScarpDrive *drive, uint32_t die, uint32_t begun)
 
     for (uint32_t p = first; p < first + n; p++) {
         ScarpGcPlane *plane = &drive->gc.plane[p];
-        const ScarpFlashCmd *head =
-            p != begun && scarp_gc_due(drive, p) ? waits_for_page(drive, p)
-                                                 : NULL;
+        const ScarpFlashCmd *head = p != begun && scarp_gc_due(drive, p)
+                                        ? scarp_gc_waits_for_page(drive, p)
+                                        : NULL;
 
         if (!head || scarp_flash_seq(head) != plane->waits_seq) {
             plane->passed_over = 0;
@@ -87,7 +91,7 @@ static bool is_passed_over(const ScarpDrive *drive, uint32_t p)
     const ScarpGcPlane *plane = &drive->gc.plane[p];
     const ScarpFlashCmd *head =
         plane->passed_over >= PASSED_OVER_MOST * drive->desc.planes_per_die
-            ? waits_for_page(drive, p) : NULL;
+            ? scarp_gc_waits_for_page(drive, p) : NULL;
 
     return head && scarp_flash_seq(head) == plane->waits_seq &&
            scarp_gc_due(drive, p);

@@ -5,6 +5,12 @@
  */
 #include "map/demand.h"
 
+/*
+ * So many uses of entries, for each entry, go before those that wait for one:
+ * more would hold all entries for as long as they come.
+ */
+#define PASSED_MOST 4
+
 /* ---- Lists -------------------------------------------------------------- */
 
 static void list_push(ScarpDemand *demand, EntryList *list, uint32_t i)
@@ -234,6 +240,13 @@ static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
     uint32_t i = scarp_entry_find(demand, lpn);
 
     *hit = i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING);
+    if (*hit && demand->for_entry.n &&
+        demand->passed++ >= PASSED_MOST * demand->n_entries) {
+        scarp_mark(drive, hit_waits_its_turn);
+        *hit = false;
+        drive->stats.map_misses++;
+        return SCARP_NONE;
+    }
     if (*hit) {
         drive->stats.map_hits++;
         return i;
@@ -388,6 +401,9 @@ void scarp_entries_feed(ScarpDrive *drive)
 
     while (fed && demand->for_entry.n) {
         fed = feed_one(drive, demand->for_entry.head);
+        if (fed) {
+            demand->passed = 0;
+        }
     }
 }
 

@@ -132,6 +132,21 @@ static void emit(ScarpDrive *drive, uint32_t p)
     scarp_nand_enqueue(drive, cmd);
 }
 
+/* Collections that could not begin may ask once more. */
+static void unstarve(ScarpDrive *drive)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    if (!demand->starved) {
+        return;
+    }
+    scarp_mark(drive, starved_collection_freed);
+    demand->starved = false;
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        scarp_nand_kick(drive, die);
+    }
+}
+
 /* What has changed is in the unit, and is not to be remembered any longer. */
 static void settle(ScarpDrive *drive, Tu *tu, Work *work)
 {
@@ -152,12 +167,8 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
     demand->n_trimmed -= tu->trimmed;
     tu->trimmed = false;
     demand->n_updates -= tu->updates;
-    if (demand->starved && tu->updates) {
-        scarp_mark(drive, starved_collection_freed);
-        demand->starved = false;
-        for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
-            scarp_nand_kick(drive, die);
-        }
+    if (tu->updates) {
+        unstarve(drive);
     }
     tu->updates = 0;
     scarp_entries_clean(drive, tu);
@@ -321,13 +332,14 @@ static void want_batch(ScarpDrive *drive, uint32_t p)
  * A unit that several collections change is in the batch of the first, and that
  * one may be paused for as long as this plane is short.
  */
-bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block)
+bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind)
 {
     ScarpDemand *demand = drive->map.demand;
 
     if (demand->aside || scarp_block_is_translation(drive, block) ||
-        demand->n_updates + demand->n_reserved +
-                scarp_block_valid(drive, block) <= demand->update_limit) {
+        (!behind && demand->n_updates + demand->n_reserved +
+                        scarp_block_valid(drive, block) <=
+                    demand->update_limit)) {
         return true;
     }
     scarp_mark(drive, collection_starved);
@@ -338,6 +350,11 @@ bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block)
     }
     demand->starved = true;
     return false;
+}
+
+bool scarp_map_changes_nothing(const ScarpDrive *drive)
+{
+    return !(drive->map.demand->n_updates + drive->map.demand->n_reserved);
 }
 
 void scarp_demand_collects(ScarpDrive *drive, uint32_t p, uint32_t units)
@@ -353,6 +370,7 @@ void scarp_demand_collected(ScarpDrive *drive, uint32_t p)
     demand->n_reserved -= demand->reserved[p];
     demand->reserved[p] = 0;
     want_batch(drive, p);
+    unstarve(drive);
 }
 
 /* ---- Rest --------------------------------------------------------------- */

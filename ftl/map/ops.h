@@ -99,15 +99,19 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /*
  * Whether a collection of the block may begin: there is room for the entries
- * that it changes.  If not, dies look for work when there is.
+ * that it changes.  If not, dies look for work when there is.  behind: it waits
+ * for that of another plane, unless it needs no room.
  */
-bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block);
+bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
+/* Of a mapping that fetches: no collection runs, and no change waits. */
+bool scarp_map_changes_nothing(const ScarpDrive *drive);
 /* It begins, and moves units at most; it has moved all that it will. */
 void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t units);
 void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
-static inline bool scarp_map_may_collect(ScarpDrive *drive, uint32_t block)
+static inline bool scarp_map_may_collect(ScarpDrive *drive, uint32_t block,
+                                         bool behind)
 {
-    return !drive->map.demand || scarp_demand_may_collect(drive, block);
+    return !drive->map.demand || scarp_demand_may_collect(drive, block, behind);
 }
 static inline void scarp_map_collects(ScarpDrive *drive, uint32_t plane,
                                       uint32_t units)

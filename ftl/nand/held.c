@@ -6,6 +6,9 @@
  */
 #include "nand/internal.h"
 
+/* Programs that go before a pad, for each plane of the die. */
+#define PASSED_MOST 16
+
 void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     scarp_flash_push(&drive->nand.held[program->plane], program);
@@ -29,4 +32,17 @@ ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
         scarp_flash_push(held, cmd);
     }
     return taken.head;
+}
+
+void scarp_nand_pad_passed(ScarpDrive *drive, uint32_t die, bool waits)
+{
+    uint32_t *passed = &drive->nand.die[die].pads_passed;
+
+    *passed = waits ? *passed + 1 : 0;
+}
+
+bool scarp_nand_pads_enough(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->nand.die[die].pads_passed >=
+           PASSED_MOST * drive->desc.planes_per_die;
 }

@@ -5,6 +5,9 @@
  */
 #include "nand/internal.h"
 
+/* So often a read whose page has moved is queued as if it was new. */
+#define MOVED_MOST 4
+
 bool scarp_nand_init(ScarpDrive *drive,
                      const ScarpConfig *config G_GNUC_UNUSED,
                      GError **error G_GNUC_UNUSED)
@@ -106,6 +109,37 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     *queue->tail = cmd;
     queue->tail = &cmd->next;
     scarp_nand_kick(drive, index);
+}
+
+void scarp_nand_enqueue_guest(ScarpDrive *drive, ScarpFlashCmd *program)
+{
+    program->guest = true;
+    drive->nand.die[scarp_plane_die(drive, program->plane)].guests++;
+    scarp_nand_enqueue(drive, program);
+}
+
+void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read)
+{
+    ScarpFlashQueue *queue = &drive->nand.plane[read->plane].queue[QUEUE_READS];
+    ScarpFlashCmd **link = queue->tail, **tail = queue->tail, *younger;
+
+    if (read->moved < MOVED_MOST) {
+        read->moved++;
+    } else {
+        for (link = &queue->head; *link && (*link)->seq < read->seq;) {
+            link = &(*link)->next;
+        }
+    }
+    younger = *link;
+    if (!younger) {
+        scarp_nand_enqueue(drive, read);
+        return;
+    }
+    scarp_mark(drive, moved_read_goes_first);
+    queue->tail = link;
+    scarp_nand_enqueue(drive, read);
+    read->next = younger;
+    queue->tail = tail;
 }
 
 void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index)

@@ -265,6 +265,14 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 
 /* Puts it into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
+/* A collection's, of a victim in another die: the host may wait for it there. */
+void scarp_nand_enqueue_guest(ScarpDrive *drive, ScarpFlashCmd *program);
+/*
+ * A read that found its page moved: at the end, as if it was new; but after the
+ * fourth time by its age, or it would wait for as long as its unit is written
+ * and others are read.
+ */
+void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
 
 static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
                                                 uint32_t plane,
@@ -308,6 +316,10 @@ static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
 /* Those of the block, in their order, are the caller's. */
 ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
                                     uint32_t block);
+/* A program goes, while somebody waits for a pad at the die, or nobody does. */
+void scarp_nand_pad_passed(ScarpDrive *drive, uint32_t die, bool waits);
+/* So many have gone, in a row, that the pad goes first. */
+bool scarp_nand_pads_enough(const ScarpDrive *drive, uint32_t die);
 
 /* To walk a queue and take from it: where its first is named, or the next. */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
@@ -331,12 +343,26 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
     return drive->nand.die[die].queued[kind];
 }
 
-/* Programs of the host's units or of the mapping's. */
+/* Programs of the host's units, of the mapping's, or of another die's victim. */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
 {
     return drive->nand.die[die].queued[QUEUE_PROGRAMS] +
-           drive->nand.die[die].queued[QUEUE_MAP];
+           drive->nand.die[die].queued[QUEUE_MAP] +
+           drive->nand.die[die].guests;
+}
+
+/* One of scarp_nand_enqueue_guest() begins. */
+static inline void scarp_nand_guest_goes(ScarpDrive *drive,
+                                         const ScarpFlashCmd *program)
+{
+    if (G_UNLIKELY(program->guest)) {
+        ScarpDie *die =
+            &drive->nand.die[scarp_plane_die(drive, program->plane)];
+
+        die->guests--;
+        die->reads_passed = 0;
+    }
 }
 
 /*

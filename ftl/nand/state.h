@@ -54,6 +54,8 @@ struct ScarpFlashCmd {
     bool aligned;        /* program: goes to its plane's aligned block */
     bool promised;       /* program: blocks keeps a page for it (gc) */
     bool direct;         /* read: waits for its die, whatever that does */
+    bool guest;          /* gc's program: of another die's victim */
+    uint8_t moved;       /* read: so often its page had changed by its turn */
     int64_t begin_ns;    /* on the die */
     ScarpAccount account;
 } __attribute__((aligned(SCARP_CACHE_LINE)));
@@ -91,6 +93,8 @@ typedef struct {
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
     int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
+    uint32_t guests;       /* of queued[QUEUE_GC]: for collections elsewhere */
+    uint32_t pads_passed;  /* programs that went while somebody waited for a pad */
     uint32_t reads_passed; /* in a row before programs, or what is suspended */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
