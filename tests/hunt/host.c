@@ -331,6 +331,7 @@ static bool submit(Run *r, const Step *step, GError **error)
                                          : SCARP_TIME_NEVER;
     slot->submit_ns = now_ns;
     slot->number = r->result->commands++;
+    slot->lane = step->lane;
     laws_count(&r->own, cmd);
     if (!r->in_flight++) {
         r->progress_ns = now_ns;
@@ -381,12 +382,45 @@ static bool overlaps(const Run *r, const Step *step)
     return false;
 }
 
+/* Its job has a command in flight. */
+static bool lane_is_busy(const Run *r, const Step *step)
+{
+    for (guint i = 0; step->lane && i < r->all->len; i++) {
+        const Slot *slot = r->all->pdata[i];
+
+        if (slot->flying && slot->lane == step->lane) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A command's number is that of its step, whoever was left out before it. */
+static void leave_out(Run *r)
+{
+    uint64_t number = r->result->commands++;
+    GArray *rows = r->result->rows;
+
+    if (rows && !r->ended) {
+        Row row = { .drive = r->drives, .lost = true,
+                    .submit_ns = scarp_now_ns(r->drive) };
+
+        g_array_set_size(rows, MAX(rows->len, number + 1));
+        g_array_index(rows, Row, number) = row;
+    }
+}
+
 bool host_command(Run *r, const Step *step, GError **error)
 {
     int64_t due_ns;
 
     if (!wait_for_room(r, MAX(r->depth, 1), error)) {
         return false;
+    }
+    /* Where contents are compared, both runs have the same commands. */
+    if (!r->result->fold && lane_is_busy(r, step)) {
+        leave_out(r);
+        return true;
     }
     /* In its order, where what comes of it is to be compared. */
     while (r->result->fold && overlaps(r, step)) {

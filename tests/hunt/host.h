@@ -21,6 +21,7 @@ typedef struct {
     uint64_t number;
     uint32_t id; /* the model's */
     bool flying, open;
+    uint8_t lane;
     uint64_t commands, sectors; /* in flight when it came, and it */
     uint64_t before; /* units that were to be read when it came, and its own */
 } Slot;

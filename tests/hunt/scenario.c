@@ -190,6 +190,9 @@ static void step_text(GString *text, const Scenario *s, const Step *step)
         if (step->stream) {
             g_string_append_printf(text, " stream=%u", step->stream);
         }
+        if (step->lane) {
+            g_string_append_printf(text, " lane=%u", step->lane);
+        }
         if (step->gap_ns) {
             g_string_append_printf(text, " gap=%" G_GINT64_FORMAT,
                                    step->gap_ns);
@@ -274,6 +277,8 @@ static bool parse_step(Scenario *s, char **word, guint n)
             step.fua |= !strcmp(word[i], "fua");
             if (g_str_has_prefix(word[i], "stream=")) {
                 step.stream = number_of(equals + 1);
+            } else if (g_str_has_prefix(word[i], "lane=")) {
+                step.lane = number_of(equals + 1);
             } else if (g_str_has_prefix(word[i], "gap=")) {
                 step.gap_ns = number_of(equals + 1);
             } else if (g_str_has_prefix(word[i], "deadline=")) {

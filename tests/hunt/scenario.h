@@ -37,6 +37,11 @@ typedef struct {
     uint8_t kind;
     bool fua;
     bool open;       /* STEP_PACE: gaps count from the command before */
+    /*
+     * A job that has one command in flight at a time: while there is one, this
+     * is left out, so that who waits long does not stop who comes.  0: of none.
+     */
+    uint8_t lane;
     uint16_t stream;
     uint32_t sector; /* folded onto the drive when it runs; PACE: depth */
     uint32_t sectors;

@@ -233,6 +233,7 @@ static bool simplify_step(Step *step, int which)
         break;
     case 3:
         step->stream = 0;
+        step->lane = step->kind < STEP_PACE ? 0 : step->lane;
         break;
     case 4:
         step->sectors = MIN(step->sectors, 1);

@@ -7,6 +7,7 @@
 #include "scenario.h"
 #include "schemes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_KINDS 3
@@ -28,6 +29,10 @@ typedef struct {
     int64_t gap_ns;
     unsigned burst;           /* commands without a gap */
     uint32_t at;              /* in_order: the next */
+    /* Jobs beside a load (has_jobs()). */
+    uint32_t stride, cold, load; /* units of a job: cold modulo stride */
+    unsigned lanes, jobs;       /* jobs; percent of the commands */
+    unsigned job_reads, reads;  /* percent of theirs; of the load's */
 } Stretch;
 
 typedef struct {
@@ -177,6 +182,117 @@ static void put(Writer *w, Step step)
     g_array_append_val(w->s->steps, step);
 }
 
+static uint64_t number(const Writer *w, const char *key, uint64_t fallback)
+{
+    const char *text = scenario_key(w->s, key);
+
+    return text ? strtoull(text, NULL, 10) : fallback;
+}
+
+static bool has_jobs(const Writer *w)
+{
+    return w->theme && w->theme->host >= HOST_SPLIT;
+}
+
+/*
+ * Units go to dies and planes in turn, whatever the mapping.  Those of the
+ * jobs lie in one, those of the load in another one, in all others, or in all.
+ */
+static void draw_jobs(Writer *w, Stretch *x)
+{
+    Draw *d = w->draw;
+    uint32_t dies = number(w, "geometry.channels", 1) *
+                    number(w, "geometry.chips_per_channel", 1) *
+                    number(w, "geometry.dies_per_chip", 1);
+    uint32_t planes = number(w, "geometry.planes_per_die", 1);
+    uint32_t entries = number(w, "ftl.map_cache_bytes", 128) / 8;
+
+    x->streams = 1;
+    x->at = 0;
+    x->lanes = DRAW_OF(d, 1, 1, 2, 5);
+    x->jobs = DRAW_OF(d, 5, 10, 30);
+    x->job_reads = DRAW_OF(d, 0, 0, 50);
+    x->reads = DRAW_OF(d, 0, 0, 50, 90, 100, 100);
+    x->stride = DRAW_OF(d, MAX(dies, 2), MAX(planes, 2),
+                        MAX(dies * planes, 2));
+    x->cold = draw_chance(d, 50) ? DRAW_OF(d, 0, x->stride - 1)
+                                 : draw_below(d, x->stride);
+    x->load = draw_below(d, x->stride + 2);
+    switch (w->theme->host) {
+    case HOST_AGAIN:
+        x->lanes = 3;
+        x->jobs = 60;
+        x->job_reads = DRAW_OF(d, 0, 50, 100);
+        break;
+    case HOST_ENTRIES:
+        x->load = DRAW_OF(d, entries, entries, entries + 1, 2 * entries);
+        x->stride = MAX(w->sectors / w->unit / x->load, 1);
+        x->in_order = draw_chance(d, 70);
+        x->reads = DRAW_OF(d, 0, 0, 50);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Of the host whose load is split. */
+static uint32_t split_unit(Writer *w, const Stretch *x, bool job)
+{
+    Draw *d = w->draw;
+    uint32_t units = w->sectors / w->unit;
+    uint32_t unit = draw_below(d, MAX(units / x->stride, 1)) * x->stride;
+
+    if (job) {
+        return unit + x->cold;
+    }
+    if (x->load < x->stride) {
+        return unit + x->load;
+    }
+    unit += draw_below(d, x->stride);
+    if (x->load == x->stride && unit % x->stride == x->cold) {
+        unit++;
+    }
+    return unit;
+}
+
+static void draw_of_job(Writer *w, Stretch *x)
+{
+    Draw *d = w->draw;
+    bool job = draw_chance(d, x->jobs);
+    bool read = draw_chance(d, job ? x->job_reads : x->reads);
+    Step step = { .lane = job ? draw_from(d, 1, x->lanes) : 0,
+                  .sectors = w->unit };
+    uint32_t unit = draw_below(d, w->sectors / w->unit);
+
+    switch (w->theme->host) {
+    case HOST_AGAIN:
+        /* Most of a job is the one that writes; the last one waits. */
+        if (step.lane) {
+            unit = x->cold;
+            step.lane = draw_chance(d, 70) ? 1 : step.lane;
+            read = step.lane > 1 && read;
+            if (step.lane == x->lanes && !read) {
+                step.sectors = MAX(w->unit / 2, 1);
+            }
+        } else {
+            read = true;
+        }
+        break;
+    case HOST_ENTRIES:
+        if (!job) {
+            unit = (x->in_order ? x->at++ % x->load : draw_below(d, x->load)) *
+                   x->stride;
+        }
+        break;
+    default:
+        unit = split_unit(w, x, job);
+        break;
+    }
+    step.kind = read ? SCARP_OP_READ : SCARP_OP_WRITE;
+    step.sector = unit % (w->sectors / w->unit) * w->unit;
+    put(w, step);
+}
+
 static void draw_pace(Writer *w, const Stretch *x)
 {
     Draw *d = w->draw;
@@ -185,6 +301,12 @@ static void draw_pace(Writer *w, const Stretch *x)
     pace.sector = DRAW_OF(d, 1, 1, 2, 4, 8, 16, 64, 200);
     if (w->theme) {
         pace.sector = MAX(pace.sector, w->theme->depth);
+    }
+    if (has_jobs(w)) {
+        /* The bound for a command's age grows with what is in flight. */
+        pace.sector = DRAW_OF(d, 1, 1, 2, 4) * w->theme->depth;
+        put(w, pace);
+        return;
     }
     if (x->gap_ns && draw_chance(d, 40)) {
         pace.open = true;
@@ -431,6 +553,9 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
         if (theme->between) {
             stretches = MAX(stretches, DRAW_OF(d, 6, 6, 30));
         }
+        if (has_jobs(&w)) {
+            stretches = MIN(stretches, DRAW_OF(d, 1, 1, 2));
+        }
     }
     for (unsigned i = 0; i < stretches; i++) {
         Stretch x;
@@ -448,9 +573,16 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
         if (theme) {
             adapt(&w, &x);
         }
+        if (has_jobs(&w)) {
+            draw_jobs(&w, &x);
+        }
         draw_pace(&w, &x);
         for (unsigned k = 0; k < n; k++) {
-            draw_command(&w, &x, k);
+            if (has_jobs(&w)) {
+                draw_of_job(&w, &x);
+            } else {
+                draw_command(&w, &x, k);
+            }
         }
     }
     for (unsigned i = 0; i < w.n_schemes; i++) {

@@ -11,6 +11,15 @@
 #define CUTS "nand.power_cuts=1,ftl.recovery=1|2,controller.plp_bytes=0," \
              "ftl.checkpoint_pages=0,"
 
+/*
+ * Of jobs beside a load: what makes the bound of a command's age long beside
+ * what a thousand others take is left away.
+ */
+#define JOBS "controller.reads_first_limit=1,controller.buffer_bytes=0," \
+             "controller.slots=64,controller.queue=64," \
+             "nand.suspend_program=0,nand.suspend_erase=0," \
+             "timing.erase_ns=1000000,ftl.allocation=cwpd|pdwc|dcwp,"
+
 static const Theme themes[] = {
     /* Writes that join a page in the device, and beyond its slots. */
     { .scheme = "hios-2", .mapping = "page", .units = 4, .host = HOST_PARTS,
@@ -227,6 +236,48 @@ static const Theme themes[] = {
               "timing.read_ns=10000000,timing.program_ns=1000,"
               "controller.reads_first=1,controller.reads_first_limit=1,"
               "controller.slots=64,nand.cache=1,gc.after_reads=1" },
+    /* A load that is split: some wait for their die or plane among others. */
+    { .scheme = "pgc+global|pgc+paragc|pgc+gc-z", .mapping = "page",
+      .full = true, .units = 1, .dies = 2, .commands = 4000, .depth = 6,
+      .blocks = 12, .most_units = 256, .host = HOST_SPLIT,
+      .keys = JOBS "geometry.page_bytes=512,timing.read_ns=1000000,"
+              "timing.program_ns=1000|100000,gc.trigger_free_blocks=1|3" },
+    { .scheme = "gc-z|paragc|global|gc-par+global", .mapping = "page",
+      .full = true, .units = 1, .dies = 3, .commands = 20000, .depth = 24,
+      .blocks = 24, .most_units = 2048, .host = HOST_SPLIT,
+      .keys = JOBS "geometry.page_bytes=512,gc.trigger_free_blocks=3|6,"
+              "timing.read_ns=1000,timing.program_ns=200000" },
+    { .scheme = "pgc|baseline|gc-par+pgc",
+      .mapping = "superblock|block|fast|page", .full = true, .units = 1,
+      .planes = 2, .commands = 3000, .depth = 8, .most_units = 512,
+      .host = HOST_SPLIT,
+      .keys = JOBS "geometry.channels=1,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,gc.trigger_free_blocks=3|6" },
+    { .scheme = "baseline|pgc|gc-par", .mapping = "demand", .full = true,
+      .units = 1, .dies = 6, .commands = 12000, .depth = 24, .tight = true,
+      .blocks = 12, .most_units = 1024, .host = HOST_SPLIT,
+      .keys = JOBS "geometry.page_bytes=512,ftl.map_cache_bytes=128|8192,"
+              "gc.trigger_free_blocks=1|3|6,timing.read_ns=1000,"
+              "timing.program_ns=200000" },
+    /* Pads behind reads, and behind programs of other planes. */
+    { .scheme = "baseline|pgc|hios-2", .mapping = "page", .full = true,
+      .units = 1, .blocks = 12, .commands = 3000, .depth = 4,
+      .most_units = 512, .host = HOST_SPLIT,
+      .keys = CUTS JOBS "nand.cell_bits=2,geometry.pages_per_block=4|8,"
+              "ftl.paired_pages=pad,ftl.parity_width=0,"
+              "geometry.channels=1,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1" },
+    /* One unit is rewritten while reads of it and parts of it wait. */
+    { .full = true, .units = 1, .commands = 4000, .depth = 8,
+      .most_units = 512, .host = HOST_AGAIN,
+      .keys = JOBS "geometry.page_bytes=1024,geometry.channels=1,"
+              "geometry.chips_per_channel=1,geometry.dies_per_chip=1,"
+              "timing.read_ns=10000000,timing.program_ns=1000" },
+    /* As many write as there are entries, and one waits for an entry. */
+    { .scheme = "baseline|pgc|gc-par|ideal", .mapping = "demand",
+      .full = true, .units = 1, .commands = 3000, .depth = 17,
+      .most_units = 512, .least_units = 128, .host = HOST_ENTRIES,
+      .keys = JOBS "ftl.map_cache_bytes=128" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
