@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define IN_A_ROW_MOST 64
+
 /* Of a list the greatest. */
 static uint64_t value(const Scenario *s, const char *key, uint64_t fallback)
 {
@@ -58,6 +60,13 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
     }
     bound->sector_ns = SECTOR * 1000 / link + 1;
     bound->command_ns = value(s, "controller.firmware_ns", 5000);
+    bound->merges = strcmp(scenario_mapping(s), "page") &&
+                    strcmp(scenario_mapping(s), "demand");
+    bound->dies = value(s, "geometry.channels", 1) *
+                  value(s, "geometry.chips_per_channel", 1) *
+                  value(s, "geometry.dies_per_chip", 1);
+    bound->die_planes = value(s, "geometry.planes_per_die", 1);
+    bound->channel_ns = 2 * channel_ns;
     bound->block_pages = value(s, "geometry.pages_per_block", 4);
     bound->blocks = value(s, "geometry.channels", 1) *
                     value(s, "geometry.chips_per_channel", 1) *
@@ -73,12 +82,17 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                        logical_bytes / page);
 }
 
+static double written_by(const Bound *bound, uint64_t commands,
+                         uint64_t sectors)
+{
+    return (double)commands + sectors + bound->buffered;
+}
+
 static double pages_moved(const Bound *bound, uint64_t commands,
                           uint64_t sectors)
 {
-    double written = (double)commands + sectors + bound->buffered;
-
-    return 2.0 * bound->pages + written * (double)bound->block_pages;
+    return 2.0 * bound->pages + written_by(bound, commands, sectors) *
+                                    (double)bound->block_pages;
 }
 
 int64_t bound_passing_ns(const Bound *bound, uint64_t commands,
@@ -92,16 +106,37 @@ int64_t bound_passing_ns(const Bound *bound, uint64_t commands,
     return MIN(ns, SCARP_TIME_LAST);
 }
 
+/* So many pages are moved one after the other, and blocks erased. */
+static double moving_ns(const Bound *bound, double pages, double blocks,
+                        uint64_t commands, uint64_t sectors)
+{
+    return pages * bound->page_ns +
+           (2.0 * blocks + written_by(bound, commands, sectors)) *
+               bound->erase_ns +
+           (double)sectors * bound->sector_ns +
+           (commands + 1.0) * bound->command_ns + 1000000;
+}
+
 int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
 {
-    double written = (double)commands + sectors + bound->buffered;
-    double pages = pages_moved(bound, commands, sectors);
-    double ns = pages * bound->page_ns +
-                (2.0 * bound->blocks + written) * bound->erase_ns +
-                (double)sectors * bound->sector_ns +
-                (commands + 1.0) * bound->command_ns + 1000000;
+    double ns = moving_ns(bound, pages_moved(bound, commands, sectors),
+                          bound->blocks, commands, sectors);
 
     return MIN(ns, SCARP_TIME_LAST);
+}
+
+int64_t bound_die_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
+{
+    double in_a_row = (double)IN_A_ROW_MOST * bound->die_planes;
+    double blocks = (double)bound->blocks / bound->dies + in_a_row;
+    double pages = blocks * bound->block_pages;
+    double others = pages * (bound->dies - 1) * bound->channel_ns;
+    double ns = moving_ns(bound, pages + written_by(bound, commands, sectors) *
+                                             bound->block_pages,
+                          blocks, commands, sectors) + others;
+
+    return bound->merges ? bound_ns(bound, commands, sectors)
+                         : MIN(ns, bound_ns(bound, commands, sectors));
 }
 
 uint64_t bound_pieces(const Bound *bound, uint64_t sectors,

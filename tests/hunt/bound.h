@@ -19,6 +19,9 @@ typedef struct {
     uint64_t buffer_bytes;
     uint64_t passing;  /* reads that may go before each program or erase */
     uint64_t parities; /* stripes that may be open; 0: there are none */
+    bool merges;       /* of blocks, beyond dies: not each die for itself */
+    uint64_t dies, die_planes;
+    int64_t channel_ns; /* of a page moved: all dies may have one channel */
 } Bound;
 
 void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes);
@@ -30,6 +33,16 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes);
  * come on top of it.
  */
 int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
+
+/*
+ * The same of a command of one unit, for which one die after the other is
+ * responsible: the die moves what is its own, and what others send it, of as many
+ * collections as it begins in a row while the host waits (64 for each plane:
+ * gc/place_common.c), each of a whole block; others of its channel do the same.
+ * Less than for the whole drive only if dies are several, and planes large.  In
+ * 15,000 scenarios none took more than half of it.
+ */
+int64_t bound_die_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
 
 /*
  * How much longer, as reads that came later go first: of so many units, and as

@@ -338,6 +338,11 @@ static void draw_age(Maker *m)
     }
     m->s->random_age = draw_chance(d, 60);
     m->s->overwrite_permille = DRAW_OF(d, 0, 100, 500, 2000, UINT32_MAX);
+    if (m->theme && m->theme->steady) {
+        m->s->age_permille = 1000;
+        m->s->overwrite_permille = UINT32_MAX;
+        m->s->random_age = true;
+    }
     m->s->age_seed = draw_below(d, 1000);
 }
 

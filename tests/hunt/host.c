@@ -91,7 +91,8 @@ static bool check_progress(const Run *r, int64_t ns, GError **error)
  * let some pass, as many as they say; and for as many reads as may go before a
  * program (controller.reads_first_limit); but not for all that ever comes.  A
  * policy may let each of them wait for its time, one after the other
- * (accumulate_us of HIOS).
+ * (accumulate_us of HIOS).  A job's command is of one unit, and its die is who
+ * has to do something for it.
  */
 static int64_t latest_ns(const Run *r, const Slot *slot)
 {
@@ -100,7 +101,9 @@ static int64_t latest_ns(const Run *r, const Slot *slot)
     uint64_t commands = (slot->commands + r->most_commands * pieces) *
                         r->passes;
     uint64_t sectors = (slot->sectors + r->most_sectors * pieces) * r->passes;
-    int64_t most_ns = bound_ns(&r->bound, commands, sectors);
+    int64_t most_ns = slot->lane
+                          ? bound_die_ns(&r->bound, commands, sectors)
+                          : bound_ns(&r->bound, commands, sectors);
     double waits_ns = (commands + 2.0) * r->waits_ns +
                       bound_passing_ns(&r->bound, commands, sectors,
                                        r->read_units - slot->before);

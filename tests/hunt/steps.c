@@ -215,9 +215,10 @@ static void draw_jobs(Writer *w, Stretch *x)
     x->reads = DRAW_OF(d, 0, 0, 50, 90, 100, 100);
     x->stride = DRAW_OF(d, MAX(dies, 2), MAX(planes, 2),
                         MAX(dies * planes, 2));
-    x->cold = draw_chance(d, 50) ? DRAW_OF(d, 0, x->stride - 1)
+    x->cold = draw_chance(d, 75) ? DRAW_OF(d, 0, x->stride - 1)
                                  : draw_below(d, x->stride);
-    x->load = draw_below(d, x->stride + 2);
+    x->load = draw_chance(d, 40) ? x->stride
+                                 : draw_below(d, x->stride + 2);
     switch (w->theme->host) {
     case HOST_AGAIN:
         x->lanes = 3;

@@ -242,10 +242,14 @@ static const Theme themes[] = {
       .blocks = 12, .most_units = 256, .host = HOST_SPLIT,
       .keys = JOBS "geometry.page_bytes=512,timing.read_ns=1000000,"
               "timing.program_ns=1000|100000,gc.trigger_free_blocks=1|3" },
-    { .scheme = "gc-z|paragc|global|gc-par+global", .mapping = "page",
-      .full = true, .units = 1, .dies = 3, .commands = 20000, .depth = 24,
-      .blocks = 24, .most_units = 2048, .host = HOST_SPLIT,
-      .keys = JOBS "geometry.page_bytes=512,gc.trigger_free_blocks=3|6,"
+    { .scheme = "gc-z|gc-z|gc-z|paragc", .mapping = "page",
+      .steady = true, .units = 1, .commands = 20000, .depth = 16,
+      .host = HOST_SPLIT,
+      .keys = JOBS "geometry.channels=4,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,geometry.planes_per_die=1,"
+              "geometry.blocks_per_plane=128,geometry.pages_per_block=16,"
+              "ftl.over_provisioning_permille=150,"
+              "geometry.page_bytes=512,gc.trigger_free_blocks=6,"
               "timing.read_ns=1000,timing.program_ns=200000" },
     { .scheme = "pgc|baseline|gc-par+pgc",
       .mapping = "superblock|block|fast|page", .full = true, .units = 1,
@@ -253,12 +257,6 @@ static const Theme themes[] = {
       .host = HOST_SPLIT,
       .keys = JOBS "geometry.channels=1,geometry.chips_per_channel=1,"
               "geometry.dies_per_chip=1,gc.trigger_free_blocks=3|6" },
-    { .scheme = "baseline|pgc|gc-par", .mapping = "demand", .full = true,
-      .units = 1, .dies = 6, .commands = 12000, .depth = 24, .tight = true,
-      .blocks = 12, .most_units = 1024, .host = HOST_SPLIT,
-      .keys = JOBS "geometry.page_bytes=512,ftl.map_cache_bytes=128|8192,"
-              "gc.trigger_free_blocks=1|3|6,timing.read_ns=1000,"
-              "timing.program_ns=200000" },
     /* Pads behind reads, and behind programs of other planes. */
     { .scheme = "baseline|pgc|hios-2", .mapping = "page", .full = true,
       .units = 1, .blocks = 12, .commands = 3000, .depth = 4,
