@@ -253,10 +253,11 @@ static const Theme themes[] = {
               "timing.read_ns=1000,timing.program_ns=200000" },
     { .scheme = "pgc|baseline|gc-par+pgc",
       .mapping = "superblock|block|fast|page", .full = true, .units = 1,
-      .planes = 2, .commands = 3000, .depth = 8, .most_units = 512,
+      .commands = 4000, .depth = 4, .most_units = 256,
       .host = HOST_SPLIT,
       .keys = JOBS "geometry.channels=1,geometry.chips_per_channel=1,"
-              "geometry.dies_per_chip=1,gc.trigger_free_blocks=3|6" },
+              "geometry.dies_per_chip=1,geometry.planes_per_die=2|2|4,"
+              "gc.trigger_free_blocks=3|6" },
     /* Pads behind reads, and behind programs of other planes. */
     { .scheme = "baseline|pgc|hios-2", .mapping = "page", .full = true,
       .units = 1, .blocks = 12, .commands = 3000, .depth = 4,
@@ -266,10 +267,11 @@ static const Theme themes[] = {
               "geometry.channels=1,geometry.chips_per_channel=1,"
               "geometry.dies_per_chip=1" },
     /* One unit is rewritten while reads of it and parts of it wait. */
-    { .full = true, .units = 1, .commands = 4000, .depth = 8,
-      .most_units = 512, .host = HOST_AGAIN,
+    { .scheme = "baseline|pgc|hios-2|ideal", .full = true, .units = 1,
+      .commands = 4000, .depth = 8, .most_units = 256, .host = HOST_AGAIN,
       .keys = JOBS "geometry.page_bytes=1024,geometry.channels=1,"
               "geometry.chips_per_channel=1,geometry.dies_per_chip=1,"
+              "controller.reads_first=1,"
               "timing.read_ns=10000000,timing.program_ns=1000" },
     /* As many write as there are entries, and one waits for an entry. */
     { .scheme = "baseline|pgc|gc-par|ideal", .mapping = "demand",
