@@ -264,6 +264,7 @@ static const Theme themes[] = {
       .most_units = 512, .host = HOST_SPLIT,
       .keys = CUTS JOBS "nand.cell_bits=2,geometry.pages_per_block=4|8,"
               "ftl.paired_pages=pad,ftl.parity_width=0,"
+              "controller.reads_first=1|1|0,"
               "geometry.channels=1,geometry.chips_per_channel=1,"
               "geometry.dies_per_chip=1" },
     /* One unit is rewritten while reads of it and parts of it wait. */
