@@ -93,8 +93,12 @@ static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
 /* A program without data that somebody waits for at the die, or NULL. */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
-/* A page waits for one; page: that it can have now. */
-bool scarp_flow_pad_waits(const ScarpDrive *drive, uint32_t die, bool page);
+/*
+ * The oldest page of the die for which somebody waits, and which only a pad
+ * completes; page: of those that can have one now.  Or NULL.
+ */
+const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
+                                        bool page);
 /* Somebody waits from now on: dies look whether they can do something for it. */
 void scarp_flow_press(ScarpDrive *drive);
 

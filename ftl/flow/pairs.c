@@ -87,24 +87,8 @@ static ScarpFlashCmd *pad(ScarpDrive *drive, uint32_t p, uint16_t stream)
     return cmd;
 }
 
-bool scarp_flow_pad_waits(const ScarpDrive *drive, uint32_t die, bool page)
-{
-    uint32_t first = scarp_die_plane(drive, die);
-
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        for (const ScarpFlashCmd *held = scarp_nand_held(drive, p); held;
-             held = scarp_flash_next(held)) {
-            if (is_pressed(drive, held) &&
-                (!page || scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                              stream_in(drive, held)))) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die)
+const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
+                                        bool page)
 {
     const ScarpFlashCmd *best = NULL;
     uint32_t first = scarp_die_plane(drive, die);
@@ -112,16 +96,22 @@ ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die)
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
         for (const ScarpFlashCmd *held = scarp_nand_held(drive, p); held;
              held = scarp_flash_next(held)) {
-            uint16_t stream = stream_in(drive, held);
-
             if ((!best || scarp_flash_seq(held) < scarp_flash_seq(best)) &&
                 is_pressed(drive, held) &&
-                scarp_page_possible(drive, p, SCARP_ORIGIN_HOST, stream)) {
+                (!page || scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
+                                              stream_in(drive, held)))) {
                 best = held;
             }
         }
     }
-    return best ? pad(drive, scarp_flash_plane(best), stream_in(drive, best))
+    return best;
+}
+
+ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die)
+{
+    const ScarpFlashCmd *held = scarp_flow_pressed(drive, die, true);
+
+    return held ? pad(drive, scarp_flash_plane(held), stream_in(drive, held))
                 : NULL;
 }
 

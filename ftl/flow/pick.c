@@ -88,6 +88,13 @@ static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
     return best;
 }
 
+/* One for which there is a page; or NULL. */
+static const ScarpFlashCmd *awaits_pad(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_flow_pairs(drive) ? scarp_flow_pressed(drive, die, true)
+                                   : NULL;
+}
+
 /* Whether a read goes before every program that can have its page. */
 static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
                                                      uint32_t die)
@@ -96,7 +103,8 @@ static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
     const ScarpFlashCmd *read = oldest_read(drive, planes);
 
     return older_program(drive, planes, QUEUE_PROGRAMS, read) == read &&
-           older_program(drive, planes, QUEUE_MAP, read) == read;
+           older_program(drive, planes, QUEUE_MAP, read) == read &&
+           !is_older(awaits_pad(drive, die), read);
 }
 
 /* A program waits, and can have its page. */
@@ -113,14 +121,14 @@ static bool __attribute__((noinline)) program_can_go(const ScarpDrive *drive,
 static bool passed_can_go(const ScarpDrive *drive, uint32_t die)
 {
     return (drive->desc.reads_first && program_can_go(drive, die)) ||
-           (scarp_flow_pairs(drive) && scarp_flow_pad_waits(drive, die, true));
+           awaits_pad(drive, die);
 }
 
 /* A read goes before something that the host waits for. */
 static inline bool passes(const ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_programs_wait(drive, die) ||
-           (scarp_flow_pairs(drive) && scarp_flow_pad_waits(drive, die, false));
+           (scarp_flow_pairs(drive) && scarp_flow_pressed(drive, die, false));
 }
 
 static bool read_is_next(const ScarpDrive *drive, uint32_t die)
@@ -191,8 +199,7 @@ pick_program_or_pad(ScarpDrive *drive, uint32_t die)
     if (!cmd) {
         cmd = pick_program(drive, die);
         if (cmd) {
-            scarp_nand_pad_passed(drive, die,
-                                  scarp_flow_pad_waits(drive, die, true));
+            scarp_nand_pad_passed(drive, die, awaits_pad(drive, die));
             return cmd;
         }
         cmd = pad_first ? NULL : scarp_flow_pad(drive, die);
