@@ -6,10 +6,10 @@ Defects that were repaired are put back, one at a time, and the hunt must find e
 
 Each patch of this folder brings one defect back into the present engine; its name begins with
 the commit that repaired it.  Its first line says what is wrong, lines "Test:" behind it which tests
-see that: a program of tests/unit with the name of a test, or a file of tests/hunt/corpus.  It is
-applied to a copy of ftl/, and the release build of the hunt draws scenarios from --seed on until
-one fails, in one process, for at most so many seconds of processor time.  A scenario that fails
-without the defect, too, does not count.
+see that: a program of tests/unit or tests/e2e with the name of a test, or a file of
+tests/hunt/corpus.  It is applied to a copy of ftl/, and the release build of the hunt draws
+scenarios from --seed on until one fails, in one process, for at most so many seconds of processor
+time.  A scenario that fails without the defect, too, does not count.
 
 --tests runs the tests instead, with sanitizers and all laws: each must pass, and must fail
 with the defect.  Printed are rows of the tables in docs/laws.md.  It is an error if a defect is
@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
 FAILED = re.compile(r"^# seed (\d+) \(", re.MULTILINE)
 PASSED = re.compile(r"^(\d+) passed", re.MULTILINE)
-COPIED = ("ftl", "tests/hunt", "tests/unit")
+COPIED = ("ftl", "scripts", "tests/e2e", "tests/hunt", "tests/unit")
 # A program with a defect may never end.
 TEST_SECONDS = 300
 
@@ -160,9 +160,14 @@ def must_find(defect: Defect, work: Path, seed: int, seconds: int) -> bool:
 
 def passes(test: str, work: Path) -> bool:
     """A program and the name of its test, or a file of the corpus."""
+    folder = TOP
     if test.endswith(".hunt"):
         make(work, work / "out", "checked")
         command = [str(work / "out/checked/hunt"), "--replay", str(TOP / test)]
+    elif test.startswith("tests/e2e/"):
+        program, name = test.split(" ")
+        folder = work / Path(program).parent
+        command = [sys.executable, "-m", "unittest", "-q", f"{Path(program).stem}.{name}"]
     else:
         program, name = test.split(" ")
         make(work, work / "out", "unit", f"T={Path(program).stem}")
@@ -170,6 +175,7 @@ def passes(test: str, work: Path) -> bool:
     try:
         result = subprocess.run(
             command,
+            cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "G_TEST_SRCDIR": str(TOP / "tests/qtest")},
