@@ -96,11 +96,10 @@ def begin(work: Path) -> None:
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(made, to)
             if to.suffix == ".d":
-                to.write_text(
-                    made.read_text()
-                    .replace(f"{TOP}/", f"{work}/")
-                    .replace(f"{own}/", f"{work}/out/")
-                )
+                # Both at once: own is in TOP, and so is work.
+                names = {f"{own}/": f"{work}/out/", f"{TOP}/": f"{work}/"}
+                either = "|".join(map(re.escape, names))
+                to.write_text(re.sub(either, lambda found: names[found[0]], made.read_text()))
 
 
 def tree_of(defect: Defect | None, work: Path) -> None:
