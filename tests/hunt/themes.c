@@ -124,7 +124,7 @@ static const Theme themes[] = {
     { .scheme = "dynamic|dynamic+ideal|dynamic+pgc|dynamic+gftl",
       .mapping = "page", .planes = 2, .tight = true, .full = true,
       .commands = 1000, .depth = 64, .host = HOST_UNITS,
-      .keys = "controller.slots=64" },
+      .keys = "controller.slots=64,controller.reads_first_limit=1|1|1000" },
     /* Blocks that keep stale units for good. */
     { .units = 8, .tight = true, .full = true, .commands = 1000, .depth = 16,
       .host = HOST_UNITS, .keys = "nand.bad_blocks_permille=0|49|100|300" },
@@ -243,7 +243,7 @@ static const Theme themes[] = {
       .keys = JOBS "geometry.page_bytes=512,timing.read_ns=1000000,"
               "timing.program_ns=1000|100000,gc.trigger_free_blocks=1|3" },
     { .scheme = "gc-z|gc-z|gc-z|paragc", .mapping = "page",
-      .steady = true, .units = 1, .commands = 20000, .depth = 16,
+      .rare = true, .steady = true, .units = 1, .commands = 20000, .depth = 16,
       .host = HOST_SPLIT,
       .keys = JOBS "geometry.channels=4,geometry.chips_per_channel=1,"
               "geometry.dies_per_chip=1,geometry.planes_per_die=1,"
@@ -279,6 +279,19 @@ static const Theme themes[] = {
       .full = true, .units = 1, .commands = 3000, .depth = 17,
       .most_units = 512, .least_units = 128, .host = HOST_ENTRIES,
       .keys = JOBS "ftl.map_cache_bytes=128" },
+    /* Planes that fill up, behind reads. */
+    { .scheme = "dynamic|dynamic+pgc", .mapping = "page", .planes = 2,
+      .tight = true, .full = true, .units = 1, .commands = 2000, .depth = 64,
+      .most_units = 512, .host = HOST_UNITS,
+      .keys = "controller.slots=64,controller.reads_first=1,"
+              "controller.reads_first_limit=1,gc.trigger_free_blocks=1,"
+              "gc.separate_active_block=0,geometry.pages_per_block=3,"
+              "timing.read_ns=1000000,timing.program_ns=1000" },
+    /* Pages that wait to be joined by writes that wait for an entry. */
+    { .scheme = "hios-2", .mapping = "demand", .units = 8, .full = true,
+      .host = HOST_PARTS, .depth = 64, .least_units = 512,
+      .keys = "controller.buffer_bytes=0,ftl.map_cache_bytes=128,"
+              "controller.slots=64,controller.queue=64" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
@@ -304,7 +317,8 @@ const Theme *theme_draw(Draw *draw, bool cuts)
     cuts = cuts && draw_chance(draw, 50);
     do {
         theme = &themes[draw_below(draw, G_N_ELEMENTS(themes))];
-    } while (cuts && !has_cuts(theme));
+    } while ((cuts && !has_cuts(theme)) ||
+             (theme->rare && !draw_chance(draw, 12)));
     return theme;
 }
 

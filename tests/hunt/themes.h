@@ -32,6 +32,7 @@ typedef struct {
     bool tight;                  /* with as little spare as is accepted */
     bool full;                   /* aged so that every unit is written */
     bool steady;                 /* full, and overwritten for long */
+    bool rare;                   /* it takes long, and others are drawn */
     uint64_t units;              /* of a page; 0: any */
     uint64_t planes;             /* of a die, at least */
     uint64_t dies, blocks;       /* of the drive and of a plane, at least */
