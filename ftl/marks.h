@@ -455,6 +455,8 @@
          "a program went before reads, as enough had gone before it") \
     MARK(redirected_after_passed_reads, \
          "programs went to another plane before reads, as enough had gone") \
+    MARK(redirected_before_siblings, \
+         "programs went to another plane before younger ones of the die") \
     MARK(pad_after_passed_reads, \
          "a page without data went before reads, as enough had gone") \
     MARK(pad_before_programs, \

@@ -139,7 +139,7 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
         scarp_pack_host_units(drive, plane, 1);
     }
     scarp_flash_set_target(program, plane, 0, drive->desc.page_bytes);
-    scarp_nand_enqueue(drive, program);
+    scarp_nand_enqueue_by_age(drive, program);
 }
 
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty)

@@ -217,6 +217,12 @@ static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
     }
 }
 
+/* Its stripe's parity has to be computed, and as many are as may be. */
+static inline bool stripes_full(const ScarpDrive *drive, uint32_t lpn)
+{
+    return scarp_has_parity(drive) && scarp_parity_full(drive, lpn);
+}
+
 /* False: no room for the next unit. */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {
@@ -237,7 +243,8 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
                       cmd->op == SCARP_OP_WRITE_ZEROES && bytes < unit_bytes);
         scarp_mark_if(drive, deallocation_of_part,
                       cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes);
-        if (empties && bytes == unit_bytes && !scarp_buffer_records(drive)) {
+        if (empties && bytes == unit_bytes && !scarp_buffer_records(drive) &&
+            !stripes_full(drive, lpn)) {
             scarp_buffer_deallocate(drive, lpn);
         } else if (cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes) {
             /* Only whole units: the rest keeps its data, as NVMe allows. */
@@ -251,7 +258,7 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
             scarp_mark_if(drive, zeroes_met_full_buffer,
                           cmd->op == SCARP_OP_WRITE_ZEROES);
             return false;
-        } else if (scarp_has_parity(drive) && scarp_parity_full(drive, lpn)) {
+        } else if (stripes_full(drive, lpn)) {
             scarp_mark(drive, parities_full);
             return false;
         } else if (empties && bytes == unit_bytes) {

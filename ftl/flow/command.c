@@ -60,7 +60,10 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
         }
         break;
     case SCARP_OP_DEALLOCATE:
-        if (!scarp_buffer_records(drive)) {
+        /* It may have to wait for a stripe, as writes do. */
+        if (!scarp_buffer_records(drive) &&
+            (!scarp_has_parity(drive) ||
+             scarp_buffer_keeps_deallocated(drive))) {
             deallocate(drive, cmd);
         } else if (scarp_buffer_write(drive, cmd)) {
             scarp_flow_put(drive, cmd);

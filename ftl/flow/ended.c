@@ -5,18 +5,30 @@
  */
 #include "flow/internal.h"
 
+/* As many as wait for each other: what is filled last is settled first. */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {
-    ScarpUnit *dependent;
-    ScarpCmd *cmd = scarp_buffer_fill(drive, unit, base, &dependent);
+    ScarpUnit *filled = NULL;
 
-    if (cmd) {
-        scarp_flow_put(drive, cmd);
+    while (unit) {
+        ScarpUnit *dependent;
+        ScarpCmd *cmd = scarp_buffer_fill(drive, unit, base, &dependent);
+
+        if (cmd) {
+            scarp_flow_put(drive, cmd);
+        }
+        scarp_unit_set_next(unit, filled);
+        filled = unit;
+        base = scarp_unit_data(unit);
+        unit = dependent;
     }
-    if (dependent) {
-        scarp_flow_fill(drive, dependent, scarp_unit_data(unit));
+    while (filled) {
+        ScarpUnit *next = scarp_unit_next(filled);
+
+        scarp_unit_set_next(filled, NULL);
+        scarp_buffer_settle(drive, filled);
+        filled = next;
     }
-    scarp_buffer_settle(drive, unit);
 }
 
 static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)

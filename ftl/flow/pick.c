@@ -71,18 +71,27 @@ static bool has_page(const ScarpDrive *drive, uint32_t p,
                                      scarp_flash_stream(cmd));
 }
 
-/* best, or the oldest head of the queues that can have its page and is older. */
+/*
+ * best, or the oldest head of the queues that can have its page and is older;
+ * passes, unless it is NULL: whether an older one has none.
+ */
 static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
                                           Planes planes, ScarpQueueKind kind,
-                                          const ScarpFlashCmd *best)
+                                          const ScarpFlashCmd *best,
+                                          bool *passes)
 {
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
 
         scarp_mark_if(drive, program_without_page,
                       head && !has_page(drive, p, head));
-        if (is_older(head, best) && has_page(drive, p, head)) {
+        if (!is_older(head, best)) {
+            continue;
+        }
+        if (has_page(drive, p, head)) {
             best = head;
+        } else if (passes) {
+            *passes = true;
         }
     }
     return best;
@@ -102,8 +111,8 @@ static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
     Planes planes = planes_of(drive, die);
     const ScarpFlashCmd *read = oldest_read(drive, planes);
 
-    return older_program(drive, planes, QUEUE_PROGRAMS, read) == read &&
-           older_program(drive, planes, QUEUE_MAP, read) == read &&
+    return older_program(drive, planes, QUEUE_PROGRAMS, read, NULL) == read &&
+           older_program(drive, planes, QUEUE_MAP, read, NULL) == read &&
            !is_older(awaits_pad(drive, die), read);
 }
 
@@ -113,8 +122,8 @@ static bool __attribute__((noinline)) program_can_go(const ScarpDrive *drive,
 {
     Planes planes = planes_of(drive, die);
 
-    return older_program(drive, planes, QUEUE_PROGRAMS, NULL) ||
-           older_program(drive, planes, QUEUE_MAP, NULL);
+    return older_program(drive, planes, QUEUE_PROGRAMS, NULL, NULL) ||
+           older_program(drive, planes, QUEUE_MAP, NULL, NULL);
 }
 
 /* Enough reads have gone, and something that they went before can go. */
@@ -122,6 +131,26 @@ static bool passed_can_go(const ScarpDrive *drive, uint32_t die)
 {
     return (drive->desc.reads_first && program_can_go(drive, die)) ||
            awaits_pad(drive, die);
+}
+
+/*
+ * A collection of another die programs here, and has waited longer than any
+ * program that can go: else those would go before it for as long as they come.
+ */
+static bool __attribute__((noinline)) guest_is_older(const ScarpDrive *drive,
+                                                     uint32_t die)
+{
+    Planes planes = planes_of(drive, die);
+    const ScarpFlashCmd *best =
+        older_program(drive, planes, QUEUE_PROGRAMS, NULL, NULL);
+
+    best = older_program(drive, planes, QUEUE_MAP, best, NULL);
+    for (uint32_t p = planes.first; best && p < planes.last; p++) {
+        if (is_older(scarp_nand_head(drive, p, QUEUE_GC), best)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A read goes before something that the host waits for. */
@@ -164,12 +193,14 @@ pick_program(ScarpDrive *drive, uint32_t die)
 {
     const ScarpMultiplaneOps *multiplane = drive->scheme.multiplane;
     Planes planes = planes_of(drive, die);
-    const ScarpFlashCmd *best =
-        older_program(drive, planes, QUEUE_PROGRAMS, NULL), *map = best;
+    bool passes_older = false;
+    const ScarpFlashCmd *best = older_program(drive, planes, QUEUE_PROGRAMS,
+                                              NULL, &passes_older);
+    const ScarpFlashCmd *map = best;
     ScarpFlashCmd *cmd;
 
     if (scarp_nand_queued(drive, die, QUEUE_MAP)) {
-        map = older_program(drive, planes, QUEUE_MAP, best);
+        map = older_program(drive, planes, QUEUE_MAP, best, NULL);
     }
     if (!map) {
         return NULL;
@@ -177,7 +208,11 @@ pick_program(ScarpDrive *drive, uint32_t die)
     scarp_mark_if(drive, program_after_passed_reads,
                   scarp_nand_reads_enough(drive, die) &&
                       scarp_nand_queued(drive, die, QUEUE_READS));
-    scarp_nand_program_goes(drive, die);
+    if (G_UNLIKELY(passes_older)) {
+        scarp_nand_older_passed(drive, die);
+    } else {
+        scarp_nand_program_goes(drive, die);
+    }
     scarp_mark_if(drive, translation_program_first, best && map != best);
     cmd = take_head(drive, scarp_flash_plane(map),
                     map == best ? QUEUE_PROGRAMS : QUEUE_MAP);
@@ -323,6 +358,7 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
      */
     bool gc_waits = drive->desc.after_reads && !enough &&
                     read_is_next(drive, die);
+    bool stuck;
     ScarpTurn turn;
     Look found;
 
@@ -347,8 +383,9 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
         return LOOK_DONE;
     }
     if (enough && turn == TURN_HOST && pick == PICK_ANY &&
-        !passed_can_go(drive, die)) {
-        if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
+        ((stuck = !program_can_go(drive, die) && !awaits_pad(drive, die)) ||
+         (scarp_nand_guests_wait(drive, die) && guest_is_older(drive, die)))) {
+        if (stuck && scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
             scarp_flow_redirect(drive, die)) {
             scarp_mark(drive, redirected_after_passed_reads);
             return LOOK_AGAIN;
@@ -389,7 +426,10 @@ static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
     }
 }
 
-/* Something is suspended, or enough reads have gone before programs. */
+/*
+ * Something is suspended, or enough have gone: reads before programs, or
+ * programs before an older one that has no page in its plane.
+ */
 static __attribute__((noinline)) ScarpFlashCmd *
 pick_aside(ScarpDrive *drive, uint32_t die, ScarpPick pick)
 {
@@ -409,6 +449,14 @@ pick_aside(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     }
     if (!enough) {
         scarp_nand_not_aside(drive, die);
+    }
+    if (scarp_nand_older_enough(drive, die)) {
+        bool moved = scarp_flow_redirect(drive, die);
+
+        scarp_mark_if(drive, redirected_before_siblings, moved);
+        if (!moved) {
+            scarp_nand_program_goes(drive, die);
+        }
     }
     do {
         found = look(drive, die, pick, enough, &cmd);

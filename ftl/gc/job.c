@@ -318,9 +318,9 @@ static void __attribute__((noinline)) take_page(ScarpDrive *drive,
 {
     uint32_t p = scarp_flash_plane(cmd);
 
-    scarp_nand_guest_goes(drive, cmd);
     if (scarp_flash_promised(cmd)) {
         scarp_plane_promise(drive, p, -1);
+        scarp_nand_guest_goes(drive, cmd);
     }
     scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
         : scarp_flash_aligned(cmd)

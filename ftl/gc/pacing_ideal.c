@@ -18,10 +18,17 @@ static void check(ScarpDrive *drive, uint32_t die)
     }
 }
 
-static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
-                      uint32_t die G_GNUC_UNUSED)
+/* What another scheme left behind ends in its time, unless a program waits. */
+static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
-    return TURN_HOST; /* what another scheme left behind ends in its time */
+    uint32_t n = drive->desc.planes_per_die;
+
+    for (uint32_t p = die * n; p < (die + 1) * n; p++) {
+        if (scarp_gc_runs(drive, p) && scarp_gc_waits_for_page(drive, p)) {
+            return TURN_GC;
+        }
+    }
+    return TURN_HOST;
 }
 
 const ScarpPacingOps scarp_pacing_ideal = {

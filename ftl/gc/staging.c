@@ -43,7 +43,6 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
     ScarpUnit *first = scarp_packer_first(packer);
     ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
                                            SCARP_ORIGIN_GC);
-    bool guest = false;
 
     scarp_mark_if(drive, collected_page_padded, n < drive->geo.units_per_page);
     scarp_flash_set_subject(cmd, scarp_copy_of(first)->job);
@@ -56,16 +55,14 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
         job->pages_out++;
         if (job->plane != p) {
             job->away--;
-            guest |= scarp_plane_die(drive, job->plane) !=
-                     scarp_plane_die(drive, p);
+            if (scarp_plane_die(drive, job->plane) !=
+                scarp_plane_die(drive, p)) {
+                scarp_nand_guest_comes(drive, cmd);
+            }
         }
     }
     scarp_pack_gc_units(drive, p, (int)n);
-    if (guest) {
-        scarp_nand_enqueue_guest(drive, cmd);
-    } else {
-        scarp_nand_enqueue(drive, cmd);
-    }
+    scarp_nand_enqueue(drive, cmd);
 }
 
 static inline void add(ScarpDrive *drive, ScarpPacker *packer, ScarpCopy *copy,

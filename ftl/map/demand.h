@@ -112,8 +112,6 @@ struct ScarpDemand {
     uint32_t *reserved; /* [plane]: units that its job may still move */
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection could not begin */
-    uint32_t refused;   /* its plane, the first one's, while */
-    uint32_t refusals;  /* > 0: others that began since, and one */
     bool aside;         /* ageing, or recovery: no account is kept */
     ScarpCheckpoint checkpoint;
     uint64_t n_recovered; /* updates that a power cut left: beyond the limit */

@@ -7,6 +7,8 @@
 
 /* So often a read whose page has moved is queued as if it was new. */
 #define MOVED_MOST 4
+/* Programs that go before one without a page, for each plane of the die. */
+#define OLDER_MOST 16
 
 bool scarp_nand_init(ScarpDrive *drive,
                      const ScarpConfig *config G_GNUC_UNUSED,
@@ -111,43 +113,66 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_nand_kick(drive, index);
 }
 
-void scarp_nand_enqueue_guest(ScarpDrive *drive, ScarpFlashCmd *program)
+void scarp_nand_guest_comes(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    program->guest = true;
-    drive->nand.die[scarp_plane_die(drive, program->plane)].guests++;
-    scarp_nand_enqueue(drive, program);
+    if (program->promised && !program->guest) {
+        program->guest = true;
+        drive->nand.die[scarp_plane_die(drive, program->plane)].guests++;
+    }
+}
+
+void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd)
+{
+    ScarpFlashQueue *queue =
+        &drive->nand.plane[cmd->plane].queue[queue_kind(cmd)];
+    ScarpFlashCmd **link = &queue->head, **tail = queue->tail, *younger;
+
+    while (*link && (*link)->seq < cmd->seq) {
+        link = &(*link)->next;
+    }
+    younger = *link;
+    if (!younger) {
+        scarp_nand_enqueue(drive, cmd);
+        return;
+    }
+    queue->tail = link;
+    scarp_nand_enqueue(drive, cmd);
+    cmd->next = younger;
+    queue->tail = tail;
 }
 
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read)
 {
-    ScarpFlashQueue *queue = &drive->nand.plane[read->plane].queue[QUEUE_READS];
-    ScarpFlashCmd **link = queue->tail, **tail = queue->tail, *younger;
-
     if (read->moved < MOVED_MOST) {
         read->moved++;
-    } else {
-        for (link = &queue->head; *link && (*link)->seq < read->seq;) {
-            link = &(*link)->next;
-        }
-    }
-    younger = *link;
-    if (!younger) {
         scarp_nand_enqueue(drive, read);
-        return;
+    } else {
+        scarp_mark(drive, moved_read_goes_first);
+        scarp_nand_enqueue_by_age(drive, read);
     }
-    scarp_mark(drive, moved_read_goes_first);
-    queue->tail = link;
-    scarp_nand_enqueue(drive, read);
-    read->next = younger;
-    queue->tail = tail;
 }
 
 void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
 
-    die->reads_passed++;
+    die->passed.reads++;
     die->aside |= scarp_nand_reads_enough(drive, index);
+}
+
+void scarp_nand_older_passed(ScarpDrive *drive, uint32_t index)
+{
+    ScarpDie *die = &drive->nand.die[index];
+
+    die->passed.reads = 0;
+    die->passed.older++;
+    die->aside |= scarp_nand_older_enough(drive, index);
+}
+
+bool scarp_nand_older_enough(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->nand.die[die].passed.older >=
+           OLDER_MOST * drive->desc.planes_per_die;
 }
 
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,

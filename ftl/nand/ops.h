@@ -265,8 +265,13 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 
 /* Puts it into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* A collection's, of a victim in another die: the host may wait for it there. */
-void scarp_nand_enqueue_guest(ScarpDrive *drive, ScarpFlashCmd *program);
+/*
+ * A collection's, of a victim in another die, about to be queued: the host may
+ * wait for it there.  As all that goes to another plane it is promised a page.
+ */
+void scarp_nand_guest_comes(ScarpDrive *drive, ScarpFlashCmd *program);
+/* The same, before younger ones: it has waited elsewhere. */
+void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
  * A read that found its page moved: at the end, as if it was new; but after the
  * fourth time by its age, or it would wait for as long as its unit is written
@@ -352,16 +357,24 @@ static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
            drive->nand.die[die].guests;
 }
 
-/* One of scarp_nand_enqueue_guest() begins. */
+static inline bool scarp_nand_guests_wait(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->nand.die[die].guests;
+}
+
+/* If it is one of them, it begins. */
 static inline void scarp_nand_guest_goes(ScarpDrive *drive,
                                          const ScarpFlashCmd *program)
 {
-    if (G_UNLIKELY(program->guest)) {
+    if (program->guest) {
         ScarpDie *die =
             &drive->nand.die[scarp_plane_die(drive, program->plane)];
 
         die->guests--;
-        die->reads_passed = 0;
+        /* Not if the reads have passed others that still wait. */
+        if (!(die->queued[QUEUE_PROGRAMS] + die->queued[QUEUE_MAP])) {
+            die->passed.reads = 0;
+        }
     }
 }
 
@@ -376,19 +389,24 @@ void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index);
 /* A program goes, or is taken elsewhere, or a collection makes room for it. */
 static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
 {
-    drive->nand.die[die].reads_passed = 0;
+    memset(&drive->nand.die[die].passed, 0, sizeof(drive->nand.die[die].passed));
 }
+
+/* One goes before an older one that has no page in its plane. */
+void scarp_nand_older_passed(ScarpDrive *drive, uint32_t die);
+/* So many have gone that the older one may go to another plane. */
+bool scarp_nand_older_enough(const ScarpDrive *drive, uint32_t die);
 
 /* As many have gone as may. */
 static inline bool scarp_nand_reads_enough(const ScarpDrive *drive,
                                            uint32_t die)
 {
-    return drive->nand.die[die].reads_passed >= drive->desc.reads_first_limit;
+    return drive->nand.die[die].passed.reads >= drive->desc.reads_first_limit;
 }
 
 /*
  * One byte for what is rare: something is suspended, or as many had gone as may
- * when the last of them began.
+ * when the last of them began, reads or programs.
  */
 static inline bool scarp_nand_aside(const ScarpDrive *drive, uint32_t die)
 {

@@ -95,7 +95,11 @@ typedef struct {
     int64_t suspended_left_ns;
     uint32_t guests;       /* of queued[QUEUE_GC]: for collections elsewhere */
     uint32_t pads_passed;  /* programs that went while somebody waited for a pad */
-    uint32_t reads_passed; /* in a row before programs, or what is suspended */
+    /* In a row: */
+    struct {
+        uint32_t reads; /* before programs, or what is suspended */
+        uint32_t older; /* programs, before an older one without a page */
+    } passed;
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==

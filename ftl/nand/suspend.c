@@ -19,6 +19,24 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 }
 #endif
 
+/*
+ * cmd is a collection's, and programs of the host wait, too: the reads that have
+ * passed these still count while it stands still, or the programs would wait for
+ * as long as such collections come.
+ */
+static bool keeps_count(const ScarpDie *die, const ScarpFlashCmd *cmd)
+{
+    return scarp_flash_is_gc(cmd) &&
+           die->queued[QUEUE_PROGRAMS] + die->queued[QUEUE_MAP];
+}
+
+/* For no read: as many have passed the programs as may. */
+static bool goes_on(const ScarpDrive *drive, const ScarpDie *die)
+{
+    return die->passed.reads >= drive->desc.reads_first_limit &&
+           keeps_count(die, die->current);
+}
+
 bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {
     const ScarpDescription *d = &drive->desc;
@@ -38,7 +56,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die)
            die->phase == PHASE_ARRAY && die->queued[QUEUE_READS] &&
            !die->ahead &&
            die->array_end_ns - at_ns >= (int64_t)MAX(d->suspend_min_ns, 1) &&
-           die->suspends < d->suspend_limit;
+           die->suspends < d->suspend_limit && !goes_on(drive, die);
 }
 
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
@@ -61,7 +79,9 @@ void scarp_suspend(ScarpDrive *drive, uint32_t index)
     die->suspended_left_ns = die->array_end_ns - at_ns;
     die->current = NULL;
     die->suspends++;
-    die->reads_passed = 0;
+    if (!keeps_count(die, die->suspended)) {
+        die->passed.reads = 0;
+    }
     die->aside = true;
     drive->stats.suspends++;
     scarp_group_own(die->suspended, OWN_ARRAY, at_ns);
@@ -77,8 +97,12 @@ void scarp_nand_resume(ScarpDrive *drive, uint32_t index)
     int64_t now_ns = scarp_time_ns(drive);
 
     scarp_mark_if(drive, resumed_before_reads, die->queued[QUEUE_READS]);
-    die->reads_passed = 0;
-    die->aside = false;
+    if (keeps_count(die, die->suspended)) {
+        die->aside = scarp_nand_reads_enough(drive, index);
+    } else {
+        die->passed.reads = 0;
+        die->aside = false;
+    }
     die->current = die->suspended;
     die->suspended = NULL;
     die->array_begin_ns = now_ns + drive->desc.resume_ns;

@@ -30,6 +30,12 @@ static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
     return unit->next;
 }
 
+/* In a list of the caller's, while it is in no packer and no flash command. */
+static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
+{
+    unit->next = next;
+}
+
 /* *tail: where the end of a list is named. */
 static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
 {

@@ -4,137 +4,9 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
-import tempfile
 import unittest
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from scarplib.build import replayer  # noqa: E402
-from scarplib.device_logs import command_log  # noqa: E402
-from scarplib.device_logs.command_log import OPS, Commands  # noqa: E402
-
-FORMAT = "csv:time=1:us,op=2,offset=3,length=4"
-MS = 1_000_000  # ns
-
-# One die of one plane; a scene says what it has otherwise.
-DRIVE = """\
-[geometry]
-channels=1
-chips_per_channel=1
-dies_per_chip=1
-planes_per_die=1
-blocks_per_plane=64
-pages_per_block=64
-page_bytes=4096
-
-[timing]
-read_ns=50000
-program_ns=200000
-erase_ns=1000000
-command_ns=200
-channel_mts=400
-
-[controller]
-firmware_ns=1000
-link_mbs=3200
-reads_first_limit=1
-
-[ftl]
-over_provisioning_permille=300
-
-[gc]
-trigger_free_blocks=3
-"""
-
-
-@dataclass
-class Job:
-    """A closed loop.  No two of a scene have operation, length and place in common."""
-
-    op: str  # of command_log.OPS
-    depth: int  # so many of its commands wait at once
-    places: list[int]  # unit after unit; more than there is time for
-    at_least: int  # so many of its commands end, or the scene is not what it says
-    bytes: int = 0  # of a command, if that is less than a unit
-    rate: int = 0  # bytes a second; 0: all it can
-
-    def owns(self, unit: int, log: Commands) -> list[int]:
-        """Where its commands are in a log."""
-        length, offsets = self.bytes or unit, {place * unit for place in self.places}
-        return [
-            i
-            for i in log.indices(OPS.index(self.op))
-            if log.length[i] == length and log.offset[i] in offsets
-        ]
-
-
-def spread(count: int, times: int) -> Iterator[int]:
-    """All numbers below a count, again and again, neighbours far from each other."""
-    return (i * 919 % count for i in range(times))
-
-
-def drawn(count: int, times: int, seed: int = 1) -> Iterator[int]:
-    """Numbers below a count, at random."""
-    draw = random.Random(seed)
-    return (draw.randrange(count) for _ in range(times))
-
-
-class Case(unittest.TestCase):
-    """A scene: some loops, and how long a command of any of them waits, at most.
-
-    Times are the drive's own, and the same on every machine.  A bound is about three times what
-    the longest wait was when the test was written.  Where one is kept out as long as others come,
-    it waits for the whole run, which is five times the bound and more.
-    """
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def replay(self, *words: str | Path) -> Commands:
-        drive, log = self.folder / "drive.ini", self.folder / "cmd.bin"
-        drive.write_text(DRIVE)
-        done = subprocess.run(
-            [replayer.ensure_replay(), "--quiet", "-d", drive, "--format", FORMAT,
-             "--json", "/dev/null", "--cmd-log", log, *words],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return command_log.read_commands(log)
-
-    def loops(self, jobs: list[Job], unit: int) -> list[str]:
-        loops: list[str] = []
-        for number, job in enumerate(jobs):
-            trace, length = self.folder / f"{number}.csv", job.bytes or unit
-            with trace.open("w") as out:
-                for time, place in enumerate(job.places):
-                    out.write(f"{time},{job.op},{place * unit},{length}\n")
-            loops += ["--job", f"{job.depth}{f':{job.rate}' if job.rate else ''}={trace}"]
-        return loops
-
-    def check(
-        self, jobs: list[Job], *, bound_ms: int, runtime_ms: int, age: int = 1000,
-        scheme: str = "baseline", unit: int = 4096, keys: str = "",
-    ) -> None:  # fmt: skip
-        """Nobody waits longer than that, and all get on."""
-        words = ["--age", str(age), "--runtime", str(runtime_ms * 1000), "-s", scheme]
-        for key in keys.split():
-            words += ["-o", key]
-        log = self.replay(*words, *self.loops(jobs, unit))
-        owned = [job.owns(unit, log) for job in jobs]
-        self.assertEqual(sum(map(len, owned)), len(log), "commands of one job each")
-        longest = [max(log.complete[i] - log.submit[i] for i in own) / MS for own in owned]
-        self.assertLessEqual(max(longest), bound_ms, f"ms; the longest of each job: {longest}")
-        for job, own in zip(jobs, owned, strict=True):
-            self.assertGreaterEqual(len(own), job.at_least, "too few commands ended")
-            self.assertLess(len(own), len(job.places), "the trace came to its end")
+from waits import Case, Job, drawn, longest_ms, of_op, options, spread
 
 
 class MovingTarget(Case):
@@ -200,6 +72,50 @@ class Collections(Case):
             keys="geometry.dies_per_chip=2",
         )  # fmt: skip
 
+    def test_copies_to_a_die_that_is_written_to(self) -> None:
+        """As above, and one writes to the other die, too, a command at a time.
+
+        When enough reads have gone, the program that may go was always that write's, and it is
+        soon followed by another one; copies, though they had waited longer, were not asked.
+        """
+        places = 25000
+        writer = Job("write", 1, [2 * place for place in drawn(places, 4000)], 300)
+        readers = Job("read", 4, [2 * place for place in drawn(places, 120_000)], 50_000)
+        writers = Job("write", 4, [2 * place + 1 for place in drawn(places, 20000)], 5000)
+        self.check(
+            [writer, readers, writers], bound_ms=3400, runtime_ms=20000, scheme="pgc+global",
+            keys="geometry.dies_per_chip=2 geometry.blocks_per_plane=256 "
+            "geometry.pages_per_block=128 timing.read_ns=200000 gc.trigger_free_blocks=32 "
+            "controller.reads_first_limit=25",
+        )  # fmt: skip
+
+    def test_write_among_copies(self) -> None:
+        """One die is read by 64 and written to by one; copies of the other die come, too.
+
+        A thousand reads may go before the write's program.  Each program of a copy began that
+        count anew, though the write had waited all along.
+        """
+        writer = Job("write", 1, [2 * place for place in spread(1000, 8000)], 20)
+        readers = Job("read", 64, [2 * place for place in spread(1000, 160_000)], 20000)
+        writers = Job("write", 4, [2 * place + 1 for place in drawn(2000, 64000)], 10000)
+        self.check(
+            [writer, readers, writers], bound_ms=1400, runtime_ms=8000, scheme="pgc+gc-z",
+            params="pgc_floor=8",
+            keys="geometry.channels=2 controller.reads_first_limit=1000",
+        )  # fmt: skip
+
+    def test_write_among_copies_that_stand_still(self) -> None:
+        """As above, and reads interrupt programs: that of a copy began the count anew, too."""
+        writer = Job("write", 1, [2 * place for place in spread(1000, 5000)], 100)
+        readers = Job("read", 64, [2 * place for place in spread(1000, 100_000)], 5000)
+        writers = Job("write", 4, [2 * place + 1 for place in drawn(2000, 40000)], 5000)
+        self.check(
+            [writer, readers, writers], bound_ms=1300, runtime_ms=7000, scheme="pgc+gc-z",
+            params="pgc_floor=8",
+            keys="geometry.channels=2 controller.reads_first_limit=16 nand.suspend_program=1 "
+            "nand.suspend_limit=1",
+        )  # fmt: skip
+
     def test_die_that_takes_in_all(self) -> None:
         """Seven dies are written to by many, and what they collect goes to the eighth.
 
@@ -246,18 +162,15 @@ class Collections(Case):
 class FullPlanes(Case):
     """Planes with so many valid units that no collection is worth it: writes go to others."""
 
-    def test_behind_reads(self) -> None:
-        """Writes of many units to a full drive, and then 400,000 reads, 96 commands at a time.
-
-        Where no program has a page, reads went on before anybody asked if it can go elsewhere.
-        """
+    def longest_behind(self, reads: int) -> float:
+        """Of 2,000 writes of many units to a full drive, 96 commands at a time, then reads."""
         draw, units, unit = random.Random(9), 300, 512
         trace = self.folder / "writes-then-reads.csv"
         with trace.open("w") as out:
             for time in range(2000):
                 n = draw.choice([1, 1, 2, 4, 8, 16, 32])
                 out.write(f"{time},write,{draw.randrange(units - n) * unit},{n * unit}\n")
-            for _ in range(400_000):
+            for _ in range(reads):
                 out.write(f"2000,read,{draw.randrange(units) * unit},{unit}\n")
         keys = (
             "geometry.channels=2 geometry.planes_per_die=4 geometry.blocks_per_plane=31 "
@@ -267,12 +180,46 @@ class FullPlanes(Case):
             "ftl.over_provisioning_permille=135 gc.trigger_free_blocks=1 "
             "gc.separate_active_block=0"
         )
-        words = [word for key in keys.split() for word in ("-o", key)]
-        log = self.replay("--age", "1000", "-m", "closed", "-q", "96", *words, trace)
-        writes = log.indices(OPS.index("write"))
-        self.assertEqual((len(writes), len(log)), (2000, 402_000))
-        # Without a read it is 4 s: all writes come at once to a drive that is full.
-        self.assertLessEqual(max(log.complete[i] - log.submit[i] for i in writes) / MS, 6000)
+        log = self.replay("--age", "1000", "-m", "closed", "-q", "96", *options(keys), trace)
+        writes = of_op(log, "write")
+        self.assertEqual((len(writes), len(log)), (2000, 2000 + reads))
+        return longest_ms(log, writes)
+
+    def test_behind_reads(self) -> None:
+        """400,000 reads come, and no write waits much longer than without them.
+
+        Where no program has a page, reads went on before anybody asked if it can go elsewhere: the
+        longest wait was 4.6 times that of the drive without reads, and grew with their number.
+        """
+        self.assertLessEqual(self.longest_behind(400_000), 2 * self.longest_behind(0))
+
+    def test_behind_programs_of_siblings(self) -> None:
+        """Writes of many units to a full drive, and 32 rewrite one unit all the while.
+
+        A program of theirs goes to a plane that has a page, and so went before an older one of the
+        same die whose plane has none.  Nobody asked if that one can go elsewhere.
+        """
+        draw, units, unit = random.Random(204306), 600, 512
+        many, one = self.folder / "many.csv", self.folder / "one.csv"
+        with many.open("w") as out:
+            for time in range(223):
+                n = draw.choice([1, 2, 4, 8, 16, 32])
+                out.write(f"{time},write,{draw.randrange(units - n) * unit},{n * unit}\n")
+        place = draw.randrange(units)
+        one.write_text("".join(f"{time},write,{place * unit},{unit}\n" for time in range(80000)))
+        keys = (
+            "geometry.channels=4 geometry.planes_per_die=2 geometry.blocks_per_plane=31 "
+            "geometry.pages_per_block=3 geometry.page_bytes=512 timing.read_ns=75000 "
+            "timing.program_ns=750000 timing.erase_ns=3800000 controller.firmware_ns=5000 "
+            "controller.reads_first_limit=10 controller.slots=1024 controller.buffer_bytes=0 "
+            "ftl.allocation=dynamic ftl.over_provisioning_permille=135 gc.trigger_free_blocks=1 "
+            "gc.separate_active_block=0"
+        )
+        loops = ["--job", f"96={many}", "--job", f"32={one}"]
+        log = self.replay("--age", "1000", "--runtime", "30000000", *options(keys), *loops)
+        self.assertGreaterEqual(len(log), 20000)
+        self.assertLess(len(log), 80000)
+        self.assertLessEqual(longest_ms(log, range(len(log))), 4900)
 
 
 class MapInFlash(Case):
@@ -292,29 +239,75 @@ class MapInFlash(Case):
             "geometry.blocks_per_plane=512 controller.reads_first_limit=1000",
         )  # fmt: skip
 
-    def test_room_for_updates(self) -> None:
-        """Fifteen dies are written to by sixteen each, the last one by one.
+    def room_for_updates(self, dies: int, planes: int, *, runtime_ms: int, bound_ms: int) -> None:
+        """Sixteen write to each plane, and one to the last.
 
-        A collection begins when what it will change of the map has room in memory.  The last die's
-        needs more than the others leave, and theirs begin one after the other.
+        A collection begins when what it will change of the map has room in memory.  The last
+        plane's needs more than the others leave, and theirs begin one after the other.
         """
-        dies = 16
+        places = dies * planes
         jobs = [
             Job(
                 "write",
-                16 if die < dies - 1 else 1,
-                [place * dies + die for place in drawn(3425, 16000, seed=die)],
-                900,
+                16 if plane < places - 1 else 1,
+                [place * places + plane for place in drawn(3425, 16000, seed=plane)],
+                800,
             )
-            for die in reversed(range(dies))
+            for plane in reversed(range(places))
         ]
         self.check(
-            jobs, bound_ms=1800, runtime_ms=20000, unit=512,
+            jobs, bound_ms=bound_ms, runtime_ms=runtime_ms, unit=512,
             keys="ftl.mapping=demand ftl.map_cache_bytes=8192 ftl.over_provisioning_permille=100 "
-            "geometry.channels=16 geometry.blocks_per_plane=128 geometry.pages_per_block=32 "
-            "geometry.page_bytes=512 timing.erase_ns=100000 gc.trigger_free_blocks=6 "
+            f"geometry.channels={dies} geometry.planes_per_die={planes} "
+            "geometry.blocks_per_plane=128 geometry.pages_per_block=32 geometry.page_bytes=512 "
+            "timing.erase_ns=100000 gc.trigger_free_blocks=6 "
             "controller.slots=8192 controller.reads_first_limit=1000",
         )  # fmt: skip
+
+    def test_room_for_updates(self) -> None:
+        self.room_for_updates(16, 1, runtime_ms=20000, bound_ms=1800)
+
+    def test_room_for_updates_of_two_planes(self) -> None:
+        """A plane lost its turn whenever the other one of its die collected."""
+        self.room_for_updates(8, 2, runtime_ms=12000, bound_ms=2400)
+
+
+class Deallocations(Case):
+    """What deallocates takes part in whatever writes have to wait for."""
+
+    def test_stripes(self) -> None:
+        """Four deallocate, each time in another stripe, and one writes.
+
+        A stripe's parity is in memory until it is computed, and a write waits until there is room
+        for one more.  Deallocations took that room without asking, and so as much as they like,
+        and a write waited for all that had come.
+        """
+        writer = Job("write", 1, [3 * (40000 + i) for i in range(400)], 10)
+        others = Job("deallocate", 4, [3 * i for i in range(8000)], 50)
+        self.check(
+            [writer, others], bound_ms=112, runtime_ms=500, age=900,
+            keys="geometry.channels=4 geometry.blocks_per_plane=1024 ftl.parity_width=4 "
+            "ftl.parity_stripes=4 controller.buffer_bytes=1048576",
+        )  # fmt: skip
+
+    def test_long_chain(self) -> None:
+        """A unit is written and deallocated 20,000 times while a read keeps the die busy.
+
+        Each deallocation changes a part of the same record, and waits for the one before.  When
+        the first one's turn comes, all follow: no call in a call, for which no stack has room.
+        """
+        trace, times, unit = self.folder / "chain.csv", 20000, 4096
+        with trace.open("w") as out:
+            out.write(f"0,deallocate,{unit},{unit}\n1,flush,0,0\n")
+            out.write(f"2000000,read,{2 * unit},{unit}\n")
+            for _ in range(times):
+                out.write(f"2000001,write,{unit},{unit}\n2000001,deallocate,{unit},{unit}\n")
+        keys = (
+            "nand.power_cuts=1 ftl.recovery=2 timing.read_ns=1000000000 controller.firmware_ns=0 "
+            "controller.slots=64 controller.buffer_bytes=1073741824"
+        )
+        log = self.replay("--age", "900", "-m", "open", *options(keys), trace, stack_kb=256)
+        self.assertEqual(len(log), 2 * times + 3)
 
 
 if __name__ == "__main__":
