@@ -88,6 +88,9 @@ def make(tree: Path, out: Path, *goals: str) -> None:
 def begin(work: Path) -> None:
     """What make hunt has built is not built once more: objects, and what they depend on."""
     own = TOP / "build/hunt"
+    # Both names at once: own is in TOP, and so is work.
+    names = {f"{own}/": f"{work}/out/", f"{TOP}/": f"{work}/"}
+    either = re.compile("|".join(map(re.escape, names)))
     for path in own.glob("*/ftl/**/*"), own.glob("*/tests/**/*"):
         for made in path:
             to = work / "out" / made.relative_to(own)
@@ -96,10 +99,7 @@ def begin(work: Path) -> None:
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(made, to)
             if to.suffix == ".d":
-                # Both at once: own is in TOP, and so is work.
-                names = {f"{own}/": f"{work}/out/", f"{TOP}/": f"{work}/"}
-                either = "|".join(map(re.escape, names))
-                to.write_text(re.sub(either, lambda found: names[found[0]], made.read_text()))
+                to.write_text(either.sub(lambda found: names[found[0]], made.read_text()))
 
 
 def tree_of(defect: Defect | None, work: Path) -> None:
