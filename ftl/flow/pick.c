@@ -358,7 +358,6 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
      */
     bool gc_waits = drive->desc.after_reads && !enough &&
                     read_is_next(drive, die);
-    bool stuck;
     ScarpTurn turn;
     Look found;
 
@@ -382,15 +381,17 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
     if (turn == TURN_HELD) {
         return LOOK_DONE;
     }
-    if (enough && turn == TURN_HOST && pick == PICK_ANY &&
-        ((stuck = !program_can_go(drive, die) && !awaits_pad(drive, die)) ||
-         (scarp_nand_guests_wait(drive, die) && guest_is_older(drive, die)))) {
+    if (enough && turn == TURN_HOST && pick == PICK_ANY) {
+        bool stuck = !program_can_go(drive, die) && !awaits_pad(drive, die);
+
         if (stuck && scarp_nand_queued(drive, die, QUEUE_PROGRAMS) &&
             scarp_flow_redirect(drive, die)) {
             scarp_mark(drive, redirected_after_passed_reads);
             return LOOK_AGAIN;
         }
-        if (scarp_nand_queued(drive, die, QUEUE_GC)) {
+        if (scarp_nand_queued(drive, die, QUEUE_GC) &&
+            (stuck || (scarp_nand_guests_wait(drive, die) &&
+                       guest_is_older(drive, die)))) {
             *cmd = pick_gc(drive, die, pick);
         }
         if (*cmd) {
