@@ -138,23 +138,23 @@ static const Row rows[] = {
       "94 erases, 133 moved, reads 796650 us, writes 2329147 us, "
       "ad106bf21182" },
     { "ttflash", NULL, PARITY,
-      "112 erases, 194 moved, reads 152777 us, writes 16694487 us, "
-      "2cca4eb2258c" },
+      "110 erases, 186 moved, reads 202561 us, writes 13520936 us, "
+      "9920e13398fc" },
     { "ttflash+pregc", "t_block=300", PARITY,
-      "113 erases, 186 moved, reads 225568 us, writes 13103790 us, "
-      "5f4be724d16a" },
+      "111 erases, 180 moved, reads 217318 us, writes 13432141 us, "
+      "87ed80f3182c" },
     { "ttflash+pregc", "t_block=300,look_ahead=1", PARITY,
-      "119 erases, 179 moved, reads 240569 us, writes 12869710 us, "
-      "603522f9b08a" },
+      "117 erases, 169 moved, reads 170949 us, writes 12617011 us, "
+      "76073bf7afe0" },
     { "reconstruct+gc-par", NULL, PARITY PLANES,
-      "115 erases, 238 moved, reads 445116 us, writes 19898054 us, "
-      "1e5b1eeb51bb" },
+      "115 erases, 239 moved, reads 471524 us, writes 21588159 us, "
+      "978953d33993" },
     { "rotating", "rotating_floor=2", PARITY,
-      "115 erases, 213 moved, reads 324074 us, writes 17904138 us, "
-      "00209a35dcd8" },
+      "114 erases, 216 moved, reads 327692 us, writes 17496459 us, "
+      "8f11f93c6c70" },
     { "baseline", NULL, PARITY BUFFER,
-      "116 erases, 230 moved, reads 415693 us, writes 18366715 us, "
-      "22d6ea836607" },
+      "116 erases, 232 moved, reads 470597 us, writes 19366315 us, "
+      "09d29985ce0d" },
     { "baseline", NULL, ",gc.background_free_blocks=6",
       "84 erases, 214 moved, reads 370475 us, writes 990853 us, 1b39fe47e2a7" },
     { "gftl", NULL, ",gc.background_free_blocks=6",
