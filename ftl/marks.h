@@ -432,6 +432,9 @@
     MARK(host_joined_collection, \
          "commands of the host and of a collection ran as one multi-plane " \
          "command") \
+    MARK(program_joins_no_more, \
+         "a program did not join a collection, as enough had run and others " \
+         "waited longer") \
     MARK(collection_joined_host, \
          "a command of a collection joined one of the host's") \
     MARK(erases_together, "victims of several planes were erased together") \

@@ -70,6 +70,13 @@ void scarp_flow_die_work(ScarpDrive *drive, uint32_t die);
 
 /* ---- pick.c, multiplane.c ----------------------------------------------- */
 
+/* cmd, which may be NULL, came before best; or there is no best. */
+static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
+                                       const ScarpFlashCmd *best)
+{
+    return cmd && (!best || scarp_flash_seq(cmd) < scarp_flash_seq(best));
+}
+
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
 /* NULL: nothing can run.  It is out of its queue; a program has its page. */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);

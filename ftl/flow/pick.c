@@ -19,11 +19,6 @@ static Planes planes_of(const ScarpDrive *drive, uint32_t die)
     return (Planes) { first, first + drive->desc.planes_per_die };
 }
 
-static bool is_older(const ScarpFlashCmd *cmd, const ScarpFlashCmd *best)
-{
-    return cmd && (!best || scarp_flash_seq(cmd) < scarp_flash_seq(best));
-}
-
 /* The first of a queue leaves it. */
 static ScarpFlashCmd *take_head(ScarpDrive *drive, uint32_t plane,
                                 ScarpQueueKind kind)
@@ -40,7 +35,7 @@ static const ScarpFlashCmd *oldest_read(const ScarpDrive *drive, Planes planes)
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_READS);
 
-        best = is_older(head, best) ? head : best;
+        best = scarp_flow_is_older(head, best) ? head : best;
     }
     return best;
 }
@@ -85,7 +80,7 @@ static const ScarpFlashCmd *older_program(const ScarpDrive *drive,
 
         scarp_mark_if(drive, program_without_page,
                       head && !has_page(drive, p, head));
-        if (!is_older(head, best)) {
+        if (!scarp_flow_is_older(head, best)) {
             continue;
         }
         if (has_page(drive, p, head)) {
@@ -113,7 +108,7 @@ static bool __attribute__((noinline)) read_is_oldest(const ScarpDrive *drive,
 
     return older_program(drive, planes, QUEUE_PROGRAMS, read, NULL) == read &&
            older_program(drive, planes, QUEUE_MAP, read, NULL) == read &&
-           !is_older(awaits_pad(drive, die), read);
+           !scarp_flow_is_older(awaits_pad(drive, die), read);
 }
 
 /* A program waits, and can have its page. */
@@ -146,7 +141,7 @@ static bool __attribute__((noinline)) guest_is_older(const ScarpDrive *drive,
 
     best = older_program(drive, planes, QUEUE_MAP, best, NULL);
     for (uint32_t p = planes.first; best && p < planes.last; p++) {
-        if (is_older(scarp_nand_head(drive, p, QUEUE_GC), best)) {
+        if (scarp_flow_is_older(scarp_nand_head(drive, p, QUEUE_GC), best)) {
             return true;
         }
     }
@@ -270,7 +265,7 @@ static ScarpFlashCmd *pick_gc(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     for (uint32_t p = planes.first; p < planes.last; p++) {
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_GC);
 
-        if (is_older(head, best) &&
+        if (scarp_flow_is_older(head, best) &&
             (!needs_page(head) || scarp_map_can(drive, MAP_MERGES) ||
              scarp_page_possible(drive, p, SCARP_ORIGIN_GC,
                                  scarp_flash_stream(head)))) {

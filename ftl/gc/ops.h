@@ -127,7 +127,6 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 {
     uint32_t die = scarp_plane_die(drive, scarp_flash_plane(cmd));
 
-    drive->gc.die[die].in_a_row = 0;
     if (scarp_nand_collecting(drive, die) && drive->gc.die[die].begun &&
         !drive->gc.plane[scarp_flash_plane(cmd)].job.begun) {
         drive->stats.gc_shared_ns +=
@@ -138,6 +137,17 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
         drive->scheme.pacing->host_done(drive, die, cmd);
     }
 }
+
+/* One of these begins, and not as a mate of a collection's. */
+static inline void scarp_gc_host_leads(ScarpDrive *drive, uint32_t die)
+{
+    drive->gc.die[die].in_a_row = 0;
+}
+/*
+ * While the host waited, so many collections of the die have begun that nothing
+ * may come in that makes the next ones due.
+ */
+bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die);
 
 /* gc/instant.c: a collection that takes no time; false: there is no victim */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);

@@ -7,17 +7,9 @@
  */
 #include "gc/ops.h"
 
-/*
- * A die that has begun so many collections for each of its planes while the
- * host waits there, and has not got in a command, takes nothing in: what comes
- * from elsewhere would make the next ones due for ever.
- */
-#define IN_A_ROW_MOST 64
-
 bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
 {
-    if (drive->gc.die[scarp_plane_die(drive, p)].in_a_row >=
-        IN_A_ROW_MOST * drive->desc.planes_per_die) {
+    if (scarp_gc_goes_on_and_on(drive, scarp_plane_die(drive, p))) {
         scarp_mark(drive, nothing_taken_in);
         return false;
     }

@@ -66,7 +66,7 @@ typedef struct {
     uint32_t jobs;     /* collections that run in its planes */
     uint32_t begun;    /* of them, begun */
     int64_t window_ns; /* since when begun > 0 */
-    uint32_t in_a_row; /* while the host waited; since it got a command in */
+    uint32_t in_a_row; /* while the host waited, and no command of it led */
 } ScarpGcDie;
 
 typedef struct {

@@ -148,6 +148,21 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
     }
 }
 
+/*
+ * A die that collects and lets nothing of the host begin may have its next
+ * collections made due for ever: by what it takes in from other dies, or by
+ * programs of the host that join its own (gc-par), while a read waits.  So many
+ * in a row for each plane are enough; for one of a few blocks, each of them once.
+ */
+#define IN_A_ROW_MOST 64
+
+bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->gc.die[die].in_a_row >=
+           MIN(IN_A_ROW_MOST, drive->desc.blocks_per_plane) *
+               drive->desc.planes_per_die;
+}
+
 /* ---- By request --------------------------------------------------------- */
 
 void scarp_gc_hold_ended(ScarpDrive *drive)
