@@ -100,6 +100,8 @@
          "to be full") \
     MARK(changed_while_programmed, \
          "an entry changed while its translation unit was programmed") \
+    MARK(changed_unit_waits_its_turn, \
+         "a translation unit that had changed once more went behind others") \
     MARK(fetched_for_both, \
          "a translation unit was read to be written, and for a read of the " \
          "host") \

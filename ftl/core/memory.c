@@ -9,8 +9,15 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
+
+uint64_t scarp_memory_physical_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) *
+           (uint64_t)sysconf(_SC_PAGESIZE);
+}
 
 void *scarp_table_new(uint64_t bytes)
 {

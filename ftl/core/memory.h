@@ -21,6 +21,9 @@ void *scarp_table_zeroed(uint64_t bytes);
 uint32_t *scarp_table_none(uint64_t n, GError **error);
 void scarp_table_free(void *table);
 
+/* What this host has.  Overcommitting gives more, and kills who fills it. */
+uint64_t scarp_memory_physical_bytes(void);
+
 /*
  * Zeroes in steps that become plain stores: what compilers make of a longer
  * memset() (rep stos) takes some 30 cycles to start.

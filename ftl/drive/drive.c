@@ -8,8 +8,6 @@
 #include "flow/ops.h"
 #include "image/ops.h"
 
-#include <unistd.h>
-
 typedef struct {
     const char *name;
     bool (*init)(ScarpDrive *drive, const ScarpConfig *config, GError **error);
@@ -48,14 +46,9 @@ void scarp_drive_free(ScarpDrive *drive)
     g_free(drive);
 }
 
-/*
- * A host that overcommits gives any address space, and kills who fills it: ask
- * how much there is before.
- */
 static bool memory_suffices(const ScarpDrive *drive, GError **error)
 {
-    uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
-                        (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t physical = scarp_memory_physical_bytes();
     uint64_t needed = scarp_media_bytes(&drive->geo, &drive->desc) +
                       scarp_blocks_bytes(&drive->geo) +
                       scarp_map_bytes(&drive->geo);

@@ -238,7 +238,7 @@ pick_program_or_pad(ScarpDrive *drive, uint32_t die)
         scarp_mark_if(drive, pad_after_passed_reads,
                       scarp_nand_reads_enough(drive, die));
         scarp_nand_pad_passed(drive, die, false);
-        scarp_nand_program_goes(drive, die);
+        scarp_nand_reads_give_way(drive, die);
     }
     return cmd;
 }
@@ -391,7 +391,7 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
         }
         if (*cmd) {
             scarp_mark(drive, collection_after_passed_reads);
-            scarp_nand_program_goes(drive, die);
+            scarp_nand_reads_give_way(drive, die);
             return LOOK_DONE;
         }
     }

@@ -17,6 +17,24 @@ static uint64_t least_entries(const ScarpDrive *drive)
     return MIN(buffered + 16, drive->geo.logical_units);
 }
 
+/* Of the host: an entry has links, too, and up to two places in the hash. */
+static bool memory_suffices(const ScarpDrive *drive, uint64_t entries,
+                            GError **error)
+{
+    uint64_t physical = scarp_memory_physical_bytes();
+    uint64_t needed = entries * (sizeof(Entry) + 2 * sizeof(uint32_t));
+
+    if (needed + scarp_map_bytes(&drive->geo) < physical) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "ftl.map_cache_bytes=%" G_GUINT64_FORMAT ": its entries need %"
+                G_GUINT64_FORMAT " MiB beside the mapping; this host has %"
+                G_GUINT64_FORMAT " MiB, so a smaller one is allowed",
+                drive->desc.map_cache_bytes, needed >> 20, physical >> 20);
+    return false;
+}
+
 static bool count_entries(ScarpDrive *drive, uint64_t *n, GError **error)
 {
     uint64_t least = least_entries(drive);
@@ -32,14 +50,14 @@ static bool count_entries(ScarpDrive *drive, uint64_t *n, GError **error)
     }
     bytes = bytes ? bytes : scarp_map_bytes(&drive->geo) / 100;
     *n = CLAMP(bytes / DEMAND_ENTRY_BYTES, least, drive->geo.logical_units);
-    return true;
+    return memory_suffices(drive, *n, error);
 }
 
 static void init_entries(ScarpDemand *demand)
 {
     uint32_t n = demand->n_entries;
 
-    while (demand->hash_mask + 1 < n) {
+    while ((uint64_t)demand->hash_mask + 1 < n) {
         demand->hash_mask = demand->hash_mask * 2 + 1;
     }
     demand->hash = scarp_table_new(((uint64_t)demand->hash_mask + 1) *

@@ -94,7 +94,7 @@ struct ScarpDemand {
     EntryList probation, protected;
     uint32_t n_dirty, n_leaving;
     WaitList for_entry; /* no entry is unused */
-    uint32_t passed;    /* uses of entries meanwhile, since one was given */
+    uint64_t passed;    /* uses of entries meanwhile, since one was given */
     WaitList ready;
 
     /* Translation units. */

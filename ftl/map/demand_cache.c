@@ -241,7 +241,7 @@ static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 
     *hit = i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING);
     if (*hit && demand->for_entry.n &&
-        demand->passed++ >= PASSED_MOST * demand->n_entries) {
+        demand->passed++ >= (uint64_t)PASSED_MOST * demand->n_entries) {
         scarp_mark(drive, hit_waits_its_turn);
         *hit = false;
         drive->stats.map_misses++;

@@ -280,6 +280,19 @@ void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
 }
 
+/*
+ * Units wait for as many as may be written at a time.  One that changes again and
+ * again would not make room for them, and who needs an entry would wait for as
+ * long as it changes.
+ */
+static bool others_are_next(const ScarpDrive *drive)
+{
+    const ScarpDemand *demand = drive->map.demand;
+
+    return demand->queue.head != SCARP_NONE &&
+           demand->n_writing >= demand->writing_limit;
+}
+
 void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     uint32_t ppn = scarp_flash_ppn(cmd);
@@ -299,11 +312,15 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         if (scarp_has_checkpoints(drive)) {
             scarp_checkpoint_written(drive, tu, work->checkpoint);
         }
-        if (tu->wanted) {
-            scarp_mark(drive, changed_while_programmed);
+        scarp_mark_if(drive, changed_while_programmed, tu->wanted);
+        if (tu->wanted && !others_are_next(drive)) {
             merge(drive, tu, work); /* what it says is still in RAM */
-        } else {
-            work_free(drive, work);
+            continue;
+        }
+        work_free(drive, work);
+        if (tu->wanted) {
+            scarp_mark(drive, changed_unit_waits_its_turn);
+            queue(drive, tu);
         }
     }
     scarp_flash_free(drive, cmd);

@@ -386,7 +386,13 @@ static inline void scarp_nand_guest_goes(ScarpDrive *drive,
 /* One of them begins. */
 void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index);
 
-/* A program goes, or is taken elsewhere, or a collection makes room for it. */
+/* Something goes that reads have passed; a program without a page still waits. */
+static inline void scarp_nand_reads_give_way(ScarpDrive *drive, uint32_t die)
+{
+    drive->nand.die[die].passed.reads = 0;
+}
+
+/* And no program without a page is passed, or it is taken elsewhere. */
 static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
 {
     memset(&drive->nand.die[die].passed, 0, sizeof(drive->nand.die[die].passed));

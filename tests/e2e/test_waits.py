@@ -195,12 +195,8 @@ class FullPlanes(Case):
         self.assertLessEqual(behind, 6000)
         self.assertLessEqual(behind, 1.2 * self.longest_behind(0))
 
-    def test_behind_programs_of_siblings(self) -> None:
-        """Writes of many units to a full drive, and 32 rewrite one unit all the while.
-
-        A program of theirs goes to a plane that has a page, and so went before an older one of the
-        same die whose plane has none.  Nobody asked if that one can go elsewhere.
-        """
+    def behind_siblings(self, scheme: str, keys: str, *, at_least: int, bound_ms: int) -> None:
+        """Writes of many units to a full drive, and 32 rewrite one unit all the while."""
         draw, units, unit = random.Random(204306), 600, 512
         many, one = self.folder / "many.csv", self.folder / "one.csv"
         with many.open("w") as out:
@@ -209,19 +205,36 @@ class FullPlanes(Case):
                 out.write(f"{time},write,{draw.randrange(units - n) * unit},{n * unit}\n")
         place = draw.randrange(units)
         one.write_text("".join(f"{time},write,{place * unit},{unit}\n" for time in range(80000)))
-        keys = (
-            "geometry.channels=4 geometry.planes_per_die=2 geometry.blocks_per_plane=31 "
+        keys += (
+            " geometry.blocks_per_plane=31 "
             "geometry.pages_per_block=3 geometry.page_bytes=512 timing.read_ns=75000 "
             "timing.program_ns=750000 timing.erase_ns=3800000 controller.firmware_ns=5000 "
             "controller.reads_first_limit=10 controller.slots=1024 controller.buffer_bytes=0 "
             "ftl.allocation=dynamic ftl.over_provisioning_permille=135 gc.trigger_free_blocks=1 "
             "gc.separate_active_block=0"
         )
-        loops = ["--job", f"96={many}", "--job", f"32={one}"]
-        log = self.replay("--age", "1000", "--runtime", "30000000", *options(keys), *loops)
-        self.assertGreaterEqual(len(log), 20000)
+        words = ["--age", "1000", "--runtime", "30000000", "-s", scheme, *options(keys)]
+        log = self.replay(*words, "--job", f"96={many}", "--job", f"32={one}")
+        self.assertGreaterEqual(len(log), at_least)
         self.assertLess(len(log), 80000)
-        self.assertLessEqual(longest_ms(log, range(len(log))), 4900)
+        self.assertLessEqual(longest_ms(log, range(len(log))), bound_ms)
+
+    def test_behind_programs_of_siblings(self) -> None:
+        """Their programs go to a plane that has a page, before an older one whose plane has none.
+
+        Nobody asked if that one can go elsewhere.
+        """
+        self.behind_siblings(
+            "baseline", "geometry.channels=4 geometry.planes_per_die=2", at_least=20000,
+            bound_ms=4900,
+        )  # fmt: skip
+
+    def test_behind_programs_that_join(self) -> None:
+        """As above.  Those that joined another in a multi-plane command began the count anew."""
+        keys = "geometry.channels=2 geometry.planes_per_die=4 nand.multiplane=1"
+        for scheme in ("multi-plane", "gc-par"):
+            with self.subTest(scheme=scheme):
+                self.behind_siblings(scheme, keys, at_least=8000, bound_ms=6000)
 
 
 class MapInFlash(Case):
