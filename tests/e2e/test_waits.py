@@ -134,6 +134,25 @@ class Collections(Case):
             "controller.reads_first_limit=1000",
         )  # fmt: skip
 
+    def test_plane_beside_a_collection_that_yields(self) -> None:
+        """With `pgc` a die collects for a plane that nobody writes to any more.
+
+        That yields to two planes that have room, and a third one's own collection comes after it.
+        """
+        before = Job("write", 64, [4 * place + 1 for place in drawn(8000, 8100)], 8100)
+        waiting = Job("write", 32, [4 * place for place in drawn(8000, 60000, seed=2)], 8000)
+        others = Job("write", 4, [4 * p + 2 + p % 2 for p in drawn(8000, 50000, seed=3)], 1000)
+        loops = self.loops([before, waiting, others], 4096)
+        keys = (
+            "geometry.planes_per_die=4 geometry.blocks_per_plane=256 "
+            "ftl.over_provisioning_permille=1000"
+        )
+        ageing = ["--age", "1000", "--age-overwrite", "0", "--runtime", "5000000", "-s", "pgc"]
+        log = self.replay(*ageing, *options(keys), *loops)
+        for job in (before, waiting, others):
+            self.assertGreaterEqual(len(job.owns(4096, log)), job.at_least)
+        self.assertLessEqual(longest_ms(log, range(len(log))), 100)
+
     def merges(self, mapping: str, bound_ms: int) -> None:
         """32 write to one plane of a die, 2 to the other, which has to merge.
 
@@ -252,6 +271,21 @@ class MapInFlash(Case):
             [cold, hot], bound_ms=150, runtime_ms=1500, age=900,
             keys=f"ftl.mapping=demand ftl.map_cache_bytes={entries * 8} "
             "geometry.blocks_per_plane=512 controller.reads_first_limit=1000",
+        )  # fmt: skip
+
+    def test_units_that_change_again(self) -> None:
+        """Deallocations change as many translation units as may be written at a time.
+
+        Each had changed once more when its program ended, and kept its place.
+        """
+        apart, units = 1024, 80
+        cold = Job("write", 1, [units * apart + place for place in spread(36000, 1000)], 30)
+        changing = [i % units * apart + i // units for i in range(60000)]
+        changes = Job("deallocate", 1, changing, 10000, rate=4096 * 10000)
+        self.check(
+            [cold, changes], bound_ms=200, runtime_ms=2000,
+            keys="ftl.mapping=demand ftl.map_cache_bytes=128 ftl.over_provisioning_permille=100 "
+            "geometry.blocks_per_plane=2048",
         )  # fmt: skip
 
     def room_for_updates(self, dies: int, planes: int, *, runtime_ms: int, bound_ms: int) -> None:
