@@ -52,9 +52,20 @@ static bool memory_suffices(const ScarpDrive *drive, GError **error)
     uint64_t needed = scarp_media_bytes(&drive->geo, &drive->desc) +
                       scarp_blocks_bytes(&drive->geo) +
                       scarp_map_bytes(&drive->geo);
+    uint64_t cache = scarp_map_cache_bytes(drive);
 
-    if (needed < physical) {
+    if (needed + cache < physical) {
         return true;
+    }
+    if (needed < physical) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "ftl.map_cache_bytes=%" G_GUINT64_FORMAT ": its entries "
+                    "need %" G_GUINT64_FORMAT " MiB, and the rest of the "
+                    "mapping %" G_GUINT64_FORMAT " MiB; this host has %"
+                    G_GUINT64_FORMAT " MiB, so a smaller one is allowed",
+                    drive->desc.map_cache_bytes, cache >> 20, needed >> 20,
+                    physical >> 20);
+        return false;
     }
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                 "geometry.blocks_per_plane=%" G_GUINT64_FORMAT

@@ -17,22 +17,21 @@ static uint64_t least_entries(const ScarpDrive *drive)
     return MIN(buffered + 16, drive->geo.logical_units);
 }
 
-/* Of the host: an entry has links, too, and up to two places in the hash. */
-static bool memory_suffices(const ScarpDrive *drive, uint64_t entries,
-                            GError **error)
+static uint64_t entries(const ScarpDrive *drive)
 {
-    uint64_t physical = scarp_memory_physical_bytes();
-    uint64_t needed = entries * (sizeof(Entry) + 2 * sizeof(uint32_t));
+    uint64_t bytes = drive->desc.map_cache_bytes
+                         ? drive->desc.map_cache_bytes
+                         : scarp_map_bytes(&drive->geo) / 100;
 
-    if (needed + scarp_map_bytes(&drive->geo) < physical) {
-        return true;
-    }
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "ftl.map_cache_bytes=%" G_GUINT64_FORMAT ": its entries need %"
-                G_GUINT64_FORMAT " MiB beside the mapping; this host has %"
-                G_GUINT64_FORMAT " MiB, so a smaller one is allowed",
-                drive->desc.map_cache_bytes, needed >> 20, physical >> 20);
-    return false;
+    return CLAMP(bytes / DEMAND_ENTRY_BYTES, least_entries(drive),
+                 drive->geo.logical_units);
+}
+
+uint64_t scarp_map_cache_bytes(const ScarpDrive *drive)
+{
+    /* An entry has links, too, and up to two places in the hash. */
+    return drive->geo.first_translation_unit == drive->geo.mapped_units
+               ? 0 : entries(drive) * (sizeof(Entry) + 2 * sizeof(uint32_t));
 }
 
 static bool count_entries(ScarpDrive *drive, uint64_t *n, GError **error)
@@ -48,9 +47,8 @@ static bool count_entries(ScarpDrive *drive, uint64_t *n, GError **error)
                     least * DEMAND_ENTRY_BYTES, DEMAND_ENTRY_BYTES);
         return false;
     }
-    bytes = bytes ? bytes : scarp_map_bytes(&drive->geo) / 100;
-    *n = CLAMP(bytes / DEMAND_ENTRY_BYTES, least, drive->geo.logical_units);
-    return memory_suffices(drive, *n, error);
+    *n = entries(drive);
+    return true;
 }
 
 static void init_entries(ScarpDemand *demand)

@@ -12,6 +12,8 @@
 
 /* Bytes of its tables. */
 uint64_t scarp_map_bytes(const ScarpGeometry *geo);
+/* Of this host, for the entries that the drive has in RAM (demand); or 0. */
+uint64_t scarp_map_cache_bytes(const ScarpDrive *drive);
 bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
                     GError **error);
 void scarp_map_clear(ScarpDrive *drive);

@@ -188,24 +188,43 @@ static void test_bad_input(void)
 }
 
 /* Without the check the host's killer of processes would answer. */
-static void test_more_than_memory(void)
+static void more_than_memory(const char *overrides, uint64_t least_gib,
+                             const char *key)
 {
+    uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+                        sysconf(_SC_PAGESIZE);
     ScarpConfig config = {
         .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
         .scheme = "baseline",
-        .overrides = "geometry.channels=256,geometry.chips_per_channel=8,"
-                     "geometry.blocks_per_plane=4096,"
-                     "geometry.pages_per_block=255",
+        .overrides = overrides,
     };
     g_autoptr(GError) error = NULL;
 
-    if ((uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >
-        24ull << 30) {
-        g_test_skip("this host has memory enough for the largest mapping");
+    if (physical > 24ull << 30 || physical < least_gib << 30) {
+        g_test_skip("this host has memory enough for it, or not for the rest");
         return;
     }
     g_assert_null(scarp_drive_new(&config, &error));
+    g_assert_true(g_str_has_prefix(error->message, key));
     g_assert_nonnull(strstr(error->message, "this host has"));
+}
+
+static void test_more_than_memory(void)
+{
+    more_than_memory("geometry.channels=256,geometry.chips_per_channel=8,"
+                     "geometry.blocks_per_plane=4096,"
+                     "geometry.pages_per_block=255",
+                     0, "geometry.blocks_per_plane=");
+}
+
+/* Of each unit 8 bytes and a little are in tables, and 32 in the cache. */
+static void test_cache_more_than_memory(void)
+{
+    more_than_memory("geometry.channels=256,geometry.chips_per_channel=8,"
+                     "geometry.blocks_per_plane=900,"
+                     "geometry.pages_per_block=255,ftl.mapping=demand,"
+                     "ftl.map_cache_bytes=8000000000",
+                     12, "ftl.map_cache_bytes=");
 }
 
 static const char *const schemes[] = {
@@ -226,5 +245,7 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/drive/bad-input", test_bad_input);
     g_test_add_func("/drive/more-than-memory", test_more_than_memory);
+    g_test_add_func("/drive/cache-more-than-memory",
+                    test_cache_more_than_memory);
     return g_test_run();
 }
