@@ -15,8 +15,6 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
                       !scarp_flash_stream(lead) &&
                       drive->scheme.multiplane->aligned(drive, lead));
         scarp_gc_cmd_started(drive, lead);
-    } else {
-        scarp_gc_host_leads(drive, die);
     }
     if (drive->scheme.multiplane->may && !scarp_recovery_runs(drive)) {
         scarp_flow_take_mates(drive, die, lead);

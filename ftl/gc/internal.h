@@ -39,6 +39,9 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
 /* Takes the next steps that the job may take. */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 
+/* gc/trigger.c: a collection begins in the die */
+void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die);
+
 /* gc/job.c: of every kind of job; origin, plane and victim are set */
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job);

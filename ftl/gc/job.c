@@ -231,8 +231,7 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     uint32_t die = scarp_plane_die(drive, job->plane);
 
     job->running = true;
-    drive->gc.die[die].in_a_row += scarp_nand_queued(drive, die, QUEUE_READS) ||
-                                   scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
+    scarp_gc_count_in_a_row(drive, die);
     /* Ahead of time, a page at a step; a pacing policy may allow less. */
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);

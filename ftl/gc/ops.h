@@ -138,11 +138,6 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
     }
 }
 
-/* One of these begins, and not as a mate of a collection's. */
-static inline void scarp_gc_host_leads(ScarpDrive *drive, uint32_t die)
-{
-    drive->gc.die[die].in_a_row = 0;
-}
 /*
  * While the host waited, so many collections of the die have begun that nothing
  * may come in that makes the next ones due.

@@ -66,7 +66,8 @@ typedef struct {
     uint32_t jobs;     /* collections that run in its planes */
     uint32_t begun;    /* of them, begun */
     int64_t window_ns; /* since when begun > 0 */
-    uint32_t in_a_row; /* while the host waited, and no command of it led */
+    uint32_t in_a_row; /* began while the host waited, and: */
+    int64_t host_ns;   /* the die had worked for it for so long, and no longer */
 } ScarpGcDie;
 
 typedef struct {

@@ -156,11 +156,30 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
  */
 #define IN_A_ROW_MOST 64
 
+/* What joins a collection's command is in the time of that one. */
+static bool host_had_a_turn(const ScarpDrive *drive, uint32_t die)
+{
+    return drive->gc.die[die].host_ns != scarp_nand_host_ns(drive, die);
+}
+
+void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
+{
+    ScarpGcDie *gc = &drive->gc.die[die];
+
+    if (host_had_a_turn(drive, die)) {
+        gc->in_a_row = 0;
+        gc->host_ns = scarp_nand_host_ns(drive, die);
+    }
+    gc->in_a_row += scarp_nand_queued(drive, die, QUEUE_READS) ||
+                    scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
+}
+
 bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)
 {
     return drive->gc.die[die].in_a_row >=
-           MIN(IN_A_ROW_MOST, drive->desc.blocks_per_plane) *
-               drive->desc.planes_per_die;
+               MIN(IN_A_ROW_MOST, drive->desc.blocks_per_plane) *
+                   drive->desc.planes_per_die &&
+           !host_had_a_turn(drive, die);
 }
 
 /* ---- By request --------------------------------------------------------- */

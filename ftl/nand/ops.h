@@ -348,6 +348,14 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
     return drive->nand.die[die].queued[kind];
 }
 
+/* So long the die has worked for the host, without what runs now. */
+static inline int64_t scarp_nand_host_ns(const ScarpDrive *drive, uint32_t die)
+{
+    const ScarpDieClock *clock = &drive->nand.die[die].clock;
+
+    return clock->spent_ns[DIE_HOST_READ] + clock->spent_ns[DIE_HOST_PROGRAM];
+}
+
 /* Programs of the host's units, of the mapping's, or of another die's victim. */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
