@@ -190,9 +190,9 @@
     MARK(collection_held, \
          "a plane short of free blocks did not collect, as the host had " \
          "said so") \
-    MARK(collected_as_passed_over, \
-         "a plane whose program waited collected before its siblings, as they " \
-         "had gone first often enough") \
+    MARK(collected_for_oldest, \
+         "a plane collected before the die's first one, as its program waited " \
+         "longer") \
     MARK(collected_despite_hold, \
          "a plane down to its last free block collected, whatever the host " \
          "had said") \

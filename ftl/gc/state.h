@@ -58,8 +58,6 @@ typedef struct {
     ScarpGcJob job;
     ScarpPacker packer; /* relocated units for this plane */
     bool promised; /* a page, as some of them are of other planes' victims */
-    uint64_t waits_seq; /* the host's program that had no page here, when: */
-    uint32_t passed_over; /* so many collections of siblings began meanwhile */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
 
 typedef struct {

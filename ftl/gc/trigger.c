@@ -39,16 +39,6 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
            scarp_time_ns(drive) >= drive->gc.hold_until_ns;
 }
 
-/*
- * Of a die's planes that are due the first one collects.  That alone is not fair:
- * a program of the host may wait for a page in a later plane while others go
- * round that plane and keep the first ones due.  It would wait until they end.
- * So that plane goes first when its siblings have begun this many collections
- * for each plane of the die.  It is a bound, not an order: the plane whose
- * program is oldest could always go first, but that changes more results.
- */
-#define PASSED_OVER_MOST 4
-
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t p)
 {
@@ -64,52 +54,38 @@ const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                scarp_gc_stream_of(head)) ? NULL : head;
 }
 
-/* A collection has begun: count it for the planes that were due as well. */
-static void pass_over(ScarpDrive *drive, uint32_t die, uint32_t begun)
+/* The program that waits longest for a collection of the plane, or NULL. */
+static const ScarpFlashCmd *in_need(const ScarpDrive *drive, uint32_t p)
 {
-    uint32_t first = scarp_die_plane(drive, die);
-    uint32_t n = drive->desc.planes_per_die;
+    const ScarpFlashCmd *host = scarp_gc_waits_for_page(drive, p), *map = NULL;
 
-    for (uint32_t p = first; p < first + n; p++) {
-        ScarpGcPlane *plane = &drive->gc.plane[p];
-        const ScarpFlashCmd *head = p != begun && scarp_gc_due(drive, p)
-                                        ? scarp_gc_waits_for_page(drive, p)
-                                        : NULL;
-
-        if (!head || scarp_flash_seq(head) != plane->waits_seq) {
-            plane->passed_over = 0;
-        }
-        if (head) {
-            plane->waits_seq = scarp_flash_seq(head);
-            plane->passed_over++;
-        }
+    if (scarp_translation_due(drive, p)) {
+        map = scarp_nand_head(drive, p, QUEUE_MAP);
     }
+    return !host || (map && scarp_flash_seq(map) < scarp_flash_seq(host))
+               ? map : host;
 }
 
-static bool is_passed_over(const ScarpDrive *drive, uint32_t p)
+/*
+ * Of a die's planes that are due the one whose program waits longest; else a
+ * program may wait until others end: those go round its plane, and keep the
+ * first ones due.
+ */
+static uint32_t longest_in_need(const ScarpDrive *drive, uint32_t die)
 {
-    const ScarpGcPlane *plane = &drive->gc.plane[p];
-    const ScarpFlashCmd *head =
-        plane->passed_over >= PASSED_OVER_MOST * drive->desc.planes_per_die
-            ? scarp_gc_waits_for_page(drive, p) : NULL;
-
-    return head && scarp_flash_seq(head) == plane->waits_seq &&
-           scarp_gc_due(drive, p);
-}
-
-static bool start_passed_over(ScarpDrive *drive, uint32_t die)
-{
-    uint32_t first = scarp_die_plane(drive, die);
+    uint32_t first = scarp_die_plane(drive, die), longest = SCARP_NONE;
+    uint64_t seq = UINT64_MAX;
 
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        if (is_passed_over(drive, p) &&
-            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
-            scarp_mark(drive, collected_as_passed_over);
-            pass_over(drive, die, p);
-            return true;
+        const ScarpFlashCmd *program =
+            scarp_gc_due(drive, p) ? in_need(drive, p) : NULL;
+
+        if (program && scarp_flash_seq(program) < seq) {
+            seq = scarp_flash_seq(program);
+            longest = p;
         }
     }
-    return false;
+    return longest;
 }
 
 static void __attribute__((noinline)) start_one(ScarpDrive *drive,
@@ -117,17 +93,18 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
 {
     uint32_t first = scarp_die_plane(drive, die);
     uint32_t n = drive->desc.planes_per_die;
+    uint32_t longest = n > 1 ? longest_in_need(drive, die) : SCARP_NONE;
     bool due = false;
 
-    if (n > 1 && start_passed_over(drive, die)) {
+    if (longest != SCARP_NONE &&
+        scarp_gc_start(drive, longest, SCARP_ORIGIN_GC)) {
+        scarp_mark_if(drive, collected_for_oldest,
+                      longest != first && scarp_gc_due(drive, first));
         return;
     }
     for (uint32_t p = first; p < first + n; p++) {
         if (scarp_gc_due(drive, p)) {
             if (scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
-                if (n > 1) {
-                    pass_over(drive, die, p);
-                }
                 return;
             }
             due = true;

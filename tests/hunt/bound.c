@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define IN_A_ROW_MOST 64
-#define PASSED_OVER_MOST 4
 
 /* Of a list the greatest. */
 static uint64_t value(const Scenario *s, const char *key, uint64_t fallback)
@@ -138,16 +137,6 @@ int64_t bound_die_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
 
     return bound->merges ? bound_ns(bound, commands, sectors)
                          : MIN(ns, bound_ns(bound, commands, sectors));
-}
-
-double bound_merges_ns(const Bound *bound, uint64_t commands, uint64_t sectors)
-{
-    if (!bound->merges || bound->die_planes == 1) {
-        return 0;
-    }
-    return (double)PASSED_OVER_MOST * bound->die_planes *
-           written_by(bound, commands, sectors) *
-           ((double)bound->block_pages * bound->page_ns + bound->erase_ns);
 }
 
 uint64_t bound_pieces(const Bound *bound, uint64_t sectors,

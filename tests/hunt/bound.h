@@ -45,13 +45,6 @@ int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
 int64_t bound_die_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
 
 /*
- * How much longer, as a die of several planes merges for one after the other:
- * each page that is written waits for a merge of its plane, which 4 of each
- * plane may pass (PASSED_OVER_MOST of gc/trigger.c).
- */
-double bound_merges_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
-
-/*
  * How much longer, as reads that came later go first: of so many units, and as
  * many of them before each program as controller.reads_first_limit says.
  */

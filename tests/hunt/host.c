@@ -105,7 +105,6 @@ static int64_t latest_ns(const Run *r, const Slot *slot)
                           ? bound_die_ns(&r->bound, commands, sectors)
                           : bound_ns(&r->bound, commands, sectors);
     double waits_ns = (commands + 2.0) * r->waits_ns +
-                      bound_merges_ns(&r->bound, commands, sectors) +
                       bound_passing_ns(&r->bound, commands, sectors,
                                        r->read_units - slot->before);
 

@@ -225,6 +225,10 @@ static void draw_jobs(Writer *w, Stretch *x)
         x->jobs = 60;
         x->job_reads = DRAW_OF(d, 0, 50, 100);
         break;
+    case HOST_ONE:
+        x->job_reads = x->reads = 0;
+        x->load = DRAW_OF(d, 1, 1, 2, 8);
+        break;
     case HOST_ENTRIES:
         x->load = DRAW_OF(d, entries, entries, entries + 1, 2 * entries);
         x->stride = MAX(w->sectors / w->unit / x->load, 1);
@@ -277,6 +281,11 @@ static void draw_of_job(Writer *w, Stretch *x)
             }
         } else {
             read = true;
+        }
+        break;
+    case HOST_ONE:
+        if (!job) {
+            unit = x->cold + draw_below(d, x->load);
         }
         break;
     case HOST_ENTRIES:

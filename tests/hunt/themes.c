@@ -292,6 +292,14 @@ static const Theme themes[] = {
       .host = HOST_PARTS, .depth = 64, .least_units = 512,
       .keys = "controller.buffer_bytes=0,ftl.map_cache_bytes=128,"
               "controller.slots=64,controller.queue=64" },
+    /* Programs that others join, and one that has no page in its plane. */
+    { .scheme = "multi-plane|gc-par|gc-par+gftl|gc-par+pgc|multi-plane+pgc",
+      .mapping = "page", .tight = true, .full = true, .units = 1,
+      .commands = 12000, .depth = 32, .most_units = 768, .host = HOST_ONE,
+      .keys = JOBS "controller.slots=200,nand.multiplane=1,"
+              "ftl.allocation=dynamic,geometry.planes_per_die=4,geometry.channels=1|2,geometry.chips_per_channel=1,geometry.dies_per_chip=1,geometry.blocks_per_plane=20|31,timing.read_ns=75000,timing.program_ns=750000,geometry.page_bytes=512,"
+              "geometry.pages_per_block=3,gc.trigger_free_blocks=1,"
+              "gc.separate_active_block=0" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)

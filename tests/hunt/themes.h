@@ -21,6 +21,7 @@ typedef enum {
     /* Few jobs of a command each, and a load beside them that does not end: */
     HOST_SPLIT,   /* they have a die or a plane to themselves */
     HOST_AGAIN,   /* one unit is written, and read; the load reads others */
+    HOST_ONE,     /* the load rewrites one unit, or a few; they write others */
     HOST_ENTRIES, /* one goes anywhere, the load to as many as map entries */
 } ThemeHost;
 
