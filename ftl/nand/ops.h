@@ -351,9 +351,7 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
 /* So long the die has worked for the host, without what runs now. */
 static inline int64_t scarp_nand_host_ns(const ScarpDrive *drive, uint32_t die)
 {
-    const ScarpDieClock *clock = &drive->nand.die[die].clock;
-
-    return clock->spent_ns[DIE_HOST_READ] + clock->spent_ns[DIE_HOST_PROGRAM];
+    return scarp_clock_host_ns(&drive->nand.die[die].clock);
 }
 
 /* Programs of the host's units, of the mapping's, or of another die's victim. */

@@ -297,9 +297,12 @@ static const Theme themes[] = {
       .mapping = "page", .tight = true, .full = true, .units = 1,
       .commands = 12000, .depth = 32, .most_units = 768, .host = HOST_ONE,
       .keys = JOBS "controller.slots=200,nand.multiplane=1,"
-              "ftl.allocation=dynamic,geometry.planes_per_die=4,geometry.channels=1|2,geometry.chips_per_channel=1,geometry.dies_per_chip=1,geometry.blocks_per_plane=20|31,timing.read_ns=75000,timing.program_ns=750000,geometry.page_bytes=512,"
-              "geometry.pages_per_block=3,gc.trigger_free_blocks=1,"
-              "gc.separate_active_block=0" },
+              "ftl.allocation=dynamic,geometry.planes_per_die=4,"
+              "geometry.channels=1|2,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,geometry.blocks_per_plane=20|31,"
+              "timing.read_ns=75000,timing.program_ns=750000,"
+              "geometry.page_bytes=512,geometry.pages_per_block=3,"
+              "gc.trigger_free_blocks=1,gc.separate_active_block=0" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)
