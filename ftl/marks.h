@@ -36,6 +36,8 @@
          "came") \
     MARK(behind_sensed_early, \
          "a read behind another was sensed when its turn to be sent came") \
+    MARK(channel_after_collections, \
+         "a transfer had its turn, as enough of collections had gone before") \
     MARK(collection_first_on_channel, \
          "a collection's transfer went before others that had waited " \
          "longer") \
@@ -193,6 +195,8 @@
     MARK(collected_for_oldest, \
          "a plane collected before the die's first one, as its program waited " \
          "longer") \
+    MARK(nothing_behind_before_collection, \
+         "no program was loaded behind another, as a collection had to begin") \
     MARK(collected_despite_hold, \
          "a plane down to its last free block collected, whatever the host " \
          "had said") \

@@ -366,6 +366,10 @@ look(ScarpDrive *drive, uint32_t die, ScarpPick pick, bool enough,
         scarp_gc_check(drive, die);
         scarp_flow_take_served(drive);
     }
+    if (G_UNLIKELY(pick == PICK_PROGRAM) && !gc_waits &&
+        !scarp_gc_check_behind(drive, die)) {
+        return LOOK_DONE;
+    }
     turn = scarp_gc_turn(drive, die);
     if (turn != TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
         *cmd = pick_gc(drive, die, pick);

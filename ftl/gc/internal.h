@@ -72,6 +72,8 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
 
 /* gc/room.c: the mapping can take what a collection of the victim changes. */
 bool scarp_gc_has_room(ScarpDrive *drive, uint32_t plane, uint32_t victim);
+/* gc/trigger.c: the program that waits longest for the plane's collection */
+const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
 /* gc/trigger.c: a program of the host that has no page there, or NULL. */
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);

@@ -33,6 +33,11 @@ static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 {
     drive->scheme.pacing->check(drive, die);
 }
+/*
+ * The same while a program runs, before another is loaded behind it (nand.cache).
+ * False: none may be, as the die has to come to rest first.
+ */
+bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
 /* The die has nothing to do and collects nothing: work ahead of time. */
 static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
 {

@@ -7,14 +7,14 @@
 #include "gc/internal.h"
 
 /*
- * Its own collection runs, or waits for the die's: a program of the host has no
- * page there, and would wait for as long as others of the die have one.
+ * Its own collection runs, or waits for the die's: a program has no page there,
+ * and would wait for as long as others of the die have one.
  */
 static bool waits(const ScarpDrive *drive, uint32_t die, uint32_t p)
 {
     return scarp_gc_runs(drive, p) || scarp_plane_is_promised(drive, p) ||
            (scarp_nand_collecting(drive, die) &&
-            scarp_gc_waits_for_page(drive, p));
+            scarp_gc_in_need(drive, p));
 }
 
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
@@ -23,7 +23,7 @@ static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
     uint32_t n = drive->desc.planes_per_die;
 
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (waits(drive, die, p) && scarp_gc_is_urgent(drive, p, floor)) {
+        if (scarp_gc_is_urgent(drive, p, floor) && waits(drive, die, p)) {
             scarp_mark(drive, yields_no_longer);
             return TURN_GC;
         }

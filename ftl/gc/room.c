@@ -14,7 +14,7 @@
 #include "gc/internal.h"
 
 /* The program of the host that the plane's collection is for, or NULL. */
-static const ScarpFlashCmd *in_need(const ScarpDrive *drive, uint32_t p)
+static const ScarpFlashCmd *host_in_need(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_gc_due(drive, p) ? scarp_gc_waits_for_page(drive, p) : NULL;
 }
@@ -23,8 +23,8 @@ static const ScarpFlashCmd *in_need(const ScarpDrive *drive, uint32_t p)
 static void refuse(ScarpDrive *drive, uint32_t p)
 {
     ScarpGc *gc = &drive->gc;
-    const ScarpFlashCmd *own = in_need(drive, p);
-    const ScarpFlashCmd *next = gc->turns ? in_need(drive, gc->refused) : NULL;
+    const ScarpFlashCmd *own = host_in_need(drive, p);
+    const ScarpFlashCmd *next = gc->turns ? host_in_need(drive, gc->refused) : NULL;
 
     if (own && (!next || scarp_flash_seq(own) < scarp_flash_seq(next))) {
         gc->refused = p;
@@ -41,7 +41,7 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
         return true;
     }
     if (gc->turns && (scarp_map_changes_nothing(drive) ||
-                      !in_need(drive, gc->refused))) {
+                      !host_in_need(drive, gc->refused))) {
         gc->turns = 0; /* all of the room is there; so it is after a load */
     }
     if (gc->turns > drive->geo.n_planes && p != gc->refused) {

@@ -54,8 +54,7 @@ const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                scarp_gc_stream_of(head)) ? NULL : head;
 }
 
-/* The program that waits longest for a collection of the plane, or NULL. */
-static const ScarpFlashCmd *in_need(const ScarpDrive *drive, uint32_t p)
+const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpFlashCmd *host = scarp_gc_waits_for_page(drive, p), *map = NULL;
 
@@ -78,7 +77,7 @@ static uint32_t longest_in_need(const ScarpDrive *drive, uint32_t die)
 
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
         const ScarpFlashCmd *program =
-            scarp_gc_due(drive, p) ? in_need(drive, p) : NULL;
+            scarp_gc_due(drive, p) ? scarp_gc_in_need(drive, p) : NULL;
 
         if (program && scarp_flash_seq(program) < seq) {
             seq = scarp_flash_seq(program);
@@ -113,6 +112,19 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
     if (!due) {
         scarp_blocks_clear_opened(drive, die);
     }
+}
+
+bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die)
+{
+    bool may;
+
+    if (!drive->scheme.pacing->instant) {
+        scarp_gc_check(drive, die);
+    }
+    may = scarp_nand_collecting(drive, die) ||
+          longest_in_need(drive, die) == SCARP_NONE;
+    scarp_mark_if(drive, nothing_behind_before_collection, !may);
+    return may;
 }
 
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)

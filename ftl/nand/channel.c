@@ -15,6 +15,30 @@ static void wake_when_free(ScarpDrive *drive, uint32_t c)
                          drive->nand.channel[c].free_ns);
 }
 
+/*
+ * With controller.gc_first_on_channel: so many of a collection's go before what
+ * waited first, or that would wait for as long as other dies collect.
+ */
+#define GC_FIRST_MOST 1000
+
+static bool collections_first(ScarpChannel *channel)
+{
+    uint32_t waiter = channel->wait[WAIT_ANY].head;
+
+    if (waiter == SCARP_NONE) {
+        return true;
+    }
+    if (channel->passed != waiter) {
+        channel->passed = waiter;
+        channel->times = 0;
+    }
+    if (channel->times++ < GC_FIRST_MOST) {
+        return true;
+    }
+    channel->passed = SCARP_NONE;
+    return false;
+}
+
 static bool is_awaited(const ScarpChannel *channel)
 {
     return channel->wait[WAIT_ANY].head != SCARP_NONE ||
@@ -69,14 +93,18 @@ bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
 {
     ScarpChannel *channel = &drive->nand.channel[c];
     ScarpChannelQueue *queue =
-        &channel->wait[channel->wait[WAIT_GC].head == SCARP_NONE ? WAIT_ANY
-                                                                 : WAIT_GC];
+        &channel->wait[channel->wait[WAIT_GC].head != SCARP_NONE &&
+                               collections_first(channel) ? WAIT_GC
+                                                          : WAIT_ANY];
     uint32_t waiter = queue->head;
     bool behind;
 
     scarp_mark_if(drive, collection_first_on_channel,
                   queue == &channel->wait[WAIT_GC] &&
                   channel->wait[WAIT_ANY].head != SCARP_NONE);
+    scarp_mark_if(drive, channel_after_collections,
+                  queue == &channel->wait[WAIT_ANY] &&
+                  channel->wait[WAIT_GC].head != SCARP_NONE);
     *die = waiter / 2;
     queue->head = drive->nand.die[*die].channel_next[waiter % 2];
     behind = scarp_channel_granted(drive, waiter);

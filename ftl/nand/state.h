@@ -115,6 +115,8 @@ typedef struct {
 typedef struct {
     int64_t free_ns;
     ScarpChannelQueue wait[WAIT__COUNT];
+    uint32_t passed; /* the first of WAIT_ANY, by WAIT_GC, */
+    uint32_t times;  /* so often */
 } ScarpChannel;
 
 /* A phase that an observer is to be told of. */

@@ -153,6 +153,44 @@ class Collections(Case):
             self.assertGreaterEqual(len(job.owns(4096, log)), job.at_least)
         self.assertLessEqual(longest_ms(log, range(len(log))), 100)
 
+    def test_plane_beside_programs_behind_each_other(self) -> None:
+        """With `nand.cache` each program of one plane is loaded behind the one before it.
+
+        So the die never came to rest, and did not begin the collection of its other plane.
+        """
+        waiting = Job("write", 64, [2 * place for place in drawn(25000, 100_000)], 33000)
+        others = Job("write", 4, [2 * place + 1 for place in range(25000)], 1000)
+        self.check(
+            [waiting, others], bound_ms=84, runtime_ms=8000, age=0,
+            keys="geometry.planes_per_die=2 geometry.blocks_per_plane=512 nand.cache=1 "
+            "ftl.allocation=pcwd controller.slots=4096 controller.reads_first_limit=1000",
+        )  # fmt: skip
+
+    def test_channel_of_dies_that_collect(self) -> None:
+        """Transfers of collections go first, and one die of the channel collects nothing."""
+        dies, planes = 16, 4
+        per_plane = 128 * 64 * 1000 // 1130 - 8
+        jobs = [Job("read", 1, [i * 919 % per_plane * dies * planes for i in range(4000)], 5)]
+        for die in range(1, dies):
+            draw, places, plane = random.Random(die), list[int](), 0
+            while len(places) < 3000:
+                plane = (plane + 1 + draw.randrange(planes - 1)) % planes
+                for _ in range(50):
+                    place = draw.randrange(per_plane) * dies * planes
+                    places.append(place + plane * dies + die)
+            jobs.append(Job("write", 16, places, 5))
+        keys = (
+            f"geometry.dies_per_chip={dies} geometry.planes_per_die={planes} "
+            "nand.multiplane=1 geometry.blocks_per_plane=128 ftl.over_provisioning_permille=130 "
+            "gc.trigger_free_blocks=10 controller.slots=4096 controller.reads_first_limit=1000 "
+            "timing.channel_mts=20 timing.program_ns=50000 timing.erase_ns=100000 "
+            "controller.gc_first_on_channel=1"
+        )
+        words = ["--age", "1000", "--runtime", "16000000", "-s", "gc-par", *options(keys)]
+        log = self.replay(*words, *self.loops(jobs, 4096))
+        self.assertGreaterEqual(len(of_op(log, "read")), 10)
+        self.assertLessEqual(longest_ms(log, of_op(log, "read")), 4000)
+
     def merges(self, mapping: str, bound_ms: int) -> None:
         """32 write to one plane of a die, 2 to the other, which has to merge.
 
