@@ -37,7 +37,7 @@ int64_t bound_ns(const Bound *bound, uint64_t commands, uint64_t sectors);
 /*
  * The same of a command of one unit, which has to wait for one die: that moves
  * what is its own, and what others send it, of as many collections as it begins
- * in a row while the host waits (64 for each plane: gc/place_common.c), each of
+ * in a row while the host waits (64 for each plane: gc/trigger.c), each of
  * a whole block; others of its channel do the same.  Less than for the whole
  * drive only if dies are several, and planes large.  In 3,000 scenarios of the
  * theme that is for it none took more than two thirds.
