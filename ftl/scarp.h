@@ -415,7 +415,10 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what);
  * something never ends.
  */
 bool scarp_shut_down(ScarpDrive *drive, GError **error);
-/* How long it takes at most to get ready after a power cut at any moment. */
+/*
+ * How long it takes at most to get ready after a power cut at any moment;
+ * SCARP_TIME_LAST: that long, or longer.
+ */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive);
 
 /*

@@ -17,6 +17,12 @@ void scarp_gc_clear(ScarpDrive *drive);
 /* The plane is so short of free blocks that it must collect. */
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
+ * Of a die's planes that are due the one whose program waits longest, or
+ * SCARP_NONE: it comes first, or a program may wait until others end: those go
+ * round its plane, and keep the first ones due.
+ */
+uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
+/*
  * A plane at or below floor must not be kept waiting, nor one where a program
  * of the host waits until something is merged, or one of translation units
  * until theirs are collected.

@@ -65,12 +65,7 @@ const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t p)
                ? map : host;
 }
 
-/*
- * Of a die's planes that are due the one whose program waits longest; else a
- * program may wait until others end: those go round its plane, and keep the
- * first ones due.
- */
-static uint32_t longest_in_need(const ScarpDrive *drive, uint32_t die)
+uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die), longest = SCARP_NONE;
     uint64_t seq = UINT64_MAX;
@@ -92,7 +87,8 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
 {
     uint32_t first = scarp_die_plane(drive, die);
     uint32_t n = drive->desc.planes_per_die;
-    uint32_t longest = n > 1 ? longest_in_need(drive, die) : SCARP_NONE;
+    uint32_t longest = n > 1 ? scarp_gc_longest_in_need(drive, die)
+                             : SCARP_NONE;
     bool due = false;
 
     if (longest != SCARP_NONE &&
@@ -122,7 +118,7 @@ bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die)
         scarp_gc_check(drive, die);
     }
     may = scarp_nand_collecting(drive, die) ||
-          longest_in_need(drive, die) == SCARP_NONE;
+          scarp_gc_longest_in_need(drive, die) == SCARP_NONE;
     scarp_mark_if(drive, nothing_behind_before_collection, !may);
     return may;
 }

@@ -51,15 +51,16 @@ int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
     int64_t bus_ns = ((int64_t)d->command_ns +
                       scarp_nand_page_transfer_ns(drive)) *
                      (int64_t)(d->chips_per_channel * d->dies_per_chip);
+    __int128 bound_ns;
 
     for (int64_t i = 0; i < pages; i++) {
         read_ns = MAX(read_ns, scarp_nand_read_ns(drive, i));
         program_ns = MAX(program_ns, scarp_nand_program_ns(drive, i));
     }
-    return (int64_t)d->planes_per_die *
-           (blocks * pages * (read_ns + bus_ns) +
-            copies * (read_ns + program_ns + 2 * bus_ns) +
-            (blocks + pages) * ((int64_t)d->erase_ns + bus_ns));
+    bound_ns = (__int128)blocks * pages * (read_ns + bus_ns) +
+               (__int128)copies * (read_ns + program_ns + 2 * bus_ns) +
+               (__int128)(blocks + pages) * ((int64_t)d->erase_ns + bus_ns);
+    return MIN(bound_ns * (int64_t)d->planes_per_die, SCARP_TIME_LAST);
 }
 
 bool scarp_recovery_scan(ScarpDrive *drive, uint32_t p)

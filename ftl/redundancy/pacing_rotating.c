@@ -12,25 +12,35 @@
  */
 #include "redundancy/ops.h"
 
-static void check(ScarpDrive *drive, uint32_t die)
+/* Of a plane that is due; false: it has to wait, or cannot. */
+static bool begin(ScarpDrive *drive, uint32_t p)
 {
     uint64_t floor = drive->scheme.param[AXIS_PACING][0];
-    uint32_t n = drive->desc.planes_per_die;
-    bool wait;
+    bool wait = scarp_parity_sibling_collects(drive, scarp_plane_die(drive, p));
+
+    scarp_mark_if(drive, rotation_waits, wait);
+    if ((wait && scarp_plane_free_blocks(drive, p) > floor) ||
+        !scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+        return false;
+    }
+    scarp_mark_if(drive, out_of_turn, wait);
+    drive->stats.gc_forced_runs += wait;
+    return true;
+}
+
+static void check(ScarpDrive *drive, uint32_t die)
+{
+    uint32_t n = drive->desc.planes_per_die, longest;
 
     if (scarp_nand_collecting(drive, die)) {
         return;
     }
+    longest = n > 1 ? scarp_gc_longest_in_need(drive, die) : SCARP_NONE;
+    if (longest != SCARP_NONE && begin(drive, longest)) {
+        return;
+    }
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
-        if (!scarp_gc_due(drive, p)) {
-            continue;
-        }
-        wait = scarp_parity_sibling_collects(drive, die);
-        scarp_mark_if(drive, rotation_waits, wait);
-        if ((!wait || scarp_plane_free_blocks(drive, p) <= floor) &&
-            scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
-            scarp_mark_if(drive, out_of_turn, wait);
-            drive->stats.gc_forced_runs += wait;
+        if (scarp_gc_due(drive, p) && begin(drive, p)) {
             return;
         }
     }

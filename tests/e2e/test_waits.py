@@ -153,6 +153,24 @@ class Collections(Case):
             self.assertGreaterEqual(len(job.owns(4096, log)), job.at_least)
         self.assertLessEqual(longest_ms(log, range(len(log))), 100)
 
+    def test_plane_behind_collections_that_are_joined(self) -> None:
+        """With `rotating` a die collected for its first plane that was due.
+
+        With `gc-par` programs of the host join that collection, and make it due again, while those
+        of the last plane have no page.
+        """
+        jobs = [
+            Job("write", many, [4 * place + plane for place in drawn(3350, 60000, plane + 1)], 500)
+            for plane, many in enumerate([64, 64, 64, 4])
+        ]
+        self.check(
+            jobs, bound_ms=1500, runtime_ms=9000, scheme="rotating+gc-par",
+            keys="geometry.channels=2 geometry.planes_per_die=4 geometry.blocks_per_plane=64 "
+            "nand.multiplane=1 ftl.parity_width=2 ftl.parity_stripes=1024 "
+            "ftl.over_provisioning_permille=180 gc.trigger_free_blocks=3 controller.slots=4096 "
+            "controller.reads_first_limit=1",
+        )  # fmt: skip
+
     def test_plane_beside_programs_behind_each_other(self) -> None:
         """With `nand.cache` each program of one plane is loaded behind the one before it.
 

@@ -165,6 +165,17 @@ static void adapt(Writer *w, Stretch *x)
         x->gap_ns = 0;
         x->late = 0;
         break;
+    case HOST_TURNS:
+        memset(share, 0, sizeof(x->share));
+        share[draw_chance(d, 40) ? SCARP_OP_READ : SCARP_OP_WRITE] = 100;
+        x->first = 0;
+        x->sectors = w->sectors;
+        x->align = w->unit;
+        x->most = share[SCARP_OP_READ] ? w->unit : 32 * w->unit;
+        x->exact = x->in_order = false;
+        x->gap_ns = 0;
+        x->fua = x->late = 0;
+        break;
     case HOST_OVER:
         share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
         share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 0, 20, 60);

@@ -281,12 +281,17 @@ static const Theme themes[] = {
       .keys = JOBS "ftl.map_cache_bytes=128" },
     /* Planes that fill up, behind reads. */
     { .scheme = "dynamic|dynamic+pgc", .mapping = "page", .planes = 2,
-      .tight = true, .full = true, .units = 1, .commands = 2000, .depth = 64,
-      .most_units = 512, .host = HOST_UNITS,
-      .keys = "controller.slots=64,controller.reads_first=1,"
-              "controller.reads_first_limit=1,gc.trigger_free_blocks=1,"
+      .tight = true, .full = true, .units = 1, .commands = 2000, .depth = 96,
+      .most_units = 768, .host = HOST_TURNS,
+      .keys = "controller.slots=1024,controller.reads_first=1,"
+              "controller.reads_first_limit=1|10,gc.trigger_free_blocks=1,"
               "gc.separate_active_block=0,geometry.pages_per_block=3,"
-              "timing.read_ns=1000000,timing.program_ns=1000" },
+              "geometry.page_bytes=512,geometry.planes_per_die=4,"
+              "geometry.channels=1|2,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,geometry.blocks_per_plane=20|31,"
+              "controller.buffer_bytes=0,nand.suspend_program=0,"
+              "nand.suspend_erase=0,nand.cache=0,nand.multiplane=0|1,"
+              "timing.read_ns=75000,timing.program_ns=750000" },
     /* Pages that wait to be joined by writes that wait for an entry. */
     { .scheme = "hios-2", .mapping = "demand", .units = 8, .full = true,
       .host = HOST_PARTS, .depth = 64, .least_units = 512,
@@ -303,6 +308,30 @@ static const Theme themes[] = {
               "timing.read_ns=75000,timing.program_ns=750000,"
               "geometry.page_bytes=512,geometry.pages_per_block=3,"
               "gc.trigger_free_blocks=1,gc.separate_active_block=0" },
+    /* A die that takes in what others collect, and has to collect itself. */
+    { .scheme = "gc-z|global|paragc", .mapping = "page",
+      .tight = true, .full = true, .units = 1, .commands = 3000, .depth = 16,
+      .most_units = 4096, .host = HOST_SPLIT,
+      .keys = JOBS "geometry.channels=4,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,geometry.planes_per_die=1,"
+              "geometry.blocks_per_plane=16,geometry.pages_per_block=8,"
+              "geometry.page_bytes=512,gc.trigger_free_blocks=3|6,"
+              "timing.read_ns=1000,timing.program_ns=200000" },
+    /* A transfer that waits for a channel on which all other dies collect. */
+    { .scheme = "baseline|gc-par", .mapping = "page", .full = true,
+      .tight = true, .units = 1, .commands = 400, .depth = 64,
+      .most_units = 4096, .host = HOST_UNITS,
+      .keys = "controller.gc_first_on_channel=1,geometry.channels=1,"
+              "geometry.chips_per_channel=2|4,geometry.dies_per_chip=2,"
+              "geometry.planes_per_die=1,geometry.pages_per_block=64,"
+              "geometry.blocks_per_plane=16,ftl.streams=1,"
+              "gc.trigger_free_blocks=1,gc.separate_active_block=0,"
+              "nand.bad_blocks_permille=0,nand.endurance_erases=0,"
+              "ftl.parity_width=0,"
+              "geometry.page_bytes=512,timing.channel_mts=10,"
+              "timing.read_ns=1000,timing.program_ns=1000,"
+              "timing.erase_ns=1000,controller.buffer_bytes=0,"
+              "controller.slots=64,controller.queue=64" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)

@@ -461,6 +461,26 @@ static void test_cut_while_mending(void)
     full_free(f);
 }
 
+/* Where what it may take has more nanoseconds than a number holds. */
+static void test_long_bound(void)
+{
+    Rig *rig = rig_new(
+        "baseline", NULL,
+        "nand.power_cuts=1,ftl.recovery=1,ftl.paired_pages=backup,"
+        "nand.cell_bits=2,nand.layers=2,nand.layer_fastest_permille=10000,"
+        "nand.layer_slowest_permille=10000,timing.read_ns=1000000000,"
+        "timing.program_ns=1000000000,timing.erase_ns=10000000000,"
+        "timing.command_ns=1000000,timing.channel_mts=1,"
+        "geometry.channels=1,geometry.chips_per_channel=4,"
+        "geometry.dies_per_chip=50,geometry.planes_per_die=16,"
+        "geometry.blocks_per_plane=7,geometry.pages_per_block=4096,"
+        "geometry.page_bytes=32768,ftl.over_provisioning_permille=10000,"
+        "gc.trigger_free_blocks=1");
+
+    g_assert_cmpint(scarp_recovery_bound_ns(rig->drive), ==, SCARP_TIME_LAST);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -483,5 +503,6 @@ int main(int argc, char **argv)
     g_test_add_func("/power/recovery/last-block", test_last_block);
     g_test_add_func("/power/recovery/cut-while-mending",
                     test_cut_while_mending);
+    g_test_add_func("/power/recovery/long-bound", test_long_bound);
     return g_test_run();
 }
