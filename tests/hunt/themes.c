@@ -309,14 +309,17 @@ static const Theme themes[] = {
               "geometry.page_bytes=512,geometry.pages_per_block=3,"
               "gc.trigger_free_blocks=1,gc.separate_active_block=0" },
     /* A die that takes in what others collect, and has to collect itself. */
-    { .scheme = "gc-z|global|paragc", .mapping = "page",
-      .tight = true, .full = true, .units = 1, .commands = 3000, .depth = 16,
-      .most_units = 4096, .host = HOST_SPLIT,
-      .keys = JOBS "geometry.channels=4,geometry.chips_per_channel=1,"
+    { .scheme = "gc-z", .mapping = "page", .rare = true, .steady = true,
+      .units = 1, .commands = 12000, .depth = 128,
+      .most_units = 16384, .host = HOST_SPLIT,
+      .keys = JOBS "geometry.channels=8,geometry.chips_per_channel=1,"
               "geometry.dies_per_chip=1,geometry.planes_per_die=1,"
-              "geometry.blocks_per_plane=16,geometry.pages_per_block=8,"
-              "geometry.page_bytes=512,gc.trigger_free_blocks=3|6,"
-              "timing.read_ns=1000,timing.program_ns=200000" },
+              "geometry.blocks_per_plane=96|128,geometry.pages_per_block=8,"
+              "geometry.page_bytes=512,gc.trigger_free_blocks=6,"
+              "controller.slots=1024,controller.reads_first_limit=1000,"
+              "ftl.over_provisioning_permille=200|150,ftl.streams=1,"
+              "nand.bad_blocks_permille=0,nand.endurance_erases=0,"
+              "timing.read_ns=50000,timing.program_ns=200000" },
     /* A transfer that waits for a channel on which all other dies collect. */
     { .scheme = "baseline|gc-par", .mapping = "page", .full = true,
       .tight = true, .units = 1, .commands = 400, .depth = 64,
