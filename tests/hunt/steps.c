@@ -176,6 +176,18 @@ static void adapt(Writer *w, Stretch *x)
         x->gap_ns = 0;
         x->fua = x->late = 0;
         break;
+    case HOST_TRIMS:
+        memset(share, 0, sizeof(x->share));
+        share[SCARP_OP_WRITE] = 100;
+        share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 300, 1000, 10000);
+        x->first = 0;
+        x->sectors = w->sectors;
+        x->align = x->most = w->unit;
+        x->trim = DRAW_OF(d, 1, 4, 64, 512) * w->unit;
+        x->exact = true;
+        x->in_order = false;
+        x->gap_ns = 0;
+        break;
     case HOST_OVER:
         share[SCARP_OP_READ] = share[SCARP_OP_WRITE] = 100;
         share[SCARP_OP_DEALLOCATE] = DRAW_OF(d, 0, 20, 60);

@@ -308,6 +308,37 @@ static const Theme themes[] = {
               "timing.read_ns=75000,timing.program_ns=750000,"
               "geometry.page_bytes=512,geometry.pages_per_block=3,"
               "gc.trigger_free_blocks=1,gc.separate_active_block=0" },
+    /* Translation units that change while they are written, more than may be. */
+    { .mapping = "demand", .rare = true, .full = true, .units = 1,
+      .commands = 800, .most_units = 16384, .least_units = 13000,
+      .host = HOST_TRIMS, .depth = 64,
+      .keys = "geometry.page_bytes=512,controller.buffer_bytes=0,"
+              "geometry.planes_per_die=1,geometry.channels=1,"
+              "geometry.chips_per_channel=1,geometry.dies_per_chip=1,"
+              "geometry.blocks_per_plane=256,geometry.pages_per_block=64,"
+              "timing.program_ns=10000000,ftl.map_cache_bytes=128|1024,"
+              "ftl.over_provisioning_permille=200" },
+    /* Power fails while the last blocks are filled, and while that is mended. */
+    { .scheme = "gftl|pgc|gc-par", .mapping = "demand", .full = true,
+      .tight = true, .units = 1, .commands = 1500, .depth = 16,
+      .host = HOST_UNITS, .most_units = 512,
+      .keys = CUTS "ftl.recovery=1,ftl.checkpoint_pages=2,"
+              "gc.trigger_free_blocks=1,timing.read_ns=1000000,"
+              "timing.program_ns=1000000,timing.erase_ns=1000,"
+              "geometry.channels=1,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,geometry.planes_per_die=1|2,"
+              "geometry.blocks_per_plane=16,geometry.pages_per_block=8,"
+              "geometry.page_bytes=512,ftl.map_cache_bytes=512|1024",
+      .between = "cut 5 0 0;cut 30 0 0|cut 60 300 3|cut 20 100 4|"
+                 "cut 20 130 4|cut 20 150 4|cut 5 180 4" },
+    { .mapping = "fast|fast|block", .full = true, .tight = true, .blocks = 8,
+      .commands = 800, .depth = 16, .host = HOST_UNITS, .most_units = 512,
+      .keys = CUTS "gc.trigger_free_blocks=1|2,"
+              "geometry.channels=1,geometry.chips_per_channel=1,"
+              "geometry.dies_per_chip=1,geometry.planes_per_die=1,"
+              "geometry.pages_per_block=8|16,geometry.page_bytes=512",
+      .between = "cut 5 60 3|cut 20 80 3|cut 5 100 3|cut 20 120 3|"
+                 "cut 5 140 3|cut 20 160 3|cut 5 200 3|cut 20 260 3" },
     /* A die that takes in what others collect, and has to collect itself. */
     { .scheme = "gc-z", .mapping = "page", .rare = true, .steady = true,
       .units = 1, .commands = 12000, .depth = 128,

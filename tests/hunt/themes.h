@@ -19,6 +19,7 @@ typedef enum {
     HOST_READING, /* long reads without an end, and a write now and then */
     HOST_LATE,    /* writes, or reads and deallocations; near deadlines */
     HOST_TURNS,   /* long writes for a while, then reads of one unit */
+    HOST_TRIMS,   /* deallocations of a few units anywhere, and some writes */
     /* Few jobs of a command each, and a load beside them that does not end: */
     HOST_SPLIT,   /* they have a die or a plane to themselves */
     HOST_AGAIN,   /* one unit is written, and read; the load reads others */
