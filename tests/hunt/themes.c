@@ -308,7 +308,7 @@ static const Theme themes[] = {
               "timing.read_ns=75000,timing.program_ns=750000,"
               "geometry.page_bytes=512,geometry.pages_per_block=3,"
               "gc.trigger_free_blocks=1,gc.separate_active_block=0" },
-    /* Translation units that change while they are written, more than may be. */
+    /* Translation units that change while written, more than may be. */
     { .mapping = "demand", .rare = true, .full = true, .units = 1,
       .commands = 800, .most_units = 16384, .least_units = 13000,
       .host = HOST_TRIMS, .depth = 64,
@@ -318,7 +318,7 @@ static const Theme themes[] = {
               "geometry.blocks_per_plane=256,geometry.pages_per_block=64,"
               "timing.program_ns=10000000,ftl.map_cache_bytes=128|1024,"
               "ftl.over_provisioning_permille=200" },
-    /* Power fails while the last blocks are filled, and while that is mended. */
+    /* Power fails while the last blocks fill, and while that is mended. */
     { .scheme = "gftl|pgc|gc-par", .mapping = "demand", .full = true,
       .tight = true, .units = 1, .commands = 1500, .depth = 16,
       .host = HOST_UNITS, .most_units = 512,
