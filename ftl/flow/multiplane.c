@@ -138,7 +138,7 @@ static ScarpFlashCmd *take_program(ScarpDrive *drive, uint32_t p,
         scarp_gc_cmd_started(drive, cmd);
     } else {
         scarp_flash_waited(drive, cmd);
-        scarp_nand_reads_give_way(drive, scarp_plane_die(drive, p));
+        scarp_nand_program_joins(drive, scarp_plane_die(drive, p));
         scarp_flow_place_program(drive, cmd);
     }
     return cmd;

@@ -41,6 +41,8 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 
 /* gc/trigger.c: a collection begins in the die */
 void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die);
+/* One has ended: the row has, too, unless the host waits. */
+void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die);
 
 /* gc/job.c: of every kind of job; origin, plane and victim are set */
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job);

@@ -169,6 +169,7 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
                   scarp_in_device(drive));
     scarp_map_collected(drive, job->plane);
     scarp_nand_set_collecting(drive, index, --die->jobs);
+    scarp_gc_row_may_end(drive, index);
     if (job->begun) {
         job->begun = false;
         drive->stats.gc_busy_ns += scarp_time_ns(drive) - job->begin_ns;

@@ -147,6 +147,12 @@ static bool host_had_a_turn(const ScarpDrive *drive, uint32_t die)
     return drive->gc.die[die].host_ns != scarp_nand_host_ns(drive, die);
 }
 
+static bool host_waits(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_nand_queued(drive, die, QUEUE_READS) ||
+           scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
+}
+
 void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
 {
     ScarpGcDie *gc = &drive->gc.die[die];
@@ -155,8 +161,20 @@ void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
         gc->in_a_row = 0;
         gc->host_ns = scarp_nand_host_ns(drive, die);
     }
-    gc->in_a_row += scarp_nand_queued(drive, die, QUEUE_READS) ||
-                    scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
+    gc->in_a_row += host_waits(drive, die);
+}
+
+void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die)
+{
+    /* What waited may have joined, so the host had no turn. */
+    if (!host_waits(drive, die)) {
+        drive->gc.die[die].in_a_row = 0;
+    }
+}
+
+bool scarp_gc_no_row(const ScarpDrive *drive, uint32_t die)
+{
+    return !drive->gc.die[die].in_a_row || host_had_a_turn(drive, die);
 }
 
 bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)

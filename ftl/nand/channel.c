@@ -105,6 +105,9 @@ bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
     scarp_mark_if(drive, channel_after_collections,
                   queue == &channel->wait[WAIT_ANY] &&
                   channel->wait[WAIT_GC].head != SCARP_NONE);
+    if (queue == &channel->wait[WAIT_ANY]) {
+        channel->passed = SCARP_NONE; /* should it wait again, it is another */
+    }
     *die = waiter / 2;
     queue->head = drive->nand.die[*die].channel_next[waiter % 2];
     behind = scarp_channel_granted(drive, waiter);

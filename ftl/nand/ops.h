@@ -404,6 +404,24 @@ static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
     memset(&drive->nand.die[die].passed, 0, sizeof(drive->nand.die[die].passed));
 }
 
+/* One goes with another command; an older one without a page may still wait. */
+static inline void scarp_nand_program_joins(ScarpDrive *drive, uint32_t die)
+{
+    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS)) {
+        scarp_nand_reads_give_way(drive, die);
+    } else {
+        scarp_nand_program_goes(drive, die);
+    }
+}
+
+/* Nothing at the die has gone before what still waits, or has in the end gone. */
+static inline bool scarp_nand_none_passed(const ScarpDrive *drive, uint32_t index)
+{
+    const ScarpDie *die = &drive->nand.die[index];
+
+    return !die->passed.reads && !die->passed.older && !die->pads_passed;
+}
+
 /* One goes before an older one that has no page in its plane. */
 void scarp_nand_older_passed(ScarpDrive *drive, uint32_t die);
 /* So many have gone that the older one may go to another plane. */
