@@ -189,7 +189,12 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
 {
-    return scarp_at_rest(drive, error) && scarp_image_save(drive, path, error);
+    if (!scarp_at_rest(drive, error)) {
+        return false;
+    }
+    /* What waited last may have gone to another die: an image has no rows. */
+    scarp_gc_rows_end(drive);
+    return scarp_image_save(drive, path, error);
 }
 
 const char *scarp_drive_scheme(const ScarpDrive *drive)

@@ -196,7 +196,6 @@ static void check_none_passed(const ScarpDrive *drive)
 {
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         g_assert(scarp_nand_none_passed(drive, die));
-        g_assert(scarp_gc_no_row(drive, die));
     }
 }
 #endif

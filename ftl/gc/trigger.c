@@ -166,15 +166,17 @@ void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
 
 void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die)
 {
-    /* What waited may have joined, so the host had no turn. */
+    /* What waited may have joined, so that the host had no turn. */
     if (!host_waits(drive, die)) {
         drive->gc.die[die].in_a_row = 0;
     }
 }
 
-bool scarp_gc_no_row(const ScarpDrive *drive, uint32_t die)
+void scarp_gc_rows_end(ScarpDrive *drive)
 {
-    return !drive->gc.die[die].in_a_row || host_had_a_turn(drive, die);
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        drive->gc.die[die].in_a_row = 0;
+    }
 }
 
 bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)
