@@ -192,7 +192,7 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
     if (!scarp_at_rest(drive, error)) {
         return false;
     }
-    /* What waited last may have gone to another die: an image has no rows. */
+    /* An image has none, and the drive itself is to have the same future. */
     scarp_gc_rows_end(drive);
     return scarp_image_save(drive, path, error);
 }

@@ -191,7 +191,7 @@ bool scarp_shut_down(ScarpDrive *drive, GError **error)
 }
 
 #ifdef SCARP_CHECKED
-/* Nobody waits, so the drive goes on as one that starts from its image. */
+/* Nobody waits, so nobody has been passed; an image has no such counts. */
 static void check_none_passed(const ScarpDrive *drive)
 {
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {

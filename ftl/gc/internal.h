@@ -41,7 +41,7 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 
 /* gc/trigger.c: a collection begins in the die */
 void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die);
-/* One has ended: the row has, too, unless the host waits. */
+/* A collection has ended.  If the host does not wait, so has the row. */
 void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die);
 
 /* gc/job.c: of every kind of job; origin, plane and victim are set */

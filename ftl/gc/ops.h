@@ -18,8 +18,8 @@ void scarp_gc_clear(ScarpDrive *drive);
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
  * Of a die's planes that are due the one whose program waits longest, or
- * SCARP_NONE: it comes first, or a program may wait until others end: those go
- * round its plane, and keep the first ones due.
+ * SCARP_NONE: that plane comes first.  Else its program would wait for as long as
+ * others go to the other planes, and keep those due.
  */
 uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
@@ -56,7 +56,7 @@ void scarp_gc_hold_ended(ScarpDrive *drive);
 /* scarp.h: scarp_hold_collections(), scarp_collect_now() */
 void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
-/* At rest: collections that followed each other while the host waited are over. */
+/* The drive is at rest: no die counts its collections in a row any more. */
 void scarp_gc_rows_end(ScarpDrive *drive);
 /* Starts one collection of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);

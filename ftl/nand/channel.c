@@ -106,7 +106,7 @@ bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
                   queue == &channel->wait[WAIT_ANY] &&
                   channel->wait[WAIT_GC].head != SCARP_NONE);
     if (queue == &channel->wait[WAIT_ANY]) {
-        channel->passed = SCARP_NONE; /* should it wait again, it is another */
+        channel->passed = SCARP_NONE; /* when it waits again, the count is new */
     }
     *die = waiter / 2;
     queue->head = drive->nand.die[*die].channel_next[waiter % 2];

@@ -414,7 +414,7 @@ static inline void scarp_nand_program_joins(ScarpDrive *drive, uint32_t die)
     }
 }
 
-/* Nothing at the die has gone before what still waits, or has in the end gone. */
+/* No count is left of what went before others at the die: at rest nobody waits. */
 static inline bool scarp_nand_none_passed(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpDie *die = &drive->nand.die[index];
