@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -42,17 +44,48 @@ class Versions(unittest.TestCase):
 
 
 class Installed(unittest.TestCase):
-    def test_for_all_users_whatever_the_umask(self) -> None:
-        plan = install.Tree(
+    def setUp(self) -> None:
+        self.plan = install.Tree(
             files={"share/scarp/a/b.ini": ROOT / "devices" / "demo.ini"},
             texts={"lib/pkgconfig/scarp.pc": "text"},
             links={"bin/scarp": "../share/scarp/a/b.ini"},
         )
+
+    def test_what_was_interrupted_can_be_undone(self) -> None:
+        old = replace(self.plan, texts={"share/man/old.1": "of the version before"})
+        for before in (None, old):
+            with (
+                tempfile.TemporaryDirectory() as name,
+                mock.patch.object(install, "tree", mock.Mock(return_value=before)),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
+                place = Path(name) / "prefix"
+                if before:
+                    install.install(place)
+                with (
+                    mock.patch.object(install, "tree", lambda: self.plan),
+                    mock.patch.object(install, "_put", self.interrupt),
+                    self.assertRaises(KeyboardInterrupt),
+                ):
+                    install.install(place)
+                self.assertTrue((place / "bin").is_dir())
+                recorded = json.loads((place / "share/scarp/installed.json").read_text())
+                # Its programs may be of either version.
+                self.assertEqual(recorded["programs"], {})
+                self.assertEqual(install.uninstall(place), 0)
+                self.assertEqual([x for x in place.rglob("*") if not x.is_dir()], [])
+
+    def interrupt(self, target: Path, text: str) -> None:
+        if target.name == "scarp.pc":
+            raise KeyboardInterrupt
+        target.write_text(text)
+
+    def test_for_all_users_whatever_the_umask(self) -> None:
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)
         with (
             tempfile.TemporaryDirectory() as name,
-            mock.patch.object(install, "tree", lambda: plan),
+            mock.patch.object(install, "tree", lambda: self.plan),
             contextlib.redirect_stdout(io.StringIO()),
         ):
             place = Path(name) / "prefix"

@@ -140,24 +140,32 @@ def _copy(source: Path, target: Path, program: bool) -> None:
         fresh.replace(target)
 
 
-def _write(place: Path, plan: Tree, made: list[Path]) -> None:
+def _put(target: Path, text: str) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent) as work:
+        fresh = Path(work) / target.name
+        fresh.write_text(text)
+        fresh.chmod(0o644)
+        fresh.replace(target)
+
+
+def _write(place: Path, plan: Tree) -> None:
     for name, source in plan.files.items():
         _copy(source, place / name, name in plan.programs)
     for name, text in plan.texts.items():
-        (place / name).write_text(text)
-        (place / name).chmod(0o644)
+        _put(place / name, text)
     for name, leads in plan.links.items():
         (place / name).unlink(missing_ok=True)
         (place / name).symlink_to(leads)
-    manifest = place / _SHARE / MANIFEST.name
+
+
+def _record(place: Path, paths: list[str], programs: dict[str, str], made: list[Path]) -> None:
     content = {
         "version": version(),
-        "programs": _keys(),
-        "files": [*plan.paths(), str(manifest.relative_to(place))],
+        "programs": programs,
+        "files": sorted({*paths, f"{_SHARE}/{MANIFEST.name}"}),
         "folders": sorted({os.path.relpath(folder, place) for folder in made}),
     }
-    manifest.write_text(json.dumps(content, indent=1) + "\n")
-    manifest.chmod(0o644)
+    _put(place / _SHARE / MANIFEST.name, json.dumps(content, indent=1) + "\n")
 
 
 def _recorded(place: Path) -> dict[str, list[str]]:
@@ -199,10 +207,13 @@ def install(place: Path) -> int:
                 # For all users, as the files are, whatever the umask of who installs.
                 folder.chmod(0o755)
         made += [place / name for name in old.get("folders", [])]
-        _write(place, plan, made)
+        # What an interruption leaves is known, and trusted by nobody: the next one replaces it.
+        _record(place, [*plan.paths(), *old.get("files", [])], {}, made)
+        _write(place, plan)
         if old:
             gone = {"files": old["files"], "folders": []}
             _remove(place, gone, {*plan.paths(), f"{_SHARE}/{MANIFEST.name}"})
+        _record(place, plan.paths(), _keys(), made)
     except OSError as error:
         raise UserError(f"install: {error.filename}: {error.strerror}") from error
     print(f"scarp {version()}: {len(plan.paths())} files below {place}")
