@@ -14,10 +14,27 @@ void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flash_push(&drive->nand.held[program->plane], program);
 }
 
+/* A page with data is held at the die: somebody may wait for a pad. */
+static bool holds_data(const ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        for (const ScarpFlashCmd *held = scarp_nand_held(drive, p); held;
+             held = scarp_flash_next(held)) {
+            if (scarp_flash_units(held)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
                                     uint32_t block)
 {
     ScarpFlashQueue *held = &drive->nand.held[plane], taken, left;
+    uint32_t die = scarp_plane_die(drive, plane);
     ScarpFlashCmd *cmd;
 
     scarp_flash_queue_init(&taken);
@@ -30,6 +47,10 @@ ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
     scarp_flash_queue_init(held);
     while ((cmd = scarp_flash_pop(&left))) {
         scarp_flash_push(held, cmd);
+    }
+    /* Who waited may have been served by what is no pad. */
+    if (!holds_data(drive, die)) {
+        drive->nand.die[die].pads_passed = 0;
     }
     return taken.head;
 }

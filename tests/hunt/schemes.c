@@ -165,19 +165,20 @@ const char *schemes_choice(const char *scheme, const char *axis)
     return "none";
 }
 
-/* As it is given, or else by itself. */
+/* As it is given, the last time, as the engine takes it; or else by itself. */
 static uint64_t value_of(const Param *param, char **given, bool *is_given)
 {
     size_t length = strlen(param->name);
+    uint64_t value = param->fallback;
 
     *is_given = false;
     for (; *given; given++) {
         if (!strncmp(*given, param->name, length) && (*given)[length] == '=') {
             *is_given = true;
-            return strtoull(*given + length + 1, NULL, 10);
+            value = strtoull(*given + length + 1, NULL, 10);
         }
     }
-    return param->fallback;
+    return value;
 }
 
 char *schemes_times(const char *scheme, const char *params, uint64_t k)
