@@ -227,6 +227,17 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 
 /* ---- Starting ----------------------------------------------------------- */
 
+/* How many entries it may change: where translation units lie is in RAM. */
+static uint32_t changes(const ScarpDrive *drive, const ScarpGcJob *job)
+{
+    if (scarp_block_is_translation(drive, job->victim)) {
+        return 0;
+    }
+    return job->origin == SCARP_ORIGIN_PREMIGRATE
+               ? drive->geo.units_per_page
+               : scarp_block_valid(drive, job->victim);
+}
+
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t die = scarp_plane_die(drive, job->plane);
@@ -239,10 +250,7 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     drive->stats.wear_runs += job->levelling;
     scarp_mark_if(drive, wear_victim, job->levelling);
     if (!job->merge) {
-        scarp_map_collects(drive, job->plane,
-                           job->origin == SCARP_ORIGIN_PREMIGRATE
-                               ? drive->geo.units_per_page
-                               : scarp_block_valid(drive, job->victim));
+        scarp_map_collects(drive, job->plane, changes(drive, job));
     }
     if (drive->scheme.place->gc_start) {
         drive->scheme.place->gc_start(drive, job);

@@ -109,7 +109,7 @@ struct ScarpDemand {
 
     /* What collections change: entries that are in no cache. */
     TuList *batch;      /* [plane]: translation units that its job changed */
-    uint32_t *reserved; /* [plane]: units that its job may still move */
+    uint32_t *reserved; /* [plane]: entries that its job may still change */
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection could not begin */
     bool aside;         /* ageing, or recovery: no account is kept */

@@ -374,10 +374,10 @@ bool scarp_map_changes_nothing(const ScarpDrive *drive)
     return !(drive->map.demand->n_updates + drive->map.demand->n_reserved);
 }
 
-void scarp_demand_collects(ScarpDrive *drive, uint32_t p, uint32_t units)
+void scarp_demand_collects(ScarpDrive *drive, uint32_t p, uint32_t n)
 {
-    drive->map.demand->reserved[p] = units;
-    drive->map.demand->n_reserved += units;
+    drive->map.demand->reserved[p] = n;
+    drive->map.demand->n_reserved += n;
 }
 
 void scarp_demand_collected(ScarpDrive *drive, uint32_t p)

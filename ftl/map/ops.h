@@ -107,8 +107,8 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
 /* Of a mapping that fetches: no collection runs, and no change waits. */
 bool scarp_map_changes_nothing(const ScarpDrive *drive);
-/* It begins, and moves units at most; it has moved all that it will. */
-void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t units);
+/* It begins, and changes n entries at most; it has changed all that it will. */
+void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t n);
 void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
 static inline bool scarp_map_may_collect(ScarpDrive *drive, uint32_t block,
                                          bool behind)
@@ -116,10 +116,10 @@ static inline bool scarp_map_may_collect(ScarpDrive *drive, uint32_t block,
     return !drive->map.demand || scarp_demand_may_collect(drive, block, behind);
 }
 static inline void scarp_map_collects(ScarpDrive *drive, uint32_t plane,
-                                      uint32_t units)
+                                      uint32_t n)
 {
     if (drive->map.demand) {
-        scarp_demand_collects(drive, plane, units);
+        scarp_demand_collects(drive, plane, n);
     }
 }
 static inline void scarp_map_collected(ScarpDrive *drive, uint32_t plane)
