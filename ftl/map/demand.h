@@ -190,14 +190,16 @@ void scarp_checkpoint_count(ScarpDrive *drive);
 /* One begins if it is due. */
 void scarp_checkpoint_pump(ScarpDrive *drive);
 /*
- * Seq of the first block that is open, or has a program under way: where the
- * journal of a checkpoint that begins now does.
+ * Seq of the first block of data that is open, or has a program under way: where
+ * the journal of a checkpoint that begins now does.
  */
 uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive);
 /* What the checkpoints' own unit says, as contents. */
 void scarp_checkpoint_fill(const ScarpDrive *drive, uint64_t *contents);
 /* A translation unit with contents of that checkpoint is on flash. */
 void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
+/* After a power cut, when the mapping is whole. */
+void scarp_checkpoint_recovered(ScarpDrive *drive);
 /* All is on flash, without time. */
 void scarp_checkpoint_aged(ScarpDrive *drive);
 /* ScarpMappingOps: reread */

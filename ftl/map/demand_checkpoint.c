@@ -4,8 +4,9 @@
  * be read.
  *
  * A checkpoint begins when so many pages have been programmed since the last one
- * did.  Blocks that are full by then get nothing more: its journal is the blocks
- * that are open, and those that are opened later, in their order.  When every
+ * did.  Blocks that are full by then, or were left by a power cut, get nothing
+ * more: its journal is the blocks of data that are open, and those that are opened
+ * later, in their order.  When every
  * translation unit that had lacked something is on flash, the checkpoints' own
  * unit says where the journal begins.  Until that is on flash, too, the last
  * checkpoint is the one that counts.
@@ -29,11 +30,12 @@ uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive)
     uint64_t first = scarp_media_next_seq(drive);
 
     for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
-        uint32_t written = scarp_block_written(drive, b);
+        ScarpBlockState state = scarp_block_state(drive, b);
 
-        if (written && (written < drive->desc.pages_per_block ||
-                        !scarp_block_settled(drive, b)) &&
-            scarp_block_state(drive, b) != BLOCK_BAD) {
+        /* Blocks of translation units are read whole, whatever it says. */
+        if (scarp_block_written(drive, b) && state != BLOCK_BAD &&
+            !scarp_block_is_translation(drive, b) &&
+            (state == BLOCK_ACTIVE || !scarp_block_settled(drive, b))) {
             first = MIN(first, scarp_media_seq(drive, b));
         }
     }
@@ -106,6 +108,22 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
             seal(drive);
         }
     }
+}
+
+/* What the journal has counts, also if power fails before so much more comes. */
+void scarp_checkpoint_recovered(ScarpDrive *drive)
+{
+    ScarpCheckpoint *checkpoint = &drive->map.demand->checkpoint;
+
+    checkpoint->units = 0;
+    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
+        if (scarp_media_seq(drive, b) >= drive->map.journal &&
+            !scarp_block_is_translation(drive, b)) {
+            checkpoint->units += (uint64_t)scarp_block_written(drive, b) *
+                                 drive->geo.units_per_page;
+        }
+    }
+    drive->map.wants = true;
 }
 
 void scarp_checkpoint_aged(ScarpDrive *drive)

@@ -48,4 +48,7 @@ void scarp_demand_recovered(ScarpDrive *drive)
         }
     }
     demand->n_recovered = demand->n_updates;
+    if (scarp_has_checkpoints(drive)) {
+        scarp_checkpoint_recovered(drive);
+    }
 }

@@ -315,6 +315,8 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_mark_if(drive, changed_while_programmed, tu->wanted);
         if (tu->wanted && !others_are_next(drive)) {
             merge(drive, tu, work); /* what it says is still in RAM */
+            /* A checkpoint may await it: its page is closed then. */
+            drive->map.wants |= drive->map.demand->checkpoint.running;
             continue;
         }
         work_free(drive, work);

@@ -249,7 +249,8 @@ bool scarp_logs_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
         return true;
     }
     if (log == SCARP_NONE ||
-        (scarp_logs_count(drive, p) <= scarp_logs_max(drive, p) &&
+        /* More than the description has now are taken back as writes come. */
+        (scarp_logs_count(drive, p) <= scarp_logs_room(drive, p) &&
          scarp_plane_is_sound(drive, p))) {
         return false;
     }

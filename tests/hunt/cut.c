@@ -176,6 +176,7 @@ bool cut_reloaded(Run *r, GError **error)
 bool cut_step(Run *r, const Step *step, GError **error)
 {
     bool ready = false;
+    int64_t took_ns;
 
     if (!host_is_set(r, "nand.power_cuts")) {
         return true;
@@ -189,6 +190,7 @@ bool cut_step(Run *r, const Step *step, GError **error)
             return false;
         }
     }
+    took_ns = -scarp_now_ns(r->drive);
     while (!ready) {
         int64_t next_ns = scarp_next_event_ns(r->drive);
 
@@ -202,5 +204,11 @@ bool cut_step(Run *r, const Step *step, GError **error)
     }
     r->progress_ns = scarp_now_ns(r->drive);
     r->result->phases++;
+    took_ns += r->progress_ns;
+    if (took_ns > scarp_recovery_bound_ns(r->drive)) {
+        return fail(error, "it was ready after %" G_GINT64_FORMAT
+                    " ns, and says at most %" G_GINT64_FORMAT, took_ns,
+                    scarp_recovery_bound_ns(r->drive));
+    }
     return scarp_check(r->drive, error) && judge(r, error);
 }

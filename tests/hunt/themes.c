@@ -366,6 +366,13 @@ static const Theme themes[] = {
               "timing.read_ns=1000,timing.program_ns=1000,"
               "timing.erase_ns=1000,controller.buffer_bytes=0,"
               "controller.slots=64,controller.queue=64" },
+    /* More log blocks than the drive that is loaded is to have, and a cut. */
+    { .scheme = "baseline|pgc", .mapping = "fast|block", .units = 1,
+      .commands = 1000, .depth = 4, .blocks = 48, .host = HOST_UNITS,
+      .keys = CUTS "ftl.log_blocks=0,ftl.over_provisioning_permille=900,"
+              "geometry.page_bytes=512,timing.read_ns=1000,"
+              "timing.program_ns=1000000,timing.erase_ns=1000",
+      .between = "reload - - - ftl.log_blocks=2;cut 5 0 0" },
 };
 
 char *theme_pick(Draw *draw, const char *alternatives)

@@ -170,6 +170,75 @@ static void test_journal(void)
     rig_free(rig);
 }
 
+static uint64_t journal_at_next(Rig *rig)
+{
+    uint64_t journal;
+
+    rig_drain(rig);
+    power_off(rig);
+    journal = inside_journal(rig->drive);
+    power_on(rig);
+    return journal;
+}
+
+/* A block of translation units, which stays open for long, does not hold it back. */
+static void test_journal_goes_on(void)
+{
+    Rig *rig = written(EACH_40, 40);
+    uint64_t own, journal;
+
+    rig_drain(rig);
+    own = inside_l2p(rig->drive, inside_first_translation_unit(rig->drive));
+    for (unsigned i = 0; i < 80; i++) {
+        power_write(rig, i % 40, 1 + i % 40);
+    }
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->checkpoints, ==, 3);
+    g_assert_cmpuint(inside_l2p(rig->drive,
+                                inside_first_translation_unit(rig->drive)) / BLOCK,
+                     ==, own / BLOCK);
+    journal = journal_at_next(rig);
+    g_assert_cmpuint(journal, >, inside_block_seq(rig->drive, own / BLOCK));
+    check_tags(rig, 40);
+    rig_free(rig);
+}
+
+/* Nor does one that a power cut left with pages to write: nobody writes them. */
+static void test_journal_after_a_cut(void)
+{
+    Rig *rig = written(EACH_40, 40);
+    uint64_t journal = journal_at_next(rig);
+
+    g_assert_cmpuint(rig_stats(rig)->checkpoints, ==, 1);
+    for (unsigned i = 0; i < 40; i++) {
+        power_write(rig, 0, 1);
+    }
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->checkpoints, ==, 2);
+    g_assert_cmpuint(journal_at_next(rig), >, journal);
+    check_tags(rig, 40);
+    rig_drain(rig);
+    rig_free(rig);
+}
+
+/* A checkpoint is due after so many pages, also if power fails in between. */
+static void test_pages_count_over_cuts(void)
+{
+    Rig *rig = written(EACH_40, 30);
+
+    power_cycle(rig);
+    for (unsigned i = 0; i < 9; i++) {
+        power_write(rig, i, 1 + i);
+    }
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->checkpoints, ==, 0);
+    power_write(rig, 9, 10);
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->checkpoints, ==, 1);
+    check_tags(rig, 30);
+    rig_free(rig);
+}
+
 /* Without them all spare areas are read. */
 static void test_no_checkpoints(void)
 {
@@ -375,6 +444,11 @@ int main(int argc, char **argv)
     g_test_add_func("/power/demand/torn", test_torn);
     g_test_add_func("/power/demand/checkpoint", test_checkpoint);
     g_test_add_func("/power/demand/journal", test_journal);
+    g_test_add_func("/power/demand/journal-goes-on", test_journal_goes_on);
+    g_test_add_func("/power/demand/journal-after-a-cut",
+                    test_journal_after_a_cut);
+    g_test_add_func("/power/demand/pages-count-over-cuts",
+                    test_pages_count_over_cuts);
     g_test_add_func("/power/demand/no-checkpoints", test_no_checkpoints);
     g_test_add_func("/power/demand/seal", test_seal);
     g_test_add_func("/power/demand/second-seal", test_second_seal);
