@@ -193,7 +193,7 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
         return false;
     }
     /* An image has none, and the drive itself is to have the same future. */
-    scarp_gc_rows_end(drive);
+    scarp_gc_counts_end(drive);
     return scarp_image_save(drive, path, error);
 }
 

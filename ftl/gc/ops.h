@@ -56,8 +56,8 @@ void scarp_gc_hold_ended(ScarpDrive *drive);
 /* scarp.h: scarp_hold_collections(), scarp_collect_now() */
 void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
-/* The drive is at rest: no die counts its collections in a row any more. */
-void scarp_gc_rows_end(ScarpDrive *drive);
+/* At rest nobody waits for a turn: no collections count for one any more. */
+void scarp_gc_counts_end(ScarpDrive *drive);
 /* Starts one collection of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 

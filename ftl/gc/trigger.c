@@ -172,11 +172,12 @@ void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die)
     }
 }
 
-void scarp_gc_rows_end(ScarpDrive *drive)
+void scarp_gc_counts_end(ScarpDrive *drive)
 {
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         drive->gc.die[die].in_a_row = 0;
     }
+    drive->gc.turns = 0;
 }
 
 bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)
