@@ -110,7 +110,11 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
     }
 }
 
-/* What the journal has counts, also if power fails before so much more comes. */
+/*
+ * What the journal has counts for the next checkpoint, or none would ever begin
+ * where power fails before each.  It is asked when a page is programmed: until
+ * then tables of a clean shutdown stay true.
+ */
 void scarp_checkpoint_recovered(ScarpDrive *drive)
 {
     ScarpCheckpoint *checkpoint = &drive->map.demand->checkpoint;
@@ -123,7 +127,6 @@ void scarp_checkpoint_recovered(ScarpDrive *drive)
                                  drive->geo.units_per_page;
         }
     }
-    drive->map.wants = true;
 }
 
 void scarp_checkpoint_aged(ScarpDrive *drive)

@@ -360,6 +360,23 @@ static void test_clean(void)
     rig_free(rig);
 }
 
+/* A checkpoint that is nearly due is not begun before something is written. */
+static void test_clean_stays(void)
+{
+    Rig *rig = written(EACH_40, 79);
+
+    g_assert_true(scarp_shut_down(rig->drive, NULL));
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(power_cycle(rig), ==, READ_NS);
+        rig_drain(rig);
+    }
+    check_tags(rig, 79);
+    power_write(rig, 0, 1);
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->checkpoints, ==, 2);
+    rig_free(rig);
+}
+
 /* ---- At every event -------------------------------------------------------- */
 
 /*
@@ -454,6 +471,7 @@ int main(int argc, char **argv)
     g_test_add_func("/power/demand/second-seal", test_second_seal);
     g_test_add_func("/power/demand/aged", test_aged);
     g_test_add_func("/power/demand/clean", test_clean);
+    g_test_add_func("/power/demand/clean-stays", test_clean_stays);
     g_test_add_func("/power/demand/every-event", test_every_event);
     g_test_add_func("/power/demand/every-event-of-checkpoints",
                     test_every_event_of_checkpoints);
