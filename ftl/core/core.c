@@ -59,8 +59,21 @@ void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to)
     to->core.broken = from->core.broken;
 #ifdef SCARP_CHECKED
     memcpy(to->core.marks, from->core.marks, sizeof(to->core.marks));
+    to->core.laws_units = from->core.laws_units;
 #endif
 }
+
+#ifdef SCARP_CHECKED
+/* Laws take time by the drive's size: a long run of a large one would last hours. */
+bool scarp_core_laws_due(ScarpDrive *drive)
+{
+    uint64_t units = scarp_geometry_units(&drive->geo);
+
+    drive->core.laws_units += units;
+    return drive->core.laws_units <= 1ull << 28 ||
+           drive->core.laws_units / units % 7 == 0;
+}
+#endif
 
 uint64_t scarp_policy_random_state(const ScarpDrive *drive)
 {

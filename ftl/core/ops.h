@@ -111,6 +111,10 @@ void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /* A drive whose power failed: time, numbers and marks go on in to. */
 void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to);
+#ifdef SCARP_CHECKED
+/* Whether the laws are checked after this event: asked once for each. */
+bool scarp_core_laws_due(ScarpDrive *drive);
+#endif
 /* The state of the policies' generator, for an image. */
 uint64_t scarp_policy_random_state(const ScarpDrive *drive);
 

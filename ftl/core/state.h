@@ -31,6 +31,7 @@ typedef struct {
     bool broken;
 #ifdef SCARP_CHECKED
     uint64_t marks[SCARP_MARK__COUNT]; /* how often each was met */
+    uint64_t laws_units; /* units of the drive, at each event */
 #endif
 } ScarpCore;
 

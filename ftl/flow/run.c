@@ -67,7 +67,7 @@ static inline void run_next(ScarpDrive *drive)
         scarp_flow_tell_phases(drive);
     }
 #ifdef SCARP_CHECKED
-    {
+    if (scarp_core_laws_due(drive)) {
         g_autoptr(GError) error = NULL;
 
         if (!scarp_check(drive, &error)) {
