@@ -73,12 +73,15 @@ read_only() {
     refused $SCARP_DEV1 "is read-only" && blockdev --setrw $SCARP_DEV1
 }
 
-# A loop device on it: the kernel opens it as anybody may, so a second opener is let in.
+# A loop device on it: the kernel opens it as anybody may, so a second opener is let in.  At an
+# offset its file system is no signature of the drive's.
 looped() {
-    losetup /dev/loop7 $SCARP_DEV1 || return 1
-    mkfs.ext4 -q -F /dev/loop7 && mount -t ext4 -o ro /dev/loop7 /mnt || return 1
-    refused $SCARP_DEV1 "has signatures of ext4" && umount /mnt && losetup -d /dev/loop7 &&
-        wiped $SCARP_DEV1
+    for offset in 0 1048576; do
+        losetup -o $offset /dev/loop7 $SCARP_DEV1 || return 1
+        mkfs.ext4 -q -F /dev/loop7 && mount -t ext4 -o ro /dev/loop7 /mnt || return 1
+        refused $SCARP_DEV1 "is in use by loop7" && umount /mnt && losetup -d /dev/loop7 &&
+            wiped $SCARP_DEV1 || return 1
+    done
 }
 
 whole() { # DEVICE SERIAL: all steps, and it says what it wrote

@@ -326,6 +326,30 @@ class Refuses(Scratch):
         with self.assertRaisesRegex(UserError, "in use by dm-0"):
             safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
 
+    def test_behind_a_loop_device_that_says_only_a_path(self) -> None:
+        """It has no node here, as in a container; a path may be another root's."""
+        node = next((one for one in sorted(Path("/dev").iterdir()) if one.is_block_device()), None)
+        if not node:
+            self.skipTest("this machine has no block device")
+        number = safety.numbers_of(node.stat().st_rdev)
+        folder, machine = self.machine(dev=number)
+        loop = self.folder / "sys" / "block" / "loop9" / "loop" / "backing_file"
+        loop.parent.mkdir(parents=True)
+        link, other = self.folder / "by-id", self.folder / "disk.img"
+        link.symlink_to(node)
+        other.touch()
+        for text, said in (
+            (str(node), "in use by loop9"),
+            (str(link), "in use by loop9"),
+            (f"{node} (deleted)", r"cannot be told .* loop9 .* '.* \(deleted\)'"),
+            ("/no/such/node", "cannot be told .* loop9 .* '/no/such/node'"),
+        ):
+            loop.write_text(f"{text}\n")
+            with self.assertRaisesRegex(UserError, said):
+                safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+        loop.write_text(f"{other}\n")
+        safety.of_folder(Path("/dev/nvme9n1"), folder, machine)
+
     def test_mounted(self) -> None:
         folder, machine = self.machine()
         mounts = machine.proc / "self" / "mountinfo"

@@ -317,10 +317,13 @@ class AFileInUse(Scratch):
 
     def test_behind_one_whose_name_is_gone(self) -> None:
         path, other = self.image(A), self.folder / B
-        self.loop(path)
+        device = self.loop(path)
         other.hardlink_to(path)
         path.unlink()
-        self.refused(other, "is in use: another program has it open$")
+        self.refused(other, f"is in use by {device.name}$")
+        # Where that cannot be asked.
+        with self.assertRaisesRegex(UserError, "is in use: another program has it open$"):
+            safety.target(other, B, safety.Machine(dev=self.folder))
 
     def test_swap(self) -> None:
         path = self.image(A)
@@ -383,6 +386,67 @@ class AFileInUse(Scratch):
             stream.seek(5 * MIB + 512 * 7 + 8)
             stream.write(b"x")
         self.refused(path, "has data in it that no probe wrote")
+
+
+class ADeviceInUse(Scratch):
+    """A drive that others write to without holding it, as the kernel sees that."""
+
+    def refused(self, device: Path, serial: str, said: str) -> None:
+        with self.assertRaisesRegex(UserError, f"^{re.escape(str(device))}: {said}"):
+            os.close(safety.target(device, serial).fd)
+
+    def test_behind_a_loop_device(self) -> None:
+        """A file system at an offset has no signature where the drive begins."""
+        device = self.loop(self.image(A))
+        over = self.loop(device, "--offset", "1M")
+        subprocess.run(["mkfs.ext4", "-q", str(over)], check=True, capture_output=True)
+        self.refused(device, A, f"is in use by {over.name}$")
+        self.refused(self.node("x", device), A, f"is in use by {over.name}$")
+
+    def test_behind_one_by_another_name(self) -> None:
+        device = self.loop(self.image(A))
+        node, link = self.node("x", device), self.folder / "link"
+        link.symlink_to(node)
+        over = self.loop(link, "--offset", "1M")
+        self.refused(device, A, f"is in use by {over.name}$")
+        # What the kernel calls it now is nobody's name, or another file's.
+        node.unlink()
+        self.refused(device, A, f"is in use by {over.name}$")
+        Path(f"{node} (deleted)").touch()
+        self.refused(device, A, f"is in use by {over.name}$")
+
+    def test_other_loop_devices_do_not_matter(self) -> None:
+        device = self.loop(self.image(A))
+        self.loop(self.loop(self.image(B)), "--offset", "1M")
+        os.close(safety.target(device, A).fd)
+
+    def test_a_file_behind_two(self) -> None:
+        path, other = self.image(A), self.folder / B
+        other.hardlink_to(path)
+        device, over = self.loop(path), self.loop(other, "--offset", "1M")
+        self.refused(device, A, f"is in use by {over.name}$")
+
+    def test_a_loop_device_on_a_device(self) -> None:
+        """Its name is no serial number, and what holds the device is not asked."""
+        device = self.loop(self.image(A))
+        over = self.loop(device, "--offset", "1M")
+        self.refused(over, device.name, f"is a loop device on {device}; a probe is of that$")
+
+    def test_locked(self) -> None:
+        device = self.loop(self.image(A))
+        # As QEMU does, and as programs do that want udev to keep off.
+        byte = struct.pack("hhqqi0q", fcntl.F_RDLCK, os.SEEK_SET, 100, 1, 0)
+        for lock in (
+            lambda fd: fcntl.fcntl(fd, fcntl.F_OFD_SETLK, byte),
+            lambda fd: fcntl.flock(fd, fcntl.LOCK_EX),
+        ):
+            with device.open("rb") as other:
+                lock(other.fileno())
+                self.refused(device, A, "is in use: another program has locked it$")
+        # As udev does, for a moment.
+        with device.open("rb") as other:
+            fcntl.flock(other, fcntl.LOCK_SH)
+            os.close(safety.target(device, A).fd)
 
 
 class Held:

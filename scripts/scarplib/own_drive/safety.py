@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import mmap
@@ -23,6 +24,8 @@ from scarplib.errors import UserError
 FOREIGN = 4
 # The smallest request of the plan.
 SECTOR = "512"
+# Linux's <linux/loop.h>: LOOP_GET_STATUS64, and how many bytes a struct loop_info64 has.
+LOOP_STATUS, LOOP_INFO = 0x4C05, 232
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Machine:
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
+    dev: Path = Path("/dev")
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,62 @@ def _foreign(fd: int) -> bool:
     return done.returncode == FOREIGN
 
 
+@dataclass(frozen=True)
+class _Backing:
+    """What a loop device is on: which file or node, and of a device's node MAJOR:MINOR."""
+
+    file: str
+    number: str
+
+
+def _loops(machine: Machine) -> list[Path]:
+    """The folders of those that are on something."""
+    return sorted(one.parent for one in (machine.sys / "block").glob("*/loop"))
+
+
+def _backing(loop: Path, machine: Machine) -> _Backing | None:
+    """As the loop device says it; by the path in its folder if that is all there is.
+
+    A path may be of another root, or of a file that is gone: it says less.
+    """
+    node = machine.dev / loop.name
+    with contextlib.suppress(OSError):
+        fd = os.open(node, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if numbers_of(os.fstat(fd).st_rdev) == _text(loop / "dev"):
+                info = fcntl.ioctl(fd, LOOP_STATUS, bytes(LOOP_INFO))
+                device, inode, number = struct.unpack_from("=QQQ", info)
+                return _Backing(f"{device}:{inode}", numbers_of(number) if number else "")
+        finally:
+            os.close(fd)
+    path = Path(_text(loop / "loop" / "backing_file"))
+    try:
+        return _Backing(_file_identity(path.stat()), _number(path))
+    except OSError:
+        return None
+
+
+def _check_loops(path: Path, folder: Path, machine: Machine) -> None:
+    """The kernel lets a loop device open a drive as anybody may, and lists no holder."""
+    numbers = _numbers(folder)
+    own = _backing(folder, machine) if (folder / "loop" / "backing_file").exists() else None
+    if own and own.number:
+        backing = _text(folder / "loop" / "backing_file")
+        raise UserError(f"{path}: is a loop device on {backing}; a probe is of that")
+    for loop in _loops(machine):
+        if loop.name == folder.name:
+            continue
+        on = _backing(loop, machine)
+        if not on:
+            backing = _text(loop / "loop" / "backing_file")
+            raise UserError(
+                f"{path}: cannot be told from what {loop.name} is on, '{backing}', which is not to "
+                "be seen here; losetup --detach it first"
+            )
+        if (on.number and on.number in numbers) or (own and on.file == own.file):
+            raise UserError(f"{path}: is in use by {loop.name}")
+
+
 def _same(path: Path, seen: os.stat_result) -> bool:
     try:
         return os.path.samestat(path.stat(), seen)
@@ -123,22 +183,28 @@ def _same(path: Path, seen: os.stat_result) -> bool:
         return False
 
 
-def _check_file(path: Path, fd: int, machine: Machine) -> None:
-    """Nobody has it open, or gets at it as others agree to keep off what is locked."""
-    seen = os.fstat(fd)
-    for one in sorted((machine.sys / "block").glob("*/loop/backing_file")):
-        if _same(Path(_text(one)), seen):
-            raise UserError(f"{path}: is in use by {one.parent.parent.name}")
-    for swap in _swaps(machine):
-        if _same(swap, seen):
-            raise UserError(f"{path}: is swap space")
+def _lock(path: Path, fd: int, how: int) -> None:
+    """Others agree to keep off what is locked."""
     try:
         # QEMU's locks are of bytes of the open file; others have flock's.
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
         whole = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, whole)
     except OSError as error:
         raise UserError(f"{path}: is in use: another program has locked it") from error
+
+
+def _check_file(path: Path, fd: int, machine: Machine) -> None:
+    """Nobody has it open, or gets at it."""
+    seen = os.fstat(fd)
+    for loop in _loops(machine):
+        # One that cannot be seen has it open, which is asked below.
+        if (on := _backing(loop, machine)) and on.file == _file_identity(seen):
+            raise UserError(f"{path}: is in use by {loop.name}")
+    for swap in _swaps(machine):
+        if _same(swap, seen):
+            raise UserError(f"{path}: is swap space")
+    _lock(path, fd, fcntl.LOCK_EX)
     try:
         # Given only if nobody else has it open; not kept, as it would make others wait.
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
@@ -173,6 +239,7 @@ def _check_folder(path: Path, folder: Path, machine: Machine) -> None:
     for swap in _swaps(machine):
         if _number(swap) in numbers or swap.name == folder.name:
             raise UserError(f"{path}: is swap space")
+    _check_loops(path, folder, machine)
 
 
 # Where a device says who it is.  vpd_pg80 is what lsblk shows as the serial number of SATA and SAS
@@ -303,6 +370,8 @@ def _checked(
         )
     elif stat.S_ISBLK(seen.st_mode):
         found = of_folder(path, _folder(path, seen.st_rdev, machine), machine)
+        # Shared, as udev has it for a moment of whatever was written to.
+        _lock(path, fd, fcntl.LOCK_SH)
     else:
         raise UserError(f"{path}: is neither a block device nor a file any more")
     # By the descriptor, for a program that we start.
