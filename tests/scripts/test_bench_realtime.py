@@ -25,6 +25,7 @@ from scarplib.dev import bench_engine, bench_realtime, bench_realtime_guest, doc
 from scarplib.device_logs import command_log  # noqa: E402
 from scarplib.device_logs.log_file import HEADER, LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
+from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest import host_load, realtime  # noqa: E402
 from scarplib.results.pictures.self_test import figure_self_test  # noqa: E402
 from test_realtime import Folder  # noqa: E402
@@ -145,8 +146,8 @@ class SelfTest(Folder):
     def doctor(self, p99_ns: int) -> tuple[int, str]:
         """Its status, and what it says of a test of this 99th percentile."""
 
-        def measure(*_: Any) -> dict[str, Any]:
-            folder = self.folder / "doctor"
+        def measure(*arguments: Any) -> dict[str, Any]:
+            folder = arguments[-1]
             (folder / "lateness.csv").write_text(
                 "host_ns,completions,late_p50_ns,late_max_ns\n5000000000,9,1000,7000\n"
                 "7000000000,9,0,9000\n"
@@ -156,7 +157,7 @@ class SelfTest(Folder):
 
         with (
             mock.patch.object(doctor, "CHECKS", {"cores": doctor.cores}),
-            mock.patch.object(doctor, "OUT", self.folder),
+            mock.patch.object(folders, "OUT", self.folder),
             mock.patch.object(bench_realtime, "ensure_program"),
             mock.patch.object(bench_realtime, "measure", measure),
             contextlib.redirect_stdout(io.StringIO()) as said,
@@ -164,12 +165,16 @@ class SelfTest(Folder):
             return doctor.main(), said.getvalue()
 
     def test_it_ends_with_a_picture(self) -> None:
+        mine = self.folder / "doctor" / "mine"
+        mine.parent.mkdir()
+        mine.touch()
         status, said = self.doctor(20_000)
         self.assertEqual(status, 0)
-        picture = self.folder / "doctor" / "lateness.png"
+        self.assertTrue(mine.exists())
+        (picture,) = self.folder.glob("*-doctor/lateness.png")
         self.assertIn(f"load: {picture}\ngood", said)
         self.assertEqual(picture.read_bytes()[1:4], b"PNG")
-        above, below = figure_self_test(self.folder / "doctor").axes
+        above, below = figure_self_test(picture.parent).axes
         greatest, median, *_ = above.lines
         self.assertEqual(list(cast(Any, greatest.get_xdata())), [0, 2])
         self.assertEqual(list(cast(Any, greatest.get_ydata())), [7000, 9000])

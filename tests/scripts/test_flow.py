@@ -26,6 +26,7 @@ from scarplib import cli  # noqa: E402
 from scarplib.drive import image_file  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism, manifest, run  # noqa: E402
+from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest.job import Job, task_text  # noqa: E402
 
 
@@ -268,6 +269,35 @@ class Determinism(unittest.TestCase):
             synthetic.write_scheme(Path(text), "baseline", count=10)
             with self.assertRaisesRegex(UserError, "no latency log"):
                 determinism.compared_files(Path(text))
+
+    def ended(self, *, good: bool) -> set[str]:
+        """What `out` holds after a campaign, beside a folder of the user's."""
+        with tempfile.TemporaryDirectory() as text:
+            (Path(text) / "determinism").mkdir()
+            (Path(text) / "determinism" / "mine").write_text("kept")
+
+            def files(out: Path) -> dict[str, str]:
+                out.mkdir()
+                return {"a": "equal" if good and "halves" not in out.name else out.name}
+
+            with (
+                mock.patch.object(folders, "OUT", Path(text)),
+                mock.patch.object(run, "prepare", lambda: (None, None)),
+                mock.patch.object(determinism, "run_job"),
+                mock.patch.object(run, "guest_failure", lambda *_: None),
+                mock.patch.object(determinism, "compared_files", files),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
+                self.assertEqual(determinism.main(4), 0 if good else 1)
+            return {path.relative_to(text).as_posix() for path in Path(text).glob("*/*")}
+
+    def test_a_folder_of_the_same_name_stays(self) -> None:
+        self.assertEqual(self.ended(good=True), {"determinism/mine"})
+
+    def test_what_differs_is_kept(self) -> None:
+        left = self.ended(good=False)
+        self.assertIn("determinism/mine", left)
+        self.assertEqual(len(left), 1 + 4 + determinism.NEGATIVE_RUNS)
 
 
 class Task(unittest.TestCase):

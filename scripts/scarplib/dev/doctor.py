@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from scarplib.dev import bench_realtime
 from scarplib.experiments import folder as folders
 from scarplib.guest.image import ensure_image
 from scarplib.guest.realtime import BOUND_US, allows_priority, kvm_trouble
-from scarplib.paths import OUT
 
 # The test's length; a run of some seconds meets most of what a host does now and then.
 _SECONDS = 20
@@ -79,9 +77,7 @@ def main() -> int:
         print(f"{name + ':':<14} {check()}", flush=True)
     load = next(each for each in bench_realtime.LOADS if each.p99_ns)
     print(f"self-test: {load.name}, for {_SECONDS} s", flush=True)
-    folder = OUT / "doctor"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = folders.new_folder("doctor", None)
     result = bench_realtime.measure(bench_realtime.ensure_program(), load, _SECONDS, folder)
     result |= {"name": load.name, "bound_ns": 1000 * BOUND_US}
     (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -23,8 +23,9 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.experiments import run
+from scarplib.experiments.folder import new_folder
 from scarplib.guest.job import Job, run_job
-from scarplib.paths import OUT, ROOT
+from scarplib.paths import ROOT
 
 VCPUS = (1, 4)
 NEGATIVE_RUNS = 4
@@ -159,9 +160,7 @@ class _Campaign:
 
 def main(runs: int, negative: bool = True) -> int:
     """Print TAP: `runs` in all, and with `negative` also the ones that must differ."""
-    folder = OUT / "determinism"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = new_folder("determinism", None)
     campaign = _Campaign(folder)
     points = plan(runs)
     bad = [Point(1, False, n, virtual_queues=False) for n in range(NEGATIVE_RUNS)]
@@ -199,7 +198,9 @@ def main(runs: int, negative: bool = True) -> int:
             "the comparison can fail",
         )
     print(f"1..{number}")
-    if not failed:
-        # Hundreds of megabytes at N=50; what differs is kept to look at.
+    if failed:
+        print(f"# to look at: {folder}")
+    else:
+        # Hundreds of megabytes at N=50.
         shutil.rmtree(folder)
     return 1 if failed else 0
