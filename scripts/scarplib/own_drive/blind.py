@@ -12,7 +12,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scarplib.errors import UserError
+from scarplib import whole_file
+from scarplib.build.cache import tree_hash
+from scarplib.dev import present
+from scarplib.errors import UserError, of_system
 from scarplib.own_drive import figures, fit, model, on_guest, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import load
@@ -119,6 +122,8 @@ class Trial:
     tried: int = 0
     # Probed by a guest's block device, not by the replayer.
     guest: bool = False
+    # What of_what() says of it; nothing: it was written before there was that.
+    of: dict[str, Any] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -207,6 +212,45 @@ def text(one: Trial) -> str:
     return "\n".join(lines)
 
 
+def program() -> str:
+    """What draws, probes, fits and judges."""
+    files = Path(__file__).parent.iterdir()
+    return tree_hash(path for path in files if path.suffix in (".py", ".c"))[:12]
+
+
+def of_what(search: fit.Search, most: int, guest: bool) -> dict[str, Any]:
+    """All that a trial depends on beside its seed: one of anything else is another trial.
+
+    The search is bounded by the processor's time, so cores say nothing of it.
+    """
+    return {
+        "engine": present.device_hash() if guest else present.engine_hash(),
+        "program": program(),
+        "mib": most // MIB,
+        "seconds": search.seconds,
+        "seed": search.seed,
+        "guest": guest,
+    }
+
+
+def _load(out: Path) -> list[Trial]:
+    """All that are in the file."""
+    try:
+        found = [Trial(**one) for one in json.loads(out.read_text())["trials"]]
+        for one in found:
+            # What is said of it needs all that it has.
+            text(one)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UserError(f"--out: {of_system(error)}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(
+            f"--out: '{out}' is no whole file of trials ({error!r}); it stays: name another file"
+        ) from error
+    return found
+
+
 def trials(
     seeds: list[int],
     replay: Path,
@@ -216,20 +260,26 @@ def trials(
     say: Callable[[str], None],
     guests: int = 0,
 ) -> list[Trial]:
-    """Each once; those that the file has are not done again.  `guests` of them are in guests."""
-    found: list[Trial] = []
+    """Each once; those that the file has are not done again.  `guests` of them are in guests.
+
+    Others of the file stay in it, and are none of those that are returned.
+    """
     within = in_guests(seeds, guests)
-    if out.is_file():
-        found = [Trial(**one) for one in json.loads(out.read_text())["trials"]]
+    wanted = {seed: of_what(search, most, seed in within) for seed in seeds}
+    there = _load(out)
+    found = {one.seed: one for one in there if one.of == wanted.get(one.seed)}
     for seed in seeds:
-        if any(one.seed == seed for one in found):
+        if seed in found:
             continue
         one = trial(seed, replay, search, most, seed in within)
-        found.append(one)
+        one.of = wanted[seed]
+        found[seed] = one
+        there.append(one)
         say(text(one))
-        whole = {"schema": "scarp-blind-1", "trials": [asdict(one) for one in found]}
-        out.write_text(json.dumps(whole, indent=1) + "\n")
-    return found
+        whole = {"schema": "scarp-blind-1", "trials": [asdict(one) for one in there]}
+        with whole_file.writing("--out", out) as stream:
+            stream.write(json.dumps(whole, indent=1) + "\n")
+    return [found[seed] for seed in seeds]
 
 
 def summary(done: list[Trial]) -> str:
