@@ -126,6 +126,7 @@ class TheFile(Trials):
             command.BLIND + ',\n "trials": [1]}',
             command.BLIND + ',\n "trials": 1}',
             whole.replace('"tried"', '"tired"'),
+            whole.replace('"seed": 1', '"seed": []', 1),
             whole.replace('"figures": []', '"figures": [1]'),
             whole.replace('"held": [', '"held": 5, "figures": [', 1),
             command.BLIND + ',\n "trials": ' + 100_000 * "[",

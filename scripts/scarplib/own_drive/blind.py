@@ -238,7 +238,8 @@ def _load(out: Path) -> list[Trial]:
     try:
         found = [Trial(**one) for one in json.loads(out.read_text())["trials"]]
         for one in found:
-            # What is said of it needs all that it has.
+            # What is asked and said of it needs all that it has.
+            hash(one.seed)
             text(one)
     except FileNotFoundError:
         return []
