@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import subprocess
 import sys
 import unittest
 from dataclasses import replace
@@ -52,6 +53,17 @@ class Test(unittest.TestCase):
         self.assertEqual(campaign.next_of([], "checked"), campaign.FIRST["checked"])
         others = [part(1, 10, engine="old"), part(11, 5), part(100, 9, build="release")]
         self.assertEqual(campaign.next_of(others, "checked"), 16)
+
+    def test_a_change_of_the_replayer_leaves_its_lines(self) -> None:
+        ftl = campaign.ROOT / "ftl"
+        names = {str(f.relative_to(ftl)) for f in campaign.present.engine_files(ftl)}
+        rule = "sources:; @echo $(SOURCES)"
+        made = subprocess.run(
+            ["make", "-s", "-f", "tests/hunt/hunt.mk", "--eval", rule, "sources"],
+            cwd=campaign.ROOT, capture_output=True, text=True, check=True,
+        ).stdout.split()  # fmt: skip
+        self.assertLessEqual({f[4:] for f in made if f.startswith("ftl/")}, names)
+        self.assertNotIn("replay/main.c", names)
 
     def test_a_proof_has_enough_without_a_failure(self) -> None:
         self.assertTrue(proves(part(1, 10), part(11, 10))[0])
