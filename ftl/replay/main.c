@@ -168,6 +168,46 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     return true;
 }
 
+/* A trace's name; NULL: it is made. */
+static const char *trace_of(const char *workload)
+{
+    return g_str_has_prefix(workload, "gen:") ? NULL : workload;
+}
+
+/* What is read must not be written over; an image may be gone on with. */
+static bool files_apart(GError **error)
+{
+    const char *workload = workloads ? workloads[0] : NULL;
+    OptionFile files[] = {
+        { "--json", json_path, true },
+        { "--cmd-log", rows_path, true },
+        { "--gc-log", gc_path, true },
+        { "--flash-log", flash_path, true },
+        { "--trace", trace_path, true },
+        { "--power-cut", cut_path, true },
+        { "--save", save_path, true },
+        { "the description", description },
+        { "the workload", workload ? trace_of(workload) : NULL },
+        { "the image", image_path },
+    };
+    size_t n = G_N_ELEMENTS(files);
+    OptionFile *last = &files[n - 1];
+    bool ok = options_apart(files, save_path ? n - 1 : n, error);
+
+    for (uint32_t i = 0; ok && job_texts && job_texts[i]; i++) {
+        uint64_t rate;
+        uint32_t its_depth;
+        const char *name;
+
+        ok = job_parse(job_texts[i], &its_depth, &rate, &name, error);
+        if (ok) {
+            *last = (OptionFile) { "a job's workload", trace_of(name) };
+            ok = options_apart(files, n, error);
+        }
+    }
+    return ok;
+}
+
 static ScarpDrive *make_drive(GError **error)
 {
     g_autofree char *joined = overrides ? g_strjoinv(",", overrides) : NULL;
@@ -205,7 +245,7 @@ static ScarpDrive *make_drive(GError **error)
 static Workload *open_workload(const ScarpDrive *drive, const char *name,
                                GError **error)
 {
-    if (g_str_has_prefix(name, "gen:")) {
+    if (!trace_of(name)) {
         return gen_new(name + 4, scarp_drive_logical_bytes(drive), seed, error);
     }
     return trace_open(name, format, error);
@@ -506,7 +546,7 @@ static bool run(GError **error)
     ScarpDrive *drive;
     bool ok;
 
-    if (!options_from_arguments(&options, error)) {
+    if (!options_from_arguments(&options, error) || !files_apart(error)) {
         return false;
     }
     drive = make_drive(error);

@@ -17,6 +17,17 @@ typedef struct {
     int64_t min, max;
 } OptionRange;
 
+/* A file that is named, as "--json"; path NULL and "-" are none. */
+typedef struct {
+    const char *name, *path;
+    bool written; /* from its beginning: what was in it is lost */
+} OptionFile;
+
+/*
+ * False and *error set: one that is written is also another's, by whatever
+ * name.  What is no regular file, such as /dev/null, may be both.
+ */
+bool options_apart(const OptionFile *files, size_t n, GError **error);
 /* False and *error set: the first whose value is outside its range. */
 bool options_in_range(const OptionRange *ranges, size_t n, GError **error);
 /* *index is the value's among n names; false and *error set: it is none. */

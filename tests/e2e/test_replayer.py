@@ -254,6 +254,29 @@ class Options(Case):
                 self.fails(*arguments, words=tuple(words))
         self.fails("--nonsense", workload, words=("--nonsense",), status=2)
 
+    def test_nothing_that_is_read_is_written_over(self) -> None:
+        log, link, drive = (self.folder / name for name in ("own.bin", "link", "own.ini"))
+        drive.write_bytes(DRIVE.read_bytes())
+        link.unlink(missing_ok=True)
+        link.hardlink_to(drive)
+        self.result("--cmd-log", log, "gen:uniform,requests=10")
+        before = log.read_bytes()
+        for arguments, *words in (
+            (("--cmd-log", log, log), "--cmd-log=", "own.bin", "is also the workload"),
+            (("--json", link, "-d", drive, log), "--json=", "is also the description"),
+            (("--job", f"1={log}", "--cmd-log", log), "--cmd-log=", "is also a job's workload"),
+            (("--json", "new", "--cmd-log", "./new", log), "--json=new", "is also --cmd-log"),
+        ):
+            with self.subTest(arguments):
+                self.fails(*arguments, words=tuple(words))
+                self.assertEqual(log.read_bytes(), before)
+                self.assertEqual(drive.read_bytes(), DRIVE.read_bytes())
+        # An image may be gone on with.
+        image = self.folder / "own.img"
+        self.result("--save", image, log)
+        self.result("-i", image, "--save", image, log)
+        self.result("--gc-log", "/dev/null", "--cmd-log", "/dev/null", log)
+
     def test_a_drive_that_does_not_keep_up(self) -> None:
         workload = "gen:uniform,requests=3000"
         self.fails("--backlog", 1000, workload, words=("--backlog=1000", "does not keep up"))
