@@ -101,9 +101,10 @@ def _probe(given: list[str]) -> int:
 def _fit(given: list[str]) -> int:
     from scarplib.build.venv import FIT_PACKAGES, ensure_venv
     from scarplib.own_drive import command
+    from scarplib.own_drive.fit_options import fit_options
 
     # What is wrong, and --help, before SciPy is there; and what needs none.
-    options = command.fit_parser().parse_args(given)
+    options = fit_options(given)
     if options.check or options.beside:
         return command.fit_main(given)
     words = [str(ensure_venv(FIT_PACKAGES)), "-B", "-m", "scarplib.own_drive.command", *given]

@@ -11,17 +11,21 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from scarplib import whole_file
 from scarplib.build.replayer import ensure_replay
 from scarplib.errors import UserError
 from scarplib.option_types import Parser, integer
 from scarplib.own_drive import cited, features, figures, fio_json, on_guest, on_replayer
+from scarplib.own_drive.fit_options import fit_options
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import Probe, load
 
 # How files begin that this command writes, and may write anew.
 FITTED = "# Fitted to"
 FIT = '{\n "schema": "scarp-fit-1"'
+COMPARED = '{\n "schema": "scarp-compared-1"'
 BLIND = '{\n "schema": "scarp-blind-1"'
 
 
@@ -51,16 +55,16 @@ def _check_out(key: str, path: Path, *others: Path) -> None:
         raise UserError(f"{key}: '{path}' is another file of this command, too")
 
 
-def _check_ours(key: str, path: Path, begins: str) -> None:
+def _check_ours(key: str, path: Path, *begins: str) -> None:
     """Only what this command wrote itself may be replaced."""
     try:
         with path.open("rb") as stream:
-            head = stream.read(len(begins)).decode(errors="replace")
+            head = stream.read(max(map(len, begins))).decode(errors="replace")
     except FileNotFoundError:
         return
     except OSError as error:
         raise UserError(f"{key}: '{path}': {error.strerror}") from error
-    if head != begins:
+    if not head.startswith(begins):
         raise UserError(f"{key}: '{path}' exists, and is not of this command; name another file")
 
 
@@ -216,127 +220,11 @@ def _features_text(found: Probe) -> str:
 # ---- scarp fit -----------------------------------------------------------------------------------
 
 
-def fit_parser() -> Parser:
-    """Of `scarp fit`."""
-    parser = Parser(
-        prog="scarp fit",
-        description="From a probe to a description, and how far the two agree.",
-    )
-    parser.add_argument(
-        "input",
-        type=Path,
-        nargs="?",
-        metavar="FILE",
-        help="a probe; with --check or --beside a description",
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="the description (default: mydrive.ini)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keys and figures for programs")
-    parser.add_argument(
-        "--minutes",
-        type=integer("--minutes", 1, 10000),
-        default=10,
-        metavar="N",
-        help="of processor time for the search, about (default: 10)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=integer("--seed", 0, 2**31),
-        default=1,
-        metavar="N",
-        help="of the search (default: 1)",
-    )
-    parser.add_argument(
-        "--cores",
-        type=integer("--cores", 0, 4096),
-        default=0,
-        metavar="N",
-        help="candidates at once; 0: one for each core (default: 0)",
-    )
-    parser.add_argument(
-        "--scheme", metavar="NAME", help="with --check and --beside: GC scheme (default: baseline)"
-    )
-    parser.add_argument(
-        "--check",
-        type=Path,
-        metavar="PROBE",
-        help="what a description does with this probe's loads",
-    )
-    parser.add_argument(
-        "--beside",
-        type=Path,
-        metavar="TABLE",
-        help="what a description does with a table of fio's runs, or with the jobs of fio's JSON",
-    )
-    parser.add_argument(
-        "--rows",
-        choices=("all", "fit", "held"),
-        default="all",
-        help="of --beside: rows that a fit has used, or others (default: all)",
-    )
-    parser.add_argument(
-        "--age",
-        type=integer("--age", 0, 1000),
-        metavar="N",
-        help="of --beside: how full the drive is before each run, in thousandths (default: all of "
-        "it where something is read, else nothing)",
-    )
-    parser.add_argument(
-        "--steady",
-        action="store_true",
-        help="of --beside: before each run it is overwritten until write amplification is steady, "
-        "as a used drive is (default: nothing is, and no collection is due for a while)",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=integer("--seconds", 1, 30),
-        metavar="S",
-        help="of --beside: how long each run is, on the drive's clock (default: 0.4 s)",
-    )
-    parser.add_argument(
-        "--blind",
-        type=integer("--blind", 1, 1000),
-        metavar="N",
-        help="fits so many descriptions that are drawn, without looking",
-    )
-    parser.add_argument(
-        "--mib",
-        type=integer("--mib", 256, 65536),
-        default=2048,
-        metavar="N",
-        help="of --blind: the largest (default: 2048)",
-    )
-    parser.add_argument(
-        "--guests",
-        type=integer("--guests", 0, 1000),
-        metavar="N",
-        help="of --blind: so many of them are probed by a guest's block device (default: 0)",
-    )
-    return parser
-
-
 def fit_main(given: list[str]) -> int:
     """`scarp fit`; in an environment with SciPy."""
-    options = fit_parser().parse_args(given)
-    if (options.input is None) != (options.blind is not None):
-        raise UserError("FILE: needed, but for --blind, which excludes it")
-    if options.guests is not None and options.guests > (options.blind or 0):
-        raise UserError(f"--guests: {options.guests} of {options.blind or 'no'} --blind ones")
-    if options.check and options.beside:
-        raise UserError("--beside: excludes --check")
-    if not options.beside and (
-        options.age is not None or options.steady or options.seconds is not None
-    ):
-        raise UserError("--age, --steady, --seconds: need --beside")
-    if options.steady and options.age == 0:
-        raise UserError("--steady: nothing of an empty drive can be overwritten; --age is 0")
-    if options.check:
-        return _check(options.input, options.check, options.scheme or "baseline")
-    if options.beside:
-        return _beside(options)
-    if options.scheme:
-        raise UserError("--scheme: needs --check or --beside")
+    options = fit_options(given)
+    if options.check or options.beside:
+        return _compare(options)
     out = options.out or Path("blind.json" if options.blind else "mydrive.ini")
     inputs = [options.input] if options.input else []
     _check_out("--out", out, *inputs)
@@ -346,7 +234,7 @@ def fit_main(given: list[str]) -> int:
         _check_out("--out", memory, *inputs, out)
     if options.json:
         _check_out("--json", options.json, *inputs, out, memory)
-        _check_ours("--json", options.json, FIT)
+        _check_ours("--json", options.json, FIT, COMPARED)
     # What needs SciPy.
     from scarplib.own_drive import blind, fit
 
@@ -360,20 +248,40 @@ def fit_main(given: list[str]) -> int:
             out,
             options.mib * MIB,
             print,
-            options.guests or 0,
+            options.guests,
         )
         print(blind.summary(done))
         return 0
     probe = load(options.input)
     search.memory = memory
     found = fit.fit(probe, ensure_replay(), search)
-    found.model.write(out, f"{FITTED[2:]} {options.input.name} by `scarp fit`; docs/your-drive.md.")
+    head = f"{FITTED[2:]} {options.input.name} by `scarp fit`; docs/your-drive.md."
+    with whole_file.writing("--out", out) as stream:
+        stream.write(found.model.text(head))
     if options.json:
-        options.json.write_text(json.dumps(found.json(), indent=1) + "\n")
+        _write_json(options.json, found.json())
     print(_keys_text(found))
     print()
     _print(found.figures)
     print(f"\n{out}: {found.tried} candidates tried")
+    return 0
+
+
+def _write_json(path: Path, found: dict[str, Any]) -> None:
+    with whole_file.writing("--json", path) as stream:
+        stream.write(json.dumps(found, indent=1) + "\n")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """--check and --beside."""
+    if options.json:
+        _check_out("--json", options.json, options.input, options.check or options.beside)
+        _check_ours("--json", options.json, FIT, COMPARED)
+    compared = _check(options) if options.check else _beside(options)
+    if options.json:
+        found = {"schema": "scarp-compared-1", "figures": figures.for_programs(compared)}
+        _write_json(options.json, found)
+    _print(compared, wide=options.beside is not None)
     return 0
 
 
@@ -392,7 +300,8 @@ def _keys_text(found: object) -> str:
     return "\n".join(lines)
 
 
-def _check(description: Path, other: Path, scheme: str) -> int:
+def _check(options: argparse.Namespace) -> list[figures.Figure]:
+    description, other, scheme = options.input, options.check, options.scheme
     probe = load(other)
     with tempfile.TemporaryDirectory(prefix="scarp-check-") as scratch:
         drive = on_replayer.Replayed(ensure_replay(), description, Path(scratch), scheme=scheme)
@@ -408,8 +317,7 @@ def _check(description: Path, other: Path, scheme: str) -> int:
             held_out=held_out,
             say=_say,
         )
-    _print(figures.compare(probe, found))
-    return 0
+    return figures.compare(probe, found)
 
 
 def _print(compared: list[figures.Figure], wide: bool = False) -> None:
@@ -429,11 +337,11 @@ def _is_fios(table: Path) -> bool:
         raise UserError(f"{table}: {error.strerror}") from error
 
 
-def _beside(options: argparse.Namespace) -> int:
+def _beside(options: argparse.Namespace) -> list[figures.Figure]:
     compared: list[figures.Figure] = []
     table: Path = options.beside
     measured = fio_json.rows(table) if _is_fios(table) else cited.rows(table)
-    begin = cited.Begin(options.age, options.steady, options.seconds)
+    begin = cited.Begin(options.age, bool(options.steady), options.seconds)
     if not any("long3" in row.file for row in measured):
         _say(begin.words())
     with tempfile.TemporaryDirectory(prefix="scarp-beside-") as scratch:
@@ -441,7 +349,7 @@ def _beside(options: argparse.Namespace) -> int:
             ensure_replay(),
             options.input,
             Path(scratch),
-            options.scheme or "baseline",
+            options.scheme,
             begin=begin,
         )
         for name, rows in cited.runs(measured).items():
@@ -449,8 +357,7 @@ def _beside(options: argparse.Namespace) -> int:
             if wanted:
                 _say(name)
                 compared += cited.compare(wanted, runner.run(rows))
-    _print(compared, wide=True)
-    return 0
+    return compared
 
 
 def main() -> int:

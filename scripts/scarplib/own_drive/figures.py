@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from scarplib.own_drive.probe_file import Probe, Result
 
@@ -74,6 +75,14 @@ def compare(drive: Probe, model: Probe, steps: Iterable[str] | None = None) -> l
         if name in model.results and (steps is None or name in steps):
             found += _figures(name, result, model.results[name])
     return found
+
+
+def for_programs(figures: Iterable[Figure]) -> list[dict[str, Any]]:
+    """For JSON, which has no infinity: that is null."""
+    return [
+        {**asdict(one), "difference": one.difference if math.isfinite(one.difference) else None}
+        for one in figures
+    ]
 
 
 def table(figures: Iterable[Figure]) -> str:

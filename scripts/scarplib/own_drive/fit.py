@@ -100,7 +100,7 @@ class Fit:
         return {
             "schema": "scarp-fit-1",
             "keys": {name: asdict(key) for name, key in self.model.keys.items()},
-            "figures": [{**asdict(one), "difference": one.difference} for one in self.figures],
+            "figures": figures.for_programs(self.figures),
             "tried": self.tried,
             "misfit": self.misfit,
         }

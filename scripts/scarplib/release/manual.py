@@ -16,6 +16,7 @@ from scarplib.experiments import array as array_command
 from scarplib.experiments import replay
 from scarplib.option_types import Parser
 from scarplib.own_drive import command as own_drive
+from scarplib.own_drive.fit_options import fit_parser
 from scarplib.reproduce import sweep
 from scarplib.version import version
 
@@ -96,7 +97,7 @@ def pages() -> dict[str, str]:
     own = {
         "sweep": sweep.parser(),
         "probe": own_drive.probe_parser(),
-        "fit": own_drive.fit_parser(),
+        "fit": fit_parser(),
     }
     helps = {x.dest: x.help or "" for x in commands._get_subactions()}  # noqa: SLF001
     made = {}

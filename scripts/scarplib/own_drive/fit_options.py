@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `scarp fit` may be told, and which of its ways takes what."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from scarplib.errors import UserError
+from scarplib.option_types import Parser, integer
+
+# What each way of `scarp fit` takes; the first is a fit.
+TAKES = {
+    "": ("out", "json", "minutes", "seed", "cores"),
+    "--check": ("json", "scheme"),
+    "--beside": ("json", "scheme", "rows", "age", "steady", "seconds"),
+    "--blind": ("out", "minutes", "seed", "cores", "mib", "guests"),
+}
+# What these are if nothing is said: told apart from what is said, which must not be ignored.
+USUAL: dict[str, int | str] = {
+    "minutes": 10,
+    "seed": 1,
+    "cores": 0,
+    "scheme": "baseline",
+    "rows": "all",
+    "mib": 2048,
+    "guests": 0,
+}
+
+
+def fit_parser() -> Parser:
+    """Of `scarp fit`."""
+    parser = Parser(
+        prog="scarp fit",
+        description="From a probe to a description, and how far the two agree.",
+    )
+    parser.add_argument(
+        "input",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="a probe; with --check or --beside a description",
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="the description (default: mydrive.ini)"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="keys and figures for programs, with --check and --beside figures; --blind's result "
+        "is JSON by itself",
+    )
+    parser.add_argument(
+        "--minutes",
+        type=integer("--minutes", 1, 10000),
+        metavar="N",
+        help="of processor time for the search, about (default: 10)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, 2**31),
+        metavar="N",
+        help="of the search (default: 1)",
+    )
+    parser.add_argument(
+        "--cores",
+        type=integer("--cores", 0, 4096),
+        metavar="N",
+        help="candidates at once; 0: one for each core (default: 0)",
+    )
+    parser.add_argument(
+        "--scheme", metavar="NAME", help="with --check and --beside: GC scheme (default: baseline)"
+    )
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="PROBE",
+        help="what a description does with this probe's loads",
+    )
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="TABLE",
+        help="what a description does with a table of fio's runs, or with the jobs of fio's JSON",
+    )
+    parser.add_argument(
+        "--rows",
+        choices=("all", "fit", "held"),
+        help="of --beside: rows that a fit has used, or others (default: all)",
+    )
+    parser.add_argument(
+        "--age",
+        type=integer("--age", 0, 1000),
+        metavar="N",
+        help="of --beside: how full the drive is before each run, in thousandths (default: all of "
+        "it where something is read, else nothing)",
+    )
+    parser.add_argument(
+        "--steady",
+        action="store_true",
+        default=None,
+        help="of --beside: before each run it is overwritten until write amplification is steady, "
+        "as a used drive is (default: nothing is, and no collection is due for a while)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=integer("--seconds", 1, 30),
+        metavar="S",
+        help="of --beside: how long each run is, on the drive's clock (default: 0.4 s)",
+    )
+    parser.add_argument(
+        "--blind",
+        type=integer("--blind", 1, 1000),
+        metavar="N",
+        help="fits so many descriptions that are drawn, without looking",
+    )
+    parser.add_argument(
+        "--mib",
+        type=integer("--mib", 256, 65536),
+        metavar="N",
+        help="of --blind: the largest (default: 2048)",
+    )
+    parser.add_argument(
+        "--guests",
+        type=integer("--guests", 0, 1000),
+        metavar="N",
+        help="of --blind: so many of them are probed by a guest's block device (default: 0)",
+    )
+    return parser
+
+
+def fit_options(given: list[str]) -> argparse.Namespace:
+    """What is asked; none of what is said would be ignored."""
+    options = fit_parser().parse_args(given)
+    ways = [way for way in TAKES if way and getattr(options, way.strip("-")) is not None]
+    if len(ways) > 1:
+        raise UserError(f"{ways[1]}: excludes {ways[0]}")
+    if (options.input is None) != (options.blind is not None):
+        raise UserError("FILE: needed, but for --blind, which excludes it")
+    way = ways[0] if ways else ""
+    for name in dict.fromkeys(name for names in TAKES.values() for name in names):
+        if getattr(options, name) is None:
+            setattr(options, name, USUAL.get(name))
+        elif name not in TAKES[way]:
+            takers = " or ".join(one for one, names in TAKES.items() if name in names)
+            raise UserError(
+                f"--{name}: " + (f"does nothing with {way}" if way else f"needs {takers}")
+            )
+    if options.blind and options.guests > options.blind:
+        raise UserError(f"--guests: {options.guests} of {options.blind} --blind ones")
+    if options.steady and options.age == 0:
+        raise UserError("--steady: nothing of an empty drive can be overwritten; --age is 0")
+    return options

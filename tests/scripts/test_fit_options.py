@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp fit`: no option is ignored, and what cannot be written is said in a line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+from scarplib import cli  # noqa: E402
+from scarplib.build import venv  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.own_drive import cited, command, figures, on_replayer, probe_file  # noqa: E402
+from scarplib.own_drive.fit_options import fit_options, fit_parser  # noqa: E402
+from scarplib.own_drive.plan import MIB  # noqa: E402
+
+# Of each option a value that is none of its usual ones, and one that is.
+VALUES = {
+    "out": ("x.ini", "mydrive.ini"),
+    "json": ("x.json",),
+    "minutes": ("3", "10"),
+    "seed": ("3", "1"),
+    "cores": ("3", "0"),
+    "scheme": ("pgc", "baseline"),
+    "rows": ("fit", "all"),
+    "age": ("3", "0"),
+    "steady": ("",),
+    "seconds": ("3",),
+    "mib": ("300", "2048"),
+    "guests": ("1", "0"),
+}
+WAYS = {
+    "": ("out", "json", "minutes", "seed", "cores"),
+    "--check": ("json", "scheme"),
+    "--beside": ("json", "scheme", "rows", "age", "steady", "seconds"),
+    "--blind": ("out", "minutes", "seed", "cores", "mib", "guests"),
+}
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def refused(self, said: str, *words: str) -> None:
+        with self.assertRaisesRegex(UserError, said):
+            command.fit_main([str(word) for word in words])
+
+
+class NoneIsIgnored(Scratch):
+    def words(self, way: str) -> list[str]:
+        if way == "--blind":
+            return [way, "2"]
+        return ["no.ini", *([way, "no.json"] if way else [])]
+
+    def test_each_is_of_a_way_or_refused(self) -> None:
+        known = vars(fit_parser().parse_args([]))
+        self.assertEqual(set(VALUES), known.keys() - {"input", "check", "beside", "blind"})
+        for way, takes in WAYS.items():
+            for name, values in VALUES.items():
+                for value in values:
+                    words = [*self.words(way), f"--{name}", *([value] if value else [])]
+                    if name in takes:
+                        fit_options(words)
+                        continue
+                    why = f"does nothing with {way}" if way else "needs --"
+                    with self.assertRaisesRegex(UserError, f"^--{name}: {why}"):
+                        fit_options(words)
+
+    def test_ways_exclude_each_other(self) -> None:
+        self.refused("^--beside: excludes --check$", "a.ini", "--check", "p", "--beside", "t")
+        self.refused("^--blind: excludes --check$", "--blind", "2", "--check", "p.json")
+        self.refused("^--blind: excludes --beside$", "a", "--blind", "2", "--beside", "t.csv")
+        self.refused("^FILE: needed", "--check", "p.json")
+        self.refused("^FILE: needed", "a.json", "--blind", "2")
+
+    def test_is_said_before_scipy_is_there(self) -> None:
+        err = io.StringIO()
+        with (
+            mock.patch.object(venv, "ensure_venv", side_effect=AssertionError),
+            contextlib.redirect_stderr(err),
+        ):
+            self.assertEqual(cli.main(["fit", "p.json", "--rows", "held"]), 1)
+        self.assertEqual(err.getvalue(), "scarp: error: --rows: needs --beside\n")
+
+    def test_usual_values(self) -> None:
+        found = fit_options(["p.json"])
+        self.assertEqual((found.minutes, found.seed, found.cores), (10, 1, 0))
+        found = fit_options(["p.json", "--seed", "0"])
+        self.assertEqual(found.seed, 0)
+        found = fit_options(["--blind", "3"])
+        self.assertEqual((found.mib, found.guests), (2048, 0))
+        found = fit_options(["a.ini", "--beside", "t.csv"])
+        self.assertEqual((found.rows, found.scheme), ("all", "baseline"))
+
+
+class FiguresForPrograms(Scratch):
+    """--json of --check and --beside."""
+
+    FIGURES = (
+        figures.Figure("steady", "rate", 100.0, 104.0),
+        figures.Figure("steady", "reads p50", 0.0, 5.0),
+    )
+
+    def fit(self, *words: str) -> None:
+        """With these as all that is compared."""
+        table = self.folder / "table.csv"
+        table.write_text(",".join(cited.COLUMNS) + "\na,held,read,4k,1,1,,1,4,,7,,\n")
+        probe = self.folder / "probe.json"
+        probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1).write(probe)
+        with (
+            mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+            mock.patch.object(on_replayer.Replayed, "logical_bytes", lambda _: 32 * MIB),
+            mock.patch.object(on_replayer, "probe", lambda *_, **__: probe_file.load(probe)),
+            mock.patch.object(figures, "compare", lambda *_: list(self.FIGURES)),
+            mock.patch.object(cited.Runner, "run", lambda *_: cited.Seen()),
+            mock.patch.object(cited, "compare", lambda *_: list(self.FIGURES)),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            command.fit_main(list(words))
+
+    def test_are_written(self) -> None:
+        drive, out = str(self.folder / "drive.ini"), self.folder / "figures.json"
+        for way, other in (("--check", "probe.json"), ("--beside", "table.csv")):
+            out.unlink(missing_ok=True)
+            # Twice: what it wrote itself it writes anew.
+            for _ in range(2):
+                self.fit(drive, way, str(self.folder / other), "--json", str(out))
+            found = json.loads(out.read_text(), parse_constant=self.fail)
+            self.assertEqual(found["schema"], "scarp-compared-1")
+            one, other_one = found["figures"]
+            self.assertEqual((one["step"], one["drive"], one["model"]), ("steady", 100, 104))
+            self.assertAlmostEqual(one["difference"], 0.04)
+            self.assertEqual(self.FIGURES[1].difference, math.inf)
+            self.assertIsNone(other_one["difference"])
+
+    def test_replace_no_other_file(self) -> None:
+        mine, probe = self.folder / "mine.json", self.folder / "probe.json"
+        mine.write_text('{"mine": 1}')
+        for way in ("--check", "--beside"):
+            for out, said in (
+                (mine, "exists, and is not of this command"),
+                (probe, "is another file of this command"),
+                (self.folder / "no" / "x.json", "is no folder"),
+            ):
+                self.refused(f"^--json: .*{said}", "no.ini", way, str(probe), "--json", str(out))
+        self.assertEqual(mine.read_text(), '{"mine": 1}')
