@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
+import json
 import os
 import subprocess
 import sys
@@ -16,13 +17,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from scarplib.build import cache, host_packages, qemu
+from scarplib.build import cache, host_packages, qemu, replayer
 from scarplib.dev import upstream_tests
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
 from scarplib.guest import image
 from scarplib.guest.image import GuestImage
 from scarplib.paths import ROOT
+from scarplib.reproduce import replays, stale, sweep
 
 LONG_AGO = 1_000_000_000
 
@@ -85,6 +87,75 @@ class Synchronise(unittest.TestCase):
         ):
             self.lists_anew()
         self.assertTrue(self.lists_anew())
+
+
+class Engine(unittest.TestCase):
+    """Which engine a program is of, and that it is."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.source = self.folder / "a.c"
+        self.source.write_text("one")
+        environment = {"XDG_CACHE_HOME": str(self.folder)}
+        for patch in (
+            mock.patch.dict(os.environ, environment),
+            mock.patch.object(replayer, "sources", lambda: [self.source]),
+            mock.patch.object(replayer, "ensure_packages"),
+            mock.patch.object(replayer, "compile_program", self.compiled),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            patch.__enter__()
+            self.addCleanup(patch.__exit__, None, None, None)
+        replays.replay.cache_clear()
+        self.addCleanup(replays.replay.cache_clear)
+
+    def compiled(self, program: Path, *_: object) -> None:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(self.source.read_text())
+
+    def test_a_source_that_is_saved_meanwhile(self) -> None:
+        with (
+            mock.patch.object(
+                replayer, "ensure_packages", lambda _: self.source.write_text("another")
+            ),
+            self.assertRaisesRegex(UserError, "^scarp-replay: .* changed while it was built"),
+        ):
+            replayer.ensure_replay()
+        self.source.write_text("one")
+        self.assertFalse(replayer.built_replay().exists())
+        self.assertEqual(replayer.ensure_replay().read_text(), "one")
+        self.assertEqual([p.name for p in replayer.built_replay().parent.iterdir()],
+                         ["scarp-replay"])  # fmt: skip
+
+    def seen(self) -> set[str]:
+        """Each name for the engine that results are kept under."""
+        replays.replay.cache_clear()
+        digits = {replays.program(), stale.here("hios")}
+        self.assertEqual(digits, {sweep.program(None)[: stale.DIGITS]})
+        return digits
+
+    def test_an_installed_one_has_the_name_that_the_checkouts_has(self) -> None:
+        names = []
+        for text in ("one", "two"):
+            self.source.write_text(text)
+            names.append(self.seen())
+            key = replayer.program_key(replayer.sources())
+            self.assertEqual(names[-1], {key[: stale.DIGITS]})
+            manifest = self.folder / "installed.json"
+            manifest.write_text(json.dumps({"programs": {"scarp-replay": key}}))
+            programs = self.folder / "bin"
+            programs.mkdir(exist_ok=True)
+            (programs / "scarp-replay").touch()
+            with (
+                mock.patch.object(replayer, "INSTALLED", True),
+                mock.patch.object(replayer, "MANIFEST", manifest),
+                mock.patch.object(replayer, "PROGRAMS", programs),
+            ):
+                self.assertEqual(replayer.ensure_replay(), programs / "scarp-replay")
+                self.assertEqual(self.seen(), names[-1])
+        self.assertNotEqual(*names)
 
 
 class Manifest(unittest.TestCase):

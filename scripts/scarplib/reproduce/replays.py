@@ -21,9 +21,14 @@ IMAGES = OUT / "reproduce" / "images"
 
 
 @functools.cache
+def replay() -> Path:
+    """The program: one for all runs of this process, also if its sources change meanwhile."""
+    return replayer.ensure_replay()
+
+
 def program() -> str:
     """What the results depend on besides the experiment: the program's sources."""
-    return replayer.ensure_replay().parent.name[: stale.DIGITS]
+    return replayer.key_of(replay())[: stale.DIGITS]
 
 
 def shape(device: str, overrides: tuple[str, ...]) -> dict[str, int]:
@@ -98,7 +103,7 @@ def image(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme, seed: int)
         with tempfile.TemporaryDirectory(dir=IMAGES) as work:
             made = Path(work) / "aged.img"
             # No seed of a run, so that each takes its own course from here.
-            _json([str(replayer.ensure_replay()), *making, "--seed", "0", "--save", str(made)])
+            _json([str(replay()), *making, "--seed", "0", "--save", str(made)])
             made.rename(path)
     return path
 
@@ -119,7 +124,7 @@ def command(
 ) -> list[str]:
     """The command line of one run, whose logs go to `folder`."""
     out = [
-        str(replayer.ensure_replay()), *_options(e, point, scheme), "-s", scheme.scheme,
+        str(replay()), *_options(e, point, scheme), "-s", scheme.scheme,
         "--seed", str(seed), "--warmup", str(e.warmup), "-m", e.mode, "-q", str(e.depth),
     ]  # fmt: skip
     aged = image(e, point, scheme, seed)
@@ -165,6 +170,6 @@ def generated(e: spec.Experiment, point: spec.Point) -> dict[str, Any]:
         else [f"{point.workload},requests={requests}"]
     )
     ideal = spec.Scheme("ideal", "ideal")
-    line = [str(replayer.ensure_replay()), *_options(e, point, ideal), "-s", "ideal",
+    line = [str(replay()), *_options(e, point, ideal), "-s", "ideal",
             "-m", "closed", "-q", "64", *workload]  # fmt: skip
     return _json(line)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.build.array import ARRAY, ensure_simulator
+from scarplib.build.replayer import key_of
 from scarplib.errors import UserError
 from scarplib.paths import OUT, RESULTS
 from scarplib.reproduce import keep, stale
@@ -234,9 +235,9 @@ def main(cores: int) -> int:
     from scarplib.reproduce import overview, page, safs_rows
 
     program = ensure_simulator()
-    engine = program.parent.name[: stale.DIGITS]
-    # The folder of the cache is named after the sources.
-    folder = OUT / "reproduce" / "safs" / program.parent.name
+    key = key_of(program)
+    engine = key[: stale.DIGITS]
+    folder = OUT / "reproduce" / "safs" / key
     for name in ("results", "images"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     store = Store(program, folder)

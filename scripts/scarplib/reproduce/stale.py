@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from scarplib.build.array import built_simulator
-from scarplib.build.replayer import built_replay
+from scarplib.build.replayer import built_replay, key_of
 from scarplib.paths import RESULTS
 
 # Digits of the hash of a program's sources, in a page and in the names of its cells.
@@ -19,7 +19,7 @@ _ENGINE = re.compile(r"\bengine ([0-9a-f]{12})\b")
 def here(paper: str) -> str:
     """Of what the paper's page would be made with, built or not."""
     program = built_simulator() if paper == "safs" else built_replay()
-    return program.parent.name[:DIGITS]
+    return key_of(program)[:DIGITS]
 
 
 def older(folder: Path = RESULTS) -> list[str]:

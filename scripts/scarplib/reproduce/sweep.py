@@ -172,9 +172,9 @@ def program(asked: Settings | None) -> str:
     asked: what `scarp compare` makes of the words; None with --replay.
     """
     if not asked:
-        from scarplib.build.replayer import ensure_replay
+        from scarplib.build.replayer import ensure_replay, key_of
 
-        return ensure_replay().parent.name
+        return key_of(ensure_replay())
     from scarplib.build.qemu import ensure_qemu
     from scarplib.experiments import manifest
     from scarplib.guest import user_guest
