@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         g_error("no memory");
     }
     g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (!keep_open(&keep, path, &label, &runs, PAGES, error)) {
+    if (!keep_open(&keep, path, &label, &runs, PAGES, size % 2, error)) {
         g_assert_true(*error && !strchr(error, '\n') && !keep.base);
     } else if (keep.base) {
         use(&keep);

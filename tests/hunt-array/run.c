@@ -52,6 +52,7 @@ typedef struct {
 
 typedef struct {
     unsigned keep;
+    bool recovers;
     const char *paths[MOST_DISKS];
     unsigned n;
 } Start;
@@ -231,6 +232,7 @@ static char *try_start(Run *run, const Start *start)
     ArrayUringOptions how = {
         .keys = run->server_keys, .threads = ARRAY_URING_ALONE,
         .keep = start->keep ? w->keep[start->keep - 1] : NULL,
+        .recovers = start->recovers,
     };
     char error[ARRAY_ERROR_BYTES] = "";
     ArrayDrives drives;
@@ -491,6 +493,40 @@ static void start_badly(Run *run, unsigned keep, unsigned err, bool no_room)
         }
         forget_keep(run, keep);
     }
+}
+
+/*
+ * Somebody goes on with what the last server acknowledged: with the cache that
+ * it left, or not at all.
+ */
+static void recover(Run *run, unsigned keep)
+{
+    World *w = &run->world;
+    Start start = usual(run, keep);
+    uint64_t writes = w->writes;
+    bool left = keep && keep == run->holder;
+    g_autofree char *why = NULL;
+
+    if (run->server || !keep) {
+        return;
+    }
+    memset(w->err, 0, sizeof(w->err));
+    start.recovers = true;
+    why = try_start(run, &start);
+    if (why) {
+        run->result->refused++;
+        if (left && !run->outdated) {
+            wrong("does not recover: %s", why);
+        }
+        if (w->writes != writes) {
+            wrong("refused, and has written before: %s", why);
+        }
+        return;
+    }
+    if (!left) {
+        wrong("recovers with a cache that the last server did not leave");
+    }
+    serves(run);
 }
 
 /* ---- What is not as it was ---------------------------------------------- */
@@ -907,6 +943,9 @@ static void step(Run *run, const ArrayStep *step)
         break;
     case STEP_START:
         start_and_die(run, a % (KEEPS + 1), b, c);
+        break;
+    case STEP_RECOVER:
+        recover(run, a % (KEEPS + 1));
         break;
     case STEP_BAD:
         start_badly(run, a % (KEEPS + 1), b, c);

@@ -19,8 +19,8 @@ static const struct {
     [STEP_STALL] = { "stall", 2 }, [STEP_CHECK] = { "check", 0 },
     [STEP_STOP] = { "stop", 0 }, [STEP_KILL] = { "kill", 0 },
     [STEP_CUT] = { "cut", 0 }, [STEP_START] = { "start", 3 },
-    [STEP_BAD] = { "start-badly", 3 }, [STEP_TAMPER] = { "tamper", 3 },
-    [STEP_FORMAT] = { "format", 1 },
+    [STEP_RECOVER] = { "recover", 1 }, [STEP_BAD] = { "start-badly", 3 },
+    [STEP_TAMPER] = { "tamper", 3 }, [STEP_FORMAT] = { "format", 1 },
 };
 
 static ArrayScenario *scenario_new(void)
@@ -215,6 +215,9 @@ static void draw_between(Drawing *w)
                 draw_below(d, 1 << 20));
             break;
         }
+    }
+    if (draw_chance(d, 30)) {
+        add(w, STEP_RECOVER, draw_keep(w), 0, 0);
     }
     if (draw_chance(d, 50)) {
         add(w, STEP_START, draw_keep(w), 0, 0);

@@ -204,19 +204,16 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 
 /*
  * Of the last run that served, or of one that took it over and did not come so
- * far; or it has nothing, and can overwrite nothing.  All drives hear of a run
- * before it has a cache: where none of them has, they are of an earlier time.
+ * far.  All drives hear of a run before it has a cache: where none of them has,
+ * they are of an earlier time.
  */
 static bool check_run(const KeepRun *run, const ArrayRuns *last,
-                      uint64_t marked, const char *path, char *error)
+                      const char *path, char *error)
 {
     uint64_t number = run->number < last->served ? last->served : last->heard;
     const char *drives = run->number < last->served ? "newer" : "older";
     uint64_t id = run->number == last->served ? run->id : run->after_id;
 
-    if (!marked) {
-        return true;
-    }
     if (run->number < last->served || run->number > last->heard) {
         snprintf(error, ARRAY_ERROR_BYTES, "%.100s: has what run %" PRIu64 " of "
                  "the array left, but the last was %" PRIu64 ": the drives are "
@@ -246,12 +243,13 @@ void keep_adopt(Keep *k, const KeepRun *run)
 }
 
 bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
-               const ArrayRuns *last, uint64_t n_pages, char *error)
+               const ArrayRuns *last, uint64_t n_pages, bool recovers,
+               char *error)
 {
     Head head = { 0 };
     uint64_t marked;
     struct stat st;
-    bool good;
+    bool good, nothing = false;
     int fd = claim(path, 0);
 
     k->base = NULL;
@@ -276,14 +274,15 @@ bool keep_open(Keep *k, const char *path, const ArrayLabel *array,
         good = failed(error, path, "names pages that the array does not have, "
                       "or some twice");
     } else {
-        good = check_run(&head.run, last, marked, path, error);
+        good = check_run(&head.run, last, path, error);
+        nothing = !good && !marked && !recovers;
     }
     if (!good && k->base) {
         keep_close(k);
     } else if (!good) {
         release(fd);
     }
-    return good;
+    return good || nothing;
 }
 
 bool keep_take_over(Keep *k, const char *path, char *error)

@@ -40,11 +40,15 @@ bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
                const KeepRun *run, uint64_t buffers, char *error);
 /*
  * What the last run that served left, of an array of n_pages; base is NULL
- * where it left nothing.  False: it is not for this array as it is now, and
- * error is one line; the file is untouched.
+ * where it left nothing.  A file of another run that has nothing either is not
+ * adopted: it would be taken for the last one's then.  Who recovers is refused
+ * with it, as the last one may have acknowledged what is neither in it nor on
+ * the drives.  False: it is not for this array as it is now, and error is one
+ * line; the file is untouched.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
-               const ArrayRuns *last, uint64_t n_pages, char *error);
+               const ArrayRuns *last, uint64_t n_pages, bool recovers,
+               char *error);
 /*
  * It is now of a run that starts, and is to write it to the drives: that run
  * may end, and the next one needs it then.  All drives know that it starts.

@@ -324,7 +324,7 @@ static bool begin_and_restore(ArrayUring *u, char *error)
     bool good;
 
     if (path && !keep_open(&left, path, &u->drives.label, &u->drives.runs,
-                           pages, error)) {
+                           pages, u->options.recovers, error)) {
         return false;
     }
     if (path && u->options.recovers && !left.base) {

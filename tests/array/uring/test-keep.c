@@ -96,7 +96,7 @@ static void test_in_use(void)
     assert_contains(error, ".new: is in use");
     assert_put(&first, 1);
     take_over(&first, path);
-    g_assert_false(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_contains(error, ": is in use");
     /* Its other name is free now; nobody else gets so far as to take over. */
     make(&second, path);
@@ -105,7 +105,7 @@ static void test_in_use(void)
     g_assert_false(g_file_test(fresh, G_FILE_TEST_EXISTS));
     /* As its process would end. */
     keep_close(&first);
-    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_put(&left, 1);
     keep_close(&left);
     g_assert_cmpint(g_unlink(path), ==, 0);
@@ -125,16 +125,16 @@ static void test_renamed_meanwhile(void)
     renamed_to = path;
     make(&second, path);
     g_assert_null(renamed_from);
-    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_put(&left, 1);
     keep_close(&left);
     /* And what was opened as PATH is not what is there now. */
     put(&second, 2);
     renamed_from = fresh;
-    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error) == false);
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_contains(error, ": is in use");
     keep_close(&second);
-    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_put(&left, 2);
     keep_close(&left);
     g_assert_cmpint(g_unlink(path), ==, 0);
@@ -267,6 +267,73 @@ static void test_recovers(void)
     files_clear(&f);
 }
 
+/* As a server leaves it that is killed when all is on the drives. */
+static void leave_clean(const Files *f, const char *path)
+{
+    g_autofree char *bytes = NULL;
+    ArrayUring *u = start_with(f, path);
+    gsize length;
+
+    g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
+    array_uring_free(u);
+    g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+    g_assert_true(g_file_set_contents(path, bytes, length, NULL));
+}
+
+/* What no drive has may be in another cache, or was in none. */
+static void test_recovers_with_older(void)
+{
+    g_autofree char *path = keep_path();
+    ArrayUringOptions how = { .keys = KEYS, .keep = path, .recovers = true };
+    char *before[N + 1] = { NULL }, error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    leave_clean(&f, path);
+    array_uring_free(start(&f));
+    for (int i = 0; i < N; i++) {
+        g_file_get_contents(f.paths[i], &before[i], NULL, NULL);
+    }
+    g_assert_true(array_drives_open(&drives, paths(&f), N, error));
+    g_assert_null(array_uring_new(&drives, &how, error));
+    assert_contains(error, "has what run 1 of the array left, but the last was "
+                    "2: the drives are newer");
+    for (int i = 0; i < N; i++) {
+        g_autofree char *now = NULL;
+
+        g_file_get_contents(f.paths[i], &now, NULL, NULL);
+        g_assert_cmpmem(now, DRIVE_BYTES, before[i], DRIVE_BYTES);
+        g_free(before[i]);
+    }
+    /* Who begins anew misses nothing of it, and recovers with his own. */
+    leave_clean(&f, path);
+    array_uring_free(start_as(&f, &how));
+    files_clear(&f);
+}
+
+/* One that has nothing, and is of an older run, does not become a newer one. */
+static void test_older_is_not_adopted(void)
+{
+    static const ArrayRuns later = { 2, 2, 32 };
+    g_autofree char *path = keep_path();
+    char error[ARRAY_ERROR_BYTES] = "";
+    Keep k, left;
+
+    make(&k, path);
+    take_over(&k, path);
+    keep_close(&k);
+    g_assert_true(keep_open(&left, path, &label, &later, 100, false, error));
+    g_assert_null(left.base);
+    g_assert_false(keep_open(&left, path, &label, &later, 100, true, error));
+    assert_contains(error, "the drives are newer");
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, true, error));
+    g_assert_nonnull(left.base);
+    keep_close(&left);
+    g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
 /* ---- What a process that is killed leaves ------------------------------- */
 
 /* The core between two marks: a page is named twice.  No more than one is. */
@@ -283,14 +350,14 @@ static void test_named_twice(void)
     k.marks[1] = 10;
     take_over(&k, path);
     keep_close(&k);
-    g_assert_true(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_put(&left, 1);
     left.marks[7] = 10;
     keep_close(&left);
-    g_assert_false(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_contains(error, "or some twice");
     poke(path, 4096 + 7 * 8, 6);
-    g_assert_false(keep_open(&left, path, &label, &of_one, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &of_one, 100, false, error));
     assert_contains(error, "or some twice");
     g_assert_cmpint(g_unlink(path), ==, 0);
 }
@@ -321,29 +388,32 @@ static void test_adopted(void)
         put(&k, 1);
         take_over(&k, path);
         keep_close(&k);
-        g_assert_true(keep_open(&left, path, &label, &starts, 100, error));
+        g_assert_true(keep_open(&left, path, &label, &starts, 100, false,
+                                error));
         keep_close(&left);
-        g_assert_true(keep_open(&left, path, &label, &again, 100, error));
+        g_assert_true(keep_open(&left, path, &label, &again, 100, false,
+                                error));
         keep_close(&left);
-        g_assert_false(keep_open(&left, path, &label, &else_one, 100, error));
+        g_assert_false(keep_open(&left, path, &label, &else_one, 100, false,
+                                 error));
     }
-    g_assert_true(keep_open(&left, path, &label, &serves, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &serves, 100, false, error));
     keep_close(&left);
     make(&k, path);
     put(&k, 1);
     keep_adopt(&k, &two);
     take_over(&k, path);
     keep_close(&k);
-    g_assert_true(keep_open(&left, path, &label, &starts, 100, error));
+    g_assert_true(keep_open(&left, path, &label, &starts, 100, false, error));
     keep_close(&left);
     make(&k, path);
     put(&k, 1);
     keep_adopt(&k, &other);
     take_over(&k, path);
     keep_close(&k);
-    g_assert_false(keep_open(&left, path, &label, &serves, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &serves, 100, false, error));
     assert_contains(error, "is of another run 2 of the array");
-    g_assert_false(keep_open(&left, path, &label, &starts, 100, error));
+    g_assert_false(keep_open(&left, path, &label, &starts, 100, false, error));
     assert_contains(error, "is of another run 2 of the array");
     g_assert_cmpint(g_unlink(path), ==, 0);
 }
@@ -480,7 +550,7 @@ static void assert_taken(const Stepped *s, const char *copy)
 
     small.page_bytes = SMALL;
     g_assert_true(g_file_set_contents(copy, s->keep.base, s->keep.bytes, NULL));
-    if (!keep_open(&left, copy, &small, &of_one, 64, error)) {
+    if (!keep_open(&left, copy, &small, &of_one, 64, false, error)) {
         g_error("after %u writes: %s", s->progress->acknowledged, error);
     }
     keep_close(&left);
@@ -587,6 +657,10 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keep/two-servers", test_two_servers);
     g_test_add_func("/array/keep/older-drives", test_older_drives);
     g_test_add_func("/array/keep/recovers", test_recovers);
+    g_test_add_func("/array/keep/recovers-with-older",
+                    test_recovers_with_older);
+    g_test_add_func("/array/keep/older-is-not-adopted",
+                    test_older_is_not_adopted);
     g_test_add_func("/array/keep/named-twice", test_named_twice);
     g_test_add_func("/array/keep/adopted", test_adopted);
     if (!THREADS_WATCHED) {
