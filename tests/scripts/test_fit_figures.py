@@ -306,6 +306,29 @@ class FiosJson(unittest.TestCase):
         self.refused("random_distribution: must be random", random_distribution="zipf:1.2")
         self.assertEqual(self.rows(self.job(read=done()), fsync="0")[0].depth, 4)
 
+    def test_what_is_deep_or_large_is_one_line(self) -> None:
+        path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "fio.json"
+        done = '{"total_ios": %s, "iops": %s, "bw": 1}'
+        job = '{"jobs": [{"job options": {"rw": "read"}, "read": %s, "write": {"total_ios": 0}}]}'
+        large = str(10**400)
+        for text in (
+            '{"jobs": ' + 100_000 * "[",
+            job % (done % (1, large)),
+            job % (done % (1, "1e999")),
+            job % (done % (1, "NaN")),
+            job % (done % (1, "-1")),
+            job % (done % ("1e999", 1)),
+            job % (done % (1, "9" * 5000)),
+            "\xff",
+        ):
+            path.write_text(text, encoding="latin-1")
+            with self.assertRaises(UserError) as caught:
+                fio_json.rows(path)
+            said = str(caught.exception)
+            self.assertTrue(said.startswith(f"{path}: "), said)
+            self.assertLess(len(said), 300)
+            self.assertNotIn("\n", said)
+
     def test_an_engine_that_waits_has_a_depth_of_one(self) -> None:
         self.assertEqual(self.rows(self.job(read=done()), ioengine="psync")[0].depth, 1)
 
@@ -364,6 +387,26 @@ class BesideADrive(unittest.TestCase):
             path.write_text(",".join(cited.COLUMNS) + "\n" + values + "\n")
             with self.assertRaisesRegex(UserError, said):
                 cited.rows(path)
+
+    def test_a_table_that_is_deep_or_large_is_one_line(self) -> None:
+        path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "x.csv"
+        names = ",".join(cited.COLUMNS)
+        for text in (
+            f"{names}\n{'a' * (1 << 18)},held,read,4k,1,1,,1,4,,,,\n",
+            f"{'a' * (1 << 18)}\nx\n",
+            f"{names}\na,held,read,4k,1,1,,1e999,4,,,,\n",
+            f"{names}\na,held,read,4k,1,1,,nan,4,,,,\n",
+            f"{names}\na,held,read,4k,1,1,,1,-4,,,,\n",
+            f"{names}\na,held,read,4k,1,1,,1,4,,1e999,,\n",
+            f"{names}\na,held,read,{'9' * 5000},1,1,,1,4,,,,\n",
+        ):
+            path.write_text(text)
+            with self.assertRaises(UserError) as caught:
+                cited.rows(path)
+            said = str(caught.exception)
+            self.assertTrue(said.startswith(f"{path}: "), said)
+            self.assertLess(len(said), 300)
+            self.assertNotIn("\n", said)
 
     def test_a_tail_of_few(self) -> None:
         def judged(one: cited.Row, n: int) -> set[str]:

@@ -7,9 +7,13 @@ import contextlib
 import io
 import json
 import math
+import os
+import resource
+import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -19,7 +23,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from scarplib import cli  # noqa: E402
 from scarplib.build import venv  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import cited, command, figures, on_replayer, probe_file  # noqa: E402
+from scarplib.own_drive import cited, command, figures, fit, model, on_replayer, probe_file  # noqa: E402
 from scarplib.own_drive.fit_options import fit_options, fit_parser  # noqa: E402
 from scarplib.own_drive.plan import MIB  # noqa: E402
 
@@ -52,7 +56,7 @@ class Scratch(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = Path(scratch.name)
 
-    def refused(self, said: str, *words: str) -> None:
+    def refused(self, said: str, *words: str | Path) -> None:
         with self.assertRaisesRegex(UserError, said):
             command.fit_main([str(word) for word in words])
 
@@ -156,3 +160,84 @@ class FiguresForPrograms(Scratch):
             ):
                 self.refused(f"^--json: .*{said}", "no.ini", way, str(probe), "--json", str(out))
         self.assertEqual(mine.read_text(), '{"mine": 1}')
+
+
+class NowhereToWrite(Scratch):
+    """A folder that may not be written, a full disk: one line, and no half of a file."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.probe = self.folder / "probe.json"
+        probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1).write(self.probe)
+
+    def test_is_said_before_the_work(self) -> None:
+        # Not even root can write there.
+        for words in (
+            ["-o", "/proc/self/x.ini"],
+            ["-o", str(self.folder / "x.ini"), "--json", "/proc/self/x.json"],
+        ):
+            self.refused("^--.*: '/proc/self' cannot be written to: ", self.probe, *words)
+        names = sorted(path.name for path in self.folder.iterdir())
+        self.assertEqual(names, ["probe.json"])
+
+    def test_a_full_disk_leaves_what_was_there(self) -> None:
+        out, keys = self.folder / "x.ini", self.folder / "x.json"
+        found = model.Model()
+        for i in range(500):
+            found.set(f"geometry.key{i}", i, model.READ)
+        done = fit.Fit(found, probe_file.Probe({}, 0, 0))
+        for path, begins in ((out, command.FITTED), (keys, command.FIT)):
+            path.write_text(begins)
+        for room, left in ((1000, out), (10_000, keys)):
+            before = left.read_text()
+            with (
+                mock.patch.object(fit, "fit", lambda *_: done),
+                mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+                contextlib.redirect_stdout(io.StringIO()),
+                self.room(room),
+            ):
+                self.refused(
+                    f"^--.* {left}: File too large$", self.probe, "-o", out, "--json", keys
+                )
+            self.assertEqual(left.read_text(), before)
+
+    @contextlib.contextmanager
+    def room(self, size: int) -> Iterator[None]:
+        """No file may be larger."""
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    def main(self, what: str, out: str = "") -> tuple[int, str]:
+        """The half of it that runs where SciPy is, with this in place of a fit."""
+        text = (
+            "import sys\nfrom scarplib.own_drive import command\n"
+            f"def fit_main(_):\n    {what}\n    return 0\n"
+            "command.fit_main = fit_main\nsys.exit(command.main())\n"
+        )
+        with Path(out or os.devnull).open("w") as stream:
+            done = subprocess.run(
+                [sys.executable, "-Bc", text],
+                cwd=ROOT / "scripts",
+                stdout=stream,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        return done.returncode, done.stderr
+
+    def test_what_nobody_expects_is_one_line(self) -> None:
+        self.assertEqual(self.main("print(1)"), (0, ""))
+        self.assertEqual(
+            self.main("open('/no/such/file')"),
+            (1, "scarp: error: /no/such/file: No such file or directory\n"),
+        )
+        said = (1, "scarp: error: No space left on device\n")
+        self.assertEqual(self.main("print(1)", "/dev/full"), said)
+        self.assertEqual(self.main("print(1, flush=True)", "/dev/full"), said)
+
+    def test_a_reader_that_has_had_enough(self) -> None:
+        self.assertEqual(self.main("raise BrokenPipeError"), (1, ""))

@@ -200,7 +200,7 @@ class AModel(unittest.TestCase):
 class WhatWasTried(Scratch):
     """The file that an interrupted search goes on from."""
 
-    def score(self, bytes_of_drive: int) -> list[float]:
+    def score(self, bytes_of_drive: int = 64 * MIB) -> list[float]:
         """Of one candidate that has no replayer to be tried with."""
         program, memory = self.folder / "replay", self.folder / "x.tried.jsonl"
         program.write_text("#!/bin/false\n")
@@ -235,6 +235,20 @@ class WhatWasTried(Scratch):
         memory.write_text(whole.strip()[:50])
         self.assertEqual(self.score(64 * MIB), [])
         self.assertEqual(self.score(64 * MIB), [fit.WORST])
+
+    def test_what_is_no_text_or_no_number_is_left_out(self) -> None:
+        self.score()
+        memory = self.folder / "x.tried.jsonl"
+        deep = 100_000 * b"["
+        large = memory.read_bytes().strip().replace(b"1000.0", b"1" + 400 * b"0")
+        memory.write_bytes(b"\xff\n" + deep + b"\n" + large + b"\n" + memory.read_bytes())
+        self.assertEqual(self.score(), [fit.WORST])
+
+    def test_one_that_cannot_be_written_is_named(self) -> None:
+        memory = self.folder / "x.tried.jsonl"
+        memory.mkdir()
+        with self.assertRaisesRegex(UserError, f"^--out: {memory}: Is a directory$"):
+            self.score()
 
 
 class AProbesFile(Scratch, Refused):

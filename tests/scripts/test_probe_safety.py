@@ -879,6 +879,7 @@ class AFileOfAProbe(Scratch, Refused):
             {"known": {"page": 4096, "stripe": 2**40}}, {"left_out": None}, {"left_out": [1]},
             {"more": 1},
             {"source": {**whole["source"], "begun": "fill"}},
+            {"source": {**whole["source"], "bytes": 2**63}}, {"seed": 10**400},
         )  # fmt: skip
         for wrong in tops:
             self.assertIn("is no whole probe", self.load({**whole, **wrong}), str(wrong))
@@ -888,6 +889,11 @@ class AFileOfAProbe(Scratch, Refused):
             ("footprint-1", {"each": []}), ("behind", {"each": [0] * 96}),
             ("overwrite", {"parts": []}), ("fill", {"parts": [1, 2]}),
             ("fill", {"bytes_per_s": None}), ("fill", {"per_s": math.nan}),
+            # Nothing has a logarithm of these, or a quotient.
+            ("steady", {"bytes_per_s": 0}), ("steady", {"bytes_per_s": -1.0}),
+            ("steady", {"bytes_per_s": 1e-320}), ("steady", {"bytes_per_s": 10**400}),
+            ("fill", {"per_s": 0}), ("overwrite", {"parts": [1e-320] * 40}),
+            ("read-size", {"each": [10**400] * 432}),
             ("steady", {"writes": 5}), ("steady", {"writes": {}}), ("steady", {"other": 5}),
             ("steady", {"writes": {"n": 1, "mean": 1.0, "points": {"p50": 1}}}),
         )  # fmt: skip

@@ -246,8 +246,9 @@ def _load(out: Path) -> list[Trial]:
     except OSError as error:
         raise UserError(f"--out: {of_system(error)}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
         raise UserError(
-            f"--out: '{out}' is no whole file of trials ({error!r}); it stays: name another file"
+            f"--out: '{out}' is no whole file of trials ({why}); it stays: name another file"
         ) from error
     return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import math
 import random
 import subprocess
 from array import array
@@ -79,6 +80,15 @@ class Row:
         ):
             if not 1 <= value <= most:
                 raise UserError(f"{name}={value}: must be 1 to {most}")
+        of_points = ((f"{name}_ns", value) for name, value in self.points.items())
+        for key, seen in (
+            ("iops", self.iops),
+            ("bw_kib", self.kib_per_s),
+            ("mean_ns", self.mean),
+            *of_points,
+        ):
+            if not 0 <= seen < math.inf:
+                raise UserError(f"{key}={seen}: must be a number, and 0 or more")
 
     @property
     def name(self) -> str:
@@ -103,8 +113,12 @@ def rows(path: Path) -> list[Row]:
         raise UserError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: is no text; a compressed table must be unpacked") from error
+    try:
+        table = list(csv.DictReader(lines))
+    except csv.Error as error:
+        raise UserError(f"{path}: is no table: {error}") from error
     found = []
-    for number, one in enumerate(csv.DictReader(lines), 1):
+    for number, one in enumerate(table, 1):
         missing = [name for name in COLUMNS if one.get(name) is None and name != "use"]
         if missing:
             needed = ", ".join(COLUMNS)

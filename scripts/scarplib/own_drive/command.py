@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -15,7 +16,7 @@ from typing import Any
 
 from scarplib import whole_file
 from scarplib.build.replayer import ensure_replay
-from scarplib.errors import UserError
+from scarplib.errors import UserError, of_system
 from scarplib.option_types import Parser, integer
 from scarplib.own_drive import cited, features, figures, fio_json, on_guest, on_replayer
 from scarplib.own_drive.fit_options import fit_options
@@ -37,6 +38,11 @@ def _check_out(key: str, path: Path, *others: Path) -> None:
     """Said before the work, not after it.  `others` are files that must stay."""
     if not path.parent.is_dir():
         raise UserError(f"{key}: '{path.parent}' is no folder")
+    try:
+        # Of no name: whether it can be written to shows in no other way.
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise UserError(f"{key}: '{path.parent}' cannot be written to: {error.strerror}") from error
     if path.resolve() in [one.resolve() for one in others]:
         raise UserError(f"{key}: '{path}' is another file of this command, too")
     try:
@@ -363,9 +369,20 @@ def _beside(options: argparse.Namespace) -> list[figures.Figure]:
 def main() -> int:
     """The second half of `scarp fit`, where SciPy is."""
     try:
-        return fit_main(sys.argv[1:])
+        status = fit_main(sys.argv[1:])
+        sys.stdout.flush()
+        return status
     except UserError as error:
         print(f"scarp: error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        # As cli.py and scripts/scarp say it, who are not above this one.  What the standard output
+        # has not taken by now is not tried again.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"scarp: error: {of_system(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("scarp: interrupted", file=sys.stderr)

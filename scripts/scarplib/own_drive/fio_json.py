@@ -36,6 +36,8 @@ _UNLIKE = (
 _USUAL = ("", "0", "none", "linear")
 # Jobs that are alike have percentiles that differ by no more; of others none can be told of all.
 ALIKE = 0.05
+# What numbers and lists without an end come to.
+_LARGE = (ArithmeticError, RecursionError)
 
 
 def size(text: str) -> int:
@@ -197,5 +199,7 @@ def rows(path: Path) -> list[Row]:
         raise UserError(f"{path}: {error.strerror}") from error
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: is no JSON of fio's: {error!r}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, *_LARGE) as error:
+        # The repr of one that text has may have all of the file.
+        why = f"{type(error).__name__}: {error}"
+        raise UserError(f"{path}: is no JSON of fio's: {why}") from error

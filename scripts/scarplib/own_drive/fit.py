@@ -249,8 +249,8 @@ def of_what(probe: Probe, replay: Path) -> str:
 def remembered(path: Path, of: str) -> dict[str, dict[str, float]]:
     """Misfits by steps and candidate.  The last line may be a part: a search can be killed."""
     found: dict[str, dict[str, float]] = {}
-    for line in path.read_text().splitlines() if path.is_file() else ():
-        with contextlib.suppress(ValueError, KeyError, TypeError):
+    for line in path.read_text(errors="replace").splitlines() if path.is_file() else ():
+        with contextlib.suppress(ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
             one = json.loads(line)
             if one["of"] == of:
                 found.setdefault(one["steps"], {})[one["keys"]] = float(one["misfit"])
@@ -285,8 +285,11 @@ class _Search:
             if self.asked.memory:
                 line = {"of": self.of, "steps": steps, "keys": name, "misfit": tried[name]}
                 # A line of its own, whatever a killed search left behind.
-                with self.asked.memory.open("a") as stream:
-                    stream.write("\n" + json.dumps(line) + "\n")
+                try:
+                    with self.asked.memory.open("a") as stream:
+                        stream.write("\n" + json.dumps(line) + "\n")
+                except OSError as error:
+                    raise UserError(f"--out: {self.asked.memory}: {error.strerror}") from error
         return tried[name]
 
     def run(

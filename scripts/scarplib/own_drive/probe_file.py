@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,8 @@ POINTS = (50, 90, 99, 99.9)
 PARTS = 40
 # Of a plan's span, and of a file that may be one.
 LEAST, MOST = 32 * MIB, 256 * MIB
+# Of bytes or requests a second: nothing that is measured is slower, and 0 has no logarithm.
+SLOWEST = 1e-6
 
 
 def percentile(values: Sequence[int], point: float) -> int:
@@ -94,12 +95,16 @@ def _need(well: bool, what: str) -> None:
 
 
 def _number(value: Any) -> bool:
-    # A truth is a number to Python; NaN and infinity are to its JSON.
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # A truth is a number to Python; NaN and infinity are to its JSON, which has no largest.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _rate(value: Any) -> bool:
+    return _number(value) and value >= SLOWEST
 
 
 def _whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int) and _number(value) and value >= least
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:
@@ -129,11 +134,11 @@ def _latencies(found: Any, what: str) -> Latencies | None:
 
 def _result(found: Any, name: str) -> Result:
     one = Result(**_object(found, name))
-    _need(_number(one.bytes_per_s) and _number(one.per_s), f"{name} has no rates")
+    _need(_rate(one.bytes_per_s) and _rate(one.per_s), f"{name} has no rates")
     one.reads = _latencies(one.reads, f"{name}: reads")
     one.writes = _latencies(one.writes, f"{name}: writes")
     parts = _numbers(one.parts, f"{name}: parts")
-    _need(len(parts) in (0, PARTS) and all(rate > 0 for rate in parts), f"{name}: parts are wrong")
+    _need(len(parts) in (0, PARTS) and all(map(_rate, parts)), f"{name}: parts are wrong")
     each = _numbers(one.each, f"{name}: latencies")
     _need(all(_whole(value) for value in each), f"{name}: latencies are wrong")
     return one
@@ -189,7 +194,7 @@ def load(path: Path) -> Probe:
 
 def _checked(probe: Probe) -> Probe:
     """Of what JSON has; whoever reads a probe need not ask again."""
-    _need(_whole(probe.span) and LEAST <= probe.span < 2**63, "its span is wrong")
+    _need(_whole(probe.span, LEAST), "its span is wrong")
     _need(_whole(probe.seed), "its seed is wrong")
     source = _object(probe.source, "source")
     _need(_whole(source.get("bytes"), 1), "source's bytes are wrong")
