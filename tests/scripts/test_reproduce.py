@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -136,6 +137,65 @@ class Images(unittest.TestCase):
             mine = replace(experiment, points=(point,), schemes=(*experiment.schemes, otherwise))
             replays.drop_images([replace(paper, experiments={"main": mine})])
             self.assertEqual(list(Path(folder).iterdir()), [other])
+
+
+class Cell(unittest.TestCase):
+    """A cell as Snakemake starts it: what its file's name says is what it is made of."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.key = "first"
+        for patch in (
+            mock.patch.object(spec, "CELLS", Path(folder.name)),
+            mock.patch.object(replays, "replay", lambda: Path(self.key, "scarp-replay")),
+        ):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.experiment = spec.load("paragc").experiments["main"]
+        self.point = self.experiment.points[0].name
+        self.path = spec.cell_path(self.experiment, self.point, 1, replays.program())
+
+    def made(self, meanwhile: Callable[[], None] = lambda: None) -> tuple[int, str]:
+        """Its status and what it says, if something is done while it runs."""
+
+        def run(*_: object) -> dict[str, int]:
+            meanwhile()
+            return {"stats": 3}
+
+        words = ["paragc", "full", "main", self.point, "1", str(self.path)]
+        with (
+            mock.patch.object(cell, "cell", run),
+            contextlib.redirect_stdout(io.StringIO()) as said,
+        ):
+            return cell.main(words), said.getvalue()
+
+    def experiment_is_edited(self) -> None:
+        changed = replace(self.experiment, age=self.experiment.age + 1)
+        loaded = replace(spec.load("paragc"), experiments={"main": changed})
+        patch = mock.patch.object(spec, "load", lambda *_: loaded)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def refused(self, found: tuple[int, str]) -> None:
+        self.assertEqual(found[0], 1)
+        self.assertRegex(found[1], r"^error: paragc main, .*, seed 1: .* changed .*\n$")
+        self.assertFalse(self.path.exists())
+
+    def test_nothing_changed(self) -> None:
+        self.assertEqual(self.made(), (0, ""))
+        self.assertIn('"stats": 3', self.path.read_text())
+
+    def test_the_engine_changed_before_it_began(self) -> None:
+        self.key = "second"
+        self.refused(self.made())
+
+    def test_the_experiment_changed_before_it_began(self) -> None:
+        self.experiment_is_edited()
+        self.refused(self.made())
+
+    def test_the_experiment_changed_while_it_ran(self) -> None:
+        self.refused(self.made(self.experiment_is_edited))
 
 
 class PreGC(unittest.TestCase):

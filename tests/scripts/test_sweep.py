@@ -161,6 +161,9 @@ class Cells(Folder):
             file.write_text(text)
             return mock.patch.object(sweep, "command", lambda *_: [sys.executable, str(file)])
 
+        unchanged = mock.patch.object(sweep, "program", lambda _: "p")
+        unchanged.start()
+        self.addCleanup(unchanged.stop)
         with program(good.format(cell.path.with_suffix(".run"))):
             self.assertEqual(sweep.run_cell(path, 0), 0)
         self.assertEqual([p.name for p in cell.path.parent.iterdir()], ["1.json"])
@@ -168,6 +171,37 @@ class Cells(Folder):
             self.assertEqual(sweep.run_cell(path, 1), 1)
         self.assertIn("seed 2: scarp: error: it is full", said.call_args[0][0])
         self.assertFalse(other.path.exists())
+
+    def test_a_cell_is_of_the_program_and_the_files_of_the_sweeps_start(self) -> None:
+        device = self.folder / "d.ini"
+        device.write_text("[a]\n")
+        given = ["--devices", str(device), "--seeds", "1", *REPLAYED[len(GOOD) :]]
+        of, _ = sweep.parse(given)
+        out = self.folder / "out"
+        (cell,) = sweep.cells(of, "first", out)
+        path = sweep.write(of, [cell], out)
+        folder = cell.path.with_suffix(".run")
+        file = self.folder / "program.py"
+        good = f"import pathlib; p = pathlib.Path({str(folder)!r})\np.mkdir()\n"
+        good += "(p / 'summary.json').touch()\n"
+        edits = f"{good}pathlib.Path({str(device)!r}).write_text('[b]')\n"
+
+        def run(program: str, text: str) -> str:
+            device.write_text("[a]\n")
+            file.write_text(text)
+            with (
+                mock.patch.object(sweep, "program", lambda _: program),
+                mock.patch.object(sweep, "command", lambda *_: [sys.executable, str(file)]),
+                mock.patch("builtins.print") as said,
+            ):
+                self.assertEqual(sweep.run_cell(path, 0), 0 if text == good else 1)
+            return str(said.call_args[0][0]) if said.call_args else ""
+
+        for program, text in (("second", edits), ("first", edits)):
+            self.assertRegex(run(program, text), "^error: .*d.ini, seed 1: .* changed since")
+            self.assertFalse(cell.path.exists())
+        run("first", good)
+        self.assertTrue(cell.path.exists())
 
 
 class Snakemake(Folder):

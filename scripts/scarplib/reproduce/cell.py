@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from scarplib.build import replayer
 from scarplib.device_logs import command_log, gc_log, log_file
 from scarplib.device_logs.command_log import CAUSES, READ, WRITE
-from scarplib.reproduce import spec
+from scarplib.errors import UserError
+from scarplib.reproduce import replays, spec
 from scarplib.reproduce.replays import run
 from scarplib.reproduce.spread import by_use, spread
 
@@ -166,21 +166,39 @@ def cell(experiment: spec.Experiment, point: spec.Point, seed: int) -> dict[str,
     return out
 
 
-def main(arguments: list[str]) -> int:
-    """As Snakemake calls it: PAPER SET EXPERIMENT POINT SEED TARGET."""
-    paper, part, name, point_name, seed, target = arguments
-    experiment = spec.load(paper, part).experiments[name]
-    point = next(p for p in experiment.points if p.name == point_name)
-    replayer.ensure_replay()
-    result = cell(experiment, point, int(seed))
+def _named(paper: str, part: str, name: str, point: str, seed: int, path: Path) -> spec.Experiment:
+    """The experiment, if the file's name says what would be run here and now."""
+    found = spec.load(paper, part).experiments.get(name)
+    if not found or spec.cell_path(found, point, seed, replays.program()) != path:
+        raise UserError(
+            f"{paper} {name}, {point}, seed {seed}: the engine, the drive or the experiment has "
+            "changed since this began"
+        )
+    return found
+
+
+def _make(paper: str, part: str, name: str, point: str, seed: int, path: Path) -> None:
+    of = (paper, part, name, point, seed, path)
+    experiment = _named(*of)
+    result = cell(experiment, next(p for p in experiment.points if p.name == point), seed)
+    _named(*of)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     result["cpu_s"] = round(used.ru_utime + used.ru_stime, 1)
-    path = Path(target)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A name appears only with the whole result behind it.
     part_path = path.with_suffix(".part")
     part_path.write_text(json.dumps(result))
     part_path.rename(path)
+
+
+def main(arguments: list[str]) -> int:
+    """As Snakemake calls it: PAPER SET EXPERIMENT POINT SEED TARGET."""
+    paper, part, name, point, seed, target = arguments
+    try:
+        _make(paper, part, name, point, int(seed), Path(target))
+    except UserError as error:
+        print(f"error: {error}")
+        return 1
     return 0
 
 

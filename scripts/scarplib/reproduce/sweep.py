@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -235,10 +236,18 @@ def jobs(path: Path) -> dict[str, tuple[str, ...]]:
     }
 
 
-def run_cell(path: Path, number: int) -> int:
-    """One cell. Only its summary is kept: running the cell again gives the same folder."""
-    sweep, listed = read(path)
-    cell = listed[number]
+def _check_names(sweep: Sweep, cell: Cell, out: Path) -> None:
+    """The cell's name must say what is run: other sources or files would be run by now."""
+    from scarplib import cli
+
+    asked = None if sweep.replay else cli.compared(sweep.rest)
+    if cell not in cells(sweep, program(asked), out):
+        raise UserError("the program, or a file that is used, has changed since the sweep began")
+
+
+def _make(sweep: Sweep, cell: Cell, out: Path) -> None:
+    """Only its summary is kept: running the cell again gives the same folder."""
+    _check_names(sweep, cell, out)
     folder = cell.path.with_suffix(".run")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -246,7 +255,6 @@ def run_cell(path: Path, number: int) -> int:
     with log.open("wb") as stream:
         done = subprocess.run(
             command(sweep, cell, folder),
-            cwd=sweep.folder,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
@@ -255,12 +263,25 @@ def run_cell(path: Path, number: int) -> int:
     if done.returncode:
         said = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
         reason = next((x for x in reversed(said) if x.startswith("scarp: error")), said[-1])
-        print(f"error: {cell.device}, seed {cell.seed}: {reason} (all of it: {log})")
-        return 1
+        raise UserError(f"{reason} (all of it: {log})")
+    _check_names(sweep, cell, out)
     # A name appears only with the whole result behind it.
     (folder / "summary.json").rename(cell.path)
     shutil.rmtree(folder)
     log.unlink()
+
+
+def run_cell(path: Path, number: int) -> int:
+    """One cell."""
+    sweep, listed = read(path)
+    cell = listed[number]
+    # Where the user was: names of files may be relative.
+    os.chdir(sweep.folder)
+    try:
+        _make(sweep, cell, path.parent)
+    except UserError as error:
+        print(f"error: {cell.device}, seed {cell.seed}: {error}")
+        return 1
     return 0
 
 
