@@ -8,6 +8,7 @@ import fcntl
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,42 @@ class Synchronise(unittest.TestCase):
         (self.root / "ftl" / "gc" / "b.c").unlink()
         self.assertTrue(self.lists_anew())
         self.assertFalse((self.target / "ftl" / "gc" / "b.c").exists())
+
+    def test_what_is_there_then_has_its_hash(self) -> None:
+        said = qemu.synchronise(self.source)
+        self.assertEqual(said, qemu.engine_hash())
+        self.put("ftl/a.c", "other")
+        self.assertNotEqual(qemu.engine_hash(), said)
+        self.assertEqual(qemu.synchronise(self.source), qemu.engine_hash())
+
+    def test_a_device_that_is_saved_meanwhile_has_no_others_name(self) -> None:
+        patches = self.root / "qemu-patches"
+        patches.mkdir()
+        (patches / "series").touch()
+        (self.source / "VERSION").write_text("10.0.8")
+        cached = self.source.parent / "cache"
+        made = mock.patch.object(
+            qemu, "ensure_packages", lambda: self.put("ftl/a.c", "saved while packages came")
+        )
+        with (
+            mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(cached)}),
+            mock.patch.object(qemu, "PATCHES", patches),
+            mock.patch.object(qemu, "ensure_source", lambda: self.source),
+            mock.patch.object(qemu, "ensure_firmware"),
+            mock.patch.object(qemu, "_configure"),
+            mock.patch.object(qemu, "_ninja", self.built),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            with made, self.assertRaisesRegex(UserError, "^QEMU: .*changed"):
+                qemu.ensure_qemu()
+            self.assertEqual(list(cached.rglob("qemu-system*")), [])
+            with mock.patch.object(qemu, "ensure_packages"):
+                binary = qemu.ensure_qemu().binary
+            self.assertEqual(binary.read_text(), "saved while packages came")
+
+    def built(self, build: Path, program: str) -> None:
+        build.mkdir(exist_ok=True)
+        shutil.copyfile(self.target / "ftl" / "a.c", build / program)
 
     def test_interrupted(self) -> None:
         self.put("ftl/new.c", "new")

@@ -140,8 +140,8 @@ def _version(source: Path) -> str:
 
 def ensure_source() -> Path:
     """The patched tree, made once for each tarball and series."""
-    tarball = _tarball()
-    identity = f"{tarball.name} {tarball.stat().st_size} {tree_hash(series())} {QEMU_WHEELS}"
+    tarball, patched = _tarball(), tree_hash(series())
+    identity = f"{tarball.name} {tarball.stat().st_size} {patched} {QEMU_WHEELS}"
     folder = cache_dir() / f"qemu-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
     source = folder / "src"
     if source.is_dir():
@@ -165,6 +165,11 @@ def ensure_source() -> Path:
         with step(f"QEMU: {len(series())} patches"):
             for patch in series():
                 _run(["patch", "-p1", "--forward", "--batch", "-i", str(patch)], tree, log)
+        if tree_hash(series()) != patched:
+            raise UserError(
+                f"{PATCHES.name}: a patch has changed since this began; the same command takes "
+                "what is there now"
+            )
         blobs = tree / "pc-bios" / "meson.build"
         # No guest of ours boots through EDK II, and Debian's tarball lacks it.
         blobs.write_text(blobs.read_text().replace("if unpack_edk2_blobs", "if false"))
@@ -188,8 +193,8 @@ def engine_hash() -> str:
     return tree_hash(path for path, _ in _ours())
 
 
-def synchronise(source: Path) -> None:
-    """Copy only what differs, so that ninja rebuilds only that."""
+def synchronise(source: Path) -> str:
+    """Copy only what differs, so that ninja rebuilds only that; the engine_hash() of the copies."""
     target = source / "hw" / "nvme" / "scarp"
     wanted = {target / relative: path for path, relative in _ours()}
     present = {path for path in target.rglob("*") if path.is_file() and path.suffix in (".c", ".h")}
@@ -208,6 +213,7 @@ def synchronise(source: Path) -> None:
         elif place.read_bytes() == data:
             continue
         place.write_bytes(data)
+    return tree_hash(wanted)
 
 
 def ensure_firmware() -> Path:
@@ -358,7 +364,12 @@ def ensure_qemu(variant: str = "") -> QemuBuild:
     if not binary.is_file():
         ensure_packages()
         with locked(source.parent.name):
-            synchronise(source)
+            # The packages and the lock can take minutes.
+            if synchronise(source) != engine:
+                raise UserError(
+                    "QEMU: a source of the device has changed since this began; the same command "
+                    "builds what is there now"
+                )
             _configure(source, build, VARIANTS[variant])
             with step(
                 f"QEMU {version} with the flash device{' (' + variant + ')' if variant else ''}"
