@@ -110,12 +110,10 @@ def tree() -> Tree:
     return plan
 
 
-def _keys() -> dict[str, str]:
+def _keys(plan: Tree) -> dict[str, str]:
     """Of what the programs were made: `scarp` takes them while its sources are these."""
-    return {
-        "scarp-replay": replayer.program_key(replayer.sources()),
-        "scarp-array": replayer.program_key(array.sources()),
-    }
+    programs = [plan.files[name] for name in plan.programs if name.startswith("bin/")]
+    return {program.name: replayer.key_of(program) for program in sorted(programs)}
 
 
 def _folders(place: Path, paths: list[str]) -> list[Path]:
@@ -213,7 +211,7 @@ def install(place: Path) -> int:
         if old:
             gone = {"files": old["files"], "folders": []}
             _remove(place, gone, {*plan.paths(), f"{_SHARE}/{MANIFEST.name}"})
-        _record(place, plan.paths(), _keys(), made)
+        _record(place, plan.paths(), _keys(plan), made)
     except OSError as error:
         raise UserError(f"install: {error.filename}: {error.strerror}") from error
     print(f"scarp {version()}: {len(plan.paths())} files below {place}")
