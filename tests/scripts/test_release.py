@@ -82,17 +82,16 @@ class Installed(unittest.TestCase):
 
     def test_what_a_program_was_made_of_and_not_what_there_is_by_then(self) -> None:
         program = Path("cache", "replay", "key", "scarp-replay")
-        plan = replace(
-            self.plan, files={"bin/scarp-replay": program}, programs={"bin/scarp-replay"}
-        )
+        files = {"bin/scarp-replay": program, **self.plan.files}
+        plan = replace(self.plan, files=files, programs={"bin/scarp-replay"})
         with (
-            tempfile.TemporaryDirectory() as name,
+            tempfile.TemporaryDirectory() as folder,
             mock.patch.object(install, "tree", lambda: plan),
             mock.patch.object(install, "_copy"),
             contextlib.redirect_stdout(io.StringIO()),
         ):
-            install.install(Path(name))
-            recorded = json.loads((Path(name) / "share/scarp/installed.json").read_text())
+            install.install(Path(folder))
+            recorded = json.loads((Path(folder) / "share/scarp/installed.json").read_text())
         self.assertEqual(recorded["programs"], {"scarp-replay": "key"})
 
     def test_for_all_users_whatever_the_umask(self) -> None:
