@@ -39,12 +39,13 @@ with atheris.instrument_imports(include=["scarplib", "tarfile"]) if FUZZES else 
     from scarplib.device_logs.log_file import HEADER, LogError
     from scarplib.errors import UserError
     from scarplib.guest import block_trace as guest_trace
-    from scarplib.guest import shipped
+    from scarplib.guest import shipped, vm
     from scarplib.own_drive import fio_json
-    from scarplib.powercut import fio_durable, promises, recording
+    from scarplib.powercut import fio_durable, promises, record, recording
     from scarplib.results import (
         block_trace,
         drives,
+        file_system,
         fio,
         guest_drive_join,
         lateness,
@@ -160,6 +161,37 @@ def of_recorded(data: bytes) -> None:
     recording.read(folder)
 
 
+def of_a_script(data: bytes) -> None:
+    """What it handed to write(), in two files that it may have written itself."""
+    folder = WORK / "script"
+    folder.mkdir(exist_ok=True)
+    begin, _, end = data.partition(b"\0")
+    (folder / "written-begin").write_bytes(begin)
+    (folder / "written-end").write_bytes(end)
+    stats = {"write_bytes": 1 << 40, "deallocates": 3, "deallocated_units": 5}
+    found = file_system.figures("ext4", {"script": {}, "stats": stats}, folder, 4096)
+    json.dumps(found, allow_nan=False)
+    file_system.rows([{"file_system": found}])
+
+
+def of_a_recorded_run(data: bytes) -> None:
+    """The drive's counters at the workload's ends, if they are there at all."""
+    folder = WORK / "ran"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    if data:
+        (folder / "stats-begin.bin").write_bytes((good() / "stats-begin.bin").read_bytes())
+        (folder / "stats-done.bin").write_bytes(data)
+    record.ran(folder)
+
+
+def of_a_console(data: bytes) -> None:
+    """Nothing of it steers the terminal that it is shown on."""
+    console = vm.Console(written(data))
+    for text in (console.tail(), console.end() or ""):
+        assert all(c.isprintable() or c == "\n" for c in text), repr(text)
+
+
 def texts(data: bytes) -> None:
     choose(
         data,
@@ -173,6 +205,9 @@ def texts(data: bytes) -> None:
             lambda rest: promises.read(written(rest)).before(1 << 40),
             lambda rest: fio_durable.check_counts(no_writes(), written(rest)),
             of_recorded,
+            of_a_script,
+            of_a_recorded_run,
+            of_a_console,
         ),
     )
 
@@ -309,6 +344,9 @@ def seeds(folder: Path) -> None:
     put("texts", "promises", b"\6" + b"100 a 1\n300 c\n200 b\n")
     put("texts", "durable", b"\7" + json.dumps({"jobs": [job | {"jobname": "a"}]}).encode())
     put("texts", "recorded", b"\10" + (few / recording.FILE).read_bytes())
+    put("texts", "script", b"\11" + b"5\n\00012\n")
+    put("texts", "ran", b"\12" + (few / "stats-end.bin").read_bytes())
+    put("texts", "console", b"\13\x1b[1mx\x1b]0;t\x07y\r\nscarp: end status 0\r\n")
     put("archive", "good", tar(member("./fio.json", b"{}"), member("files/a", b"b")))
     put("archive", "links", tar(member("a", type=b"2", linkname="/etc"), member("../b", b"c")))
     for number in range(len(NAMES)):

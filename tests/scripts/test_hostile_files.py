@@ -21,8 +21,17 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from scarplib.device_logs import log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import block_trace as guest_trace  # noqa: E402
-from scarplib.results import block_trace, drives, fio, replayed, script  # noqa: E402
+from scarplib.powercut import record  # noqa: E402
+from scarplib.results import (  # noqa: E402
+    block_trace,
+    drives,
+    file_system,
+    fio,
+    replayed,
+    script,
+)
 
 DEEP = "[" * 100_000
 HUGE = "9" * 5000
@@ -68,6 +77,7 @@ class HostileFiles(unittest.TestCase):
             (json.dumps(read(mean=-1)), r"lat_ns\.mean: a number"),
             (json.dumps(read(mean=float("nan"))), r"lat_ns\.mean: a number"),
             (json.dumps(read(max=float("inf"))), r"lat_ns\.max: a number"),
+            (json.dumps(read(max=10**400)), r"lat_ns\.max: a number"),
             (json.dumps(read(bins=[])), r"lat_ns\.bins: an object"),
             (json.dumps(read(bins={"x": 1})), "bins: nanoseconds"),
             (json.dumps(read(bins={HUGE: 1})), "bins: nanoseconds"),
@@ -113,6 +123,35 @@ class HostileFiles(unittest.TestCase):
         for text in (f"read {HUGE}", "read 4 12345678", "read"):
             path = self.file("latencies", f"write 3\n{text}\n")
             self.refuse(partial(script.operations, path), "line 2: ")
+
+    def test_what_a_script_wrote(self) -> None:
+        """What is no count of bytes is unknown, as is one that was removed."""
+        for begin, end, wanted in (
+            ("5\n", "12\n", 7),
+            ("5", "9" * 400, None),
+            ("5", HUGE, None),
+            ("12", "5", None),
+            ("-5", "5", None),
+            ("", "5", None),
+        ):
+            with self.subTest(f"{begin} {end[:9]}"):
+                self.file("written-begin", begin)
+                self.file("written-end", end)
+                self.assertEqual(script.written_bytes(self.folder), wanted)
+                stats = {"write_bytes": 9, "deallocates": 0, "deallocated_units": 0}
+                of = {"script": {}, "stats": stats}
+                found = file_system.figures("ext4", of, self.folder, 4096)
+                file_system.rows([{"file_system": found}])
+
+    def test_when_a_recorded_workload_ran(self) -> None:
+        self.file("stats-begin.bin", synthetic.stats_page("x", 5, {}))
+        for page, words in ((None, "stats-done.bin: No such file"), (b"5", "stats-done.bin: 1 b")):
+            if page:
+                self.file("stats-done.bin", page)
+            with self.assertRaisesRegex(UserError, f"^the workload: .*{words}"):
+                record.ran(self.folder)
+        self.file("stats-done.bin", synthetic.stats_page("x", 9, {}))
+        self.assertEqual(record.ran(self.folder), (5, 9))
 
     def test_requests(self) -> None:
         for text in (b"3", b"3, x, 0", b"\xff, 4, 0", f"3, {HUGE}, 0".encode()):

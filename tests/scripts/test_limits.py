@@ -176,6 +176,19 @@ class Guest(unittest.TestCase):
         self.assertEqual(why, "panic")
         self.assertLess(when_s, 200)
 
+    def test_what_steers_a_terminal_is_not_shown(self) -> None:
+        self.console.write_bytes(
+            b"\x1b[1;31mred\x1b[0m\r\nscarp-error: \x1b]0;title\x07it \x1b]8;;x\x1b\\failed\n"
+            b"\x1b[?25l\x1bP1;2|x\xc2\x9b5n\ta\x08b\xff\nscarp: end \x1b]52;c;eA==\x07no drive\n"
+        )
+        console = vm.Console(self.console)
+        for text in (console.tail(), console.end() or ""):
+            self.assertTrue(all(c.isprintable() or c == "\n" for c in text), repr(text))
+        lines = console.tail().splitlines()
+        self.assertEqual(lines[:2], ["red", "scarp-error: it failed"])
+        self.assertEqual(len(lines), 4)
+        self.assertEqual(console.end(), "no drive")
+
     def test_a_full_disk(self) -> None:
         folder = Path(tempfile.mkdtemp(dir=self.console.parent))
         qemu = folder / "qemu"

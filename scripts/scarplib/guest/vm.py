@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
+from scarplib.device_logs.log_file import printable
 from scarplib.drive import controller
 from scarplib.errors import UserError
 from scarplib.guest import shipped
@@ -42,6 +43,8 @@ _RESULT_HEADER = struct.Struct("<8sQ")
 _PANIC = re.compile(rb"Kernel panic - not syncing|BUG: unable to handle|Oops: ")
 _END = re.compile(rb"^scarp: end (.*?)\r?$", re.MULTILINE)
 _CONSOLE_TAIL = 4000
+# What programs steer a terminal with: colours and the cursor, its title and links; a line's end.
+_STEERS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\r")
 # A guest that waits for ever wants hardly any processor time: less than so much in so long.
 _WAITS_CPU_S = 60
 _WAITS_WALL_S = 1200
@@ -230,6 +233,12 @@ def terminal_arguments(log: Path) -> list[str]:
     ]
 
 
+def _readable(said: bytes) -> str:
+    """For the user's terminal, which nothing of a guest's may steer."""
+    lines = _STEERS.sub("", said.decode(errors="replace")).split("\n")
+    return "\n".join(printable(line.expandtabs()) for line in lines)
+
+
 class Console:
     """A console's file as it grows; each look reads only what is new."""
 
@@ -254,13 +263,12 @@ class Console:
     def end(self) -> str | None:
         """What the guest's init said last: "status N", or what kept it from that."""
         ended = _END.findall(self.path.read_bytes())
-        return ended[-1].decode(errors="replace").strip() if ended else None
+        return _readable(ended[-1]).strip() if ended else None
 
     def tail(self) -> str:
         with self.path.open("rb") as stream:
             stream.seek(max(0, self.path.stat().st_size - _CONSOLE_TAIL))
-            text = stream.read().decode(errors="replace")
-        return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", text)
+            return _readable(stream.read())
 
 
 def tied(command: list[str]) -> list[str]:
@@ -400,8 +408,8 @@ def _result(
         tail += f"\nstopped: more than {run.console_limit >> 10} KiB on the console"
     elif status:
         reason = "qemu died"
-        errors_text = (run.out / "qemu.log").read_text(errors="replace")
-        tail += f"\n{_exit_text(status)}:\n{errors_text[-1500:]}"
+        errors = _readable((run.out / "qemu.log").read_bytes()[-1500:])
+        tail += f"\n{_exit_text(status)}:\n{errors}"
     elif end is None:
         reason = "qemu died"
         tail += "\nqemu ended, the guest's task had not"

@@ -14,6 +14,7 @@ from typing import Any
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.device_logs import log_page
+from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
@@ -230,6 +231,15 @@ def _boot(wanted: Wanted, guest: Guest, drives: Sequence[Drive], folder: Path) -
     return result
 
 
+def ran(folder: Path) -> tuple[int, int]:
+    """When the workload began and ended; a script may have removed what says so."""
+    try:
+        begin, end = (log_page.read(folder / f"stats-{name}.bin") for name in ("begin", "done"))
+    except LogError as error:
+        raise UserError(f"the workload: {error}") from error
+    return begin.now_ns, end.now_ns
+
+
 def record(wanted: Wanted, folder: Path) -> Recording:
     """Into the folder, which is empty."""
     spread = tuple(wanted.over.file_system(fs) for fs in wanted.user.file_systems)
@@ -251,6 +261,7 @@ def record(wanted: Wanted, folder: Path) -> Recording:
         tail = "\n".join(f"    {line}" for line in result.console_tail.splitlines()[-25:])
         why = user_guest.said(result.console_tail) or result.reason
         raise UserError(f"the workload: {why}; the guest's console ended with:\n{tail}")
+    begin_ns, end_ns = ran(folder)
     inputs = {"device": description, **prepared.inputs}
     inputs |= {"job": wanted.job} if wanted.job else {}
     said = {
@@ -269,8 +280,8 @@ def record(wanted: Wanted, folder: Path) -> Recording:
         scheme=wanted.scheme,
         description=description.name,
         overrides=wanted.overrides,
-        begin_ns=log_page.read(folder / "stats-begin.bin").now_ns,
-        end_ns=log_page.read(folder / "stats-done.bin").now_ns,
+        begin_ns=begin_ns,
+        end_ns=end_ns,
         work=wanted.work(),
         job="job.fio" if wanted.job else None,
         guest=guest_words(wanted.user, wanted.over),
