@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,8 @@ class Mirror(Apt):
     has: Sequence[str] = ("fio=3.39-1", "linux-image-6.12.7-cloud-amd64=6.12.7-1")
     sources: Sequence[str] = ("1:10.0.2-1",)
     bytes = b"fio"
+    # While apt writes, which it does under the final name.
+    killed = False
 
     def update(self) -> None:
         pass
@@ -62,12 +65,14 @@ class Mirror(Apt):
             return "".join(f"Inst {x.replace('=', ' (')} Debian)\n" for x in self.has)
         if command[:2] == ("apt-cache", "showsrc"):
             return "".join(f"Package: qemu\nVersion: {x}\n\n" for x in self.sources)
-        if command[:2] == ("apt-get", "download"):
+        if command[:2] == ("apt-get", "download") and cwd:
             for name, version in (x.split("=") for x in command[3:]):
-                (self.archives / f"{name}_{version}_amd64.deb").write_bytes(self.bytes)
+                (cwd / f"{name}_{version}_amd64.deb").write_bytes(self.bytes)
         elif command[:2] == ("apt-get", "source") and cwd:
             version = command[-1].split(":")[1].split("-")[0]
             (cwd / f"qemu_{version}.orig.tar.xz").write_bytes(self.bytes)
+        if self.killed:
+            raise KeyboardInterrupt
         return ""
 
 
@@ -164,6 +169,61 @@ class Debian(Locked):
         (self.mirror.archives / "fio_3.39-1_amd64.deb").write_bytes(b"half")
         found = self.mirror.fetch(["fio=3.39-1"])
         self.assertEqual(found["fio=3.39-1"].read_bytes(), b"fio")
+
+    def test_a_download_that_was_killed(self) -> None:
+        """Of what is not locked nobody could tell later that it is short."""
+        os.environ[UNLOCKED] = "1"
+        self.mirror.sources = ("1:10.0.9-1",)
+        asked = ["busybox=1"]
+
+        def fetch() -> None:
+            with contextlib.redirect_stderr(io.StringIO()):
+                self.mirror.fetch(asked)
+
+        def source() -> None:
+            with contextlib.redirect_stderr(io.StringIO()):
+                self.mirror.source("qemu", self.folder)
+
+        for download in (source, fetch):
+            self.mirror.bytes, self.mirror.killed = b"half", True
+            with self.assertRaises(KeyboardInterrupt):
+                download()
+            self.assertEqual(
+                [x for x in self.folder.rglob("*") if x.is_file() and "half" in x.read_text()], []
+            )
+            self.mirror.bytes, self.mirror.killed = b"whole", False
+            download()
+        self.assertEqual(self.mirror.fetch(asked)["busybox=1"].read_bytes(), b"whole")
+        self.assertEqual([x.name for x in self.mirror.archives.iterdir()], ["busybox_1_amd64.deb"])
+        (tarball,) = self.folder.glob("qemu*")
+        self.assertEqual(tarball.read_bytes(), b"whole")
+
+    def test_firmware_that_was_interrupted(self) -> None:
+        def unpack(command: list[str], **_: object) -> None:
+            for name in ("bios-256k.bin", "linuxboot.bin"):
+                (Path(command[-1]) / "usr").mkdir(parents=True, exist_ok=True)
+                (Path(command[-1]) / "usr" / name).write_bytes(b"whole")
+
+        def killed(_: Path, target: Path) -> None:
+            target.write_bytes(b"half")
+            if target.name == "bios-256k.bin":
+                raise KeyboardInterrupt
+
+        mirror = mock.Mock(fetch=lambda _: {"seabios=1": Path("seabios.deb")})
+        mirror.closure = lambda _: []
+        with (
+            mock.patch.object(locks, "debian", locks.DebianLock),
+            mock.patch.object(qemu, "Apt", lambda: mirror),
+            mock.patch.object(subprocess, "run", unpack),
+        ):
+            with (
+                mock.patch.object(shutil, "copyfile", killed),
+                self.assertRaises(KeyboardInterrupt),
+            ):
+                qemu.ensure_firmware()
+            found = qemu.ensure_firmware()
+            self.assertEqual(qemu.ensure_firmware(), found)
+        self.assertEqual({x.read_bytes() for x in found.iterdir()}, {b"whole"})
 
     def test_of_the_users_choice(self) -> None:
         """Not locked: as apt has it today."""
@@ -315,8 +375,8 @@ class Updating(Apt):
                 self.alone[command[1]] = False
             except BlockingIOError:
                 self.alone[command[1]] = True
-        if command[1] == "download":
-            (self.archives / "fio_3.39-1_amd64.deb").write_bytes(b"fio")
+        if command[1] == "download" and cwd:
+            (cwd / "fio_3.39-1_amd64.deb").write_bytes(b"fio")
         return "Version: 1:10.0.2-1\n" if command[1] == "showsrc" else ""
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import struct
 import subprocess
@@ -19,7 +21,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
-from scarplib.build import kselftest  # noqa: E402
+from scarplib.build import kselftest, locks  # noqa: E402
 from scarplib.dev import suites, tap  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
@@ -238,6 +240,44 @@ class Kselftest(unittest.TestCase):
             kselftest.extract(package, out)
             found = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
             self.assertEqual(found, set(self.GOOD))
+
+    def test_each_version_has_a_folder(self) -> None:
+        fetched: list[str] = []
+
+        def fetch(names: list[str]) -> dict[str, Path]:
+            fetched.extend(names)
+            package = cache / "p.deb"
+            package.touch()
+            return {names[0]: package}
+
+        def extract(_: Path, folder: Path) -> None:
+            helpers = folder / kselftest.SELFTESTS / "kselftest" / "ktap_helpers.sh"
+            helpers.parent.mkdir(parents=True)
+            helpers.touch()
+
+        def of(lock: str, today: str = "") -> str:
+            """The version that is found, as the lock or, without that one, the mirror has it."""
+            name = "linux-source-6.12"
+            packages = {name: (lock, ""), "linux-source": (lock, "")}
+            made = locks.DebianLock({}, packages, {kselftest.PACKAGES: tuple(packages)})
+            mirror = mock.Mock(fetch=fetch)
+            mirror.closure = lambda _: [f"linux-source={lock}", f"{name}={today or lock}"]
+            with (
+                mock.patch.object(locks, "debian", lambda: made),
+                mock.patch.object(kselftest, "Apt", lambda: mirror),
+                mock.patch.object(kselftest, "extract", extract),
+                mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(cache)}),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                return (kselftest.ensure_kselftest() / "VERSION").read_text().strip()
+
+        with tempfile.TemporaryDirectory() as name:
+            cache = Path(name)
+            for lock, today in (("6.12.1-1", ""), ("6.12.2-1", ""), ("6.12.3-1", "6.12.4-1")):
+                for _ in range(2):
+                    self.assertEqual(of(lock, today), f"linux-source-6.12={today or lock}")
+            self.assertEqual(of("6.12.1-1"), "linux-source-6.12=6.12.1-1")
+        self.assertEqual(len(fetched), 3)
 
     def test_a_package_that_is_cut_off_or_another(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step
 from scarplib.build.private_apt import Apt
 from scarplib.errors import UserError
@@ -55,26 +56,43 @@ def extract(package: Path, folder: Path) -> None:
         raise UserError(f"{package.name}: its kernel source could not be unpacked")
 
 
+def _source(closure: list[str] | None) -> str:
+    """NAME=VERSION of the package that has the sources, which "linux-source" depends on."""
+    found = [x for x in closure or [] if re.match(r"linux-source-[\d.]+=", x)]
+    if len(found) != 1:
+        raise UserError(f"Debian's linux-source depends on {len(found)} sources, not one")
+    return found[0]
+
+
+def _folder(source: str) -> Path:
+    return cache_dir() / f"kselftest-{source.split('=')[1]}"
+
+
 def ensure_kselftest() -> Path:
     """A folder laid out as a kernel's source, with kselftest in it and no test."""
-    folder = cache_dir() / "kselftest"
     with locked("kselftest"):
+        # Without the mirror, if that can be.
+        folder = _folder(_source(locks.debian().closure(PACKAGES)))
         if folder.is_dir():
             return folder
         apt = Apt()
-        found = [x for x in apt.closure(PACKAGES) if re.match(r"linux-source-[\d.]+=", x)]
-        if len(found) != 1:
-            raise UserError(f"Debian's linux-source depends on {len(found)} sources, not one")
-        (package,) = apt.fetch(found).values()
-        fresh = folder.with_suffix(".new")
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        with step("kselftest, from Debian's kernel source"):
-            extract(package, fresh)
-        if not (fresh / SELFTESTS / "kselftest" / "ktap_helpers.sh").is_file():
-            raise UserError(f"{package.name}: no kselftest/ktap_helpers.sh in it")
-        (fresh / "VERSION").write_text(f"{found[0]}\n")
-        fresh.rename(folder)
-        # 150 MB that nothing reads again.
-        package.unlink()
+        source = _source(apt.closure(PACKAGES))
+        folder = _folder(source)
+        if not folder.is_dir():
+            _unpack(apt, source, folder)
     return folder
+
+
+def _unpack(apt: Apt, source: str, folder: Path) -> None:
+    (package,) = apt.fetch([source]).values()
+    fresh = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    with step("kselftest, from Debian's kernel source"):
+        extract(package, fresh)
+    if not (fresh / SELFTESTS / "kselftest" / "ktap_helpers.sh").is_file():
+        raise UserError(f"{package.name}: no kselftest/ktap_helpers.sh in it")
+    (fresh / "VERSION").write_text(f"{source}\n")
+    fresh.rename(folder)
+    # 150 MB that nothing reads again.
+    package.unlink()

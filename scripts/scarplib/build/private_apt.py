@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -163,7 +164,7 @@ class Apt:
                 locked("apt"),
                 step(f"{len(missing)} Debian packages"),
             ):
-                self._run("apt-get", "download", "--quiet", *missing, cwd=self.archives)
+                self._download(self.archives, "download", "--quiet", *missing)
             for package in missing:
                 path = self._path(*package.split("="))
                 if not path:
@@ -172,6 +173,16 @@ class Apt:
                     locks.check(path, f"{package.replace('=', ' ')} of the mirror", wanted)
                 found[package] = path
         return found
+
+    def _download(self, folder: Path, *command: str) -> None:
+        """Of what apt-get writes here and then verifies, what is whole goes to the folder.
+
+        It writes under the final name, where one that was killed would leave a short file.
+        """
+        with tempfile.TemporaryDirectory(dir=folder) as fresh:
+            self._run("apt-get", *command, cwd=Path(fresh))
+            for path in Path(fresh).iterdir():
+                path.replace(folder / path.name)
 
     def _is_locked(self, package: str, path: Path) -> bool:
         """Whether a file of the cache is whole; what is not is fetched again."""
@@ -205,7 +216,7 @@ class Apt:
             wanted = known[0]
         asked = f"{name}={wanted}" if wanted else name
         with locked("apt"), step(f"source of {name}"):
-            self._run("apt-get", "source", "--download-only", "--quiet", asked, cwd=folder)
+            self._download(folder, "source", "--download-only", "--quiet", asked)
         if lock and wanted == lock.version:
             for file, sha256 in lock.files.items():
                 locks.check(folder / file, f"{file} of the mirror", sha256)

@@ -224,7 +224,7 @@ def ensure_firmware() -> Path:
     usable = [folder, today] if locks.unlocked() else [folder]
     with locked("firmware"):
         for each in usable:
-            # The last that is copied.
+            # An older Scarp's may be of some of the files: this one was copied last.
             if (each / _FIRMWARE[0]).is_file():
                 return each
         names = _firmware_packages(Apt().closure(FIRMWARE_PACKAGES))
@@ -242,11 +242,15 @@ def _fetch_firmware(folder: Path, names: list[str]) -> None:
     shutil.rmtree(unpacked, ignore_errors=True)
     for path in Apt().fetch(names).values():
         subprocess.run(["dpkg-deb", "-x", str(path), str(unpacked)], check=True)
-    folder.mkdir(exist_ok=True)
-    for name in reversed(_FIRMWARE):
+    fresh = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    for name in _FIRMWARE:
         found = [path for path in unpacked.rglob(name) if path.is_file()]
         if found:
-            shutil.copyfile(found[0], folder / name)
+            shutil.copyfile(found[0], fresh / name)
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)
     shutil.rmtree(unpacked)
 
 
