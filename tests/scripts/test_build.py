@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from scarplib.build import cache, host_packages, qemu, replayer
+from scarplib.build import cache, host_packages, library, qemu, replayer
 from scarplib.dev import upstream_tests
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
@@ -26,6 +26,7 @@ from scarplib.guest import image
 from scarplib.guest.image import GuestImage
 from scarplib.paths import ROOT
 from scarplib.reproduce import replays, stale, sweep
+from scarplib.version import version
 
 LONG_AGO = 1_000_000_000
 
@@ -165,6 +166,24 @@ class Engine(unittest.TestCase):
         self.assertEqual(replayer.ensure_replay().read_text(), "one")
         self.assertEqual([p.name for p in replayer.built_replay().parent.iterdir()],
                          ["scarp-replay"])  # fmt: skip
+
+    def test_the_library(self) -> None:
+        def build(folder: Path, _: str) -> None:
+            self.source.write_text("another")
+            (folder / f"libscarp.so.{version()}").write_text(self.source.read_text())
+
+        def made() -> Path:
+            with (
+                mock.patch.object(library, "sources", lambda: [self.source]),
+                mock.patch.object(library, "ensure_packages"),
+                mock.patch.object(library, "_build", build),
+            ):
+                return library.ensure_libscarp().shared
+
+        with self.assertRaisesRegex(UserError, "^libscarp: .* changed while it was built"):
+            made()
+        self.assertEqual(list(self.folder.rglob("libscarp.so*")), [])
+        self.assertEqual(made().read_text(), "another")
 
     def seen(self) -> set[str]:
         """Each name for the engine that results are kept under."""

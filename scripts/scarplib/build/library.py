@@ -13,6 +13,7 @@ from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import CFLAGS, RECIPE, compiler, flags
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.replayer import PACKAGES
+from scarplib.errors import UserError
 from scarplib.paths import ENGINE
 from scarplib.version import abi, version
 
@@ -64,9 +65,13 @@ def _build(folder: Path, soname: str) -> None:
     whole.unlink()
 
 
+def _key() -> str:
+    return tree_hash([*sources(), RECIPE, Path(__file__)])[:20]
+
+
 def ensure_libscarp() -> Library:
     """From the cache, or built into it."""
-    key = tree_hash([*sources(), RECIPE, Path(__file__)])[:20]
+    key = _key()
     folder, soname = cache_dir() / "library" / key, f"libscarp.so.{abi()}"
     found = Library(folder / f"libscarp.so.{version()}", folder / "libscarp.a", soname)
     if found.shared.is_file():
@@ -79,6 +84,11 @@ def ensure_libscarp() -> Library:
                 work = Path(name) / "made"
                 work.mkdir()
                 _build(work, soname)
+                if _key() != key:
+                    raise UserError(
+                        "libscarp: a source changed while it was built; the same command builds "
+                        "it of what is there now"
+                    )
                 shutil.rmtree(folder, ignore_errors=True)
                 work.rename(folder)
     return found
