@@ -42,11 +42,11 @@ class MappingPage(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def run_it(self, mapping: str, scheme: str) -> dict[str, int]:
+    def run_it(self, mapping: str, scheme: str, *words: str) -> dict[str, int]:
         done = subprocess.run(
             [self.program, "--quiet", "-d", ROOT / "tests" / "qtest" / "tiny.ini",
              "-o", f"ftl.mapping={mapping}", "-o", "ftl.over_provisioning_permille=400",
-             "--age", "900", "-s", scheme, "-m", "closed", "-q", "8",
+             "--age", "900", "-s", scheme, "-m", "closed", "-q", "8", *words,
              "gen:mixed,requests=3000"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -75,6 +75,10 @@ class MappingPage(unittest.TestCase):
             fifo, block = self.run_it("fifo", scheme), self.run_it("block", scheme)
             # Other log blocks go first: the page's mapping is not `block` by another name.
             self.assertNotEqual(fifo["gc_page_programs"], block["gc_page_programs"])
+        ready = self.program.with_name("ready.json")
+        cuts = ("-o", "nand.power_cuts=1", "-o", "ftl.recovery=1", f"--power-cut={ready}")
+        self.run_it("fifo", "baseline", *cuts)
+        self.assertGreater(json.loads(ready.read_text())["page_reads"], 0)
 
 
 if __name__ == "__main__":
