@@ -441,6 +441,9 @@
     MARK(program_joins_no_more, \
          "a program did not join a collection, as enough had run and others " \
          "waited longer") \
+    MARK(row_goes_on, \
+         "the host had its turn after a row of collections, and some of it " \
+         "has waited for all of that row and still does") \
     MARK(collection_joined_host, \
          "a command of a collection joined one of the host's") \
     MARK(erases_together, "victims of several planes were erased together") \

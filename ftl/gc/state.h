@@ -66,6 +66,7 @@ typedef struct {
     int64_t window_ns; /* since when begun > 0 */
     uint32_t in_a_row; /* began while the host waited, and: */
     int64_t host_ns;   /* the die had worked for it for so long, and no longer */
+    uint64_t row_seq;  /* what is older waited when the row began */
 } ScarpGcDie;
 
 typedef struct {

@@ -141,6 +141,12 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
  */
 #define IN_A_ROW_MOST 64
 
+static uint32_t most_in_a_row(const ScarpDrive *drive)
+{
+    return MIN(IN_A_ROW_MOST, drive->desc.blocks_per_plane) *
+           drive->desc.planes_per_die;
+}
+
 /* What joins a collection's command is in the time of that one. */
 static bool host_had_a_turn(const ScarpDrive *drive, uint32_t die)
 {
@@ -153,15 +159,41 @@ static bool host_waits(const ScarpDrive *drive, uint32_t die)
            scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
 }
 
+/* Something of the host that has waited since the row began. */
+static bool host_waits_since(const ScarpDrive *drive, uint32_t die,
+                             uint64_t seq)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        const ScarpFlashCmd *read = scarp_nand_head(drive, p, QUEUE_READS);
+        const ScarpFlashCmd *program = scarp_nand_head(drive, p,
+                                                       QUEUE_PROGRAMS);
+
+        if ((read && scarp_flash_seq(read) < seq) ||
+            (program && scarp_flash_seq(program) < seq)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
 {
     ScarpGcDie *gc = &drive->gc.die[die];
 
     if (host_had_a_turn(drive, die)) {
-        gc->in_a_row = 0;
+        bool again = gc->in_a_row >= most_in_a_row(drive) &&
+                     host_waits_since(drive, die, gc->row_seq);
+
+        /* Who waited for a row waits for no other: many may, for few pages. */
+        scarp_mark_if(drive, row_goes_on, again);
+        gc->in_a_row *= again;
         gc->host_ns = scarp_nand_host_ns(drive, die);
     }
-    gc->in_a_row += host_waits(drive, die);
+    if (host_waits(drive, die)) {
+        gc->row_seq = gc->in_a_row++ ? gc->row_seq : scarp_seq_count(drive);
+    }
 }
 
 void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die)
@@ -182,9 +214,7 @@ void scarp_gc_counts_end(ScarpDrive *drive)
 
 bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)
 {
-    return drive->gc.die[die].in_a_row >=
-               MIN(IN_A_ROW_MOST, drive->desc.blocks_per_plane) *
-                   drive->desc.planes_per_die &&
+    return drive->gc.die[die].in_a_row >= most_in_a_row(drive) &&
            !host_had_a_turn(drive, die);
 }
 
