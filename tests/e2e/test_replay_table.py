@@ -164,6 +164,7 @@ class Several(Case):
             (("--schemes", "baseline,baseline", "gen:mixed"), "named twice"),
             (("--schemes", "baseline,ttflash", "gen:mixed"), "parity"),
             (("--schemes", "baseline", "-s", "pgc", "gen:mixed"), "--scheme: excludes --schemes"),
+            (("--schemes", "baseline", "--job", "1=gen:mixed"), "--job: excludes --schemes"),
             (("--schemes", "baseline", "--json", "x", "gen:mixed"), "--json: excludes"),
             (("--schemes", "baseline", "--trace", "x", "gen:mixed"), "--trace: excludes"),
             (("--schemes", "baseline", "--depht", 3, "gen:mixed"), "--depht"),

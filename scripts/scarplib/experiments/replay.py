@@ -181,6 +181,8 @@ def _compare(asked: Asked) -> int:
     for name in ("--trace", "--cmd-log", "--gc-log", "--flash-log", "--save"):
         if _has(asked.rest, name):
             raise UserError(f"{name}: excludes --schemes; each scheme's logs are in its folder")
+    if _has(asked.rest, "--job"):
+        raise UserError("--job: excludes --schemes")
     began = time.monotonic()
     shared = _option_words(options, _SHARED)
     overrides = [word for override in options.override for word in ("--override", override)]
