@@ -191,6 +191,11 @@ REFUSED = (
     ),
     (("--turn-drives", "7", "-m", "coordinated"), "--turn-drives=7: must be at most --drives=6"),
     (("--turn-us", "9"), "--turn-us=9: must be from 10 to"),
+    (("--turn-us", "10"), "--turn-us: needs --mode=coordinated"),
+    (("--drive-slots", "8", "-m", "cached"), "--drive-slots: needs --mode=independent or striped"),
+    (("--fresh", "--images", "x"), "--images: excludes --fresh"),
+    (("-k", "flusher=0"), "--keys: flusher: 1 with --mode=flusher"),
+    (("-k", "flusher=1", "-m", "cached"), "--keys: flusher: 0 with --mode=cached"),
     (("--threads", "4", "-m", "independent"), "--threads=4: must be a multiple of --drives=6"),
     (("--fill-permille", "1001"), "--fill-permille=1001: must be from 1 to 1000"),
     (("-s", "nonsense"), "nonsense"),
@@ -232,6 +237,29 @@ def test_results_are_written_in_place() -> None:
         none = _run(*SMALL, "--json", str(Path(name) / "no" / "file"))
         assert none.returncode == 1
         assert "cannot be written" in none.stderr
+
+
+def test_what_is_read_is_not_written() -> None:
+    """By whatever name: it would be gone."""
+    with tempfile.TemporaryDirectory() as name:
+        drive, link, record = (Path(name) / x for x in ("drive.ini", "link", "record"))
+        drive.write_text(DRIVE.read_text())
+        link.symlink_to(drive)
+        made = _run(*SMALL, "--record", str(record))
+        assert made.returncode == 0, made.stderr
+        before = drive.read_bytes(), record.read_bytes()
+        for option, path, words in (
+            ("--json", link, SMALL),
+            ("--record", link, SMALL),
+            ("--json", record, ("--replay", str(record))),
+        ):
+            done = _run("-d", str(drive), *words, option, str(path))
+            assert done.returncode == 1, (option, path)
+            assert f"{option}={path}: is also --" in done.stderr, done.stderr
+            assert (drive.read_bytes(), record.read_bytes()) == before, (option, path)
+        done = _run(*SMALL, "--record", str(record), "--json", str(record))
+        assert done.returncode == 1
+        assert record.read_bytes() == before[1]
 
 
 def test_every_key_of_the_array_is_listed() -> None:

@@ -69,6 +69,29 @@ class Array(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertIn(line, done.stderr)
 
+    def test_each_option_does_something(self) -> None:
+        """In the modes that have it; where none of them does, it is refused."""
+        plain = _run(*SMALL, "-m", "striped,cached", "-j", "-")
+        slots = _run(*SMALL, "-m", "striped,cached", "-j", "-", "--drive-slots", "1")
+        before, after = (json.loads(x.stdout)["runs"] for x in (plain, slots))
+        self.assertNotEqual(before[0], after[0])
+        self.assertEqual(before[1], after[1])
+        with tempfile.TemporaryDirectory() as folder:
+            record, images = Path(folder) / "record", Path(folder) / "images"
+            images.mkdir()
+            _run(*SMALL, "-m", "cached", "--record", str(record))
+            done = _run("-d", str(DRIVE), "--replay", str(record), "--images", str(images))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(list(images.iterdir())), 2)
+            for options, line in (
+                (("--turn-us", "50"), "--turn-us: needs --mode=coordinated"),
+                (("--fresh", "--images", folder), "--images: excludes --fresh"),
+                (("--replay", str(record), "--turn-us", "50"), "--turn-us: excludes --replay"),
+            ):
+                done = _run("-d", str(DRIVE), *options)
+                self.assertEqual(done.returncode, 1, options)
+                self.assertIn(line, done.stderr)
+
     def test_version(self) -> None:
         self.assertEqual(_run("--version").stdout, f"scarp-array {version()}\n")
         runs = json.loads(_run(*SMALL, "-m", "independent", "-j", "-").stdout)["runs"]

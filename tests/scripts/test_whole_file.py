@@ -133,6 +133,18 @@ class Inputs(Written):
         self.assertIn("-o", self.error("age", str(path), "-o", str(path)))
         self.assertEqual(path.read_text(), "[geometry]\n")
 
+    def test_what_an_array_reads_is_not_its_result(self) -> None:
+        path, link = self.folder / "drive.ini", self.folder / "link"
+        path.write_text("[geometry]\n")
+        link.symlink_to(path)
+        for words in (("-d", str(path)), ("--replay", str(path))):
+            line = self.error("array", *words, "--json", str(link))
+            self.assertIn(f"--json {link}: is {path}, which is read", line)
+            self.assertEqual(path.read_text(), "[geometry]\n")
+        line = self.error("array", "-m", "cached", "--record", str(path), "-j", str(link))
+        self.assertIn("is also --record", line)
+        self.assertEqual(path.read_text(), "[geometry]\n")
+
     def test_a_runs_files_are_not_the_timeline(self) -> None:
         image = self.run_folder / "drive.img"
         image.write_bytes(synthetic.image())

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const sim_mode_names[SIM_MODES] = {
     "independent", "striped", "cached", "flusher", "coordinated",
@@ -158,7 +159,41 @@ static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
     return good && *argc == 1;
 }
 
-static bool options(SimOptions *o, GError **error)
+/* What other modes have: here it would do nothing. */
+static bool of_this_mode(SimMode chosen, const bool *number_given,
+                         GError **error)
+{
+    for (size_t i = 0; entries[i].long_name; i++) {
+        const char *name = entries[i].long_name, *needs = NULL;
+
+        if (g_str_has_prefix(name, "turn-") && chosen != SIM_COORDINATED) {
+            needs = "coordinated";
+        } else if (!strcmp(name, "drive-slots") && chosen >= SIM_CACHED) {
+            needs = "independent or striped; the array's are --keys=slots=N";
+        }
+        if (number_given[i] && needs) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "--%s: needs --mode=%s", name, needs);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is written is not what is read. */
+static bool files_apart(GError **error)
+{
+    const OptionFile files[] = {
+        { "--description", description, false },
+        { "--replay", replay, false },
+        { "--record", record, true },
+        { "--json", json, true },
+    };
+
+    return options_apart(files, G_N_ELEMENTS(files), error);
+}
+
+static bool options(SimOptions *o, const bool *number_given, GError **error)
 {
     static const char *const workloads[] = { "uniform", "zipf" };
     uint32_t chosen_mode, chosen_workload;
@@ -172,7 +207,14 @@ static bool options(SimOptions *o, GError **error)
         !option_one_of("mode", mode ? mode : "flusher", sim_mode_names,
                        SIM_MODES, &chosen_mode, error) ||
         !option_one_of("workload", workload ? workload : "uniform",
-                       workloads, 2, &chosen_workload, error)) {
+                       workloads, 2, &chosen_workload, error) ||
+        !of_this_mode(chosen_mode, number_given, error) ||
+        !files_apart(error)) {
+        return false;
+    }
+    if (images && fresh) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--images: excludes --fresh");
         return false;
     }
     if (chosen_mode == SIM_INDEPENDENT && threads && threads % drives) {
@@ -270,13 +312,13 @@ static char *play(const SimOptions *o, GError **error)
                                                    NULL;
 }
 
-static bool run(GError **error)
+static bool run(const bool *number_given, GError **error)
 {
     g_autofree char *joined = overrides ? g_strjoinv(",", overrides) : NULL;
     g_autofree char *text = NULL;
     SimOptions o;
 
-    if (!options(&o, error)) {
+    if (!options(&o, number_given, error)) {
         return false;
     }
     o.overrides = joined;
@@ -300,7 +342,8 @@ int main(int argc, char **argv)
         print_keys();
         return 0;
     }
-    if (!good || !alone_with_replay(number_given, &error) || !run(&error)) {
+    if (!good || !alone_with_replay(number_given, &error) ||
+        !run(number_given, &error)) {
         fprintf(stderr, "scarp-array: %s\n", error->message);
         return 1;
     }

@@ -349,12 +349,19 @@ static bool setup(Sim *sim, GError **error)
 {
     static const ArrayOps ops = { issue, done };
     const SimOptions *o = sim->o;
+    bool flusher = o->mode >= SIM_FLUSHER;
     uint64_t sizes[ARRAY_MAX_DRIVES], bytes;
     char why[ARRAY_ERROR_BYTES];
 
     array_config_init(&sim->config);
+    sim->config.flusher = flusher;
     if (!array_config_parse(&sim->config, o->keys, why)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY, "--keys: %s", why);
+        return false;
+    }
+    if (sim->config.flusher != flusher) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "--keys: flusher: "
+                    "%d with --mode=%s", flusher, sim_mode_names[o->mode]);
         return false;
     }
     sim->drives = sim_drives_new(o, command_done, sim, error);
@@ -369,7 +376,6 @@ static bool setup(Sim *sim, GError **error)
     }
     sim->config.n_drives = o->drives;
     sim->config.drive_bytes = sizes;
-    sim->config.flusher = o->mode >= SIM_FLUSHER;
     if (!array_config_check(&sim->config, why)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE, "--keys: %s", why);
         return false;

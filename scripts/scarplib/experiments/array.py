@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from scarplib import whole_file
 from scarplib.build.array import ARRAY, ensure_simulator
 from scarplib.errors import UserError
 from scarplib.option_types import Parser
@@ -21,6 +22,13 @@ SCHEMA = "scarp-arrays-1"
 _MODES = "independent,striped,cached,flusher"
 _ALL_MODES = (*_MODES.split(","), "coordinated")
 _DRIVE = ARRAY / "sim" / "safs.ini"
+# What not all modes have, and which do.
+_OF_MODES = {
+    "--drive-slots": ("independent", "striped"),
+    "--turn-us": ("coordinated",),
+    "--turn-drives": ("coordinated",),
+    "--turn-free-blocks": ("coordinated",),
+}
 # Of --help, behind what the program prints.
 NOTES = f"""
 This command adds to the program's options:
@@ -40,6 +48,9 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
     parser.add_argument("--images", default=None)
     parser.add_argument("--replay", default=None)
     parser.add_argument("--record", default=None)
+    parser.add_argument("--fresh", action="store_true")
+    for name in _OF_MODES:
+        parser.add_argument(name, default=None)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--version", action="store_true")
     parser.add_argument("-h", "--help", action="store_true")
@@ -54,16 +65,42 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
     if options.record and len(options.modes) > 1:
         raise UserError("--record: of one --mode")
     if options.json not in (None, "-"):
-        _write(options.json, "a", "")
+        _check_json(options)
     return options, rest
 
 
-def _write(path: str, mode: str, text: str) -> None:
+def _check_json(options: Any) -> None:
+    """Before what takes long: it can be written, and nothing else is lost by that."""
+    out = Path(options.json)
+    read = [Path(path) for path in (options.description, options.replay) if path]
+    whole_file.check("--json", out, *read)
+    if options.record and out.resolve() == Path(options.record).resolve():
+        raise UserError(f"--json {out}: is also --record; name another file")
     try:
-        with Path(path).open(mode) as stream:
-            stream.write(text)
+        with out.open("a"):
+            pass
     except OSError as error:
-        raise UserError(f"--json: {path}: {error.strerror}") from error
+        raise UserError(f"--json: {out}: {error.strerror}") from error
+
+
+def _value(options: Any, name: str) -> str | None:
+    value: str | None = getattr(options, name.removeprefix("--").replace("-", "_"))
+    return value
+
+
+def _of_mode(options: Any, mode: str) -> list[str]:
+    """An option that none of the modes has goes to all of them: the program refuses it."""
+    words = []
+    for name, has in _OF_MODES.items():
+        value = _value(options, name)
+        if value is not None and (mode in has or not set(has) & set(options.modes)):
+            words += [name, value]
+    return words
+
+
+def _drives(options: Any, images: str | None) -> list[str]:
+    words = ["-d", options.description, *(["--fresh"] if options.fresh else [])]
+    return [*words, "--images", images] if images else words
 
 
 def _program(words: list[str]) -> str:
@@ -152,21 +189,27 @@ def main(given: list[str]) -> int:
     if options.replay:
         if options.record or options.mode is not None:
             raise UserError(f"--{'record' if options.record else 'mode'}: excludes --replay")
-        words = ["-d", options.description, "--replay", options.replay]
+        for name in _OF_MODES:
+            if _value(options, name) is not None:
+                raise UserError(f"{name}: excludes --replay")
+        words = [*_drives(options, options.images), "--replay", options.replay]
         words += ["--json", options.json] if options.json not in (None, "-") else []
         print(_program([*words, *rest]), end="")
         return 0
     rest += ["--record", options.record] if options.record else []
     runs = []
     with tempfile.TemporaryDirectory(prefix="scarp-array-") as folder:
-        words = ["-d", options.description, "--images", options.images or folder, *rest]
+        # So that each mode begins with the same drives, aged once.
+        images = options.images or (None if options.fresh else folder)
+        words = [*_drives(options, images), *rest]
         for mode in options.modes:
-            runs.append(json.loads(_program([*words, "-m", mode])))
+            runs.append(json.loads(_program([*words, *_of_mode(options, mode), "-m", mode])))
     text = json.dumps({"schema": SCHEMA, "runs": runs}, indent=1) + "\n"
     if options.json == "-":
         print(text, end="")
         return 0
     print(table_text(runs))
     if options.json:
-        _write(options.json, "w", text)
+        with whole_file.writing("--json", Path(options.json)) as stream:
+            stream.write(text)
     return 0

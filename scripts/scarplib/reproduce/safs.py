@@ -152,7 +152,8 @@ class Store:
         path = self._path(command)
         if path.exists():
             return
-        images = ["--images", str(self.folder / "images")]
+        fresh = "--fresh" in command
+        images = [] if fresh else ["--images", str(self.folder / "images")]
         done = subprocess.run(
             [str(self.program), *command, *images], capture_output=True, text=True, check=False
         )
