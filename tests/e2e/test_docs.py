@@ -78,6 +78,16 @@ class Reference(unittest.TestCase):
         for name, _ in fields:
             self.assertIn(f'"{name}":', done.stdout)
 
+    def test_properties(self) -> None:
+        """Each property of QEMU's device, in its order."""
+        source = (ROOT / "hw/nvme-flash.c").read_text()
+        named = re.findall(r'^    DEFINE_PROP_\w+\("([\w-]+)",', source, re.MULTILINE)
+        self.assertGreater(len(named), 20)
+        documented = rows("Properties of QEMU's device")
+        self.assertEqual([row[0] for row in documented], [f"`{name}`" for name in named])
+        for name in re.findall(r'object_class_property_add_str\(oc, "([\w-]+)"', source):
+            self.assertIn(f"`{name}`", (ROOT / "docs/reference.md").read_text())
+
     def test_schemes(self) -> None:
         """docs/schemes.md knows every choice that the program lists."""
         done = subprocess.run(
