@@ -15,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hunt"))
 
 import campaign
+from scarplib.dev import present
 
 SAID = """# mark buffer_full (no room): 0 in 0 scenarios
 # mark drained_again (twice): 12 in 3 scenarios
@@ -56,7 +57,7 @@ class Test(unittest.TestCase):
 
     def test_a_change_of_the_replayer_leaves_its_lines(self) -> None:
         ftl = campaign.ROOT / "ftl"
-        names = {str(f.relative_to(ftl)) for f in campaign.present.engine_files(ftl)}
+        names = {str(f.relative_to(ftl)) for f in present.engine_files(ftl)}
         rule = "sources:; @echo $(SOURCES)"
         made = subprocess.run(
             ["make", "-s", "-f", "tests/hunt/hunt.mk", "--eval", rule, "sources"],
