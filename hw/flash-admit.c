@@ -92,8 +92,7 @@ static void begin(NvmeFlash *flash, FlashCmd *cmd)
     if (flash->realtime) {
         flash_realtime_submitted(flash->realtime);
     } else {
-        timer_mod_anticipate_ns(flash->timer,
-                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+        flash_run_soon(flash);
     }
 }
 

@@ -308,6 +308,16 @@ void nvme_flash_timer_cb(void *opaque)
     flash_power_look(flash);
 }
 
+void flash_run_soon(NvmeFlash *flash)
+{
+    if (flash->realtime) {
+        flash_realtime_kick(flash->realtime);
+    } else {
+        timer_mod_anticipate_ns(flash->timer,
+                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    }
+}
+
 void nvme_flash_completed(void *opaque)
 {
     NvmeFlash *flash = opaque;
@@ -383,7 +393,9 @@ bool nvme_flash_drain(NvmeFlash *flash)
         ScarpCmd *cmd;
 
         flash_admit_waiting(flash);
+        nvme_flash_lock(flash);
         next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
+        nvme_flash_unlock(flash);
         while ((cmd = flash_port_pop(flash->port))) {
             end_untold(flash, cmd->opaque);
             completed++;

@@ -79,6 +79,7 @@ struct NvmeFlash {
     uint32_t switches_accepted;
     uint32_t switches_refused;
     Notifier shutdown;
+    VMChangeStateEntry *state;
     bool ready;             /* it has recovered from its last power cut */
     bool wants_rest;        /* a shutdown waits for that: */
     bool settles;           /* it comes to rest, and nothing came meanwhile */
@@ -149,6 +150,9 @@ void flash_admit_forget(NvmeFlash *flash, FlashCmd *cmd);
 /* flash-command.c: its buffer and, of a write, the data in it. */
 void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd);
 
+/* The engine is to run soon, whatever it has to do. */
+void flash_run_soon(NvmeFlash *flash);
+
 /* Its power failed, and all owners have gone: commands go as well. */
 void flash_cmds_forget(NvmeFlash *flash);
 
@@ -183,9 +187,11 @@ void flash_fdp_keep(NvmeFlash *flash);
 /* flash-realtime.c */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
 /*
- * From here on the caller owns the engine.  This lets go of the big lock while
- * it waits for the thread to end.
+ * From here on the caller owns the engine, until the machine runs again.  It
+ * runs the engine with the lock: the thread may yet look for memory.
  */
+void flash_realtime_pause(FlashRealtime *rt);
+/* Ditto, for ever.  It lets go of the big lock until the thread has ended. */
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
 void flash_realtime_kick(FlashRealtime *rt);

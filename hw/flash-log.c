@@ -245,6 +245,11 @@ void flash_log_stop(FlashLog *log)
     log->stopped = true;
 }
 
+void flash_log_go_on(FlashLog *log)
+{
+    log->stopped = false;
+}
+
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
 {
     if (log->progress) {

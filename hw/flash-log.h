@@ -39,6 +39,8 @@ ScarpObserver flash_log_observer(FlashLog *log);
  * marked.  A replay needs them, for others waited for them.
  */
 void flash_log_stop(FlashLog *log);
+/* Another guest has come. */
+void flash_log_go_on(FlashLog *log);
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
 
 /*

@@ -65,17 +65,6 @@ static void tell(NvmeFlash *flash)
     }
 }
 
-/* The engine is to run soon, whatever it has to do. */
-static void run_soon(NvmeFlash *flash)
-{
-    if (flash->realtime) {
-        flash_realtime_kick(flash->realtime);
-    } else {
-        timer_mod_anticipate_ns(flash->timer,
-                                qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
-    }
-}
-
 /* ---- Ready -------------------------------------------------------------- */
 
 bool nvme_flash_is_ready(NvmeFlash *flash)
@@ -138,7 +127,7 @@ bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n)
     if (!flash->wants_rest) {
         flash->wants_rest = true;
         flash_port_await(flash->port, FLASH_PORT_REST);
-        run_soon(flash);
+        flash_run_soon(flash);
     }
     return false;
 }
@@ -239,7 +228,7 @@ static void cut(NvmeFlash *flash)
     cut_engine(flash);
     g_clear_pointer(&flash->spare_warned, g_slist_free);
     flash_port_await(flash->port, FLASH_PORT_READY);
-    run_soon(flash);
+    flash_run_soon(flash);
 }
 
 bool flash_power_cut(NvmeFlash *flash, Error **errp)

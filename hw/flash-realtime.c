@@ -301,6 +301,11 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
     return rt;
 }
 
+void flash_realtime_pause(FlashRealtime *rt)
+{
+    flash_thread_pause(rt->thread, true);
+}
+
 void flash_realtime_stop(FlashRealtime *rt)
 {
     /* The thread may be waiting for the big lock, to tell of a completion. */

@@ -57,11 +57,7 @@ static bool switch_scheme(NvmeFlash *flash, const char *text, GError **error)
         flash->switched_ns = now_ns;
     }
     /* the new scheme may have something to do before the next command */
-    if (flash->realtime) {
-        flash_realtime_kick(flash->realtime);
-    } else {
-        timer_mod_anticipate_ns(flash->timer, now_ns);
-    }
+    flash_run_soon(flash);
     return ok;
 }
 

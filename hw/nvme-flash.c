@@ -257,7 +257,7 @@ static void flash_shutdown(Notifier *notifier, void *data)
     flash->stopped = true;
     flash_power_stop(flash);
     if (flash->realtime) {
-        flash_realtime_stop(flash->realtime);
+        flash_realtime_pause(flash->realtime);
     } else {
         timer_del(flash->timer);
     }
@@ -268,6 +268,22 @@ static void flash_shutdown(Notifier *notifier, void *data)
     flash_log_stop(flash->log);
     if (!flash_check_laws(flash)) {
         qemu_system_shutdown_request_with_code(*cause, EXIT_LAW_BROKEN);
+    }
+}
+
+/*
+ * With -no-shutdown QEMU outlives the guest.  Once the machine has been reset,
+ * it may run another one.  The engine may be ahead of the clock by what it did
+ * at the end of the last one.
+ */
+static void flash_go_on(void *opaque, bool running, RunState state)
+{
+    NvmeFlash *flash = opaque;
+
+    if (running && flash->stopped) {
+        flash->stopped = false;
+        flash_log_go_on(flash->log);
+        flash_run_soon(flash);
     }
 }
 
@@ -604,6 +620,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     flash->running = flash_scheme_text(config.scheme, config.params);
     flash->shutdown.notify = flash_shutdown;
     qemu_register_shutdown_notifier(&flash->shutdown);
+    flash->state = qemu_add_vm_change_state_handler(flash_go_on, flash);
     return;
 
 fail:
@@ -616,6 +633,7 @@ static void nvme_flash_unrealize(DeviceState *dev)
     NvmeFlash *flash = NVME_FLASH(dev);
 
     notifier_remove(&flash->shutdown);
+    qemu_del_vm_change_state_handler(flash->state);
     flash->stopped = true;
     if (flash->realtime) {
         flash_realtime_stop(flash->realtime);

@@ -15,7 +15,10 @@ from test_interruptions import EJECT
 from test_realtime import HostController
 
 SLOT = 4
+PATIENCE_S = 30
 SLOW = "overrides=controller.link_mbs=16"
+# On the host's clock, too, no write of 128 KiB ends before the guest does.
+SLOWER = "overrides=controller.link_mbs=1"
 LOGS = ",cmd-log={dir}/f0.cmd,gc-log={dir}/f0.gc,progress={dir}/f0.progress,trace={dir}/f0.trace"
 
 
@@ -72,12 +75,18 @@ class Teardown(DriveTest):
 class NoShutdown(DriveTest):
     """The guest turns its machine off with I/O in flight, and -no-shutdown keeps QEMU."""
 
-    def check(self, kind: type[Controller], more: str = "") -> None:
-        machine = self.machine(
-            ["-no-shutdown"], flash(more=f",{SLOW}{more}"), controller(), namespace()
+    def start(self, more: str) -> Machine:
+        return self.machine(
+            ["-no-shutdown"], flash(more=f",{SLOWER}{more}"), controller(), namespace()
         )
-        queue = kind(machine, SLOT).create_queue()
-        ns = Namespace(queue)
+
+    def wait_for(self, machine: Machine, wanted: str) -> None:
+        def status() -> object:
+            return machine.qmp("query-status")["status"]  # type: ignore[index]
+
+        machine.wait_until(lambda: status() == wanted, f"the machine is '{wanted}'")
+
+    def turn_off(self, machine: Machine, ns: Namespace) -> None:
         for at in range(4):
             _, prp = ns.buffer(128 * KIB)
             ns.start(Op.WRITE, at * 128 * KIB, 128 * KIB, prp)
@@ -87,14 +96,14 @@ class NoShutdown(DriveTest):
             machine.outl(0xCF8, 0x80000000 | 31 << 11 | register)
             machine.outl(0xCFC, value)
         machine.command("outw 0x604 0x2000")
-
-        def status() -> object:
-            return machine.qmp("query-status")["status"]  # type: ignore[index]
-
-        machine.wait_until(lambda: status() == "shutdown", "the guest's end")
+        self.wait_for(machine, "shutdown")
         # What the drive has ended without telling is cancelled.
         machine.qmp("system_reset")
-        machine.wait_until(lambda: status() == "prelaunch", "the reset")
+        self.wait_for(machine, "prelaunch")
+
+    def check(self, kind: type[Controller], more: str = "") -> None:
+        machine = self.start(more)
+        self.turn_off(machine, Namespace(kind(machine, SLOT).create_queue()))
         self.assertEqual([c.unseen for c in self.finish(machine)], [True] * 4)
 
     def test_virtual(self) -> None:
@@ -102,3 +111,30 @@ class NoShutdown(DriveTest):
 
     def test_on_the_hosts_clock(self) -> None:
         self.check(HostController, ",clock=realtime")
+
+    def check_going_on(self, kind: type[Controller], more: str = "") -> None:
+        """The next guest finds the drive as the last one left it, and working."""
+        machine = self.start(more)
+        machine.give_up_after(PATIENCE_S)
+        for turn in range(3):
+            ns = Namespace(kind(machine, SLOT).create_queue())
+            for before in range(turn):
+                kept = ns.read(MIB + before * 4 * KIB, 4 * KIB)
+                self.assertEqual(kept, pattern(before, 4 * KIB))
+            self.assertEqual(ns.write(MIB + turn * 4 * KIB, pattern(turn, 4 * KIB)).status, 0)
+            self.assertEqual(ns.flush(), 0)
+            if turn < 2:
+                self.turn_off(machine, ns)
+                machine.qmp("cont")
+        stats = machine.stats()
+        self.assertEqual(stats["cmds_accepted"], stats["cmds_completed"])
+        unseen = [c.unseen for c in self.finish(machine)]
+        off = [True] * 4
+        # Each turn reads what those before it wrote, writes, and flushes.
+        self.assertEqual(unseen, [False] * 2 + off + [False] * 3 + off + [False] * 4)
+
+    def test_that_goes_on(self) -> None:
+        self.check_going_on(Controller)
+
+    def test_that_goes_on_on_the_hosts_clock(self) -> None:
+        self.check_going_on(HostController, ",clock=realtime")
