@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
-from fixture import KIB, DriveTest, controller, flash, namespace, pattern
+import struct
+
+from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from logs import parse_stats_page
 from nvme import FUA, Admin, Controller, Namespace, Op, Status
 from scarplib.device_logs import log_page
 from scarplib.version import version
 from test_realtime import HostController
+
+HOST_BEHAVIOR = 0x16
+# Copies may have ranges of descriptor format 2, which name a namespace.
+COPY_FORMAT_2 = 1 << 2
 
 
 class Commands(DriveTest):
@@ -87,6 +93,33 @@ class Commands(DriveTest):
         ns.write(0, pattern(1, 32 * KIB))
         self.assertEqual(ns.copy(4 * KIB, 256 * KIB, 16 * KIB), 0)
         self.assertEqual(ns.read(256 * KIB, 16 * KIB), pattern(1, 32 * KIB)[4 * KIB : 20 * KIB])
+        self.finish(machine)
+
+    def test_copy_from_several_namespaces(self) -> None:
+        """Each range is of the namespace that it names, the copy's own one, too."""
+        machine = self.machine(
+            flash(), controller(), namespace(more=f",nsid=1,size={4 * MIB}"), namespace()
+        )
+        ctrl = Controller(machine)
+        queue = ctrl.create_queue()
+        spaces = [Namespace(queue, nsid) for nsid in (1, 2)]
+        behavior, ranges = machine.alloc(4 * KIB), machine.alloc(4 * KIB)
+        machine.write(behavior, struct.pack("<IH", 0, COPY_FORMAT_2).ljust(512, b"\0"))
+        ctrl.check(Admin.SET_FEATURES, data=behavior, cdw=(HOST_BEHAVIOR,))
+        for ns in spaces:
+            self.assertEqual(ns.write(0, pattern(ns.nsid, 64 * KIB)).status, 0)
+        for nsids in ((1, 2), (2, 1), (2, 1, 2, 1)):
+            with self.subTest(nsids=nsids):
+                wanted = b""
+                for at, nsid in enumerate(nsids):
+                    first = at * 16 * KIB
+                    entry = struct.pack("<IIQH", nsid, 0, first // 512, 4 * KIB // 512 - 1)
+                    machine.write(ranges + at * 32, entry.ljust(32, b"\0"))
+                    wanted += pattern(nsid, 64 * KIB)[first : first + 4 * KIB]
+                cdw = (MIB // 512, 0, 2 << 8 | len(nsids) - 1)
+                done = queue.wait(queue.submit(Op.COPY, 1, (ranges, 0), cdw))
+                self.assertEqual(done.status, 0)
+                self.assertEqual(spaces[0].read(MIB, len(wanted)), wanted)
         self.finish(machine)
 
     def test_reading_deallocated_blocks_can_be_an_error(self) -> None:

@@ -75,6 +75,7 @@ SERIES = {
     ),
     "0033": ("A controller that is ejected asserts that it has no virtual ones", "are_ejected"),
     "0034": ("A block backend's data resets the drive within its own end", "of_a_block_backend"),
+    "0035": ("A copy's range is read from the range before's namespace", "several_namespaces"),
 }
 
 
@@ -82,8 +83,9 @@ SERIES = {
 QEMUS = ("hw/nvme/", "hw/pci/", "system/")
 
 # Of these, what no sequence draws: answers that are another controller's doorbells, a drive that
-# its own data ejects, one with virtual functions that is ejected, and one on a block backend.
-ALONE = ("0021", "0024", "0033", "0034")
+# its own data ejects, one with virtual functions that is ejected, one on a block backend, and
+# copies from two namespaces.
+ALONE = ("0021", "0024", "0033", "0034", "0035")
 
 
 @dataclass
