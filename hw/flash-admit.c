@@ -49,6 +49,21 @@ static uint64_t room_of(const FlashCmd *cmd)
     return COMMAND_BYTES + (cmd->has_data ? cmd->cmd.length_bytes : 0);
 }
 
+/* What hw/nvme keeps of its data once it has ended. */
+static uint64_t held_by(const FlashCmd *cmd)
+{
+    return cmd->held ? cmd->cmd.length_bytes : 0;
+}
+
+/*
+ * A write from hw/nvme's own memory, which has been counted since the data was
+ * read.  If it waited for room, it could be for such writes as it is.
+ */
+static bool has_own_data(const FlashCmd *cmd)
+{
+    return cmd->cmd.op == SCARP_OP_WRITE && cmd->iov;
+}
+
 /* One that is in the way of it, or NULL. */
 static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
 {
@@ -80,10 +95,14 @@ static bool push(NvmeFlash *flash, FlashCmd *cmd)
 static void begin(NvmeFlash *flash, FlashCmd *cmd)
 {
     cmd->has_room = true;
-    flash->room_used += room_of(cmd);
+    flash->room_used += room_of(cmd) + held_by(cmd);
+    if (cmd->held) {
+        *cmd->held = held_by(cmd);
+        cmd->held = NULL;
+    }
     flash_cmd_begin(flash, cmd);
-    if (flash->stopped || !QTAILQ_EMPTY(&flash->waiting) ||
-        !push(flash, cmd)) {
+    if (flash->stopped || flash_time_is_over(flash) ||
+        !QTAILQ_EMPTY(&flash->waiting) || !push(flash, cmd)) {
         put(&flash->waiting, cmd);
     }
     if (flash->stopped) {
@@ -107,7 +126,7 @@ static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
 static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
 {
     return !flash->room_used ||
-           flash->room_used + room_of(cmd) <= ROOM_BYTES;
+           flash->room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
 }
 
 /* True if it may begin; else it waits. */
@@ -117,7 +136,8 @@ static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 
     if (leftover) {
         put(&leftover->blocked, cmd);
-    } else if (!QTAILQ_EMPTY(&flash->for_room) || !is_room(flash, cmd)) {
+    } else if (!has_own_data(cmd) &&
+               (!QTAILQ_EMPTY(&flash->for_room) || !is_room(flash, cmd))) {
         put(&flash->for_room, cmd);
     } else {
         return true;
@@ -205,6 +225,21 @@ void flash_admit_for_room(NvmeFlash *flash)
         } else {
             begin_late(flash, cmd);
         }
+    }
+}
+
+void flash_admit_release(NvmeFlash *flash, uint64_t *held)
+{
+    flash->room_used -= *held;
+    *held = 0;
+    if (QTAILQ_EMPTY(&flash->for_room)) {
+        return;
+    }
+    /* not at once: it may be a reset that cancels one command after the other */
+    if (flash->realtime) {
+        flash_realtime_look(flash->realtime);
+    } else {
+        flash_run_soon(flash);
     }
 }
 

@@ -140,10 +140,9 @@ void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd)
     }
 }
 
-static void complete(NvmeFlash *flash, FlashCmd *cmd)
+static void end(NvmeFlash *flash, FlashCmd *cmd, int ret)
 {
     FlashAIOCB *acb = cmd->acb;
-    int ret = cmd->cmd.status == SCARP_STATUS_OK ? 0 : -EIO;
 
     flash_admit_ended(flash, cmd);
     if (acb && !ret && cmd->rest_bytes) {
@@ -181,6 +180,11 @@ static void complete(NvmeFlash *flash, FlashCmd *cmd)
         flash_realtime_ended(flash->realtime);
     }
     flash_admit_for_room(flash);
+}
+
+static void complete(NvmeFlash *flash, FlashCmd *cmd)
+{
+    end(flash, cmd, cmd->cmd.status == SCARP_STATUS_OK ? 0 : -EIO);
 }
 
 static void flash_aio_cancel(BlockAIOCB *common)
@@ -235,6 +239,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->has_data = has_data;
     cmd->qsg = io->qsg;
     cmd->iov = io->iov;
+    cmd->held = io->held;
     cmd->cmd.op = ops[io->op];
     /* a disabled write cache (Set Features) makes every write an FUA */
     cmd->cmd.fua = write && ((io->flags & BDRV_REQ_FUA) ||
@@ -274,31 +279,57 @@ static bool flash_virtual_queues(NvmeNamespace *ns)
     return ns->flash->virtual_queues;
 }
 
+static void flash_release(NvmeNamespace *ns, uint64_t *held)
+{
+    flash_admit_release(ns->flash, held);
+}
+
 const NvmeNsOps nvme_flash_ns_ops = {
     .submit = flash_submit,
     .is_allocated = flash_is_allocated,
     .virtual_queues = flash_virtual_queues,
+    .release = flash_release,
 };
+
+static void refuse_waiting(NvmeFlash *flash)
+{
+    FlashCmd *cmd;
+
+    while ((cmd = QTAILQ_FIRST(&flash->waiting))) {
+        end(flash, cmd, -ESHUTDOWN);
+    }
+}
 
 void nvme_flash_timer_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
-    int64_t now_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    int64_t next_ns;
+    int64_t now_ns = nvme_flash_now_ns(flash);
+    int64_t until_ns = now_ns, next_ns;
+    bool over = flash_time_is_over(flash);
     unsigned completed;
     ScarpCmd *cmd;
 
-    /* again only if a ring was too small for all there was */
+    flash_admit_for_room(flash);
+    /*
+     * Again only if a ring was too small for all there was; or no clock is left
+     * for what the engine has yet to do.
+     */
     do {
-        flash_admit_waiting(flash);
-        next_ns = flash_port_run(flash->port, now_ns, UINT_MAX);
+        if (over) {
+            refuse_waiting(flash);
+        } else {
+            flash_admit_waiting(flash);
+        }
+        next_ns = flash_port_run(flash->port, until_ns, UINT_MAX);
         completed = 0;
         while ((cmd = flash_port_pop(flash->port))) {
             complete(flash, cmd->opaque);
             completed++;
         }
+        until_ns = over ? next_ns : now_ns;
     } while (completed >= FLASH_PORT_ENTRIES ||
-             !QTAILQ_EMPTY(&flash->waiting));
+             !QTAILQ_EMPTY(&flash->waiting) ||
+             (over && next_ns != SCARP_TIME_NEVER));
 
     if (next_ns != SCARP_TIME_NEVER) {
         timer_mod_anticipate_ns(flash->timer, next_ns);
@@ -327,6 +358,7 @@ void nvme_flash_completed(void *opaque)
     if (flash->stopped) {
         return;
     }
+    flash_admit_for_room(flash);
     while ((cmd = flash_port_pop(flash->port))) {
         complete(flash, cmd->opaque);
         completed++;
@@ -343,7 +375,8 @@ void nvme_flash_completed(void *opaque)
 int64_t nvme_flash_now_ns(NvmeFlash *flash)
 {
     return flash->realtime ? flash_realtime_now_ns(flash->realtime)
-                           : qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+                           : MIN(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
+                                 FLASH_TIME_LAST);
 }
 
 void nvme_flash_lock(NvmeFlash *flash)

@@ -16,6 +16,12 @@
 #include "flash-log.h"
 #include "flash-port.h"
 
+/*
+ * 18 years: so late a guest can make the virtual clock, by sleeping.  The rest
+ * of the engine's time is for what it has begun by then.
+ */
+#define FLASH_TIME_LAST (SCARP_TIME_LAST / 2)
+
 typedef struct FlashCmd FlashCmd;
 typedef struct FlashRealtime FlashRealtime;
 typedef QTAILQ_HEAD(FlashCmdList, FlashCmd) FlashCmdList;
@@ -32,6 +38,7 @@ struct FlashCmd {
     FlashAIOCB *acb;     /* NULL: cancelled */
     QEMUSGList *qsg;     /* of hw/nvme: only while acb is set */
     QEMUIOVector *iov;
+    uint64_t *held;      /* NvmeNsIo's, until it begins */
     void *buffer;
     size_t buffer_bytes;
     uint64_t rest_bytes; /* to deallocate, or to zero, after this piece */
@@ -60,7 +67,8 @@ struct NvmeFlash {
     FlashCmdList inside;    /* commands that the engine has, or a ring */
     FlashCmdList waiting;   /* commands that found the ring full */
     FlashCmdList for_room;  /* commands that wait for memory */
-    uint64_t room_used;     /* of ROOM_BYTES, by commands that have begun */
+    uint64_t room_used;     /* of ROOM_BYTES, by commands that have begun, */
+                            /* and by what they have read and hw/nvme holds */
     IntervalTreeRoot leftovers; /* cancelled, and may still change data */
     uint64_t in_flight;     /* commands that have not ended */
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* after arrival; 0: none */
@@ -73,6 +81,7 @@ struct NvmeFlash {
     bool fdp;               /* it has FDP: all namespaces are of it */
     uint64_t fdp_host, fdp_written, fdp_erased; /* before the last reset */
     bool stopped;           /* the guest is gone */
+    bool over;              /* the drive's time is */
     char *running;          /* the scheme, as it was asked for */
     char *refusal;          /* why the last switch was refused, or NULL */
     int64_t switched_ns;
@@ -142,6 +151,8 @@ bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd);
 void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd);
 /* What waits for room begins, as far as there is some. */
 void flash_admit_for_room(NvmeFlash *flash);
+/* NvmeNsOps.release */
+void flash_admit_release(NvmeFlash *flash, uint64_t *held);
 /* What found the ring full goes there, as far as there is place. */
 void flash_admit_waiting(NvmeFlash *flash);
 /* The engine has forgotten it, as its power failed.  Nobody waits for it. */
@@ -152,6 +163,12 @@ void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd);
 
 /* The engine is to run soon, whatever it has to do. */
 void flash_run_soon(NvmeFlash *flash);
+
+/*
+ * nvme-flash.c: has the clock come to FLASH_TIME_LAST?  Then the engine has ended
+ * what it had, and each command fails.
+ */
+bool flash_time_is_over(NvmeFlash *flash);
 
 /* Its power failed, and all owners have gone: commands go as well. */
 void flash_cmds_forget(NvmeFlash *flash);
@@ -195,6 +212,8 @@ void flash_realtime_pause(FlashRealtime *rt);
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
 void flash_realtime_kick(FlashRealtime *rt);
+/* nvme_flash_completed() is to be called soon, whatever has completed. */
+void flash_realtime_look(FlashRealtime *rt);
 /* A command is in the ring.  The engine runs once its queue has been read. */
 void flash_realtime_submitted(FlashRealtime *rt);
 void flash_realtime_lock(FlashRealtime *rt);

@@ -237,6 +237,10 @@ bool flash_power_cut(NvmeFlash *flash, Error **errp)
         error_setg(errp, "the drive is shut down");
         return false;
     }
+    if (flash_time_is_over(flash)) {
+        error_setg(errp, "the drive's time is over");
+        return false;
+    }
     if (!nvme_flash_loses_power(flash)) {
         error_setg(errp, "nand.power_cuts=0: the power of such a drive cannot "
                    "fail; allowed with 1");
@@ -248,7 +252,8 @@ bool flash_power_cut(NvmeFlash *flash, Error **errp)
 
 bool flash_power_cut_in(NvmeFlash *flash, uint32_t us)
 {
-    if (flash->stopped || !nvme_flash_loses_power(flash)) {
+    if (flash->stopped || flash_time_is_over(flash) ||
+        !nvme_flash_loses_power(flash)) {
         return false;
     }
     timer_mod(us ? flash->later_timer : flash->cut_timer,
@@ -260,7 +265,7 @@ static void cut_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    if (!flash->stopped) {
+    if (!flash->stopped && !flash_time_is_over(flash)) {
         cut(flash);
     }
 }

@@ -32,7 +32,7 @@ struct FlashRealtime {
     NvmeFlash *flash;
     FlashThread *thread;
     FlashLateness *lateness;
-    QEMUBH *bh; /* completions that the machine's stop held up */
+    QEMUBH *bh; /* what could not be looked at at once, by a stop or else */
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
     bool in_thread;  /* the thread tells of what has completed */
@@ -174,6 +174,11 @@ void flash_realtime_unlock(FlashRealtime *rt)
 void flash_realtime_kick(FlashRealtime *rt)
 {
     flash_thread_kick(rt->thread);
+}
+
+void flash_realtime_look(FlashRealtime *rt)
+{
+    qemu_bh_schedule(rt->bh);
 }
 
 /* ---- Statistics --------------------------------------------------------- */

@@ -193,6 +193,17 @@ static const char *flash_name(NvmeFlash *flash)
     return DEVICE(flash)->id ?: TYPE_NVME_FLASH;
 }
 
+bool flash_time_is_over(NvmeFlash *flash)
+{
+    if (!flash->over && nvme_flash_now_ns(flash) >= FLASH_TIME_LAST) {
+        flash->over = true;
+        error_report("nvme-flash %s: the clock is past 18 years, where the "
+                     "drive's time ends; each command fails from now on",
+                     flash_name(flash));
+    }
+    return flash->over;
+}
+
 /*
  * All of them, whatever else is wrong: they are what is left to find out why.
  * False if one is not complete, which has been reported then.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fixture import KIB, MIB, DriveTest, pattern
 from machine import Machine
-from nvme import PAGE, Admin, Controller, Namespace, Op, Status
+from nvme import PAGE, Admin, Controller, Namespace, Op, Queue, Status
 from test_realtime import HostController
 
 OLD, NEW = pattern(1, 4 * KIB), pattern(2, 4 * KIB)
@@ -25,6 +25,8 @@ AHEAD = 8
 ROOM = 512 * MIB
 DATA = pattern(5, PAGE)
 EACH = 250
+BLOCK = 4 * KIB
+BLOCK_4K = f",logical_block_size={BLOCK},physical_block_size={BLOCK}"
 RESETS = 40
 
 
@@ -164,7 +166,16 @@ class Room(DriveTest):
     """The guest decides how many commands there are, but not how much memory QEMU needs."""
 
     def setUp(self) -> None:
-        self.drives = self.drive_machine(",overrides=geometry.blocks_per_plane=4096")
+        self.begin("")
+
+    def use_large_blocks(self) -> None:
+        self.drives.close()
+        self.begin(BLOCK_4K)
+
+    def begin(self, more_ns: str) -> None:
+        self.drives = self.drive_machine(
+            ",overrides=geometry.blocks_per_plane=4096", more_ns=more_ns
+        )
         self.ctrl = Controller(self.drives)
         # All of one page: what it costs here is not what it costs there.
         page, pages = self.drives.alloc(PAGE), self.drives.alloc(PAGE)
@@ -198,6 +209,52 @@ class Room(DriveTest):
         ns = Namespace(self.ctrl.create_queue())
         self.assertEqual(ns.read(LARGE, PAGE), DATA)
         self.assertLess(len(self.finish(self.drives)), 6 * EACH)
+
+    def most_resident(self) -> int:
+        text = Path(f"/proc/{self.drives.process.pid}/status").read_text(encoding="utf-8")
+        (line,) = (each for each in text.splitlines() if each.startswith("VmHWM:"))
+        return int(line.split()[1]) * KIB
+
+    def start_copies(self, queues: int) -> list[tuple[Queue, list[int]]]:
+        """Each of as much as one range may have, and many more than there is room for."""
+        ranges = self.drives.alloc(PAGE)
+        self.drives.write(ranges, struct.pack("<QQH", 0, 0, LARGE // BLOCK - 1).ljust(32, b"\0"))
+        started = []
+        for _ in range(queues):
+            queue = self.ctrl.create_queue()
+            cids = [
+                queue.submit(Op.COPY, 1, (ranges, 0), (LARGE // BLOCK, 0, 0), ring=False)
+                for _ in range(EACH)
+            ]
+            queue.ring()
+            started.append((queue, cids))
+        return started
+
+    def test_memory_of_copies_is_bounded(self) -> None:
+        """What a copy has read is in memory until it is written, whoever waits meanwhile."""
+        self.use_large_blocks()
+        before = self.resident()
+        for queue, cids in self.start_copies(7):
+            for cid in cids:
+                self.assertEqual(queue.wait(cid).status, 0)
+        self.assertLess(self.most_resident() - before, 2 * ROOM + 64 * MIB)
+        self.assertEqual(len(self.finish(self.drives)), 2 * 7 * EACH)
+
+    def test_copies_that_are_aborted_give_room_back(self) -> None:
+        self.use_large_blocks()
+        for _ in range(2):
+            started = self.start_copies(3)
+            self.drives.step(1000)
+            for queue, cids in started:
+                for cid in cids:
+                    self.ctrl.check(Admin.ABORT, cdw=(cid << 16 | queue.qid,))
+            for queue, cids in started:
+                for cid in cids:
+                    self.assertIn(queue.wait(cid).status, (0, Status.ABORT_REQUESTED))
+        ns = Namespace(self.ctrl.create_queue(), block=BLOCK)
+        self.assertEqual(ns.write(0, DATA).status, 0)
+        self.assertEqual(ns.read(0, PAGE), DATA)
+        self.finish(self.drives)
 
     def test_resets_leave_nothing(self) -> None:
         """Nor do the lists of the pages of what they cancel stay: a MiB each time."""
