@@ -186,9 +186,9 @@ static bool files_apart(GError **error)
         { "--trace", trace_path, true },
         { "--power-cut", cut_path, true },
         { "--save", save_path, true },
-        { "the description", description },
-        { "the workload", workload ? trace_of(workload) : NULL },
-        { "the image", image_path },
+        { "the description", description, false },
+        { "the workload", workload ? trace_of(workload) : NULL, false },
+        { "the image", image_path, false },
     };
     size_t n = G_N_ELEMENTS(files);
     OptionFile *last = &files[n - 1];
@@ -201,7 +201,7 @@ static bool files_apart(GError **error)
 
         ok = job_parse(job_texts[i], &its_depth, &rate, &name, error);
         if (ok) {
-            *last = (OptionFile) { "a job's workload", trace_of(name) };
+            *last = (OptionFile) { "a job's workload", trace_of(name), false };
             ok = options_apart(files, n, error);
         }
     }

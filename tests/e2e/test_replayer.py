@@ -256,6 +256,7 @@ class Options(Case):
 
     def test_nothing_that_is_read_is_written_over(self) -> None:
         log, link, drive = (self.folder / name for name in ("own.bin", "link", "own.ini"))
+        new, same = f"{self.folder}/new", f"{self.folder}/./new"
         drive.write_bytes(DRIVE.read_bytes())
         link.unlink(missing_ok=True)
         link.hardlink_to(drive)
@@ -265,7 +266,7 @@ class Options(Case):
             (("--cmd-log", log, log), "--cmd-log=", "own.bin", "is also the workload"),
             (("--json", link, "-d", drive, log), "--json=", "is also the description"),
             (("--job", f"1={log}", "--cmd-log", log), "--cmd-log=", "is also a job's workload"),
-            (("--json", "new", "--cmd-log", "./new", log), "--json=new", "is also --cmd-log"),
+            (("--json", new, "--cmd-log", same, log), "--json=", "is also --cmd-log"),
         ):
             with self.subTest(arguments):
                 self.fails(*arguments, words=tuple(words))
