@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import socket
 import struct
 
 from fixture import KIB, DriveTest, flash, namespace, pattern
@@ -222,3 +223,42 @@ class Functions(DriveTest):
                         ctrl.command(Admin.IDENTIFY, 0, machine.alloc(4096), (1,)).status, 0
                     )
                     self.finish(machine)
+
+
+class NotRealized(DriveTest):
+    """A controller that is plugged in, and refused at its last step."""
+
+    def test_leaves_the_subsystem(self) -> None:
+        machine = self.machine(
+            flash(),
+            ["-device", "nvme-subsys,id=subsys0"],
+            ["-device", f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT}"],
+            ["-device", "pcie-root-port,id=port0,chassis=1,addr=5"],
+            namespace(),
+        )
+        ctrl = Controller(machine, SLOT)
+        plugged = {"driver": "nvme", "bus": "port0", "subsys": "subsys0", "serial": "s"}
+
+        def controllers() -> tuple[int, ...]:
+            listed = ctrl.identify(CONTROLLERS)
+            (count,) = struct.unpack_from("<H", listed)
+            return struct.unpack_from(f"<{count}H", listed, 2)
+
+        # Nobody listens there, and nobody else can.
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            refused = {**plugged, "spdm_port": taken.getsockname()[1]}
+            vfs = {"sriov_max_vfs": 2, "sriov_vq_flexible": 4, "sriov_vi_flexible": 2}
+            for more in ({}, {**vfs, "max_ioqpairs": 6, "msix_qsize": 5}):
+                with self.assertRaisesRegex(AssertionError, "QMP device_add"):
+                    machine.qmp("device_add", **refused, **more)
+                self.assertEqual(controllers(), (0,))
+        machine.qmp("device_add", **plugged, id="nvme1")
+        self.assertEqual(controllers(), (0, 1))
+        # Each is told of what the drive does.
+        ctrl.disable()
+        ctrl.enable()
+        ns = Namespace(ctrl.create_queue())
+        self.assertEqual(ns.write(0, pattern(1, 4 * KIB)).status, 0)
+        self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
+        self.assertEqual(machine.quit(), 0)
