@@ -73,16 +73,16 @@ class Function:
 
 
 class ControllerBehindPort(Controller):
-    """In slot 0 of bus 1, which the root port in a slot of bus 0 leads to."""
+    """In a slot of bus 1, which the root port or bridge in a slot of bus 0 leads to."""
 
-    def __init__(self, machine: Machine, port: int) -> None:
+    def __init__(self, machine: Machine, port: int, slot: int = 0) -> None:
         enable_mmconfig(machine)
         self.port = Function(machine, port)
         self.port.write(0x18, 0x00010100)  # subordinate, secondary and primary bus
         self.port.write(0x20, 0xD000D000 | 0x00F00000)  # memory from 0xD0000000 on
         self.port.write(0x04, 0x06)
-        self.function = Function(machine, 0, bus=1)
-        super().__init__(machine, slot=0)
+        self.function = Function(machine, slot, bus=1)
+        super().__init__(machine, slot=slot)
 
     def _config_write(self, slot: int, offset: int, value: int) -> None:
         self.function.write(offset, value)

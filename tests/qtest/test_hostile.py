@@ -29,7 +29,16 @@ TIMESTAMP, FDP_EVENTS = 0x0E, 0x1E
 ZONE_REPORT, OFFLINE = 0x7A, 7 << 8
 ZONE_BYTES, ZONES = 256 * KIB, 6
 REPORT_BYTES = 64  # no more than the number of zones, and zeroes
-CC, CSTS = 0x14, 0x1C
+CC, CSTS, AQA = 0x14, 0x1C, 0x24
+ENABLED = 0x00460061
+HOST_BEHAVIOR = 0x16
+# Of scatter-gather lists: a command has one, and what a descriptor is that is no data.
+LISTED, SEGMENT, LAST_SEGMENT = 0x40, 2, 3
+TOO_MANY_DESCRIPTORS = 0x00E
+# The hot-plug controller of a bridge: where its registers are put, a slot is turned off, and read.
+BRIDGE_BAR = 0xD0800000
+SLOT_COMMAND, SLOT_OFF = 0x14, 0x3F
+SLOT_COUNT, SLOTS = 0x0C, 31
 DOORBELL_BUFFERS = 0x7C
 INTERRUPT = 2
 PRACT = 1 << 29  # of a read or write
@@ -178,6 +187,99 @@ class Hostile(DriveTest):
         self.assertEqual(machine.quit(), 0)
         # A controller without power has no way to memory.
         self.assertRegex(machine.stderr(), r"^(.*: aio failed: Input/output error\n?)*$")
+
+    def test_data_that_ejects_the_drive_from_a_bridge(self) -> None:
+        """As that, by a command to the bridge's own hot-plug controller."""
+        machine = self.machine(
+            ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"],
+            flash(),
+            ["-device", "pci-bridge,id=bridge0,chassis_nr=1,addr=5,msi=off"],
+            ["-device", "nvme-subsys,id=subsys0"],
+            ["-device", "nvme,id=nvme0,serial=scarp0,bus=bridge0,addr=1,subsys=subsys0"],
+            namespace(),
+        )
+        machine.give_up_after(BUSY_S)
+        ctrl = ControllerBehindPort(machine, 5, slot=1)
+        for register, value in ((0x10, BRIDGE_BAR), (0x14, 0)):
+            ctrl.port.write(register, value)
+        self.assertEqual(machine.readl(BRIDGE_BAR + SLOT_COUNT) & 0x1F, SLOTS)
+        ns = Namespace(ctrl.create_queue())
+        self.assertEqual(ns.write(0, sector(1 << 8 | SLOT_OFF)).status, 0)
+        _, prp = ns.buffer(4 * KIB)
+        for index in range(8):
+            ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp)
+        ns.start(Op.READ, 0, 512, (BRIDGE_BAR + SLOT_COMMAND, 0))
+        for index in range(8):
+            ns.start(Op.READ, index * 4 * KIB, 4 * KIB, prp)
+        machine.step(1_000_000_000)
+        machine.step(1_000_000_000)
+        self.assertNotIn("nvme0", machine.peripherals())
+        self.assertEqual(machine.quit(), 0)
+        # A controller without a bridge has no way to memory.
+        self.assertRegex(machine.stderr(), r"^(.*: aio failed: Input/output error\n?)*$")
+
+    def test_list_that_is_read_again_and_again(self) -> None:
+        """A segment of zeroes, which are descriptors, with a byte of data and itself at its end."""
+        machine, _, ns = self.drive()
+        machine.give_up_after(BUSY_S)
+        resource.prlimit(machine.process.pid, resource.RLIMIT_CPU, (BUSY_S, BUSY_S))
+        size = 96 * MIB
+        first = machine.alloc(size)
+        target = machine.alloc(PAGE)
+        again = (first, size | SEGMENT << 60)
+        machine.write(first, struct.pack("<QQ", target, 1))
+        machine.write(first + size - 16, struct.pack("<QQ", *again))
+        cid = ns.queue.submit(Op.READ, 1, again, (0, 0, 7), flags=LISTED)
+        self.assertEqual(ns.queue.wait(cid).status, TOO_MANY_DESCRIPTORS)
+        # Many are as good as few, empty ones among them.
+        entries = b"".join(struct.pack("<QQ", target + at, at % 2) for at in range(1024))
+        machine.write(first, entries)
+        self.assertEqual(ns.write(0, pattern(1, 512)).status, 0)
+        some = (first, len(entries) | LAST_SEGMENT << 60)
+        cid = ns.queue.submit(Op.READ, 1, some, flags=LISTED)
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertEqual(machine.read(target, 1024)[1::2], pattern(1, 512))
+        self.check_alive(ns)
+        self.finish(machine)
+
+    def test_commands_that_ring_their_own_queue(self) -> None:
+        """Four admin commands that write the tail of their queue, and are served for ever."""
+        machine = self.drive_machine()
+        machine.give_up_after(BUSY_S)
+        resource.prlimit(machine.process.pid, resource.RLIMIT_CPU, (BUSY_S, BUSY_S))
+        ctrl = Controller(machine, enable=False)
+        ctrl.ask_enable()
+        machine.writel(ctrl.bar + CC, 0)
+        machine.writel(ctrl.bar + AQA, 7 << 16 | 3)
+        machine.writel(ctrl.bar + CC, ENABLED)
+        shadow, events, first, second = (machine.alloc(PAGE) for _ in range(4))
+        # The queue's tail, and the head of its completions.
+        machine.write(first, struct.pack("<II", 2, 2).ljust(512, b"\0"))
+        machine.write(second, struct.pack("<II", 0, 1).ljust(512, b"\0"))
+        entries = [
+            (0x0A, shadow, HOST_BEHAVIOR),
+            (DOORBELL_BUFFERS, shadow, 0),
+            (Admin.SET_FEATURES, first, HOST_BEHAVIOR),
+            (0x0A, shadow, HOST_BEHAVIOR),
+            (Admin.SET_FEATURES, second, HOST_BEHAVIOR),
+        ]
+        for at, (opcode, data, feature) in enumerate(entries[1:] + entries[:1]):
+            words = (opcode | at << 16, 0, 0, 0, data, events, feature, 0, 0, 0, 0, 0)
+            command = struct.pack("<IIQQQQ6I", *words)
+            # The last one is where the doorbell buffers were told of.
+            machine.write(ctrl.admin.sq_addr + at % 4 * 64, command)
+            if at == 0:
+                machine.writel(ctrl.bar + 0x1000, 1)
+                machine.step(1)
+        machine.write(shadow, struct.pack("<II", 0, 1))
+        machine.writel(ctrl.bar + 0x1000, 0)
+        for _ in range(5):
+            machine.step(1000)
+            machine.qmp("query-status")
+        ctrl.disable()
+        ctrl.enable()
+        self.check_alive(Namespace(ctrl.create_queue()))
+        self.finish(machine)
 
     def test_vector_beyond_the_pins(self) -> None:
         """A queue's vector may be one that only MSI-X has, and then there is no MSI-X."""

@@ -76,6 +76,11 @@ SERIES = {
     "0033": ("A controller that is ejected asserts that it has no virtual ones", "are_ejected"),
     "0034": ("A block backend's data resets the drive within its own end", "of_a_block_backend"),
     "0035": ("A copy's range is read from the range before's namespace", "several_namespaces"),
+    "0036": ("The memory of what copies have read has no bound", "memory_of_copies"),
+    "0037": ("A controller that was refused stays in its subsystem", "leaves_the_subsystem"),
+    "0038": ("A list of empty descriptors is read for minutes", "again_and_again"),
+    "0039": ("A device that a bridge ejects goes within its access", "from_a_bridge"),
+    "0040": ("Commands that ring their own queue are served for ever", "ring_their_own"),
 }
 
 
@@ -83,9 +88,9 @@ SERIES = {
 QEMUS = ("hw/nvme/", "hw/pci/", "system/")
 
 # Of these, what no sequence draws: answers that are another controller's doorbells, a drive that
-# its own data ejects, one with virtual functions that is ejected, one on a block backend, and
-# copies from two namespaces.
-ALONE = ("0021", "0024", "0033", "0034", "0035")
+# its own data ejects, one with virtual functions that is ejected, one on a block backend, copies
+# from two namespaces, many of them, a controller that is refused, and lists of a million entries.
+ALONE = ("0021", "0024", "0033", "0034", "0035", "0036", "0037", "0038", "0039", "0040")
 
 
 @dataclass
