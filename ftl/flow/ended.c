@@ -72,7 +72,9 @@ void scarp_flow_commit_held(ScarpDrive *drive)
 
 static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    scarp_buffer_program_ended(drive);
+    if (scarp_flash_n_units(program)) { /* not a pad */
+        scarp_buffer_program_ended(drive);
+    }
     if (scarp_flow_pairs(drive)) {
         commit_all(drive, scarp_flow_pair_ended(drive, program));
     } else {

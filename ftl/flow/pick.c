@@ -237,7 +237,7 @@ pick_program_or_pad(ScarpDrive *drive, uint32_t die)
     if (cmd) {
         scarp_mark_if(drive, pad_after_passed_reads,
                       scarp_nand_reads_enough(drive, die));
-        scarp_nand_pad_passed(drive, die, false);
+        scarp_nand_pad_went(drive, die, awaits_pad(drive, die));
         scarp_nand_reads_give_way(drive, die);
     }
     return cmd;

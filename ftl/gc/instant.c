@@ -36,7 +36,7 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
 }
 
 /* As gc/job.c has it: the cells of the copies are filled. */
-static uint32_t pad_pairs(ScarpDrive *drive, uint32_t p)
+static void pad_pairs(ScarpDrive *drive, uint32_t p)
 {
     uint32_t n = 0;
 
@@ -50,7 +50,6 @@ static uint32_t pad_pairs(ScarpDrive *drive, uint32_t p)
     }
     drive->stats.pair_pad_pages += n;
     drive->stats.padded_units += n * drive->geo.units_per_page;
-    return n;
 }
 
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
@@ -97,7 +96,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
         moved += n;
         i += bits;
     }
-    copies.programs += pad_pairs(drive, p);
+    pad_pairs(drive, p);
     scarp_block_emptied(drive, victim);
     scarp_map_collected(drive, p);
     drive->stats.padded_units += copies.room;

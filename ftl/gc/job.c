@@ -402,7 +402,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
     uint32_t ppn = scarp_flash_ppn(cmd);
     ScarpGcJob *last = NULL;
 
-    drive->stats.gc_page_programs++;
+    drive->stats.gc_page_programs += unit != NULL;
     drive->stats.copybacks += copyback;
     if (!copyback) {
         scarp_pack_gc_units(drive, scarp_flash_plane(cmd),

@@ -183,7 +183,7 @@ void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
     ScarpGcDie *gc = &drive->gc.die[die];
 
     if (host_had_a_turn(drive, die)) {
-        bool again = gc->in_a_row >= most_in_a_row(drive) &&
+        bool again = gc->in_a_row &&
                      host_waits_since(drive, die, gc->row_seq);
 
         /* Who waited for a row waits for no other: many may, for few pages. */

@@ -59,7 +59,20 @@ void scarp_nand_pad_passed(ScarpDrive *drive, uint32_t die, bool waits)
 {
     uint32_t *passed = &drive->nand.die[die].pads_passed;
 
+    if (waits && !*passed) {
+        drive->nand.die[die].pads_seq = scarp_seq_count(drive);
+    }
     *passed = waits ? *passed + 1 : 0;
+}
+
+void scarp_nand_pad_went(ScarpDrive *drive, uint32_t die,
+                         const ScarpFlashCmd *next)
+{
+    /* Who waited while so many passed waits for no others: there may be many. */
+    if (!scarp_nand_pads_enough(drive, die) || !next ||
+        next->seq >= drive->nand.die[die].pads_seq) {
+        drive->nand.die[die].pads_passed = 0;
+    }
 }
 
 bool scarp_nand_pads_enough(const ScarpDrive *drive, uint32_t die)

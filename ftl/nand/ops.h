@@ -323,6 +323,9 @@ ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
                                     uint32_t block);
 /* A program goes, while somebody waits for a pad at the die, or nobody does. */
 void scarp_nand_pad_passed(ScarpDrive *drive, uint32_t die, bool waits);
+/* A pad goes; next is the oldest that waits for another one, or NULL. */
+void scarp_nand_pad_went(ScarpDrive *drive, uint32_t die,
+                         const ScarpFlashCmd *next);
 /* So many have gone, in a row, that the pad goes first. */
 bool scarp_nand_pads_enough(const ScarpDrive *drive, uint32_t die);
 

@@ -95,6 +95,7 @@ typedef struct {
     int64_t suspended_left_ns;
     uint32_t guests;       /* of queued[QUEUE_GC]: for collections elsewhere */
     uint32_t pads_passed;  /* programs that went while somebody waited for a pad */
+    uint64_t pads_seq;     /* what is older waited when they began */
     /* In a row: */
     struct {
         uint32_t reads; /* before programs, or what is suspended */

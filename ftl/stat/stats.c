@@ -134,6 +134,7 @@ static uint64_t programmed_pages(const ScarpStats *stats)
 {
     return stats->host_page_programs + stats->gc_page_programs +
            stats->parity_page_programs + stats->map_page_programs +
+           stats->pair_pad_pages +
            stats->recovery_page_programs + stats->backup_page_programs;
 }
 

@@ -254,6 +254,22 @@ class Options(Case):
                 self.fails(*arguments, words=tuple(words))
         self.fails("--nonsense", workload, words=("--nonsense",), status=2)
 
+    def test_pads_are_no_pages_of_the_hosts(self) -> None:
+        keys = ("nand.cell_bits=2", "nand.power_cuts=1", "ftl.recovery=1", "ftl.paired_pages=pad")
+        words = [word for key in (*keys, "controller.buffer_bytes=0") for word in ("-o", key)]
+        # One at a time: each page has its word line for itself.
+        stats = self.result("-m", "closed", *words, "gen:uniform,write=1000,requests=20")["stats"]
+        self.assertEqual((stats["host_page_programs"], stats["pair_pad_pages"]), (20, 20))
+        self.assertEqual(stats["write_amplification_milli"], 2000)
+        worn = self.result("--age", 1000, "-m", "closed", *words, "gen:uniform,requests=300")
+        stats = worn["stats"]
+        self.assertGreater(stats["gc_page_programs"], 0)
+        programs = sum(stats[f"{who}_page_programs"] for who in ("host", "gc"))
+        programs += stats["pair_pad_pages"]
+        self.assertEqual(
+            stats["write_amplification_milli"], programs * 1000 // stats["host_page_programs"]
+        )
+
     def test_nothing_that_is_read_is_written_over(self) -> None:
         log, link, drive = (self.folder / name for name in ("own.bin", "link", "own.ini"))
         new, same = f"{self.folder}/new", f"{self.folder}/./new"

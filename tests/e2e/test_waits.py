@@ -56,6 +56,17 @@ class Pads(Case):
         self.check([one, three], bound_ms=150, runtime_ms=1000, age=900, keys=keys)
 
 
+    def test_many_behind_programs(self) -> None:
+        """A page of each of seven planes waits for three pads, while the eighth is written.
+
+        The count of programs that go before a pad began anew with each pad.
+        """
+        many = Job("write", 16, [8 * place for place in spread(500, 40000)], 300)
+        seven = Job("write", 7, [8 * (i // 7 % 400) + 1 + i % 7 for i in range(20000)], 1000)
+        keys = self.KEYS.replace("bits=2", "bits=4") + "geometry.planes_per_die=8"
+        self.check([many, seven], bound_ms=230, runtime_ms=8000, age=500, keys=keys)
+
+
 class Collections(Case):
     """A write waits for a block, and the collection that makes one free never gets on."""
 
