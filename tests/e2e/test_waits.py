@@ -55,7 +55,6 @@ class Pads(Case):
         keys = self.KEYS + "geometry.planes_per_die=2"
         self.check([one, three], bound_ms=150, runtime_ms=1000, age=900, keys=keys)
 
-
     def test_many_behind_programs(self) -> None:
         """A page of each of seven planes waits for three pads, while the eighth is written.
 
