@@ -64,7 +64,7 @@ void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to)
 }
 
 #ifdef SCARP_CHECKED
-/* Laws take time by the drive's size: a long run of a large one would last hours. */
+/* Laws take time by the drive's size, and a long run has many events. */
 bool scarp_core_laws_due(ScarpDrive *drive)
 {
     uint64_t units = scarp_geometry_units(&drive->geo);

@@ -31,7 +31,7 @@ typedef struct {
     bool broken;
 #ifdef SCARP_CHECKED
     uint64_t marks[SCARP_MARK__COUNT]; /* how often each was met */
-    uint64_t laws_units; /* units of the drive, at each event */
+    uint64_t laws_units; /* the drive's units, added at each event */
 #endif
 } ScarpCore;
 

@@ -159,7 +159,7 @@ static bool host_waits(const ScarpDrive *drive, uint32_t die)
            scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
 }
 
-/* Something of the host that has waited since the row began. */
+/* Something of the host that came before seq. */
 static bool host_waits_since(const ScarpDrive *drive, uint32_t die,
                              uint64_t seq)
 {
@@ -183,16 +183,19 @@ void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
     ScarpGcDie *gc = &drive->gc.die[die];
 
     if (host_had_a_turn(drive, die)) {
-        bool again = gc->in_a_row &&
-                     host_waits_since(drive, die, gc->row_seq);
-
-        /* Who waited for a row waits for no other: many may, for few pages. */
-        scarp_mark_if(drive, row_goes_on, again);
-        gc->in_a_row *= again;
+        /* A turn may be too short for all who have waited since it began. */
+        if (!gc->in_a_row || !host_waits_since(drive, die, gc->row_seq)) {
+            gc->in_a_row = 0;
+        } else {
+            scarp_mark(drive, row_goes_on);
+        }
         gc->host_ns = scarp_nand_host_ns(drive, die);
     }
     if (host_waits(drive, die)) {
-        gc->row_seq = gc->in_a_row++ ? gc->row_seq : scarp_seq_count(drive);
+        if (!gc->in_a_row) {
+            gc->row_seq = scarp_seq_count(drive);
+        }
+        gc->in_a_row++;
     }
 }
 

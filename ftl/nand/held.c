@@ -68,7 +68,7 @@ void scarp_nand_pad_passed(ScarpDrive *drive, uint32_t die, bool waits)
 void scarp_nand_pad_went(ScarpDrive *drive, uint32_t die,
                          const ScarpFlashCmd *next)
 {
-    /* Who waited while so many passed waits for no others: there may be many. */
+    /* One pad serves one cell: all who waited while those passed have theirs. */
     if (!scarp_nand_pads_enough(drive, die) || !next ||
         next->seq >= drive->nand.die[die].pads_seq) {
         drive->nand.die[die].pads_passed = 0;
