@@ -80,6 +80,9 @@ def _sweep(given: list[str]) -> int:
     from scarplib.build.venv import REPRODUCE_PACKAGES, ensure_venv
     from scarplib.reproduce import sweep
 
+    if given[:1] == ["--cell"]:
+        # As Snakemake starts it: FILE N.
+        return sweep.run_cell(Path(given[1]), int(given[2]), compared)
     wanted, options = sweep.parse(given)
     asked = None if wanted.replay else compared(wanted.rest)
     if asked and asked.clock.cpu_shift is None and options.cores != 1:

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
-from scarplib.dev import present  # noqa: E402
+from scarplib.build import present  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import run  # noqa: E402
 from scarplib.guest.file_system import FileSystem  # noqa: E402

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cases import CLOCKS, Case, Outcome, drawn
-from scarplib.dev import present
+from scarplib.build import present
 
 RECORD = Path(__file__).resolve().parent / "record.txt"
 # So many seeds are a line: some minutes with sanitizers, which is what an interruption costs.

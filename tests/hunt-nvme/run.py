@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import record
 import themes
 from cases import CLOCKS, COMMANDS, SHRINK_S, Case, Outcome, drawn, read_case, run, shrunk
+from scarplib.build import present
 from scarplib.build.qemu import ensure_qemu
-from scarplib.dev import present
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).resolve().parent / "corpus"

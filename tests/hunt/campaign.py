@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD = Path(__file__).resolve().parent / "record.txt"
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from scarplib.dev import present  # noqa: E402
+from scarplib.build import present  # noqa: E402
 
 # The first scenario, and how many are a line: some minutes, which is what an interruption costs.
 FIRST = {"release": 100_000_000, "checked": 200_000_000}

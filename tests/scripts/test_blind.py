@@ -17,7 +17,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
-from scarplib.dev import present  # noqa: E402
+from scarplib.build import present  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import blind, command, fit  # noqa: E402
 from scarplib.own_drive.plan import MIB  # noqa: E402

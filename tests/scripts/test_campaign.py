@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hunt"))
 
 import campaign
-from scarplib.dev import present
+from scarplib.build import present
 
 SAID = """# mark buffer_full (no room): 0 in 0 scenarios
 # mark drained_again (twice): 12 in 3 scenarios

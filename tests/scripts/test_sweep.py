@@ -165,10 +165,10 @@ class Cells(Folder):
         unchanged.start()
         self.addCleanup(unchanged.stop)
         with program(good.format(cell.path.with_suffix(".run"))):
-            self.assertEqual(sweep.run_cell(path, 0), 0)
+            self.assertEqual(sweep.run_cell(path, 0, cli.compared), 0)
         self.assertEqual([p.name for p in cell.path.parent.iterdir()], ["1.json"])
         with program(bad), mock.patch("builtins.print") as said:
-            self.assertEqual(sweep.run_cell(path, 1), 1)
+            self.assertEqual(sweep.run_cell(path, 1, cli.compared), 1)
         self.assertIn("seed 2: scarp: error: it is full", said.call_args[0][0])
         self.assertFalse(other.path.exists())
 
@@ -194,7 +194,7 @@ class Cells(Folder):
                 mock.patch.object(sweep, "command", lambda *_: [sys.executable, str(file)]),
                 mock.patch("builtins.print") as said,
             ):
-                self.assertEqual(sweep.run_cell(path, 0), 0 if text == good else 1)
+                self.assertEqual(sweep.run_cell(path, 0, cli.compared), 0 if text == good else 1)
             return str(said.call_args[0][0]) if said.call_args else ""
 
         for program, text in (("second", edits), ("first", edits)):

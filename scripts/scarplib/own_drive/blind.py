@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from scarplib import whole_file
+from scarplib.build import present
 from scarplib.build.cache import tree_hash
-from scarplib.dev import present
 from scarplib.errors import UserError, of_system
 from scarplib.own_drive import figures, fit, model, on_guest, on_replayer
 from scarplib.own_drive.plan import MIB, Plan

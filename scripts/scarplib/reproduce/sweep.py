@@ -26,7 +26,11 @@ from scarplib.option_types import Parser, add_cores
 from scarplib.paths import OUT, SCRIPTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from scarplib.experiments.run import Settings
+
+    Compared = Callable[[Sequence[str]], Settings]
 
 _SETTINGS = "sweep.json"
 # Options that the sweep itself gives to each cell.
@@ -236,18 +240,16 @@ def jobs(path: Path) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _check_names(sweep: Sweep, cell: Cell, out: Path) -> None:
+def _check_names(sweep: Sweep, cell: Cell, out: Path, compared: Compared) -> None:
     """The cell's name must say what is run: other sources or files would be run by now."""
-    from scarplib import cli
-
-    asked = None if sweep.replay else cli.compared(sweep.rest)
+    asked = None if sweep.replay else compared(sweep.rest)
     if cell not in cells(sweep, program(asked), out):
         raise UserError("the program, or a file that is used, has changed since the sweep began")
 
 
-def _make(sweep: Sweep, cell: Cell, out: Path) -> None:
+def _make(sweep: Sweep, cell: Cell, out: Path, compared: Compared) -> None:
     """Only its summary is kept: running the cell again gives the same folder."""
-    _check_names(sweep, cell, out)
+    _check_names(sweep, cell, out, compared)
     folder = cell.path.with_suffix(".run")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -264,21 +266,24 @@ def _make(sweep: Sweep, cell: Cell, out: Path) -> None:
         said = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
         reason = next((x for x in reversed(said) if x.startswith("scarp: error")), said[-1])
         raise UserError(f"{reason} (all of it: {log})")
-    _check_names(sweep, cell, out)
+    _check_names(sweep, cell, out, compared)
     # A name appears only with the whole result behind it.
     (folder / "summary.json").rename(cell.path)
     shutil.rmtree(folder)
     log.unlink()
 
 
-def run_cell(path: Path, number: int) -> int:
-    """One cell."""
+def run_cell(path: Path, number: int, compared: Compared) -> int:
+    """One cell.
+
+    compared: what `scarp compare` makes of the words, to see that it is as when the sweep began.
+    """
     sweep, listed = read(path)
     cell = listed[number]
     # Where the user was: names of files may be relative.
     os.chdir(sweep.folder)
     try:
-        _make(sweep, cell, path.parent)
+        _make(sweep, cell, path.parent, compared)
     except UserError as error:
         print(f"error: {cell.device}, seed {cell.seed}: {error}")
         return 1
@@ -322,9 +327,7 @@ def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
 
 
 def main(given: list[str]) -> int:
-    """As the command starts it, with program()'s answer first; as Snakemake does: --cell FILE N."""
-    if given[:1] == ["--cell"]:
-        return run_cell(Path(given[1]), int(given[2]))
+    """As the command starts it, with program()'s answer first."""
     try:
         return sweep(given[0], given[1:])
     except UserError as error:
