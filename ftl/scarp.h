@@ -552,7 +552,8 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);
 /*
  * Commands in flight stay counted as accepted; their latencies and causes are
- * of the time before, and not counted.
+ * of the time before, and not counted.  Of a collection or a recovery that is
+ * under way, the time from now on counts.
  */
 void scarp_stats_reset(ScarpDrive *drive);
 /*
