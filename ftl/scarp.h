@@ -242,8 +242,8 @@ const char *scarp_drive_scheme(const ScarpDrive *drive);
 /*
  * Switch to another scheme of the same layout class, from the next GC decision
  * on; a collection that runs ends under its old rules.  Happens at the time of
- * the last scarp_run(); the time of the next event may change.  False and
- * *error set: nothing has changed.
+ * the last scarp_run(); the time of the next event may change, and commands may
+ * have completed: scarp_reap().  False and *error set: nothing has changed.
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);
@@ -552,7 +552,8 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);
 /*
  * Commands in flight stay counted as accepted; their latencies and causes are
- * of the time before, and not counted.
+ * of the time before, and not counted.  Of a collection or a recovery that is
+ * under way, the time from now on counts.
  */
 void scarp_stats_reset(ScarpDrive *drive);
 /*

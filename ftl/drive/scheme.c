@@ -438,6 +438,8 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }
+    /* Perhaps only the policy before held back what waits for a slot. */
+    scarp_flow_dispatch(drive);
     scarp_flow_work(drive);
     return true;
 }

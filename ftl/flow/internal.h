@@ -25,8 +25,6 @@
 
 /* ---- command.c ---------------------------------------------------------- */
 
-/* Commands enter the device, as slots are free and the policy says. */
-void scarp_flow_dispatch(ScarpDrive *drive);
 void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
 /* One of the parts that the command waits for has ended. */
 void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);

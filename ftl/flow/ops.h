@@ -10,6 +10,9 @@
 #include "hil/ops.h"
 #include "recovery/ops.h"
 
+/* Commands enter the device, as slots are free and the policy says. */
+void scarp_flow_dispatch(ScarpDrive *drive);
+
 /* Dies that something happened to look for work, in the order it happened. */
 void scarp_flow_work(ScarpDrive *drive);
 

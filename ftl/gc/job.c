@@ -172,10 +172,10 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
     scarp_gc_row_may_end(drive, index);
     if (job->begun) {
         job->begun = false;
-        drive->stats.gc_busy_ns += scarp_time_ns(drive) - job->begin_ns;
+        drive->stats.gc_busy_ns += scarp_stat_since(drive, job->begin_ns);
         if (!--die->begun) {
             drive->stats.gc_window_ns +=
-                (scarp_time_ns(drive) - die->window_ns) *
+                scarp_stat_since(drive, die->window_ns) *
                 drive->desc.planes_per_die;
         }
     }

@@ -7,6 +7,7 @@
 #define SCARP_GC_OPS_H
 
 #include "map/ops.h"
+#include "stat/ops.h"
 
 bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config,
                    GError **error);
@@ -143,8 +144,8 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
     if (scarp_nand_collecting(drive, die) && drive->gc.die[die].begun &&
         !drive->gc.plane[scarp_flash_plane(cmd)].job.begun) {
         drive->stats.gc_shared_ns +=
-            scarp_time_ns(drive) - MAX(scarp_flash_begin_ns(cmd),
-                                       drive->gc.die[die].window_ns);
+            scarp_stat_since(drive, MAX(scarp_flash_begin_ns(cmd),
+                                        drive->gc.die[die].window_ns));
     }
     if (drive->scheme.pacing->host_done) {
         drive->scheme.pacing->host_done(drive, die, cmd);

@@ -115,7 +115,7 @@ static void end(ScarpDrive *drive)
     forget_planes(drive);
     drive->recovery.step = RECOVERY_READY;
     drive->stats.recovery_ns +=
-        scarp_time_ns(drive) - drive->recovery.since_ns;
+        scarp_stat_since(drive, drive->recovery.since_ns);
     scarp_map_recovered(drive);
     scarp_buffer_restore(drive);
     /* Then: a stripe may have nothing but what was buffered. */

@@ -19,6 +19,15 @@ void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
 /* It did, when it should have by deadline_ns: counts it if that was missed. */
 void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
                          int64_t deadline_ns);
+/*
+ * For a statistic of time that ends now: how long it has lasted.  What began
+ * before a reset counts from there on.
+ */
+static inline int64_t scarp_stat_since(const ScarpDrive *drive,
+                                       int64_t begin_ns)
+{
+    return scarp_time_ns(drive) - MAX(begin_ns, drive->stat.counted_from_ns);
+}
 /* What ageing did is not the drive's: zero but for what is there, now. */
 void scarp_stat_forget(ScarpDrive *drive);
 

@@ -12,6 +12,7 @@
 typedef struct {
     ScarpLatency *latency[SCARP_LATENCY_OPS]; /* reads, writes */
     uint64_t first_counted_seq; /* commands before it: before the reset */
+    int64_t counted_from_ns;    /* the reset: time before it does not count */
 } ScarpStat;
 
 #endif /* SCARP_STAT_STATE_H */

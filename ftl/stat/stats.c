@@ -164,6 +164,7 @@ void scarp_stats_reset(ScarpDrive *drive)
     drive->stats.oob_mismatches = mismatches;
     drive->stats.bad_blocks = bad_blocks;
     drive->stat.first_counted_seq = scarp_seq_count(drive);
+    drive->stat.counted_from_ns = scarp_time_ns(drive);
     scarp_latency_clear(drive);
     scarp_latency_init(drive);
 }

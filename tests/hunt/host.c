@@ -456,7 +456,10 @@ bool host_rest(Run *r, GError **error)
 bool host_check(Run *r, GError **error)
 {
     return scarp_check(r->drive, error) &&
-           laws_sums(&r->own, scarp_stats(r->drive), error);
+           laws_sums(&r->own, scarp_stats(r->drive), error) &&
+           laws_times(&r->own, scarp_stats(r->drive),
+                      r->bound.dies * r->bound.die_planes,
+                      scarp_now_ns(r->drive), error);
 }
 
 bool host_drain(Run *r, GError **error)

@@ -81,3 +81,26 @@ bool laws_sums(const Own *own, const ScarpStats *stats, GError **error)
     }
     return true;
 }
+
+bool laws_times(const Own *own, const ScarpStats *stats, uint64_t planes,
+                int64_t now_ns, GError **error)
+{
+    uint64_t ns = now_ns - own->since_ns;
+    const struct {
+        const char *name;
+        uint64_t is; /* of a plane */
+    } time[] = {
+        { "gc_busy_ns", stats->gc_busy_ns / planes },
+        { "gc_window_ns", stats->gc_window_ns / planes },
+        { "recovery_ns", stats->recovery_ns },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(time); i++) {
+        if (time[i].is > ns) {
+            return fail(error, "statistics: %s is %" G_GUINT64_FORMAT
+                        " ns of a plane, %" G_GUINT64_FORMAT " ns after they "
+                        "began", time[i].name, time[i].is, ns);
+        }
+    }
+    return true;
+}

@@ -12,10 +12,14 @@
 typedef struct {
     uint64_t accepted, completed, by_op[SCARP_OP__COUNT];
     uint64_t read_bytes, write_bytes;
+    int64_t since_ns;
 } Own;
 
 void laws_count(Own *own, const ScarpCmd *cmd);
 bool laws_sums(const Own *own, const ScarpStats *stats, GError **error);
+/* Of a drive of so many planes, now: none was busy for longer than that. */
+bool laws_times(const Own *own, const ScarpStats *stats, uint64_t planes,
+                int64_t now_ns, GError **error);
 /* A completed one; last_ns: when the one before it completed. */
 bool laws_command(const ScarpCmd *cmd, int64_t submit_ns, int64_t last_ns,
                   int64_t now_ns, GError **error);

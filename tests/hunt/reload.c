@@ -45,7 +45,7 @@ static bool same_future(Run *r, ScarpDrive *other, guint next, GError **error)
                       g_strdup(r->as.keys), r->as.seed };
     /* The saved drive's clock goes on, the other's begins. */
     scarp_stats_reset(saved.drive);
-    saved.own = (Own) { 0 };
+    saved.own = (Own) { .since_ns = origin_ns };
     saved.submitted_ns = saved.completed_ns = origin_ns;
     ok = run_steps(&saved, next, error);
     for (guint i = first; i < rows->len; i++) {

@@ -50,7 +50,7 @@ static bool one_step(Run *r, guint at, GError **error)
         }
         host_count(r);
         scarp_stats_reset(r->drive);
-        r->own = (Own) { 0 };
+        r->own = (Own) { .since_ns = scarp_now_ns(r->drive) };
         return true;
     case STEP_IDLE:
         return host_run_until(r, now_ns + step->gap_ns, error);

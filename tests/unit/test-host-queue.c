@@ -255,6 +255,38 @@ static void test_anticipatory_learns(void)
     }
 }
 
+/*
+ * What only the policy before held back goes at once when the scheme changes:
+ * 8 us after it came to wait, when it would have waited for 98.  A range of
+ * nothing has completed then, without another event.
+ */
+static void test_switch_asks(void)
+{
+    for (int ranges = 0; ranges < 2; ranges++) {
+        Rig *rig = rig_new("anticipatory", "antic_us=100", ONE_SLOT);
+        ScarpCmd first = read_page(50);
+        ScarpCmd held = cmd_of(ranges ? SCARP_OP_DEALLOCATE : SCARP_OP_WRITE,
+                               9 * PAGE, PAGE);
+        int64_t end_ns = FW + LINK;
+        g_autoptr(GError) error = NULL;
+
+        scarp_submit(rig->drive, &first, 0);
+        scarp_submit(rig->drive, &held, end_ns + 2 * US - FW);
+        scarp_run(rig->drive, end_ns + 10 * US);
+        g_assert_true(scarp_reap(rig->drive) == &first);
+        g_assert_null(scarp_reap(rig->drive));
+        scarp_drive_set_scheme(rig->drive, "baseline", NULL, &error);
+        g_assert_no_error(error);
+        if (ranges) {
+            g_assert_true(scarp_reap(rig->drive) == &held);
+        }
+        rig_drain(rig);
+        latency(&held);
+        g_assert_cmpint(held.cause_ns[SCARP_CAUSE_HOST_QUEUE], ==, 8 * US);
+        rig_free(rig);
+    }
+}
+
 /* ---- flash-aware ------------------------------------------------------------ */
 
 /* tiny.ini: four planes, 16 pages a block: a bundle is 64 pages. */
@@ -434,6 +466,7 @@ int main(int argc, char **argv)
     g_test_add_func("/host-queue/anticipatory/waits", test_anticipatory_waits);
     g_test_add_func("/host-queue/anticipatory/learns",
                     test_anticipatory_learns);
+    g_test_add_func("/host-queue/switch-asks", test_switch_asks);
     g_test_add_func("/host-queue/flash-aware/order", test_flash_aware_order);
     g_test_add_func("/host-queue/starves/law", test_law);
     for (size_t i = 0; i < G_N_ELEMENTS(starve); i++) {

@@ -1,9 +1,10 @@
 /*
- * Statistics of latencies against every single command's.
+ * Statistics of latencies against every single command's, and of time against
+ * the log of collections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "helpers.h"
+#include "power.h"
 
 #include <string.h>
 
@@ -202,6 +203,141 @@ static void test_reset_and_deadlines(void)
     rig_free(rig);
 }
 
+/* ---- Of what is under way, the time before a reset does not count -------- */
+
+enum { EVENTS = 6000 };
+
+static void write_on(Rig *rig, ScarpCmd *cmd, GRand *rand)
+{
+    uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+
+    *cmd = g_rand_int_range(rand, 0, 4)
+               ? write_page(g_rand_int_range(rand, 0, pages))
+               : read_page(g_rand_int_range(rand, 0, pages));
+    scarp_submit(rig->drive, cmd, scarp_now_ns(rig->drive));
+}
+
+/* No plane was busy for longer than that. */
+static void check_bounds(const Rig *rig, int64_t reset_ns)
+{
+    const ScarpStats *stats = rig_stats(rig);
+    uint64_t most_ns = 8 * (scarp_now_ns(rig->drive) - reset_ns);
+
+    g_assert_cmpuint(stats->gc_busy_ns, <=, most_ns);
+    g_assert_cmpuint(stats->gc_window_ns, <=, most_ns);
+    g_assert_cmpuint(stats->gc_shared_ns, <=, most_ns);
+}
+
+/* A full drive of eight planes, until it rests.  Returns the last reset. */
+static int64_t collect(Rig *rig, unsigned every)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(7);
+    ScarpCmd cmd[DEPTH], *done;
+    int64_t reset_ns = 0;
+
+    rig_age(rig, 1000);
+    for (unsigned i = 0; i < DEPTH; i++) {
+        write_on(rig, &cmd[i], rand);
+    }
+    for (unsigned event = 1; event <= EVENTS; event++) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+        while ((done = scarp_reap(rig->drive))) {
+            write_on(rig, done, rand);
+        }
+        if (event % every == 0) {
+            check_bounds(rig, reset_ns);
+            scarp_stats_reset(rig->drive);
+            reset_ns = scarp_now_ns(rig->drive);
+        }
+    }
+    rig_drain(rig);
+    check_bounds(rig, reset_ns);
+    return reset_ns;
+}
+
+static const char *const collectors[] = { "baseline", "pgc", "gc-par" };
+
+static Rig *collector(const char *scheme)
+{
+    return rig_new(scheme, NULL, "geometry.planes_per_die=2,"
+                                 "geometry.blocks_per_plane=32");
+}
+
+static void test_reset_often(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(collectors); i++) {
+        for (unsigned every = 3; every < 30; every += 13) {
+            Rig *rig = collector(collectors[i]);
+
+            collect(rig, every);
+            rig_free(rig);
+        }
+    }
+}
+
+/*
+ * The log has all of a collection, and the statistics what of it came after the
+ * reset: each by itself, and the dies' windows, in which one at least ran.
+ */
+static unsigned check_log(const Rig *rig, int64_t reset_ns)
+{
+    int64_t busy_ns = 0, window_ns = 0, counted_ns[4];
+    unsigned crossed = 0;
+
+    for (unsigned die = 0; die < 4; die++) {
+        counted_ns[die] = INT64_MAX;
+    }
+    for (unsigned i = rig->n_runs; i--;) { /* the last end first */
+        const ScarpGcRun *run = &rig->run[i];
+        int64_t begin_ns = MAX(run->begin_ns, reset_ns);
+        int64_t *from_ns = &counted_ns[run->die];
+
+        if (run->end_ns <= reset_ns) {
+            break;
+        }
+        crossed += run->begin_ns < reset_ns;
+        busy_ns += run->end_ns - begin_ns;
+        window_ns += MAX(MIN(run->end_ns, *from_ns) - begin_ns, 0);
+        *from_ns = MIN(*from_ns, begin_ns);
+    }
+    g_test_message("%u runs, %u under way at the reset", rig->n_runs, crossed);
+    g_assert_cmpuint(rig_stats(rig)->gc_busy_ns, ==, busy_ns);
+    g_assert_cmpuint(rig_stats(rig)->gc_window_ns, ==, 2 * window_ns);
+    return crossed;
+}
+
+static void test_reset_and_collections(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(collectors); i++) {
+        unsigned crossed = 0;
+
+        for (unsigned at = 0; at < 6; at++) {
+            Rig *rig = collector(collectors[i]);
+
+            crossed += check_log(rig, collect(rig, EVENTS / 2 + 1 + 97 * at));
+            rig_free(rig);
+        }
+        g_assert_cmpuint(crossed, >, 0);
+    }
+}
+
+/* power_on() compares what is counted with the time from its call on. */
+static void test_reset_and_recovery(void)
+{
+    Rig *rig = rig_new("baseline", NULL, CUTS);
+
+    rig_fill(rig, 0, 100);
+    power_off(rig);
+    for (unsigned i = 0; i < 50; i++) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+    }
+    g_assert_false(scarp_is_ready(rig->drive));
+    scarp_stats_reset(rig->drive);
+    g_assert_cmpint(power_on(rig), >, 0);
+    power_cycle(rig);
+    rig_free(rig);
+}
+
 static uint64_t json_number(const char *json, const char *path)
 {
     g_auto(GStrv) part = g_strsplit(path, "/", -1);
@@ -281,6 +417,10 @@ int main(int argc, char **argv)
     g_test_add_func("/stats/latencies", test_latencies);
     g_test_add_func("/stats/reset", test_reset);
     g_test_add_func("/stats/reset-and-deadlines", test_reset_and_deadlines);
+    g_test_add_func("/stats/reset-often", test_reset_often);
+    g_test_add_func("/stats/reset-and-collections",
+                    test_reset_and_collections);
+    g_test_add_func("/stats/reset-and-recovery", test_reset_and_recovery);
     g_test_add_func("/stats/page-and-json", test_page_and_json);
     g_test_add_func("/stats/empty", test_empty);
     return g_test_run();
