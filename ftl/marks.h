@@ -261,6 +261,9 @@
     MARK(stripe_emptied, "a stripe had no page left, and its parity went") \
     MARK(stripe_pushed_out, \
          "a stripe's parity was made early, as too many stripes were open") \
+    MARK(stripe_keeps_place, \
+         "a stripe's parity was written while the rest of one of its pages " \
+         "was read, and its place was kept for that") \
     MARK(page_written_while_read, \
          "a page was written while it was read to make parity of") \
     MARK(stripe_read_again, \

@@ -84,6 +84,22 @@ static void drop(ScarpDrive *drive, ScarpDirty *dirty)
     scarp_dirty_release(drive, dirty);
 }
 
+void scarp_dirty_reserve_place(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    if (scarp_has_parity(drive)) {
+        scarp_parity_part_begins(drive, scarp_unit_lpn(&dirty->unit));
+        dirty->has_place = true;
+    }
+}
+
+void scarp_dirty_release_place(ScarpDrive *drive, ScarpDirty *dirty)
+{
+    if (dirty->has_place) {
+        scarp_parity_part_ends(drive, scarp_unit_lpn(&dirty->unit));
+        dirty->has_place = false;
+    }
+}
+
 void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
 {
     ScarpUnit *unit = &dirty->unit;
@@ -94,6 +110,7 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
     if (scarp_has_parity(drive) && !dirty->superseded) {
         scarp_parity_changed(drive, scarp_unit_lpn(unit),
                              scarp_unit_data(unit));
+        scarp_dirty_release_place(drive, dirty); /* the stripe is open */
     }
     scarp_dirty_pack(drive, dirty);
 }

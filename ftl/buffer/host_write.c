@@ -15,6 +15,7 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     scarp_mark_if(drive, overwritten_in_flight,
                   !scarp_unit_is_packing(unit) &&
                   !scarp_unit_is_partial(unit));
+    scarp_dirty_release_place(drive, dirty);
     dirty->superseded = true;
     scarp_pack_unindex(drive, unit);
     if (!scarp_unit_is_packing(unit)) {
@@ -82,6 +83,10 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                                          drive, scarp_unit_lpn(unit));
 
     scarp_unit_set_partial(unit, partial);
+    if (partial) {
+        /* Before the older one gives it up. */
+        scarp_dirty_reserve_place(drive, dirty);
+    }
     if (partial && cmd) {
         dirty->until_ready = true;
         take_cmd(dirty, cmd);

@@ -53,6 +53,9 @@ void scarp_dirty_drain_half(ScarpDrive *drive);
 /* What the host did not write comes from base, NULL: zeroes. */
 void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
                        const void *base);
+/* Of a part: a stripe's parity has RAM for it, or needs it no longer. */
+void scarp_dirty_reserve_place(ScarpDrive *drive, ScarpDirty *dirty);
+void scarp_dirty_release_place(ScarpDrive *drive, ScarpDirty *dirty);
 /* All of its bytes are known: it goes on its way to a page. */
 void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty);
 

@@ -30,6 +30,7 @@ struct ScarpDirty {
     int64_t rmw_ns;       /* spent reading the rest of its bytes */
     uint32_t first_byte, bytes; /* what the host wrote of it */
     bool held;            /* its entry of the mapping is kept in RAM */
+    bool has_place;       /* a part: its stripe's parity has RAM meanwhile */
     bool until_ready;     /* cmd ends when all of its bytes are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
     bool passed;          /* no flush waits for it (lie.flush_queued_only) */

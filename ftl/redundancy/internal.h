@@ -40,6 +40,8 @@ ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
 void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe);
+/* The stripe that has a place in RAM, open or not, or NULL. */
+ScarpStripe *scarp_stripe_placed(const ScarpDrive *drive, uint32_t index);
 /* The stripe whose parity on flash is not the present one, or NULL. */
 ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index);
 /* Exclusive or of a page of data (NULL: zeroes) into sum. */

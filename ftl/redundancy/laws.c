@@ -65,15 +65,42 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
            broken(error, "is not what its parity says", s);
 }
 
+/*
+ * No more stripes have a place than ftl.parity_stripes says; or, after a power
+ * cut, than what was saved needed, which only becomes less.
+ */
+static bool check_places(const ScarpDrive *drive, uint32_t placed,
+                         uint32_t open, GError **error)
+{
+    const ScarpParity *parity = &drive->parity;
+
+    if (placed > parity->most) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "%u stripes have their parity in RAM, %u may", placed,
+                    parity->most);
+        return false;
+    }
+    return (placed == parity->n_placed ||
+            scarp_law_differs(error, "stripes with a place", 0,
+                              parity->n_placed, placed)) &&
+           (open == parity->n_open ||
+            scarp_law_differs(error, "open stripes", 0, parity->n_open, open));
+}
+
 bool scarp_parity_check(const ScarpDrive *drive, bool contents, GError **error)
 {
     uint32_t stripes = drive->geo.mapped_units - drive->geo.logical_units;
+    uint32_t placed = 0, open = 0;
 
     for (uint32_t s = 0; s < stripes; s++) {
-        if (!scarp_stripe_open(drive, s) &&
-            !check_stripe(drive, s, contents, error)) {
+        const ScarpStripe *stripe = scarp_stripe_placed(drive, s);
+
+        placed += stripe != NULL;
+        if (stripe && stripe->open) {
+            open++;
+        } else if (!check_stripe(drive, s, contents, error)) {
             return false;
         }
     }
-    return true;
+    return check_places(drive, placed, open, error);
 }

@@ -33,6 +33,13 @@ void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
 /* A unit's newest contents are data, whole; NULL: it was deallocated. */
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
+/*
+ * A part of a unit was written, and the rest is to be read: its stripe has RAM
+ * from then on.  The other: that is over, after scarp_parity_changed() or as
+ * the unit became stale.
+ */
+void scarp_parity_part_begins(ScarpDrive *drive, uint32_t lpn);
+void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn);
 /* No RAM for the stripe of a unit that the host wants to write. */
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
 /*

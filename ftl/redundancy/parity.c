@@ -9,6 +9,10 @@
  * (ftl.parity_stripes), and then the rest of its pages is read.  Neither writes
  * nor flushes wait for it, unless there is no RAM for another stripe.
  *
+ * A write of a part of a page opens its stripe only when the rest of the page
+ * has been read.  It has its place in RAM from when it is taken on, so that it
+ * waits before its read, as other writes do, and never after it.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "redundancy/internal.h"
@@ -30,7 +34,7 @@ bool scarp_parity_init(ScarpDrive *drive,
     scarp_pool_init(&parity->units, sizeof(ScarpUnit));
     scarp_flash_queue_init(&parity->served);
     scarp_flash_queue_init(&parity->spoiled);
-    parity->limit = drive->desc.parity_stripes;
+    parity->limit = parity->most = drive->desc.parity_stripes;
     while (parity->hash_mask < MAX(parity->limit, 1024) - 1) {
         parity->hash_mask = parity->hash_mask * 2 + 1;
     }
@@ -57,6 +61,57 @@ void scarp_parity_clear(ScarpDrive *drive)
     scarp_pool_clear(&parity->units);
 }
 
+/* ---- Places in RAM ------------------------------------------------------ */
+
+static ScarpStripe *reserve_place(ScarpDrive *drive, uint32_t index)
+{
+    ScarpParity *parity = &drive->parity;
+    ScarpStripe **head = &parity->hash[index & parity->hash_mask];
+    ScarpStripe *stripe = scarp_stripe_placed(drive, index);
+
+    if (!stripe) {
+        stripe = scarp_stripe_new(drive, index);
+        stripe->hash_next = *head;
+        *head = stripe;
+        parity->n_placed++;
+    }
+    return stripe;
+}
+
+/* Unless something still needs it. */
+static void release_place(ScarpDrive *drive, ScarpStripe *stripe)
+{
+    ScarpParity *parity = &drive->parity;
+    ScarpStripe **link = &parity->hash[stripe->index & parity->hash_mask];
+
+    if (stripe->open || stripe->parts) {
+        return;
+    }
+    while (*link != stripe) {
+        link = &(*link)->hash_next;
+    }
+    *link = stripe->hash_next;
+    parity->n_placed--;
+    parity->most = MAX(parity->limit, parity->n_placed);
+    scarp_stripe_free(drive, stripe);
+}
+
+void scarp_parity_part_begins(ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t place;
+
+    reserve_place(drive, scarp_stripe_of(drive, lpn, &place))->parts++;
+}
+
+void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn)
+{
+    uint32_t place, index = scarp_stripe_of(drive, lpn, &place);
+    ScarpStripe *stripe = scarp_stripe_placed(drive, index);
+
+    stripe->parts--;
+    release_place(drive, stripe);
+}
+
 /* ---- Open stripes ------------------------------------------------------- */
 
 static void set_idle(ScarpParity *parity, ScarpStripe *stripe, bool idle)
@@ -74,29 +129,12 @@ static void set_idle(ScarpParity *parity, ScarpStripe *stripe, bool idle)
 
 static ScarpStripe *open_stripe(ScarpDrive *drive, uint32_t index)
 {
-    ScarpParity *parity = &drive->parity;
-    ScarpStripe **head = &parity->hash[index & parity->hash_mask];
-    ScarpStripe *stripe = scarp_stripe_new(drive, index);
+    ScarpStripe *stripe = reserve_place(drive, index);
 
-    stripe->hash_next = *head;
-    *head = stripe;
-    parity->n_open++;
-    set_idle(parity, stripe, true);
+    stripe->open = true;
+    drive->parity.n_open++;
+    set_idle(&drive->parity, stripe, true);
     return stripe;
-}
-
-static void close_stripe(ScarpDrive *drive, ScarpStripe *stripe)
-{
-    ScarpParity *parity = &drive->parity;
-    ScarpStripe **link = &parity->hash[stripe->index & parity->hash_mask];
-
-    set_idle(parity, stripe, false);
-    while (*link != stripe) {
-        link = &(*link)->hash_next;
-    }
-    *link = stripe->hash_next;
-    parity->n_open--;
-    scarp_stripe_free(drive, stripe);
 }
 
 static void clear_sum(ScarpDrive *drive, ScarpStripe *stripe)
@@ -104,6 +142,16 @@ static void clear_sum(ScarpDrive *drive, ScarpStripe *stripe)
     scarp_contents_release(drive, stripe->sum);
     stripe->sum = NULL;
     stripe->have = stripe->wanted = 0;
+}
+
+static void close_stripe(ScarpDrive *drive, ScarpStripe *stripe)
+{
+    set_idle(&drive->parity, stripe, false);
+    clear_sum(drive, stripe);
+    stripe->open = false;
+    drive->parity.n_open--;
+    scarp_mark_if(drive, stripe_keeps_place, stripe->parts);
+    release_place(drive, stripe);
 }
 
 /* ---- Making a parity ---------------------------------------------------- */
@@ -271,7 +319,9 @@ void scarp_parity_save(ScarpDrive *drive)
 
     for (uint32_t i = 0; i <= parity->hash_mask; i++) {
         for (const ScarpStripe *s = parity->hash[i]; s; s = s->hash_next) {
-            scarp_media_save_stripe(drive, s->index);
+            if (s->open) {
+                scarp_media_save_stripe(drive, s->index);
+            }
         }
     }
 }
@@ -288,6 +338,11 @@ void scarp_parity_restore(ScarpDrive *drive)
             wait_for_more(drive, open_stripe(drive, index));
         }
     }
+    /*
+     * What was told to be safe cannot wait for a place: what the buffer had may
+     * be of any number of stripes.  Until they are fewer, writes wait.
+     */
+    drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }
 
 /* ---- For the rest of the drive ------------------------------------------ */
@@ -296,8 +351,8 @@ bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t place;
 
-    return drive->parity.n_open >= drive->parity.limit &&
-           !scarp_stripe_open(drive, scarp_stripe_of(drive, lpn, &place));
+    return drive->parity.n_placed >= drive->parity.limit &&
+           !scarp_stripe_placed(drive, scarp_stripe_of(drive, lpn, &place));
 }
 
 void scarp_parity_drain(ScarpDrive *drive)

@@ -35,6 +35,8 @@ struct ScarpStripe {
     void *sum;        /* a page, owned; NULL for zeroes or replay */
     ScarpFlashCmd *parent; /* the read that is served; NULL: parity is made */
     ScarpUnit *unit;  /* the parity, in a program on its way */
+    uint32_t parts;   /* writes of parts of pages, whose rest is being read */
+    bool open;        /* or its place is kept for those parts alone */
     bool idle;        /* waits for more of the stripe to be written */
     bool spoiled;     /* one of the pages that are read was written */
 };
@@ -47,9 +49,11 @@ typedef struct {
     uint32_t width, groups; /* pages of a stripe, groups of as many planes */
     uint32_t *plane_of;     /* [groups * width]: in the order of allocation */
     uint32_t *group_of;     /* [n_planes] */
-    uint32_t limit;         /* open stripes; half of it may be idle */
+    uint32_t limit;         /* stripes with a place; half of it may be idle */
+    uint32_t most;          /* the same, or more after a power cut */
+    uint32_t n_placed;      /* open, or to be opened by parts of pages */
     uint32_t n_open, n_idle;
-    ScarpStripe **hash;     /* open stripes by index */
+    ScarpStripe **hash;     /* stripes with a place, by index */
     uint32_t hash_mask;
     ScarpStripeList idle;   /* written longest ago first */
     ScarpStripeList rebuilds;

@@ -33,7 +33,7 @@ void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe)
     *(stripe->next ? &stripe->next->prev : &list->tail) = stripe->prev;
 }
 
-ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index)
+ScarpStripe *scarp_stripe_placed(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpParity *parity = &drive->parity;
     ScarpStripe *stripe = parity->hash[index & parity->hash_mask];
@@ -42,6 +42,13 @@ ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index)
         stripe = stripe->hash_next;
     }
     return stripe;
+}
+
+ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index)
+{
+    ScarpStripe *stripe = scarp_stripe_placed(drive, index);
+
+    return stripe && stripe->open ? stripe : NULL;
 }
 
 void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data)

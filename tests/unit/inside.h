@@ -1312,6 +1312,18 @@ static inline uint32_t inside_parity_plane(const ScarpDrive *drive,
     return scarp_parity_plane(drive, lpn);
 }
 
+/* Stripes whose parity is in RAM. */
+static inline uint32_t inside_open_stripes(const ScarpDrive *drive)
+{
+    return drive->parity.n_open;
+}
+
+/* These, and those that have a place there for parts of pages. */
+static inline uint32_t inside_placed_stripes(const ScarpDrive *drive)
+{
+    return drive->parity.n_placed;
+}
+
 /* The laws of stripes, and what their pages hold. */
 static inline bool inside_parity_check(const ScarpDrive *drive, GError **error)
 {

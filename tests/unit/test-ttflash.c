@@ -227,6 +227,128 @@ static void test_ram(void)
     rig_free(rig);
 }
 
+/* ---- Parts of pages --------------------------------------------------------- */
+
+static Rig *rig_of_stripes(uint32_t stripes, const char *more)
+{
+    g_autofree char *keys = g_strdup_printf(PARITY ",ftl.parity_stripes=2,"
+                                            "controller.slots=300%s", more);
+    Rig *rig = rig_new("baseline", NULL, keys);
+    g_autoptr(GError) error = NULL;
+
+    for (uint32_t s = 0; s < stripes; s++) {
+        write_bytes(rig, 3 * s, 3, s);
+    }
+    g_assert_true(scarp_drain(rig->drive, &error));
+    return rig;
+}
+
+/* Until nothing happens any more; the most stripes that were open at once. */
+static uint32_t most_open(Rig *rig)
+{
+    uint32_t most = 0;
+
+    while (scarp_next_event_ns(rig->drive) != SCARP_TIME_NEVER) {
+        g_autoptr(GError) error = NULL;
+
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+        most = MAX(most, inside_open_stripes(rig->drive));
+        scarp_check(rig->drive, &error);
+        g_assert_no_error(error);
+    }
+    rig_drain(rig);
+    return most;
+}
+
+/* All come at once: each is read first, and its stripe opens only then. */
+static void test_parts(void)
+{
+    Rig *rig = rig_of_stripes(200, "");
+    g_autofree char *data = g_malloc0(512);
+    g_autofree ScarpCmd *cmd = g_new(ScarpCmd, 200);
+    g_autoptr(GError) error = NULL;
+    uint32_t most, waited = 0;
+
+    for (uint32_t i = 0; i < 200; i++) {
+        cmd[i] = cmd_of(SCARP_OP_WRITE, (uint64_t)3 * i * PAGE + 512, 512);
+        cmd[i].data = data;
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive) + 1);
+    }
+    most = most_open(rig);
+    g_test_message("%u of 200 stripes were open at once", most);
+    g_assert_cmpuint(most, ==, 2);
+    for (uint32_t i = 0; i < 200; i++) {
+        latency(&cmd[i]);
+        waited += cmd[i].cause_ns[SCARP_CAUSE_BUFFER_FULL] > 0;
+    }
+    g_assert_cmpuint(waited, >=, 190);
+    g_assert_cmpuint(rig_stats(rig)->rmw_reads, ==, 200);
+    g_assert_true(scarp_drain(rig->drive, &error));
+    g_assert_cmpuint(inside_placed_stripes(rig->drive), ==, 0);
+    check_contents(rig);
+    rig_free(rig);
+}
+
+/* Parts of one page that wait for each other need one place between them. */
+static void test_parts_of_one(void)
+{
+    Rig *rig = rig_of_stripes(2, "");
+    g_autofree char *data = g_malloc0(512);
+    ScarpCmd cmd[16];
+    g_autoptr(GError) error = NULL;
+
+    for (uint32_t i = 0; i < 16; i++) {
+        cmd[i] = cmd_of(SCARP_OP_WRITE, i % 2 * 3 * PAGE + i / 2 * 512, 512);
+        cmd[i].data = data;
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive) + 1);
+    }
+    g_assert_cmpuint(most_open(rig), ==, 2);
+    for (uint32_t i = 0; i < 16; i++) {
+        g_assert_cmpint(cmd[i].cause_ns[SCARP_CAUSE_BUFFER_FULL], ==, 0);
+    }
+    g_assert_true(scarp_drain(rig->drive, &error));
+    g_assert_cmpuint(inside_placed_stripes(rig->drive), ==, 0);
+    check_contents(rig);
+    rig_free(rig);
+}
+
+/* Parts that become stale as they are read, and whole pages in between. */
+static void test_parts_stale(gconstpointer buffer)
+{
+    Rig *rig = rig_of_stripes(40, buffer);
+    g_autofree char *data = g_malloc0(PAGE);
+    g_autofree ScarpCmd *cmd = g_new(ScarpCmd, 2000);
+    GRand *rand = g_rand_new_with_seed(7);
+    g_autoptr(GError) error = NULL;
+
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint64_t at = (uint64_t)g_rand_int_range(rand, 0, 120) * PAGE;
+
+        switch (g_rand_int_range(rand, 0, 8)) {
+        case 0:
+            cmd[i] = cmd_of(SCARP_OP_DEALLOCATE, at, PAGE);
+            break;
+        case 1:
+            cmd[i] = cmd_of(SCARP_OP_WRITE, at, PAGE);
+            break;
+        default:
+            cmd[i] = cmd_of(SCARP_OP_WRITE, at + 512, 1024);
+            break;
+        }
+        cmd[i].data = data;
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive) + 1);
+    }
+    g_assert_cmpuint(most_open(rig), ==, 2);
+    for (uint32_t i = 0; i < 2000; i++) {
+        latency(&cmd[i]);
+    }
+    g_assert_true(scarp_drain(rig->drive, &error));
+    g_assert_cmpuint(inside_placed_stripes(rig->drive), ==, 0);
+    check_contents(rig);
+    g_rand_free(rand);
+    rig_free(rig);
+}
+
 /* ---- Reads that parity serves ----------------------------------------------- */
 
 /*
@@ -657,6 +779,11 @@ int main(int argc, char **argv)
     g_test_add_func("/ttflash/overwritten", test_overwritten);
     g_test_add_func("/ttflash/deallocated", test_deallocated);
     g_test_add_func("/ttflash/ram", test_ram);
+    g_test_add_func("/ttflash/parts", test_parts);
+    g_test_add_func("/ttflash/parts/one", test_parts_of_one);
+    g_test_add_data_func("/ttflash/parts/stale", "", test_parts_stale);
+    g_test_add_data_func("/ttflash/parts/stale/buffered",
+                         ",controller.buffer_bytes=262144", test_parts_stale);
     g_test_add_data_func("/ttflash/read/ttflash", "ttflash",
                          test_reconstructed);
     g_test_add_data_func("/ttflash/read/baseline", "baseline",
