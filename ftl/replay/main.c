@@ -128,6 +128,17 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         !options_in_range(ranges, G_N_ELEMENTS(ranges), error)) {
         return false;
     }
+    if (chosen != REPLAY_CLOSED && depth != 1 && !job_texts) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--depth: needs --mode=closed");
+        return false;
+    }
+    if (chosen == REPLAY_CLOSED && speed != 1000) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--speed: needs --mode=open or --mode=think; a closed "
+                    "loop has no times");
+        return false;
+    }
     if (shut_down && !cut_path) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--shut-down: needs --power-cut=FILE");
@@ -456,6 +467,18 @@ static void warn_of_times(const Workload *workload)
     }
 }
 
+/* A command log's times are the drive's own. */
+static bool speed_allowed(const Workload *workload,
+                          const ReplayOptions *options, GError **error)
+{
+    if (workload->absolute && options->mode == REPLAY_OPEN && speed != 1000) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--speed: not of a command log, unless with --mode=think");
+        return false;
+    }
+    return true;
+}
+
 static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
                          GError **error)
 {
@@ -465,7 +488,8 @@ static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
     if (workload) {
         workload->warn = warn;
     }
-    ok = workload && run_on(drive, workload, options, error);
+    ok = workload && speed_allowed(workload, options, error) &&
+         run_on(drive, workload, options, error);
     if (workload) {
         if (ok) {
             warn_of_times(workload);

@@ -140,6 +140,9 @@ class Formats(Case):
         out = self.result("--age", 900, "--cmd-log", again, log)
         self.assertEqual((out["trace"]["format"], out["requests"]), ("cmdlog", 2000))
         self.assertEqual(log.read_bytes(), again.read_bytes())
+        self.fails("--speed", 500, log, words=("--speed: not of a command log",))
+        slow = self.result("-m", "think", "--speed", 500, log)
+        self.assertGreater(slow["drive_ns"], self.result("-m", "think", log)["drive_ns"])
 
     def test_a_bad_line_is_named(self) -> None:
         path = self.folder / "bad"
@@ -233,6 +236,9 @@ class Options(Case):
         for arguments, *words in (
             (("-m", "sideways", workload), "--mode=sideways", "open, closed, think"),
             (("-q", "0", workload), "--depth=0", "from 1 to 65536"),
+            (("-q", "2", workload), "--depth: needs --mode=closed"),
+            (("-m", "think", "-q", "2", workload), "--depth: needs --mode=closed"),
+            (("-m", "closed", "--speed", "2000", workload), "--speed: needs --mode=open or"),
             (("--speed", "0", workload), "--speed=0"),
             (("--align", "1000", workload), "--align=1000", "512"),
             (("--age", "1001", workload), "--age=1001", "0 to 1000"),
