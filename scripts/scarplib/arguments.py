@@ -12,7 +12,15 @@ from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES
-from scarplib.option_types import Parser, add_cores, integer, integers, one_of_each, scheme_list
+from scarplib.option_types import (
+    Parser,
+    add_cores,
+    integer,
+    integers,
+    one_of_each,
+    one_scheme,
+    scheme_list,
+)
 from scarplib.paths import DEVICES, FIO_JOBS, UNLOCKED
 from scarplib.powercut.options import add_powercut
 from scarplib.version import version
@@ -66,7 +74,8 @@ def _add_compare_options(
         type=scheme_list,
         default=schemes,
         metavar="A,B,…",
-        help=f"schemes to compare (default: {','.join(schemes)})",
+        help="schemes to compare, each NAME or NAME:KEY=VALUE:… with parameters "
+        f"(default: {','.join(schemes)})",
     )
     _add_drive_options(parser, device)
     # Told apart from the default: an image can do without a description.
@@ -357,7 +366,13 @@ def parser() -> Parser:
     shell = commands.add_parser("shell", help="boot the guest to a prompt on the drive")
     shell.add_argument("--mkfs", choices=FILE_SYSTEMS, help="make and mount this file system")
     _add_user_options(shell)
-    shell.add_argument("--scheme", default="baseline", metavar="NAME")
+    shell.add_argument(
+        "--scheme",
+        type=one_scheme,
+        default="baseline",
+        metavar="NAME[:KEY=VALUE…]",
+        help="with its parameters, if any is to be set (default: baseline)",
+    )
     shell.add_argument(
         "--qmp",
         type=Path,
@@ -412,7 +427,13 @@ def parser() -> Parser:
         default="random",
         help="how it is overwritten (default: random)",
     )
-    age.add_argument("--scheme", default="baseline", metavar="NAME", help="(default: baseline)")
+    age.add_argument(
+        "--scheme",
+        type=one_scheme,
+        default="baseline",
+        metavar="NAME[:KEY=VALUE…]",
+        help="(default: baseline)",
+    )
     age.add_argument(
         "--seed", type=integer("--seed", 0, 2**61 - 1), default=1, metavar="N", help="(default: 1)"
     )

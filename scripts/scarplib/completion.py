@@ -19,6 +19,8 @@ from scarplib.option_types import Parser
 from scarplib.paths import DEVICES
 
 _SCHEME = ("-s", "--scheme", "--schemes")
+# Commands whose --scheme is a name alone.
+_PARAMETERS_APART = ("replay", "probe", "fit")
 _KEY = ("--set", "--override")
 _DRIVE = ("-d", "--device", "--description")
 
@@ -76,9 +78,29 @@ def _replayer() -> Path | None:
     return path if path.is_file() else None
 
 
-def _scheme_names() -> list[str]:
+def _schemes() -> dict[str, choices.Scheme]:
     program = _replayer()
-    return [each.name for each in choices.schemes(choices.listed(program)[0])] if program else []
+    found = choices.schemes(choices.listed(program)[0]) if program else []
+    return {each.name: each for each in found}
+
+
+def _parameters(entry: str) -> list[str]:
+    """What an entry, NAME:… or A+B:…, may go on with: keys that it has not yet."""
+    name, *given = entry.split(":")
+    schemes = _schemes()
+    parts = [schemes[part] for part in name.split("+") if part in schemes]
+    # A name that stands for several choices has the parameters of these.
+    parts += [schemes[x] for part in parts for x in part.chooses.values() if x in schemes]
+    keys = [f"{each.name}=" for part in parts for each in part.parameters]
+    used = {part.partition("=")[0] for part in given if "=" in part}
+    return [key for key in dict.fromkeys(keys) if key[:-1] not in used]
+
+
+def _scheme_words(word: str, several: bool, parameters: bool) -> list[str]:
+    entry = word.rpartition(",")[2] if several else word
+    if ":" in entry and parameters:
+        return _joined(word, _parameters(entry), ":")
+    return _joined(word, list(_schemes()), "+," if several else "+")
 
 
 def _keys() -> list[str]:
@@ -108,7 +130,9 @@ def _joined(word: str, names: list[str], separators: str) -> list[str]:
 def _values(parser: Parser, option: str, word: str) -> list[str] | None:
     """What may follow an option; None: it takes no value."""
     if option in _SCHEME:
-        return _joined(word, _scheme_names(), "+," if option == "--schemes" else "+")
+        several = option == "--schemes"
+        takes = several or parser.prog.split()[-1] not in _PARAMETERS_APART
+        return _scheme_words(word, several, takes)
     if option in _KEY or option == "-o":
         return _joined(word, _keys(), ",")
     if option in _DRIVE:
@@ -125,7 +149,7 @@ def _positional(command: str, parser: Parser, word: str) -> list[str]:
     names = [str(x) for action in parser.known() if not action.option_strings
              for x in action.choices or ()]  # fmt: skip
     if command == "schemes":
-        names = _scheme_names()
+        names = list(_schemes())
     elif command == "keys":
         names = [name.rstrip("=") for name in _keys()]
     elif command in ("age", "devices"):

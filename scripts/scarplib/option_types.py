@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
+from scarplib import scheme_text
 from scarplib.errors import UserError
 
 
@@ -59,14 +59,25 @@ def one_of_each(key: str, allowed: Collection[str]) -> Callable[[str], list[str]
 
 
 def scheme_list(text: str) -> list[str]:
-    """--schemes: names joined by commas, each once."""
-    names = text.split(",")
-    for name in names:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9+-]*", name):
-            raise UserError(
-                f"--schemes: '{name}' is not a scheme's name: lower-case letters, digits, '-', '+'"
-            )
-    return _each_once("--schemes", names)
+    """--schemes: NAME or NAME:KEY=VALUE:…, joined by commas, each once."""
+    entries = text.split(",")
+    seen = set()
+    for entry in entries:
+        chosen = scheme_text.parse("--schemes", entry)
+        # In another order they are the same parameters.
+        same = chosen.name, frozenset(chosen.parameters)
+        if same in seen:
+            raise UserError(f"--schemes: '{entry}' is named twice")
+        seen.add(same)
+    return entries
+
+
+def one_scheme(text: str) -> str:
+    """--scheme: NAME or NAME:KEY=VALUE:…"""
+    if "," in text:
+        raise UserError(f"--scheme: '{text}' is not one scheme; parameters follow ':' each")
+    scheme_text.parse("--scheme", text)
+    return text
 
 
 class Parser(argparse.ArgumentParser):

@@ -121,20 +121,27 @@ class Several(Case):
     def test_compared(self) -> None:
         out = self.folder / "out"
         workload = "gen:mixed,requests=4000"
-        schemes = ("--schemes", "baseline,pgc", "--out", out)
+        few = "d-choices:d=1"
+        schemes = ("--schemes", f"baseline,pgc,{few}", "--out", out)
         done = self.replay(*LOAD, *schemes, "--warmup", 500, "--seed", 5, workload)
         text = done.stdout
         # Without a terminal there is no progress whose scheme could be named.
         self.assertEqual(done.stderr, "")
         # A rate would be of the first scheme alone.
         self.assertTrue(text.splitlines()[0].endswith(": 3,500 requests measured"), text)
-        self.assertEqual(text.splitlines()[1].split(), ["baseline", "pgc"])
+        self.assertEqual(text.splitlines()[1].split(), ["baseline", "pgc", few])
         cells = self.cells(text)
         summary = json.loads((out / "summary.json").read_text())
         self.assertEqual(summary["schema"], replayed.SCHEMA)
-        self.assertEqual(list(summary["schemes"]), ["baseline", "pgc"])
-        for column, name in enumerate(("baseline", "pgc")):
-            result = json.loads((out / name / "replay.json").read_text())
+        self.assertEqual(list(summary["schemes"]), ["baseline", "pgc", few])
+        self.assertEqual(summary["schemes"][few]["params"], "d=1")
+        self.assertEqual(summary["manifest"]["settings"]["schemes"], ["baseline", "pgc", few])
+        for column, (name, *scheme) in enumerate((
+            ("baseline", "-s", "baseline"),
+            ("pgc", "-s", "pgc"),
+            (few, "-s", "d-choices", "-p", "d=1"),
+        )):  # fmt: skip
+            result = json.loads((out / name.replace(":", "-") / "replay.json").read_text())
             stats, found = result["stats"], summary["schemes"][name]
             self.assertEqual(result["measured"], 3500)
             counted = sum(found["device"][d]["count"] for d in ("read", "write"))
@@ -144,25 +151,34 @@ class Several(Case):
             exact, binned = found["device"]["read"]["p99_ns"], stats["read_latency"]["p99_ns"]
             self.assertAlmostEqual(exact / binned, 1, delta=0.05)
             # All from one state: each column is what its scheme gives alone, from that image.
-            words = ("-i", out / "drive.img", "-s", name, "-m", "closed", "-q", 8, "--json", "-")
+            words = ("-i", out / "drive.img", *scheme, "-m", "closed", "-q", 8, "--json", "-")
             alone = json.loads(self.replay(*words, "--warmup", 500, "--seed", 5, workload).stdout)
             self.assertEqual(alone["stats"], stats)
         page = (out / "report.html").read_text()
         self.assertIn("Latencies are what the host sees", page)
         self.assertRegex(page, r'"folder":"[^"]*out/baseline"')
+        self.assertRegex(page, r'"folder":"[^"]*out/d-choices-d=1"')
         # The page's line works.
-        around = summary["schemes"]["baseline"]["begin_ns"]
-        moment = self.folder / "moment"
-        command = [str(SCRIPT), "timeline", str(out / "pgc")]
-        command += ["--around", str(around), "-o", str(moment)]
-        subprocess.run(command, check=True, capture_output=True)
-        self.assertGreater(moment.stat().st_size, 1000)
+        for name in ("pgc", few):
+            around = summary["schemes"][name]["begin_ns"]
+            moment = self.folder / "moment"
+            command = [str(SCRIPT), "timeline", str(out / name.replace(":", "-"))]
+            command += ["--around", str(around), "-o", str(moment)]
+            subprocess.run(command, check=True, capture_output=True)
+            self.assertGreater(moment.stat().st_size, 1000)
+            moment.unlink()
 
     def test_bad_input(self) -> None:
         for words, says in (
             (("--schemes", "baseline,basline", "gen:mixed"), "basline"),
             (("--schemes", "baseline,baseline", "gen:mixed"), "named twice"),
             (("--schemes", "baseline,ttflash", "gen:mixed"), "parity"),
+            (
+                ("--schemes", "pgc,d-choices:e=1", "gen:mixed"),
+                "'d-choices:e=1': params: the scheme d-choices has no parameter 'e'; allowed are d",
+            ),
+            (("--schemes", "pgc,d-choices:d=0", "gen:mixed"), "'d-choices:d=0': params: d=0: must"),
+            (("--schemes", "pgc:d=1", "--params", "d=2", "gen:mixed"), "--params: excludes"),
             (("--schemes", "baseline", "-s", "pgc", "gen:mixed"), "--scheme: excludes --schemes"),
             (("--schemes", "baseline", "--job", "1=gen:mixed"), "--job: excludes --schemes"),
             (("--schemes", "baseline", "--json", "x", "gen:mixed"), "--json: excludes"),

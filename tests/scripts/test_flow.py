@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
-from scarplib.drive import image_file  # noqa: E402
+from scarplib.drive import image_file, start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import determinism, manifest, run  # noqa: E402
 from scarplib.experiments import folder as folders  # noqa: E402
@@ -110,6 +110,25 @@ class Flow(unittest.TestCase):
         self.assertEqual(made["settings"]["cpu_shift"], -2)
         self.assertEqual(len(made["guest"]["kernel"]), 64)
         self.assertNotEqual(made["inputs"]["device"], made["inputs"]["job"])
+
+    def test_one_scheme_with_other_parameters_is_another_column(self) -> None:
+        names = ["d-choices:d=2", "d-choices:d=10"]
+        self.ends["d-choices:d=99"] = lambda _: "panic"
+        status, out, err = self.scarp("--schemes", ",".join([*names, "d-choices:d=99"]))
+        self.assertEqual(status, 1)
+        self.assertIn("guest 'd-choices:d=99': panic", err)
+        self.assertEqual(self.checked[:2], names)
+        self.assertRegex(out, r"d-choices:d=2 +d-choices:d=10\n")
+        folders = [self.out / "d-choices-d=2", self.out / "d-choices-d=10"]
+        self.assertEqual([job.out for job in self.guests[:2]], folders)
+        result = json.loads((self.out / "summary.json").read_text())
+        self.assertEqual(list(result["schemes"]), names)
+        self.assertEqual([s["params"] for s in result["schemes"].values()], ["d=2", "d=10"])
+        self.assertEqual(result["columns"], {name: name for name in names})
+        self.assertEqual(result["manifest"]["settings"]["schemes"], names)
+        begun = start.of_run(result, self.out, names[1])
+        assert begun
+        self.assertEqual(begun.words()[:4], ["--scheme", "d-choices", "--params", "d=10"])
 
     def test_guest_failure_is_an_error_with_the_consoles_end(self) -> None:
         self.result = {"reason": "panic"}

@@ -12,7 +12,7 @@ from scarplib.paths import SCRIPTS
 LIBRARY = SCRIPTS / "scarplib"
 # A package imports from those before it; the modules beside them, which all may use, are first.
 ORDER = (
-    *("paths", "version", "errors", "option_types", "whole_file"),
+    *("paths", "version", "errors", "scheme_text", "option_types", "whole_file"),
     *("build", "drive", "device_logs", "guest", "results", "experiments"),
     *("powercut", "own_drive"),
     *("reproduce", "dev", "arguments", "completion", "release", "cli"),

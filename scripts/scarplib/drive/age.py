@@ -7,7 +7,7 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from scarplib import whole_file
+from scarplib import scheme_text, whole_file
 from scarplib.errors import UserError
 
 
@@ -25,7 +25,7 @@ def command(
     from scarplib.build import replayer
 
     words = [str(replayer.ensure_replay()), "--description", str(description)]
-    words += ["--scheme", scheme, "--seed", str(seed)]
+    words += [*scheme_text.split(scheme).words(), "--seed", str(seed)]
     words += ["--age", str(fill), "--age-seed", str(seed)]
     # Of a new drive nothing can be overwritten, in any order.
     if fill:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from scarplib import scheme_text
 from scarplib.build.qemu import QemuBuild
 from scarplib.drive import controller
 from scarplib.errors import UserError
@@ -24,7 +25,10 @@ def check_drive(
     """Let the engine itself judge description, image, scheme, overrides and handles."""
     if device and not device.is_file():
         raise UserError(f"--device: {device}: no such file")
-    options = {"id": "f0", "scheme": scheme.replace(",", ",,"), "seed": str(seed)}
+    chosen = scheme_text.split(scheme)
+    options = {"id": "f0", "scheme": chosen.name.replace(",", ",,"), "seed": str(seed)}
+    if params := chosen.params(";"):
+        options["params"] = params
     if device:
         options["description"] = str(device.resolve()).replace(",", ",,")
     if image:
@@ -55,4 +59,5 @@ def check_drive(
         for word in command:
             text = text.split(f"-device {word}: ", 1)[-1]
         text = text.removeprefix(f"{qemu.binary.name}: ")
-        raise UserError(text)
+        # The engine speaks of a parameter, which several may have.
+        raise UserError(f"'{scheme}': {text}" if params else text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scarplib import scheme_text
 from scarplib.paths import ROOT
 
 
@@ -14,13 +15,14 @@ from scarplib.paths import ROOT
 class Start:
     """What the replayer has to be told, but for the workload."""
 
+    # With its parameters, as a column has it.
     scheme: str
     # Options of scarp-replay by their names, in order.
     options: tuple[tuple[str, str], ...]
 
     def words(self) -> list[str]:
         """As scarp-replay's arguments."""
-        words = ["--scheme", self.scheme]
+        words = scheme_text.split(self.scheme).words()
         for name, value in self.options:
             words += [f"--{name}", value]
         return words

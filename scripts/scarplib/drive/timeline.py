@@ -12,7 +12,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from scarplib import whole_file
+from scarplib import scheme_text, whole_file
 from scarplib.drive import start
 from scarplib.errors import UserError
 
@@ -31,7 +31,8 @@ def _start(folder: Path) -> start.Start:
             )
     try:
         result = json.loads((whole.parent / "summary.json").read_text())
-        found = start.of_run(result, whole.parent, whole.name)
+        column = scheme_text.column_in(result.get("schemes", {}), whole.name)
+        found = start.of_run(result, whole.parent, column)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{whole.parent / 'summary.json'}: damaged: {error}") from error
     if not found:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scarplib import scheme_text
 from scarplib.build.cache import tree_hash
 from scarplib.build.replayer import ensure_replay, sources
 from scarplib.device_logs.log_file import LogError
@@ -30,8 +31,9 @@ from scarplib.experiments import foreign_traces, manifest
 from scarplib.experiments.folder import draw, new_folder, point_latest
 from scarplib.option_types import Parser, scheme_list
 from scarplib.results import replayed
-from scarplib.results.summary import cliff
+from scarplib.results.summary import cliff, said_params
 from scarplib.results.table import table_text
+from scarplib.scheme_text import folder_name
 from scarplib.version import version
 
 # What makes the state that all schemes start from; the last two belong to the runs, too.
@@ -121,12 +123,12 @@ def _state(asked: Asked, folder: Path) -> Path:
 
 
 def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, Any]:
-    """Replay one scheme, with its logs in a folder of its own; its summary."""
+    """Replay one scheme, with its logs in the folder, which is made; its summary."""
     folder.mkdir()
     if not _silent():
         # What the replayer's progress is of.
         print(f"{scheme}:", file=sys.stderr, flush=True)
-    command = [str(ensure_replay()), "--scheme", scheme, *words]
+    command = [str(ensure_replay()), *scheme_text.split(scheme).words(), *words]
     for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
                          ("flash-log", "flash.bin")):  # fmt: skip
         command += [f"--{option}", str(folder / name)]
@@ -135,15 +137,15 @@ def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, An
         said = done.stderr.decode().strip() if done.stderr else "see above"
         raise UserError(f"'{scheme}': {said.removeprefix('scarp-replay: ')}")
     try:
-        return replayed.load(folder, scheme).summary
+        return said_params(replayed.load(folder, scheme).summary, scheme)
     except LogError as error:
         raise UserError(f"results of '{scheme}': {error}") from error
 
 
 def _check(scheme: str, words: list[str]) -> None:
     """What is wrong with a scheme, or with the options, is said before any of them runs."""
-    command = [str(ensure_replay()), "--scheme", scheme, *words, "--quiet", "--json", "/dev/null"]
-    command += ["--requests", "1", "--warmup", "0"]
+    command = [str(ensure_replay()), *scheme_text.split(scheme).words(), *words, "--quiet"]
+    command += ["--json", "/dev/null", "--requests", "1", "--warmup", "0"]
     done = subprocess.run(
         command, capture_output=True, text=True, errors="surrogateescape", check=False
     )
@@ -176,6 +178,9 @@ def _compare(asked: Asked) -> int:
     options = asked.options
     if options.scheme:
         raise UserError("--scheme: excludes --schemes")
+    own = next((scheme for scheme in options.schemes if ":" in scheme), None)
+    if own and options.params:
+        raise UserError(f"--params: excludes parameters in --schemes, as '{own}' has them")
     if not options.description and not options.image:
         raise UserError("--description is missing: a file of devices/")
     for name in ("--trace", "--cmd-log", "--gc-log", "--flash-log", "--save"):
@@ -193,9 +198,9 @@ def _compare(asked: Asked) -> int:
             _check(scheme, words)
     schemes: dict[str, dict[str, Any]] = {}
     for scheme in options.schemes:
-        schemes[scheme] = _one_of_several(scheme, words, folder / scheme)
+        schemes[scheme] = _one_of_several(scheme, words, folder / folder_name(scheme))
     point_latest(folder)
-    first = json.loads((folder / options.schemes[0] / "replay.json").read_text())
+    first = json.loads((folder / folder_name(options.schemes[0]) / "replay.json").read_text())
     _write(asked, folder, state, schemes, first["workload"])
     print(_workload_words(first))
     print(table_text(schemes))
@@ -210,7 +215,8 @@ def _compare(asked: Asked) -> int:
 
 BESIDES = """
 Several schemes:
-  --schemes=A,B,...                    each of them, from one state of the drive; with a report
+  --schemes=A,B,...                    each of them, from one state of the drive; with a report.
+                                       With parameters of its own: NAME:KEY=VALUE:...
   --out=DIR                            where its results go (out/<time>-replay)
 
 As the other commands call them:
@@ -230,6 +236,9 @@ def _help() -> str:
 def _check_one(scheme: str | None) -> None:
     if scheme and "," in scheme:
         raise UserError(f"--scheme: '{scheme}' is not one scheme; several are: --schemes {scheme}")
+    if scheme and ":" in scheme:
+        words = " ".join(scheme_text.parse("--scheme", scheme).words())
+        raise UserError(f"--scheme: '{scheme}': of one scheme that is: {words}")
 
 
 def _check_age(options: argparse.Namespace) -> None:

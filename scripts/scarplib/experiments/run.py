@@ -32,6 +32,8 @@ from scarplib.guest.realtime import VIRTUAL, Clock, RealTime
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
 from scarplib.results import file_system, guest_drive_join, lateness, summary, table, truth
+from scarplib.results.summary import said_params
+from scarplib.scheme_text import folder_name
 
 # Boots, runs, collects; ends early when the event is set.
 Guest = Callable[[threading.Event], vm.GuestResult]
@@ -222,7 +224,7 @@ def compare_clocks(written: dict[str, Any], folder: Path) -> None:
     for name, scheme in written["schemes"].items():
         if begun := start.of_run(written, folder, name):
             span = scheme["begin_ns"], scheme["end_ns"]
-            compare_drive(scheme, folder / name, begun, span)
+            compare_drive(scheme, folder / folder_name(name), begun, span)
 
 
 def _save(written: dict[str, Any], folder: Path) -> None:
@@ -292,7 +294,7 @@ def _jobs(
             fio_job=settings.job,
             device=settings.device,
             scheme=column.scheme,
-            out=folder / name,
+            out=folder / folder_name(name),
             image=state,
             seed=settings.seed,
             overrides=settings.overrides,
@@ -349,7 +351,7 @@ def _boot(
     )
     kernels = settings.user.kernels if settings.user else ()
     for name in failures:
-        console = ready.folder / name / "console.log"
+        console = ready.jobs[name].out / "console.log"
         if ready.columns[name].image.kernel in kernels and console.is_file():
             failures[name] += user_kernel.stuck(console.read_text(errors="replace"))
     return results, failures, interrupted
@@ -357,18 +359,19 @@ def _boot(
 
 def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
     """What one guest left, as its column of summary.json."""
-    loaded = summary.load_scheme(ready.folder / name, name)
-    found = loaded.summary
+    job = ready.jobs[name]
+    loaded = summary.load_scheme(job.out, name)
+    found = said_params(loaded.summary, job.scheme)
     if loaded.block:
-        guest_drive_join.write(loaded.block, ready.folder / name)
-    if (task := ready.jobs[name].user) and task.file_system:
+        guest_drive_join.write(loaded.block, job.out)
+    if (task := job.user) and task.file_system:
         unit_bytes = image_file.read(ready.state).unit_bytes
         found["file_system"] = file_system.figures(
-            task.file_system.name, found, ready.folder / name, unit_bytes
+            task.file_system.name, found, job.out, unit_bytes
         )
     found["wall_s"] = round(result.wall_seconds, 3)
     found["boot_s"] = round(result.boot_seconds, 3)
-    progress_file(ready.jobs[name]).unlink(missing_ok=True)
+    progress_file(job).unlink(missing_ok=True)
     return found
 
 
@@ -410,7 +413,7 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
         "failed": sorted(outcome.failures),
         **({"changed": outcome.changed} if outcome.changed else {}),
         "start": _start(settings, ready.state, folder),
-        # A column's name may say more than its scheme, such as its file system.
+        # A column's name may say more than its scheme and parameters, such as its file system.
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
         "manifest": outcome.manifest,
     }

@@ -21,6 +21,8 @@ from scarplib.guest.image import ensure_image
 from scarplib.guest.job import check_job_file
 from scarplib.guest.realtime import RealTime
 from scarplib.results import drives
+from scarplib.results.summary import said_params
+from scarplib.scheme_text import folder_name
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def _jobs(
                 layout=layout,
                 device=settings.device,
                 scheme=scheme,
-                out=folder / name,
+                out=folder / folder_name(name),
                 images=images,
                 seed=settings.seed,
                 overrides=settings.overrides,
@@ -86,7 +88,7 @@ def _load(
         except LogError as error:
             failures[name] = f"results of '{name}': {error}"
             continue
-        layouts[name] = {"layout": job.layout, **data.summary}
+        layouts[name] = {"layout": job.layout, **said_params(data.summary, job.scheme)}
         for number in range(len(job.images)):
             (job.folder(number) / "progress.bin").unlink(missing_ok=True)
     return layouts

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scarplib import scheme_text
 from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs.log_file import printable
 from scarplib.drive import controller
@@ -63,8 +64,8 @@ class FlashDrive:
 
     # Without one it is the image's own.
     description: Path | None
+    # With its parameters, as --schemes takes it.
     scheme: str = "baseline"
-    params: str | None = None
     overrides: str | None = None
     # Either may say how the drive begins: aged by the device itself, or loaded.
     age: int = 0
@@ -91,14 +92,15 @@ class FlashDrive:
 
     def arguments(self, number: int) -> list[str]:
         """The flash device, a controller with the serial number scarp<n>, its namespaces."""
+        chosen = scheme_text.split(self.scheme)
         options: dict[str, object] = {
             "id": f"f{number}",
             "description": self.description.resolve() if self.description else None,
             "image": self.image.resolve() if self.image else None,
-            "scheme": self.scheme,
+            "scheme": chosen.name,
             "seed": self.seed,
             "age": None if self.image else self.age,
-            "params": self.params.replace(",", ";") if self.params else None,
+            "params": chosen.params(";") or None,
             "overrides": self.overrides.replace(",", ";") if self.overrides else None,
             "cmd-log": self.cmd_log,
             "gc-log": self.gc_log,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scarplib import scheme_text
 from scarplib.build.cuts import ensure_cuts
 from scarplib.errors import UserError
 from scarplib.powercut.recording import Recording
@@ -88,7 +89,7 @@ class Tried:
 
 def command(recording: Recording, which: Which, more: list[str]) -> list[str]:
     """scarp-cuts' command line."""
-    words = [str(ensure_cuts()), "--scheme", recording.scheme]
+    words = [str(ensure_cuts()), *scheme_text.split(recording.scheme).words()]
     if recording.description:
         words += ["--description", str(recording.path(recording.description))]
     for drive in recording.drives:

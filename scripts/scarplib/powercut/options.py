@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
-from scarplib.option_types import integer
+from scarplib.option_types import integer, one_scheme
 from scarplib.powercut.layout import OVER
 
 _CUT = r"[1-9]\d*"
@@ -100,7 +100,13 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="cuts at once (default: 1)",
     )
-    parser.add_argument("--scheme", default="baseline", metavar="NAME", help="(default: baseline)")
+    parser.add_argument(
+        "--scheme",
+        type=one_scheme,
+        default="baseline",
+        metavar="NAME[:KEY=VALUE…]",
+        help="(default: baseline)",
+    )
     parser.add_argument(
         "--overwrite",
         type=integer("--overwrite", 0, 2**32 - 2),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from scarplib.build.cache import locked
 from scarplib.errors import UserError, of_system
-from scarplib.option_types import Parser, add_cores
+from scarplib.option_types import Parser, add_cores, scheme_list
 from scarplib.paths import OUT, SCRIPTS
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
             raise UserError(f"{name}: a sweep gives it to each cell itself")
     if options.replay and not any(word.split("=")[0] == "--schemes" for word in rest):
         raise UserError("--replay: needs --schemes")
+    # Of guests that is looked at with all else that `scarp compare` is told.
+    listed = Parser(prog="scarp sweep", add_help=False)
+    listed.add_argument("--schemes", type=scheme_list)
+    listed.parse_known_args(rest)
     try:
         shlex.split(options.snakemake)
     except ValueError as error:

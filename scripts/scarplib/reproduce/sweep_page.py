@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from scarplib.reproduce.intervals import Interval, interval
-from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, style
 from scarplib.results.report import head, html_table, picture
 from scarplib.results.summary import seen
@@ -110,6 +110,7 @@ def rows(seeds: Seeds) -> list[tuple[str, list[str]]]:
 def figure(seeds: Seeds) -> Figure | None:
     """Each seed a point, and the mean's interval, of the reads' percentiles or else the writes'."""
     names = names_of(seeds)
+    look = looks(names)
     every = [scheme for summary in seeds.values() for scheme in summary["schemes"].values()]
     kind = "read" if any(seen(scheme).get("read") for scheme in every) else "write"
     drawn = [p for p in _DRAWN if any(_latency(kind, f"{p}_ns")(s) is not None for s in every)]
@@ -125,7 +126,7 @@ def figure(seeds: Seeds) -> Figure | None:
             ]
             if not values:
                 continue
-            colour = scheme_colour(name)
+            colour = look[name].colour
             axes.plot([column] * len(values), values, "o", color=colour, alpha=0.35, markersize=5)
             if len(values) > 1:
                 found = interval(values)

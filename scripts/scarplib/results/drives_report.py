@@ -19,11 +19,12 @@ from scarplib.results.pictures.drives import figure_drives
 from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.style import style
 from scarplib.results.report import head, html_table, picture, tail
+from scarplib.scheme_text import folder_name
 
 
 def _lateness(folder: Path, data: drives.LayoutData) -> str:
-    path = folder / data.name / "lateness.png"
-    figure = figure_lateness(data.drives, folder / data.name / "load.csv")
+    path = folder / folder_name(data.name) / "lateness.png"
+    figure = figure_lateness(data.drives, path.with_name("load.csv"))
     assert figure
     figure.savefig(path)
     plt.close(figure)
@@ -41,7 +42,7 @@ def write_report(folder: Path) -> None:
     layouts = result["layouts"]
     style()
     loaded = [
-        drives.load_layout(folder / name, name, made["layout"], result["drives"])
+        drives.load_layout(folder / folder_name(name), name, made["layout"], result["drives"])
         for name, made in layouts.items()
     ]
     figure = figure_drives(loaded)

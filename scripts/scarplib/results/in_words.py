@@ -12,6 +12,7 @@ from scarplib.device_logs import as_csv
 from scarplib.device_logs.command_log import CAUSES
 from scarplib.results.causes import labels, merges
 from scarplib.results.units import human_ns
+from scarplib.scheme_text import column_in
 
 # So many causes of a command are named, and no smaller share of its time, in percent.
 _MOST, _LEAST = 3, 1
@@ -22,7 +23,7 @@ def _merging(log: Path) -> bool:
     folder = (log if log.is_dir() else log.parent).resolve()
     try:
         schemes = json.loads((folder.parent / "summary.json").read_text())["schemes"]
-        return merges([schemes[folder.name]])
+        return merges([schemes[column_in(schemes, folder.name)]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 

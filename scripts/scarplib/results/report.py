@@ -34,6 +34,7 @@ from scarplib.results.pictures.tail import figure_tail
 from scarplib.results.summary import SchemeData
 from scarplib.results.table import table_rows
 from scarplib.results.units import human_ns
+from scarplib.scheme_text import folder_name
 
 # Heading, explanation and PNG.
 Picture = tuple[str, str, bytes]
@@ -191,7 +192,7 @@ def write_report(folder: Path) -> None:
     """Draw the pictures, and write the page around them, into the run's folder."""
     result = json.loads((folder / "summary.json").read_text())
     load = replayed.load if result["schema"] == replayed.SCHEMA else summary.load_scheme
-    schemes = [load(folder / name, name) for name in result["schemes"]]
+    schemes = [load(folder / folder_name(name), name) for name in result["schemes"]]
     where = _Served(result, folder, schemes)
     style()
     if any(data.summary["tail_causes"]["read"] for data in schemes):

@@ -15,6 +15,7 @@ from scarplib.results import block_trace, guest_drive_join, lateness, script
 from scarplib.results.causes import TAIL_PERMILLE, tail_causes
 from scarplib.results.fio import fio_direction, load_fio
 from scarplib.results.percentiles import PERCENTILES, percentile
+from scarplib.scheme_text import split
 
 SCHEMA = "scarp-summary-1"
 
@@ -126,6 +127,14 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
     if block:
         summary["block"] = guest_drive_join.summary(block)
     return SchemeData(name, folder, begin, end, commands, runs, stats, summary, block)
+
+
+def said_params(summary: dict[str, Any], scheme: str) -> dict[str, Any]:
+    """With the parameters that were given, behind the scheme, whose name alone a drive tells."""
+    params = split(scheme).params()
+    if not params:
+        return summary
+    return {"scheme": summary["scheme"], "params": params, **summary}
 
 
 def seen(summary: dict[str, Any]) -> dict[str, Any]:

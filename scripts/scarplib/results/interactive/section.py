@@ -21,7 +21,7 @@ from scarplib.results.causes import labels, merges, sentences
 from scarplib.results.interactive.bins import KEPT, bins, kept, levels
 from scarplib.results.interactive.columns import Packer
 from scarplib.results.interactive.served import Served
-from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import CAUSE_COLOURS
 from scarplib.results.summary import SchemeData
 
@@ -114,12 +114,13 @@ def describe(
     pack = Packer()
     total = sum(len(data.commands) for data in schemes)
     described = []
+    look = looks([data.name for data in schemes])
     for data in schemes:
         count = len(data.commands)
         room = count if total <= limit else limit * count // total
         described.append({
             "name": data.name,
-            "colour": scheme_colour(data.name),
+            "colour": look[data.name].colour,
             "begin": data.begin_ns,
             "span": data.end_ns - data.begin_ns,
             "count": count,

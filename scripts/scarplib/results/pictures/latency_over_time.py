@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.results import lateness
-from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, scatter
 from scarplib.results.summary import SchemeData
 
@@ -125,8 +125,9 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
     low, high = max(min(all_latencies), 1) * 0.7, max(all_latencies) * 1.5
     longest = max((data.end_ns - data.begin_ns) / 1e9 for data in schemes)
     most = max(max(gc_steps(data)[1]) for data in schemes)
+    look = looks([data.name for data in schemes])
     for row, data in enumerate(schemes):
-        colour = scheme_colour(data.name)
+        colour = look[data.name].colour
         main = figure.add_subplot(grid[2 * row, 0])
         strip = figure.add_subplot(grid[2 * row + 1, 0], sharex=main)
         closer = figure.add_subplot(grid[2 * row, 1], sharey=main)

@@ -14,7 +14,7 @@ from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.device_logs.lateness_log import completions
 from scarplib.guest.host_load import stretches
 from scarplib.results.pictures.latency_over_time import READ_COLOUR, WRITE_COLOUR
-from scarplib.results.pictures.schemes import scheme_colour
+from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, scatter
 from scarplib.results.summary import SchemeData
 
@@ -72,6 +72,7 @@ def figure_lateness(schemes: list[SchemeData], load: Path | None = None) -> Figu
         return None
     figure = plt.figure(figsize=(13.5, 3.9 * len(chosen) + 0.6), layout="constrained")
     grid = figure.add_gridspec(2 * len(chosen), 1, height_ratios=[3, 1.3] * len(chosen))
+    look = looks([data.name for data in schemes])
     for row, data in enumerate(chosen):
         late = data.summary["lateness"]
         above = figure.add_subplot(grid[2 * row])
@@ -93,7 +94,7 @@ def figure_lateness(schemes: list[SchemeData], load: Path | None = None) -> Figu
         above.set_ylabel("lateness")
         verdict = "doubtful" if late["doubtful"] else "good"
         above.set_title(
-            f"{data.name}: lateness of every completion ({verdict})", color=scheme_colour(data.name)
+            f"{data.name}: lateness of every completion ({verdict})", color=look[data.name].colour
         )
         above.legend(loc="upper right", ncols=5, fontsize=8, markerscale=3)
         above.set_xlim(0, (data.end_ns - data.begin_ns) / 1e9)

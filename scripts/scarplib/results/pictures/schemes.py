@@ -8,6 +8,7 @@ so that it, too, looks the same wherever it is drawn.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,18 +111,34 @@ def look(name: str) -> Look:
 
 
 def _known(name: str) -> bool:
-    """Is it a scheme's, a kind's of one, or a mapping's?"""
-    return name.split(", ")[0] in _PLACES or name.rpartition(" on ")[2] in _PLACES
+    """Is it a scheme's, with parameters or without, a kind's of one, or a mapping's?"""
+    return re.split(", |:", name)[0] in _PLACES or name.rpartition(" on ")[2] in _PLACES
+
+
+def _beside(own: Look, others: Sequence[Look]) -> Look:
+    """A scheme's with parameters: its own, or the next that is told apart from the others."""
+    # Black and grey are kept for what all are compared with.
+    first = _COLOURS.index(own.colour) if own.colour in _COLOURS else 0
+    colours = [*_COLOURS[first:], *_COLOURS[:first]]
+    taken = {other.colour for other in others}
+    if free := next((colour for colour in colours if colour not in taken), None):
+        return Look(free, own.number)
+    every = [Look(c, (own.number + i) % len(_DASHES)) for i in range(len(_DASHES)) for c in colours]
+    return next((one for one in every if one not in others), own)
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
     """Of all that a picture compares.
 
     Where these are no schemes (workloads, settings), no two have one colour, as far as there are
-    so many.
+    so many; nor have a scheme with parameters and what else is in the picture.
     """
     if any(map(_known, names)):
-        return {name: look(name) for name in names}
+        found = {name: look(name) for name in names if ":" not in name}
+        for name in names:
+            if ":" in name:
+                found[name] = _beside(look(name), list(found.values()))
+        return {name: found[name] for name in names}
     return {
         name: Look(_COLOURS[i % len(_COLOURS)], i % len(_DASHES)) for i, name in enumerate(names)
     }
