@@ -16,12 +16,13 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from scarplib.build import replayer  # noqa: E402
 from scarplib.guest.image import ensure_sysroot, loader  # noqa: E402
 
-# As readline calls it: words ended by blanks and by '=', the word under the cursor last.
+# As readline calls it: words ended by blanks, '=' and ':', the word under the cursor last.
 _BASH = r"""
 source <(scripts/scarp completion bash)
 complete -p scarp >/dev/null || exit 9
 COMP_LINE="$1" COMP_POINT=${#1}
-read -ra COMP_WORDS <<<"${1//=/ = }"
+apart="${1//=/ = }"
+read -ra COMP_WORDS <<<"${apart//:/ : }"
 [[ $1 == *[[:space:]] ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 _scarp
@@ -56,6 +57,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("scripts/scarp sche"), ["schemes"])
         self.assertEqual(self.bash("scripts/scarp run --schemes baseline,pg"), ["baseline,pgc"])
         self.assertEqual(self.bash("scripts/scarp replay -s gc-vic+pg"), ["gc-vic+pgc"])
+        # Behind a ':' bash has a word of its own, and replaces that alone.
+        self.assertEqual(self.bash("scripts/scarp run --schemes pgc,d-choices:"), ["d="])
+        self.assertEqual(self.bash("scripts/scarp run --schemes pgc:pg"), ["pgc_floor="])
         self.assertEqual(self.bash("scripts/scarp replay -o gc.v"), ["gc.victim_candidates="])
         self.assertEqual(self.bash("scripts/scarp run --set ftl.mapping=fast,gc.tr"),
                          ["fast,gc.trigger_free_blocks="])  # fmt: skip
