@@ -833,10 +833,13 @@ class TheProgram(Folder):
         self.assertEqual([cut.cut for cut in found.cuts], [1])
 
     def test_command_line(self) -> None:
-        made = a_recording(self.folder, overrides="a.b=1,c.d=2")
+        made = a_recording(
+            self.folder, overrides="a.b=1,c.d=2", scheme="pgc+d-choices:d=2:pgc_floor=3"
+        )
         with mock.patch.object(cuts, "ensure_cuts", lambda: Path("scarp-cuts")):
             words = cuts.command(made, Which(named="3+4", twice=True, jobs=2), ["--contents", "x"])
         text = " ".join(words)
+        self.assertIn("--scheme pgc+d-choices --params d=2,pgc_floor=3 --description", text)
         self.assertIn("--override a.b=1 --override c.d=2", text)
         self.assertIn(f"--image {self.folder}/drive0.img --seed 7", text)
         self.assertIn("--from-ns 1000 --to-ns 9000", text)

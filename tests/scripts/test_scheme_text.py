@@ -22,7 +22,7 @@ from scarplib import cli, completion, scheme_text  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.drive import age, check, choices, start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import run  # noqa: E402
+from scarplib.experiments import run, run_drives  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
 from scarplib.option_types import one_scheme, scheme_list  # noqa: E402
 from scarplib.reproduce import sweep  # noqa: E402
@@ -111,7 +111,7 @@ class HandedOn(unittest.TestCase):
     def test_to_whoever_judges_it(self) -> None:
         refused = mock.Mock(returncode=1, stderr="")
         qemu = mock.Mock(binary=Path("qemu"), firmware_dir=Path("firmware"))
-        with mock.patch.object(check.subprocess, "run", return_value=refused) as ran:
+        with mock.patch("subprocess.run", return_value=refused) as ran:
             with self.assertRaisesRegex(UserError, "^'d-choices:d=5:e=1': "):
                 check.check_drive(qemu, Path(DEMO), "d-choices:d=5:e=1")
             self.assertIn("scheme=d-choices,", ran.call_args.args[0][-1])
@@ -184,6 +184,15 @@ class Results(unittest.TestCase):
         of_fs = run.columns(settings, mock.Mock(guests={"ext4": guest, "xfs": guest}), image)
         self.assertIn("xfs-d-choices:d=10", of_fs)
         self.assertEqual(of_fs["xfs-d-choices:d=10"].scheme, "d-choices:d=10")
+
+    def test_layouts_of_several_drives(self) -> None:
+        settings = run.Settings(Path("job"), Path(DEMO), ["pgc", "pgc:pgc_floor=3"],
+                                age=900, seed=1, smp=1)  # fmt: skip
+        over = run_drives.Over(2, ["md"])
+        jobs = run_drives.jobs_of(settings, over, self.folder, (Path("a"), Path("b")))
+        self.assertEqual(list(jobs), ["md-pgc", "md-pgc:pgc_floor=3"])
+        self.assertEqual(jobs["md-pgc:pgc_floor=3"].out, self.folder / "md-pgc-pgc_floor=3")
+        self.assertEqual(jobs["md-pgc:pgc_floor=3"].scheme, "pgc:pgc_floor=3")
 
     def test_what_is_kept_says_the_parameters(self) -> None:
         said = summary.said_params({"scheme": "d-choices", "gc_runs": 1}, "d-choices:d=2:e=3")

@@ -44,13 +44,14 @@ def _images(settings: run.Settings, folder: Path, count: int) -> tuple[Path, ...
     return tuple(made)
 
 
-def _jobs(
+def jobs_of(
     settings: run.Settings,
     over: Over,
     folder: Path,
     images: tuple[Path, ...],
     real: RealTime | None = None,
 ) -> dict[str, DrivesJob]:
+    """By the columns' names: each layout, under each scheme if there are several."""
     assert settings.job
     jobs = {}
     for scheme in settings.schemes:
@@ -144,7 +145,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
     if real:
         print(f"  on {real.text()}")
     images = _images(settings, folder, over.drives)
-    jobs = _jobs(settings, over, folder, images, real)
+    jobs = jobs_of(settings, over, folder, images, real)
     inputs = {"job": settings.job, "device": settings.device}
     inputs |= {f"image{n}": path for n, path in enumerate(images)}
     inputs |= {path.name: path for added in files.values() for path in added.values()}
