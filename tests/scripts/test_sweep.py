@@ -276,7 +276,7 @@ class Out(Folder):
 
     def test_a_checkout_whose_name_has_a_space(self) -> None:
         text = (ROOT / "experiments" / "Snakefile").read_text()
-        (command,) = [line for line in text.splitlines() if "scarplib.reproduce.{" in line]
+        (command,) = [line for line in text.splitlines() if "{python" in line]
         self.assertEqual(re.findall(r"\{(?:scripts|python)(.*?)\}", command), [":q", ":q"])
 
 
