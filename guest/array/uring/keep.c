@@ -101,6 +101,14 @@ static bool not_claimed(char *error, const char *path)
     return failed(error, path, errno == EBUSY ? "is in use" : strerror(errno));
 }
 
+/* Links that are not symbolic; those are not opened where it matters. */
+static bool has_other_names(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) || st.st_nlink > 1;
+}
+
 static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
 {
     k->fd = fd;
@@ -152,9 +160,13 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
         return failed(error, path, "must not end in " FRESH);
     }
     snprintf(name, sizeof(name), "%s" FRESH, path);
-    fd = claim(name, O_CREAT);
+    fd = claim(name, O_CREAT | O_NOFOLLOW);
     if (fd < 0) {
         return not_claimed(error, name);
+    }
+    if (has_other_names(fd)) {
+        release(fd);
+        return failed(error, name, "is another file's name, too: remove it");
     }
     /* All of it now: later the lack of room would be a signal. */
     good = empty(fd, file_bytes(buffers, array->page_bytes)) &&
@@ -292,6 +304,23 @@ bool keep_take_over(Keep *k, const char *path, char *error)
     snprintf(name, sizeof(name), "%s" FRESH, path);
     k->taken_over = !rename(name, path);
     return k->taken_over ? true : failed(error, path, strerror(errno));
+}
+
+/*
+ * In this order, as the process may be killed between two: PATH is always of
+ * this run, and what has another name has nothing that could be written again.
+ */
+bool keep_replace(Keep *k, Keep *left, const char *path, char *error)
+{
+    Head *head = left->base;
+
+    memset(left->marks, 0, left->buffers * sizeof(*left->marks));
+    if (!keep_take_over(k, path, error)) {
+        return false;
+    }
+    /* Older than any run: nobody recovers with it. */
+    head->run = (KeepRun) { 0 };
+    return true;
 }
 
 void keep_end(Keep *k, const char *path, bool all_on_drives)

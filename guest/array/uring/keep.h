@@ -33,7 +33,8 @@ typedef struct {
 
 /*
  * As PATH.new, empty, of this run.  Who has it from here to keep_close() has it
- * alone, whatever its name: another server that is given PATH is refused.
+ * alone, whatever its name: another server that is given PATH is refused.  What
+ * is there is emptied, so it may not be another file's name, too.
  * False: error is one line.
  */
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
@@ -56,6 +57,11 @@ bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
 void keep_adopt(Keep *keep, const KeepRun *run);
 /* PATH.new is PATH now, in one step. */
 bool keep_take_over(Keep *keep, const char *path, char *error);
+/*
+ * The same, and what was PATH, all of which is on the drives, is of no use to
+ * anybody: it may have other names.
+ */
+bool keep_replace(Keep *keep, Keep *left, const char *path, char *error);
 /*
  * The file goes when all is on the drives.  One that was not taken over has
  * nothing: PATH is what another process left, and stays.
