@@ -179,7 +179,8 @@ void array_run_encode(const ArrayRun *run,
     at = put(at, run->state, 8);
     at = put(at, run->served, 8);
     at = put(at, run->id, 8);
-    put(at, run->served_id, 8);
+    at = put(at, run->served_id, 8);
+    put(at, run->device, 8);
     seal(bytes);
 }
 
@@ -200,6 +201,7 @@ ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run)
     run->served = get(&at, 8);
     run->id = get(&at, 8);
     run->served_id = get(&at, 8);
+    run->device = get(&at, 8);
     return ARRAY_LABEL_GOOD;
 }
 
@@ -245,6 +247,51 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
                      last->served);
             return false;
         }
+    }
+    return true;
+}
+
+/*
+ * Where some were told of another device, and the server was killed meanwhile,
+ * it has served nothing on that one yet: either will do.
+ */
+uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
+                          const ArrayRuns *last)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (array_run_served(&runs[i]) == last->served) {
+            return runs[i].device;
+        }
+    }
+    return 0;
+}
+
+/* What programs that drew nothing gave to all devices of an array. */
+static uint64_t identity(const ArrayLabel *label)
+{
+    uint64_t number;
+
+    memcpy(&number, label->array, sizeof(number));
+    return number;
+}
+
+uint64_t array_device_number(const ArrayLabel *label, uint64_t drawn)
+{
+    return identity(label) >> 32 << 32 | (drawn & UINT32_MAX);
+}
+
+bool array_device_goes_on(uint64_t device, const ArrayLabel *label,
+                          uint64_t last, char *error)
+{
+    if (device >> 32 != identity(label) >> 32) {
+        snprintf(error, ARRAY_ERROR_BYTES, "--recover: the ublk device is not "
+                 "this array's");
+        return false;
+    }
+    if (device != (last ? last : identity(label))) {
+        snprintf(error, ARRAY_ERROR_BYTES, "--recover: the array was served "
+                 "last on another ublk device, or on none: --remove this one");
+        return false;
     }
     return true;
 }

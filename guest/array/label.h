@@ -48,7 +48,12 @@ typedef struct {
     uint64_t served;   /* while it starts: the last run that served; 0: none */
     uint64_t id;       /* of the run, drawn; 0: of a program that drew none */
     uint64_t served_id; /* while it starts: of the last run that served */
+    /* On which what served last did; 0: a program served that told none. */
+    uint64_t device;
 } ArrayRun;
+
+/* The device of a run that served without one. */
+#define ARRAY_NO_DEVICE UINT64_MAX
 
 /* Of the array, as its drives say: what ran last. */
 typedef struct {
@@ -83,6 +88,21 @@ static inline uint64_t array_run_served_id(const ArrayRun *run)
  */
 bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
                    char *error);
+/* Of drives that are such a set: on which device it was served last. */
+uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
+                          const ArrayRuns *last);
+
+/*
+ * A block device of an array has a number, which the driver keeps with it: one
+ * half says whose it is, the other is drawn.  One that was left behind has
+ * writes which the driver issues anew, and file systems on it know nothing of
+ * what another one has written since: only the last one may go on.  Programs
+ * that drew nothing gave all devices of an array the same number.
+ */
+uint64_t array_device_number(const ArrayLabel *label, uint64_t drawn);
+/* last: as array_run_device().  False: error says why it may not go on. */
+bool array_device_goes_on(uint64_t device, const ArrayLabel *label,
+                          uint64_t last, char *error);
 
 void array_label_encode(const ArrayLabel *label,
                         unsigned char bytes[ARRAY_LABEL_BYTES]);

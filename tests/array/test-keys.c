@@ -220,6 +220,7 @@ static void test_runs(void)
     unsigned char bytes[ARRAY_LABEL_BYTES];
     ArrayRun run = {
         .array = { 1, 2, 3 }, .state = 77, .served = 5, .id = 9, .served_id = 8,
+        .device = 7,
     };
     ArrayRun out = { 0 };
 

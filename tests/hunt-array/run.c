@@ -18,6 +18,7 @@
 
 #define MOST_REQUESTS 64u
 #define MEMORIES 2u /* earlier states of drives */
+#define OLDER 4u /* block devices that are remembered */
 
 typedef struct {
     ArrayRequest request; /* first: the array's pointer to it is ours */
@@ -42,10 +43,17 @@ typedef struct {
     unsigned keep;      /* where the server keeps its cache; 0: nowhere */
     /*
      * Where the last server left what it acknowledged and had not written;
-     * whether another start has made that old meanwhile.
+     * whether another server that was asked nothing may have made that old.
      */
     unsigned holder;
     bool outdated;
+    /* The server has begun, and was asked nothing yet: nothing is old by it. */
+    bool waiting;
+    uint64_t device;      /* the server's block device */
+    uint64_t last_device; /* on which the array was served last */
+    uint64_t told_device; /* or that: a server ended while drives were told */
+    uint64_t older[OLDER]; /* others that were served on */
+    unsigned n_older;
     Disk memory[MEMORIES][4]; /* [][drives] */
     unsigned memories;
 } Run;
@@ -53,6 +61,7 @@ typedef struct {
 typedef struct {
     unsigned keep;
     bool recovers;
+    uint64_t device; /* that is recovered */
     const char *paths[MOST_DISKS];
     unsigned n;
 } Start;
@@ -149,11 +158,60 @@ static void finish_all(Run *run)
     }
 }
 
+static void serves_on(Run *run)
+{
+    if (run->last_device != run->device && run->last_device) {
+        run->older[run->n_older++ % OLDER] = run->last_device;
+    }
+    run->last_device = run->device;
+    run->told_device = 0;
+}
+
+/*
+ * Before its first request: what another one had kept is in it, or given up.
+ * False: not all drives have taken that.
+ */
+static bool serve(Run *run)
+{
+    World *w = &run->world;
+    uint64_t writes = w->writes, failures = w->failures;
+    char error[ARRAY_ERROR_BYTES] = "";
+
+    if (!run->waiting) {
+        return true;
+    }
+    if (!array_uring_serve(run->server, error)) {
+        if (!*error || strchr(error, '\n')) {
+            wrong("does not serve by '%s', which is no line", error);
+        }
+        if (!w->dead && w->failures == failures) {
+            wrong("does not serve: %s", error);
+        }
+        if (w->writes != writes) {
+            run->outdated |= run->holder != run->keep;
+            run->told_device = run->device;
+        }
+        return false;
+    }
+    if (run->holder && (run->holder != run->keep || run->outdated)) {
+        array_model_lost(run->model);
+    }
+    run->holder = 0;
+    run->outdated = false;
+    run->waiting = false;
+    serves_on(run);
+    return true;
+}
+
 static void submit(Run *run, ArrayOp kind, uint64_t first, uint64_t n,
                    bool fua)
 {
-    Op *op = g_new0(Op, 1);
+    Op *op;
 
+    if (!serve(run)) {
+        return;
+    }
+    op = g_new0(Op, 1);
     while (run->ops->len >= MOST_REQUESTS) {
         turn(run, true);
     }
@@ -225,14 +283,14 @@ static void check_closed(const Run *run)
     }
 }
 
-/* NULL: it serves; else why not, g_free() it. */
+/* NULL: it may serve; else why not, g_free() it. */
 static char *try_start(Run *run, const Start *start)
 {
     World *w = &run->world;
     ArrayUringOptions how = {
         .keys = run->server_keys, .threads = ARRAY_URING_ALONE,
         .keep = start->keep ? w->keep[start->keep - 1] : NULL,
-        .recovers = start->recovers,
+        .recovers = start->recovers, .device = start->device,
     };
     char error[ARRAY_ERROR_BYTES] = "";
     ArrayDrives drives;
@@ -240,7 +298,15 @@ static char *try_start(Run *run, const Start *start)
     world_forget_failures(w);
     w->old_kernel = draw_chance(&w->draw, 30);
     if (array_drives_open(&drives, start->paths, start->n, error)) {
-        run->server = array_uring_new(&drives, &how, error);
+        if (!start->recovers) {
+            how.device = array_device_number(&drives.label, drives.id);
+            run->server = array_uring_new(&drives, &how, error);
+        } else if (array_device_goes_on(how.device, &drives.label,
+                                        drives.device, error)) {
+            run->server = array_uring_new(&drives, &how, error);
+        } else {
+            array_drives_close(&drives);
+        }
     }
     if (!run->server) {
         check_refusal(error);
@@ -253,18 +319,10 @@ static char *try_start(Run *run, const Start *start)
               run->sectors * SECTOR_BYTES);
     }
     run->keep = start->keep;
-    return NULL;
-}
-
-/* It serves: what another one had kept is in it, or given up. */
-static void serves(Run *run)
-{
-    if (run->holder && (run->holder != run->keep || run->outdated)) {
-        array_model_lost(run->model);
-    }
-    run->holder = 0;
-    run->outdated = false;
+    run->device = how.device;
+    run->waiting = true;
     run->result->lives++;
+    return NULL;
 }
 
 static bool has_file(const Run *run, unsigned keep)
@@ -307,7 +365,6 @@ static void start_cleanly(Run *run, unsigned keep)
             wrong("does not start without the cache, either: %s", why);
         }
     }
-    serves(run);
 }
 
 static void need_server(Run *run)
@@ -366,10 +423,13 @@ static void kill_server(Run *run, bool cut)
     array_uring_free(run->server);
     gone(run);
     array_model_killed(run->model);
-    run->holder = run->keep;
-    if (!run->keep && !cut) {
-        array_model_lost(run->model);
+    if (!run->waiting) {
+        run->holder = run->keep;
+        if (!run->keep && !cut) {
+            array_model_lost(run->model);
+        }
     }
+    run->waiting = false;
     dropped(run, cut);
     run->result->died++;
 }
@@ -404,6 +464,14 @@ static void stop_server(Run *run)
     }
     array_uring_free(run->server);
     gone(run);
+    if (run->waiting) {
+        run->waiting = false;
+        if (run->holder && !has_file(run, run->holder)) {
+            wrong("a server that served nothing has taken a kept cache away");
+        }
+        remember(run);
+        return;
+    }
     kept = has_file(run, run->keep);
     if (!code) {
         array_model_flushed(run->model);
@@ -421,20 +489,10 @@ static void stop_server(Run *run)
 
 /* ---- Starts that may fail ---------------------------------------------- */
 
-/* It may have told drives that it starts, and then a kept cache is old. */
-static void not_started(Run *run, unsigned keep, uint64_t writes)
-{
-    run->result->refused++;
-    if (run->holder && run->holder != keep && run->world.writes != writes) {
-        run->outdated = true;
-    }
-}
-
 static void start_and_die(Run *run, unsigned keep, uint64_t at, bool cut)
 {
     World *w = &run->world;
     Start start = usual(run, keep);
-    uint64_t writes = w->writes;
     g_autofree char *why = NULL;
 
     if (run->server) {
@@ -447,14 +505,19 @@ static void start_and_die(Run *run, unsigned keep, uint64_t at, bool cut)
     memset(w->err, 0, sizeof(w->err));
     w->dies_at = w->ios + at;
     why = try_start(run, &start);
-    w->dies_at = 0;
-    if (!why) {
-        serves(run);
+    if (!why && serve(run)) {
+        w->dies_at = 0;
         return;
+    }
+    w->dies_at = 0;
+    if (run->server) {
+        array_uring_free(run->server);
+        gone(run);
+        run->waiting = false;
     }
     if (w->dead) {
         run->result->died++;
-        not_started(run, keep, writes);
+        run->result->refused++;
         dropped(run, cut);
     } else if (!has_file(run, keep) ||
                (keep == run->holder && !run->outdated)) {
@@ -469,7 +532,7 @@ static void start_badly(Run *run, unsigned keep, unsigned err, bool no_room)
 {
     World *w = &run->world;
     Start start = usual(run, keep);
-    uint64_t writes = w->writes, failures = w->failures;
+    uint64_t failures = w->failures;
     g_autofree char *why = NULL;
 
     if (run->server) {
@@ -480,18 +543,61 @@ static void start_badly(Run *run, unsigned keep, unsigned err, bool no_room)
     }
     w->no_room = no_room;
     why = try_start(run, &start);
+    if (!why) {
+        serve(run); /* if it cannot, it tries again with the next request */
+    }
     w->no_room = false;
     memset(w->err, 0, sizeof(w->err));
     if (!why) {
-        serves(run);
         return;
     }
-    not_started(run, keep, writes);
+    run->result->refused++;
     if (w->failures == failures) {
         if (!has_file(run, keep) || (keep == run->holder && !run->outdated)) {
             wrong("does not start: %s", why);
         }
         forget_keep(run, keep);
+    }
+}
+
+/*
+ * The array is well, and what it is for is not: there is no driver, or it has
+ * no such device.  The server ends, in order or by force.
+ */
+static void start_in_vain(Run *run, unsigned keep, bool killed)
+{
+    if (run->server) {
+        return;
+    }
+    start_cleanly(run, keep);
+    if (killed) {
+        kill_server(run, false);
+    } else {
+        stop_server(run);
+    }
+}
+
+/* A block device that was left behind before the last one that served. */
+static void recover_older(Run *run, unsigned keep, uint64_t which)
+{
+    World *w = &run->world;
+    Start start = usual(run, keep);
+    uint64_t writes = w->writes;
+    g_autofree char *why = NULL;
+
+    if (run->server || !run->n_older) {
+        return;
+    }
+    memset(w->err, 0, sizeof(w->err));
+    start.recovers = true;
+    start.device = run->older[which % MIN(run->n_older, OLDER)];
+    why = try_start(run, &start);
+    if (!why) {
+        wrong("a block device is recovered, and another one served last");
+    }
+    run->result->refused++;
+    if (w->writes != writes) {
+        wrong("refused, and has written before: %s", why);
     }
 }
 
@@ -512,10 +618,11 @@ static void recover(Run *run, unsigned keep)
     }
     memset(w->err, 0, sizeof(w->err));
     start.recovers = true;
+    start.device = run->last_device;
     why = try_start(run, &start);
     if (why) {
         run->result->refused++;
-        if (left && !run->outdated) {
+        if (left && !run->outdated && !run->told_device) {
             wrong("does not recover: %s", why);
         }
         if (w->writes != writes) {
@@ -526,7 +633,6 @@ static void recover(Run *run, unsigned keep)
     if (!left) {
         wrong("recovers with a cache that the last server did not leave");
     }
-    serves(run);
 }
 
 /* ---- What is not as it was ---------------------------------------------- */
@@ -665,10 +771,14 @@ static bool put_all_back(Run *run, uint64_t before)
     return true;
 }
 
-/* Another history: runs that write nothing, until there was one of a number. */
-static void run_again(Run *run, uint64_t number)
+/*
+ * Another history: runs that write nothing, and serve or do not, until there was
+ * one of a number.
+ */
+static void run_again(Run *run, uint64_t number, bool all_serve)
 {
     Start start = usual(run, 0);
+    char error[ARRAY_ERROR_BYTES];
 
     while (run_heard(&run->world.disks[0], false) < number) {
         g_autofree char *why = try_start(run, &start);
@@ -677,6 +787,11 @@ static void run_again(Run *run, uint64_t number)
             wrong("drives that were put back together are refused: %s", why);
             return;
         }
+        if ((all_serve || draw_chance(&run->world.draw, 50)) &&
+            !array_uring_serve(run->server, error)) {
+            wrong("drives that were put back do not serve: %s", error);
+        }
+        run->waiting = false;
         array_uring_free(run->server);
         gone(run);
     }
@@ -689,7 +804,8 @@ static bool put_back_and_run(Run *run, unsigned keep, uint64_t where)
     if (!put_all_back(run, kept)) {
         return false;
     }
-    run_again(run, kept + where % 2);
+    /* By runs that come to nothing, what was taken over is not older. */
+    run_again(run, kept + where % 2, true);
     return true;
 }
 
@@ -701,7 +817,7 @@ static bool all_but_one(Run *run, unsigned disk, uint64_t where)
     bool changed = run->s->drives > 1 && put_all_back(run, last);
 
     if (changed) {
-        run_again(run, last - where % 2);
+        run_again(run, last - where % 2, false);
         disk_restore(w, &w->disks[disk], &other);
     }
     disk_free(&other);
@@ -841,7 +957,6 @@ static void tamper(Run *run, unsigned keep, Tamper what, uint64_t where)
         disk_free(&before[i]);
     }
     if (run->server) {
-        serves(run);
         read_all(run);
     }
 }
@@ -884,7 +999,6 @@ static void format_anew(Run *run, uint64_t at)
         /* Half of an array is none, or it is the one that was there. */
         why = try_start(run, &start);
         if (!why) {
-            serves(run);
             array_model_forget(run->model);
             stop_server(run);
         }
@@ -896,6 +1010,10 @@ static void format_anew(Run *run, uint64_t at)
     array_model_forget(run->model);
     run->holder = 0;
     run->outdated = false;
+    if (run->last_device) {
+        run->device = 0;
+        serves_on(run);
+    }
 }
 
 /* ---- All of it ---------------------------------------------------------- */
@@ -946,6 +1064,12 @@ static void step(Run *run, const ArrayStep *step)
         break;
     case STEP_RECOVER:
         recover(run, a % (KEEPS + 1));
+        break;
+    case STEP_VAIN:
+        start_in_vain(run, a % (KEEPS + 1), b);
+        break;
+    case STEP_OLDER:
+        recover_older(run, a % (KEEPS + 1), b);
         break;
     case STEP_BAD:
         start_badly(run, a % (KEEPS + 1), b, c);

@@ -19,7 +19,8 @@ static const struct {
     [STEP_STALL] = { "stall", 2 }, [STEP_CHECK] = { "check", 0 },
     [STEP_STOP] = { "stop", 0 }, [STEP_KILL] = { "kill", 0 },
     [STEP_CUT] = { "cut", 0 }, [STEP_START] = { "start", 3 },
-    [STEP_RECOVER] = { "recover", 1 }, [STEP_BAD] = { "start-badly", 3 },
+    [STEP_RECOVER] = { "recover", 1 }, [STEP_OLDER] = { "recover-older", 2 },
+    [STEP_VAIN] = { "start-in-vain", 2 }, [STEP_BAD] = { "start-badly", 3 },
     [STEP_TAMPER] = { "tamper", 3 }, [STEP_FORMAT] = { "format", 1 },
 };
 
@@ -188,7 +189,7 @@ static void draw_between(Drawing *w)
     Draw *d = w->d;
 
     while (draw_chance(d, 45)) {
-        switch (draw_below(d, 10)) {
+        switch (draw_below(d, 12)) {
         case 0:
         case 1:
             add(w, STEP_START, draw_keep(w), draw_scale(d, 1, 60),
@@ -210,9 +211,23 @@ static void draw_between(Drawing *w)
                 break;
             }
             /* fall through */
-        default:
+        case 5:
+        case 6:
+        case 7:
+        case 8:
+        case 9:
             add(w, STEP_TAMPER, draw_keep(w), draw_below(d, TAMPER__COUNT),
                 draw_below(d, 1 << 20));
+            break;
+        case 10:
+            /* With any cache, and then what the last server left. */
+            add(w, STEP_VAIN, draw_below(d, 3), draw_below(d, 2), 0);
+            if (draw_chance(d, 50)) {
+                add(w, STEP_RECOVER, w->s->keep, 0, 0);
+            }
+            break;
+        default:
+            add(w, STEP_OLDER, draw_keep(w), draw_below(d, 4), 0);
             break;
         }
     }

@@ -25,6 +25,8 @@ typedef enum {
     STEP_CUT,     /* power */
     STEP_START,   /* keep (0: none), the I/O it dies at (0: none), 1: by cut */
     STEP_RECOVER, /* keep: a start that is to go on with what was served */
+    STEP_OLDER,   /* keep, which: recovers a device that is not the last one */
+    STEP_VAIN,    /* keep, 1: killed; a start that comes to nothing */
     STEP_BAD,     /* keep, permille of I/O that fails, 1: no room */
     STEP_TAMPER,  /* keep, what, where: see run.c */
     STEP_FORMAT,  /* the I/O at which power is cut (0: none) */

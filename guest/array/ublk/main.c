@@ -40,7 +40,9 @@ typedef struct {
     uint32_t fetching; /* tags that the driver has or we serve */
     int signals;
     struct signalfd_siginfo signal;
+    uint64_t number; /* of the device: ../label.h */
     bool recovered, stopping;
+    bool unable; /* to serve, which has been said */
     int start_code; /* why the device did not start; its thread's, till joined */
     pthread_t starter, stopper;
 } Server;
@@ -107,6 +109,25 @@ static void *stopper(void *opaque)
 
 /* ---- Requests ---------------------------------------------------------- */
 
+/*
+ * From the first request on, and not before, so that nothing which keeps the
+ * device from serving makes a kept cache old.  Drives that do not take it may
+ * do so for the next request.
+ */
+static bool serves(Server *s)
+{
+    char error[ARRAY_ERROR_BYTES];
+
+    if (array_uring_serve(s->array, error)) {
+        return true;
+    }
+    if (!s->unable) {
+        fprintf(stderr, "array-ublk: requests fail: %s\n", error);
+    }
+    s->unable = true;
+    return false;
+}
+
 static void begin(Server *s, uint16_t tag)
 {
     static const int ops[] = {
@@ -117,8 +138,9 @@ static void begin(Server *s, uint16_t tag)
     const struct ublksrv_io_desc *d = &s->ublk.requests[tag];
     unsigned op = ublksrv_get_op(d);
 
-    if (op > UBLK_IO_OP_DISCARD) {
-        ublk_end(&s->ublk, s->ring, tag, -EOPNOTSUPP);
+    if (op > UBLK_IO_OP_DISCARD || !serves(s)) {
+        ublk_end(&s->ublk, s->ring, tag,
+                 op > UBLK_IO_OP_DISCARD ? -EOPNOTSUPP : -EIO);
         return;
     }
     s->requests[tag] = (ArrayRequest) {
@@ -187,6 +209,28 @@ static void serve(Server *s)
 
 /* ---- From beginning to end --------------------------------------------- */
 
+/* Whether there is a driver, and whether it has what is to be recovered. */
+static bool open_driver(Server *s, const Options *o, const ArrayDrives *drives)
+{
+    char error[ARRAY_ERROR_BYTES];
+    const char *what;
+    int code = ublk_open(&s->ublk, &what);
+
+    s->recovered = o->recover >= 0;
+    s->number = array_device_number(&drives->label, drives->id);
+    if (!code && s->recovered) {
+        code = ublk_number(&s->ublk, o->recover, &s->number, &what);
+    }
+    if (code) {
+        return complain(what, code);
+    }
+    if (s->recovered && !array_device_goes_on(s->number, &drives->label,
+                                              drives->device, error)) {
+        return complain(error, UBLK_REFUSED);
+    }
+    return true;
+}
+
 static bool open_array(Server *s, const Options *o, const char *const *paths,
                        uint32_t n)
 {
@@ -200,6 +244,11 @@ static bool open_array(Server *s, const Options *o, const char *const *paths,
     ArrayDrives drives;
 
     if (array_drives_open(&drives, paths, n, error)) {
+        if (!open_driver(s, o, &drives)) {
+            array_drives_close(&drives);
+            return false;
+        }
+        how.device = s->number;
         s->array = array_uring_new(&drives, &how, error);
     }
     if (!s->array ||
@@ -214,15 +263,16 @@ static bool open_device(Server *s, const Options *o)
 {
     UblkSize size = {
         .bytes = array_uring_bytes(s->array), .page_bytes = 4096,
-        .read_only = o->read_only, .array = array_uring_identity(s->array),
+        .read_only = o->read_only, .number = s->number,
     };
     const char *what;
     int code;
 
-    s->recovered = o->recover >= 0;
     code = s->recovered ? ublk_recover(&s->ublk, o->recover, &size, &what) :
                           ublk_add(&s->ublk, o->id, &size, &what);
     if (code) {
+        /* It has not served: another one's kept cache is as it was. */
+        array_uring_free(s->array);
         return complain(what, code);
     }
     s->ring = array_uring_ring(s->array);

@@ -73,10 +73,11 @@ static int attach(Ublk *u, const char **what)
     return u->requests == MAP_FAILED || u->buffers == MAP_FAILED ? errno : 0;
 }
 
-static int open_control(Ublk *u, const char **what)
+int ublk_open(Ublk *u, const char **what)
 {
     int code;
 
+    u->device = -1;
     *what = "/dev/ublk-control (modprobe ublk_drv)";
     u->control = open("/dev/ublk-control", O_RDWR | O_CLOEXEC);
     if (u->control < 0) {
@@ -117,7 +118,7 @@ static int add(Ublk *u, int id, const UblkSize *size, const char **what)
     struct ublksrv_ctrl_dev_info info = {
         .nr_hw_queues = 1, .queue_depth = UBLK_DEPTH,
         .max_io_buf_bytes = UBLK_BUFFER_BYTES, .dev_id = id,
-        .ublksrv_pid = getpid(), .ublksrv_flags = size->array,
+        .ublksrv_pid = getpid(), .ublksrv_flags = size->number,
         .flags = UBLK_F_CMD_IOCTL_ENCODE | UBLK_F_USER_RECOVERY |
                  UBLK_F_USER_RECOVERY_REISSUE,
     };
@@ -132,10 +133,8 @@ static int add(Ublk *u, int id, const UblkSize *size, const char **what)
 
 int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what)
 {
-    int code = open_control(u, what);
+    int code = add(u, id, size, what);
 
-    u->device = -1;
-    code = code ? code : add(u, id, size, what);
     if (code) {
         return code;
     }
@@ -153,7 +152,22 @@ static int refused(const char **what, const char *why)
     return UBLK_REFUSED;
 }
 
-/* Another array's data under a mounted file system would be its end. */
+int ublk_number(Ublk *u, uint32_t id, uint64_t *number, const char **what)
+{
+    struct ublksrv_ctrl_dev_info info = { 0 };
+    int code;
+
+    u->id = id;
+    *what = "the ublk device";
+    code = command(u, UBLK_U_CMD_GET_DEV_INFO, &info, sizeof(info), 0);
+    *number = info.ublksrv_flags;
+    return code;
+}
+
+/*
+ * Another array's data under a mounted file system would be its end: whose it
+ * is was looked at before, and it has been there since.
+ */
 static int check_device(Ublk *u, const UblkSize *size, const char **what)
 {
     struct ublk_params params = { .len = sizeof(params) };
@@ -167,8 +181,8 @@ static int check_device(Ublk *u, const UblkSize *size, const char **what)
     if (code) {
         return code;
     }
-    if (info.ublksrv_flags != size->array) {
-        return refused(what, "--recover: the ublk device is not this array's");
+    if (info.ublksrv_flags != size->number) {
+        return refused(what, "--recover: the ublk device is another one now");
     }
     if (params.basic.dev_sectors != size->bytes >> 9) {
         return refused(what, "--recover: the ublk device has another size than "
@@ -185,13 +199,9 @@ static int check_device(Ublk *u, const UblkSize *size, const char **what)
 int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
                  const char **what)
 {
-    int code = open_control(u, what);
+    int code;
 
-    if (code) {
-        return code;
-    }
     u->id = id;
-    u->device = -1;
     code = check_device(u, size, what);
     if (code) {
         return code;
@@ -236,11 +246,10 @@ static bool is_left(const struct ublksrv_ctrl_dev_info *info)
 int ublk_abandon(Ublk *u, uint32_t id, const char **what)
 {
     struct ublksrv_ctrl_dev_info info = { 0 };
-    int code = open_control(u, what);
+    int code = ublk_open(u, what);
     bool left = false;
 
     u->id = id;
-    u->device = -1;
     for (int i = 0; !code && i < 500; i++) {
         *what = "the ublk device";
         code = command(u, UBLK_U_CMD_GET_DEV_INFO, &info, sizeof(info), 0);

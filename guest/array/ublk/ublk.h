@@ -21,7 +21,7 @@ typedef struct {
     uint64_t bytes; /* of the device */
     uint32_t page_bytes; /* what it likes to write */
     bool read_only;
-    uint64_t array; /* whose it is: the driver keeps it with the device */
+    uint64_t number; /* ../label.h: the driver keeps it with the device */
 } UblkSize;
 
 typedef struct {
@@ -39,9 +39,13 @@ typedef struct {
  */
 #define UBLK_REFUSED (-1)
 
+/* Before all others, but ublk_abandon(). */
+int ublk_open(Ublk *u, const char **what);
+/* Of a device that is there. */
+int ublk_number(Ublk *u, uint32_t id, uint64_t *number, const char **what);
 /* id: below 0, the kernel chooses.  On errors no device is left. */
 int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what);
-/* Of a device whose server is gone, if it is this array's, and as large. */
+/* Of a device whose server is gone, if it has this number, and is as large. */
 int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
                  const char **what);
 /* A device whose server is gone goes, too: what waits for it fails. */

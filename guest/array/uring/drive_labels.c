@@ -202,7 +202,11 @@ static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
             return false;
         }
     }
-    return array_run_set(runs, drives->n, &drives->runs, error);
+    if (!array_run_set(runs, drives->n, &drives->runs, error)) {
+        return false;
+    }
+    drives->device = array_run_device(runs, drives->n, &drives->runs);
+    return true;
 }
 
 /* What was read may be in a drive's cache alone, after a flush that failed. */
@@ -247,19 +251,29 @@ bool array_drives_start_run(ArrayDrives *drives, char *error)
     ArrayRun run = {
         .state = 2 * ++drives->runs.heard, .served = drives->runs.served,
         .id = drives->id, .served_id = drives->runs.served_id,
+        .device = drives->device,
     };
 
     return flush_drives(drives, error) && tell_drives(drives, run, error);
 }
 
-bool array_drives_serve_run(ArrayDrives *drives, char *error)
+bool array_drives_serve_run(ArrayDrives *drives, uint64_t device, char *error)
 {
-    ArrayRun run = { .state = 2 * drives->runs.heard + 1, .id = drives->id };
+    ArrayRun run = {
+        .state = 2 * drives->runs.heard + 1, .id = drives->id, .device = device,
+    };
 
+    if (drives->runs.served == drives->runs.heard && drives->device == device) {
+        return true;
+    }
+    /* In both blocks: one that is damaged later leaves no older one alone. */
+    if (!tell_drives(drives, run, error) || !tell_drives(drives, run, error)) {
+        return false;
+    }
     drives->runs.served = drives->runs.heard;
     drives->runs.served_id = drives->id;
-    /* In both blocks: one that is damaged later leaves no older one alone. */
-    return tell_drives(drives, run, error) && tell_drives(drives, run, error);
+    drives->device = device;
+    return true;
 }
 
 bool array_drives_open(ArrayDrives *drives, const char *const *paths,

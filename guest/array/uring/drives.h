@@ -15,6 +15,7 @@ typedef struct {
     ArrayLabel label; /* of the first; what they have in common */
     uint32_t newest[ARRAY_MAX_DRIVES]; /* of their run's blocks */
     ArrayRuns runs;
+    uint64_t device; /* on which it was served last */
     uint64_t id; /* drawn for the run that begins */
 } ArrayDrives;
 
@@ -44,11 +45,12 @@ bool array_drives_open(ArrayDrives *drives, const char *const *paths,
                        uint32_t n, char *error);
 /*
  * A new run begins, of the next number, in two steps: all drives know that it
- * starts, then that it serves, and only then data may be written to one.
+ * starts, then that it serves, and on which device, and only then data may be
+ * written to one.  The second may be taken again, also for another device.
  * False: error is one line.
  */
 bool array_drives_start_run(ArrayDrives *drives, char *error);
-bool array_drives_serve_run(ArrayDrives *drives, char *error);
+bool array_drives_serve_run(ArrayDrives *drives, uint64_t device, char *error);
 /* The configuration of the array on them: what the label says, and keys. */
 bool array_drives_config(const ArrayDrives *drives, const char *keys,
                          ArrayConfig *config, char *error);

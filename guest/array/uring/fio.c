@@ -126,6 +126,10 @@ static int init(struct thread_data *td)
     if (open_drives(td, &drives, error)) {
         job->array = array_uring_new(&drives, &how, error);
     }
+    if (job->array && !array_uring_serve(job->array, error)) {
+        array_uring_free(job->array);
+        job->array = NULL;
+    }
     if (!job->array) {
         log_err("array: %s\n", error);
         free(job->events);

@@ -11,6 +11,7 @@
 #include "threads.h"
 #include "uring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ struct ArrayUring {
     FILE *record;          /* or NULL */
     struct io_uring ring;
     bool has_ring;
+    bool serves;           /* all drives know, and the kept cache has its name */
     ArrayRequest *first, *last; /* ended */
 
     /* Without threads */
@@ -92,10 +94,16 @@ ArrayRequest *array_uring_reap(ArrayUring *u)
     return r;
 }
 
-void array_uring_submit(ArrayUring *u, ArrayRequest *request)
+static void submit(ArrayUring *u, ArrayRequest *request)
 {
     array_record_submit(u->record, now_ns(u), request);
     array_submit(u->array, request);
+}
+
+void array_uring_submit(ArrayUring *u, ArrayRequest *request)
+{
+    assert(u->serves);
+    submit(u, request);
 }
 
 static void io_ended(ArrayUring *u, ArrayIo *io, int error)
@@ -225,19 +233,14 @@ static bool failed(char *error, const char *what, int code)
     return false;
 }
 
-/* The run that begins. */
-static KeepRun this_run(const ArrayDrives *drives, uint64_t number)
-{
-    return (KeepRun) { number, drives->id, drives->runs.served_id };
-}
-
 static bool make_memory(ArrayUring *u, char *error)
 {
     const char *keep = u->options.keep;
 
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
-        KeepRun run = this_run(&u->drives, u->drives.runs.heard + 1);
+        /* After no other run: it is worth nothing unless this one serves. */
+        KeepRun run = { u->drives.runs.heard + 1, u->drives.id, u->drives.id };
 
         if (!keep_make(&u->keep, keep, &u->drives.label, &run,
                        array_buffers(&u->config), error)) {
@@ -256,7 +259,7 @@ static bool make_memory(ArrayUring *u, char *error)
 /* Wait for this one, the only one. */
 static int finish(ArrayUring *u, ArrayRequest *request)
 {
-    array_uring_submit(u, request);
+    submit(u, request);
     while (!array_uring_reap(u)) {
         array_uring_wait(u);
     }
@@ -285,35 +288,39 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
  * A run begins.  What is left of another one is written once all drives know
  * that this one serves, and belongs to this one by then: wherever it ends, the
  * next one finds it, and no drive that has missed the writing is taken for one
- * that has not.
+ * that has not.  The device that served last is that still: it misses nothing.
+ * Where nothing is left here, it may be elsewhere, and is not old yet.
  */
 static bool begin(ArrayUring *u, Keep *left, char *error)
 {
+    KeepRun run = { .id = u->drives.id, .after_id = u->drives.runs.served_id };
+
     if (!array_drives_start_run(&u->drives, error)) {
         return false;
     }
-    if (left->base) {
-        KeepRun run = this_run(&u->drives, u->drives.runs.heard);
-
-        keep_adopt(left, &run);
+    if (!left->base) {
+        return true;
     }
-    return array_drives_serve_run(&u->drives, error);
+    run.number = u->drives.runs.heard;
+    keep_adopt(left, &run);
+    return array_drives_serve_run(&u->drives, u->drives.device, error);
 }
 
-static bool restore(ArrayUring *u, const Keep *left, char *error)
+static bool restore(ArrayUring *u, Keep *left, char *error)
 {
     int code;
 
-    if (left->base) {
-        if (!write_kept(u, left, error)) {
-            return false;
-        }
-        code = array_uring_flush(u);
-        if (code) {
-            return failed(error, u->options.keep, code);
-        }
+    if (!left->base) {
+        return true;
     }
-    return !u->keep.base || keep_take_over(&u->keep, u->options.keep, error);
+    if (!write_kept(u, left, error)) {
+        return false;
+    }
+    code = array_uring_flush(u);
+    if (code) {
+        return failed(error, u->options.keep, code);
+    }
+    return keep_replace(&u->keep, left, u->options.keep, error);
 }
 
 static bool begin_and_restore(ArrayUring *u, char *error)
@@ -336,6 +343,18 @@ static bool begin_and_restore(ArrayUring *u, char *error)
     good = begin(u, &left, error) && restore(u, &left, error);
     keep_close(&left);
     return good;
+}
+
+bool array_uring_serve(ArrayUring *u, char *error)
+{
+    uint64_t device = u->options.device ? u->options.device : ARRAY_NO_DEVICE;
+
+    if (!u->serves) {
+        u->serves = array_drives_serve_run(&u->drives, device, error) &&
+                    (!u->keep.base || u->keep.taken_over ||
+                     keep_take_over(&u->keep, u->options.keep, error));
+    }
+    return u->serves;
 }
 
 int array_uring_flush(ArrayUring *u)
@@ -461,8 +480,9 @@ static void free_memory(ArrayUring *u)
     char why[ARRAY_ERROR_BYTES];
 
     if (u->keep.base) {
+        /* Where it has not served, who recovers still asks for the file. */
         keep_end(&u->keep, u->options.keep,
-                 u->array && array_quiet(u->array, why) &&
+                 u->serves && array_quiet(u->array, why) &&
                      !array_dirty_pages(u->array));
     } else if (u->place.memory != MAP_FAILED) {
         munmap(u->place.memory, u->place.memory_bytes);
@@ -482,14 +502,6 @@ void array_uring_free(ArrayUring *u)
 uint64_t array_uring_bytes(const ArrayUring *u)
 {
     return array_bytes(u->array);
-}
-
-uint64_t array_uring_identity(const ArrayUring *u)
-{
-    uint64_t number;
-
-    memcpy(&number, u->drives.label.array, sizeof(number));
-    return number;
 }
 
 const ArrayStats *array_uring_stats(const ArrayUring *u)

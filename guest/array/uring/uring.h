@@ -34,6 +34,11 @@ typedef struct {
      * without the file at keep that is not all there.
      */
     bool recovers;
+    /*
+     * The block device that it will be (array_device_number()), or goes on with
+     * (array_device_goes_on(), before anything else).  0: none.
+     */
+    uint64_t device;
     ArrayUringThreads threads;
     /* The caller's own commands: how many at most, and who hears of an end. */
     unsigned commands;
@@ -47,6 +52,14 @@ typedef struct {
  */
 ArrayUring *array_uring_new(ArrayDrives *drives,
                             const ArrayUringOptions *options, char *error);
+/*
+ * Before the first request, when nothing is left that could keep it from being
+ * served: what other runs have left is old from here on.  Until then nobody
+ * has lost anything by this one, wherever it ends.  Free where it has been
+ * called.  False: error is one line, no request may be submitted, and it may be
+ * called again.
+ */
+bool array_uring_serve(ArrayUring *uring, char *error);
 /*
  * Before the first request: what the core is asked and what it decides goes to
  * a file (../record.h), until end.  False: error is one line.
@@ -62,11 +75,9 @@ int array_uring_flush(ArrayUring *uring);
 /* Nothing may be outstanding; flush before, or what is dirty is lost. */
 void array_uring_free(ArrayUring *uring);
 uint64_t array_uring_bytes(const ArrayUring *uring);
-/* A number that hardly another array has. */
-uint64_t array_uring_identity(const ArrayUring *uring);
 const ArrayStats *array_uring_stats(const ArrayUring *uring);
 
-/* As array_submit(). */
+/* As array_submit(), after array_uring_serve(). */
 void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
 /*
  * Take what the drives have done, and see that none has nothing to do.  What

@@ -102,7 +102,7 @@ static inline ArrayUring *start_as(const Files *f, const ArrayUringOptions *how)
         }
     }
     u = array_uring_new(&drives, how, error);
-    if (!u) {
+    if (!u || !array_uring_serve(u, error)) {
         g_error("%s", error);
     }
     return u;
@@ -223,6 +223,7 @@ static inline char *start_error(const Files *f, const char *keep)
     if (!u) {
         return g_strdup(error);
     }
+    g_assert_true(array_uring_serve(u, error));
     g_assert_cmpint(array_uring_flush(u), ==, 0);
     array_uring_free(u);
     return NULL;

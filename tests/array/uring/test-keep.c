@@ -334,6 +334,230 @@ static void test_older_is_not_adopted(void)
     g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
+/* ---- Starts that come to nothing, and devices ---------------------------- */
+
+/* Begun, and not asked for anything: as where there is no block device. */
+static ArrayUring *begin(const Files *f, const ArrayUringOptions *how)
+{
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    ArrayUring *u;
+
+    for (int i = 0; !array_drives_open(&drives, paths(f), N, error); i++) {
+        if (i == 100 || !strstr(error, "is in use")) {
+            g_error("%s", error);
+        }
+    }
+    u = array_uring_new(&drives, how, error);
+    if (!u) {
+        g_error("%s", error);
+    }
+    return u;
+}
+
+/* NULL: it goes on. */
+static char *device_error(const Files *f, uint64_t device)
+{
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    bool good;
+
+    g_assert_true(array_drives_open(&drives, paths(f), N, error));
+    good = array_device_goes_on(device, &drives.label, drives.device, error);
+    array_drives_close(&drives);
+    return good ? NULL : g_strdup(error);
+}
+
+static void assert_does_not_go_on(const Files *f, uint64_t device)
+{
+    g_autofree char *said = device_error(f, device);
+
+    assert_contains(said, "served last on another ublk device, or on none");
+}
+
+static void begin_and_die(const Files *f, const ArrayUringOptions *how)
+{
+    pid_t child = fork();
+    int status;
+
+    if (!child) {
+        begin(f, how);
+        _exit(0);
+    }
+    g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+    g_assert_cmpint(status, ==, 0);
+}
+
+/* As it is killed, with a page in its cache. */
+static void leave_behind_as(const Files *f, const ArrayUringOptions *how)
+{
+    pid_t child = fork();
+    int status;
+
+    if (!child) {
+        uint64_t words[PAGE / 8];
+        ArrayUring *u = start_as(f, how);
+
+        fill(words, 0, 3);
+        _exit(one(u, ARRAY_OP_WRITE, 0, PAGE, words));
+    }
+    g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+    g_assert_cmpint(status, ==, 0);
+}
+
+/* Whatever they were given, and however they end, no cache is old by them. */
+static void test_starts_in_vain(void)
+{
+    g_autofree char *path = keep_path();
+    g_autofree char *other = g_strconcat(path, "-other", NULL);
+    g_autofree char *fresh = fresh_path(other);
+    const char *keeps[] = { NULL, other, path };
+    ArrayUringOptions how = { .keys = KEYS };
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    g_unlink(fresh);
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(keeps); i++) {
+        leave_behind(&f, path, 300);
+        how.keep = keeps[i / 2];
+        if (i % 2) {
+            begin_and_die(&f, &how);
+        } else {
+            u = begin(&f, &how);
+            g_assert_cmpint(array_uring_flush(u), ==, 0);
+            array_uring_free(u);
+        }
+        g_assert_false(g_file_test(other, G_FILE_TEST_EXISTS));
+        u = start_with(&f, path);
+        assert_first_pages(u, 300, 1);
+        array_uring_free(u);
+        g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+    }
+    g_unlink(fresh);
+    files_clear(&f);
+}
+
+/* Only the device goes on that was served on last. */
+static void test_devices(void)
+{
+    g_autofree char *path = keep_path(), *said = NULL;
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayUringOptions how = { .keys = KEYS };
+    uint64_t first, second, old;
+    ArrayDrives drives;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    g_assert_true(array_drives_open(&drives, paths(&f), N, error));
+    first = array_device_number(&drives.label, 1);
+    second = array_device_number(&drives.label, 2);
+    memcpy(&old, drives.label.array, sizeof(old));
+    array_drives_close(&drives);
+    /* No program that tells has served. */
+    g_assert_null(device_error(&f, old));
+    how.device = first;
+    array_uring_free(start_as(&f, &how));
+    g_assert_null(device_error(&f, first));
+    assert_does_not_go_on(&f, second);
+    assert_does_not_go_on(&f, old);
+    said = device_error(&f, first ^ UINT64_C(1) << 32);
+    assert_contains(said, "the ublk device is not this array's");
+    /* Others that come to nothing, more than there are blocks. */
+    how.device = second;
+    for (int i = 0; i < 3; i++) {
+        array_uring_free(begin(&f, &how));
+        g_assert_null(device_error(&f, first));
+    }
+    /* Nor does it miss anything by what another one writes for it. */
+    how.device = first;
+    how.keep = path;
+    leave_behind_as(&f, &how);
+    how.device = second;
+    array_uring_free(begin(&f, &how));
+    g_assert_null(device_error(&f, first));
+    array_uring_free(start_as(&f, &how));
+    g_assert_null(device_error(&f, second));
+    assert_does_not_go_on(&f, first);
+    /* What is served on no device is as new. */
+    array_uring_free(start(&f));
+    assert_does_not_go_on(&f, second);
+    files_clear(&f);
+}
+
+/* ---- Other names -------------------------------------------------------- */
+
+/* Page 0 is newer than in a cache that was written to the drives before. */
+static void serve_newer(const Files *f, const char *path)
+{
+    ArrayUring *u = start_with(f, path);
+    uint64_t words[PAGE / 8];
+
+    for (uint64_t i = 0; i < 100; i++) {
+        fill(words, i, 2);
+        g_assert_cmpint(one(u, ARRAY_OP_WRITE, i * PAGE, PAGE, words), ==, 0);
+    }
+    g_assert_cmpint(array_uring_flush(u), ==, 0);
+    array_uring_free(u);
+    g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
+/* What has another name, hard or symbolic, is not written once more. */
+static void test_other_names(void)
+{
+    g_autofree char *path = keep_path();
+    g_autofree char *name = g_strconcat(path, "-name", NULL);
+    ArrayUringOptions how = { .keys = KEYS, .keep = name, .recovers = true };
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayDrives drives;
+    ArrayUring *u;
+    Files f;
+
+    files_init(&f);
+    format(&f);
+    for (int symbolic = 0; symbolic < 2; symbolic++) {
+        leave_behind(&f, symbolic ? name : path, 100);
+        g_assert_cmpint(symbolic ? symlink(name, path) : link(path, name), ==,
+                        0);
+        serve_newer(&f, path);
+        g_assert_true(g_file_test(name, G_FILE_TEST_EXISTS));
+        g_assert_true(array_drives_open(&drives, paths(&f), N, error));
+        g_assert_null(array_uring_new(&drives, &how, error));
+        assert_contains(error, "the drives are newer");
+        u = start_with(&f, name);
+        assert_first_pages(u, 100, 2);
+        array_uring_free(u);
+    }
+    files_clear(&f);
+}
+
+/* PATH.new is emptied, so it may be no other cache. */
+static void test_fresh_is_another(void)
+{
+    g_autofree char *path = keep_path(), *fresh = fresh_path(path);
+    char error[ARRAY_ERROR_BYTES] = "";
+    Keep k, left;
+
+    make(&k, path);
+    put(&k, 1);
+    take_over(&k, path);
+    keep_close(&k);
+    g_assert_cmpint(link(path, fresh), ==, 0);
+    g_assert_false(keep_make(&k, path, &label, &run_one, BUFFERS, error));
+    assert_contains(error, ".new: is another file's name, too");
+    g_assert_cmpint(g_unlink(fresh), ==, 0);
+    g_assert_cmpint(symlink(path, fresh), ==, 0);
+    g_assert_false(keep_make(&k, path, &label, &run_one, BUFFERS, error));
+    assert_contains(error, ".new: ");
+    g_assert_true(keep_open(&left, path, &label, &of_one, 100, false, error));
+    assert_put(&left, 1);
+    keep_close(&left);
+    g_unlink(fresh);
+    g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
 /* ---- What a process that is killed leaves ------------------------------- */
 
 /* The core between two marks: a page is named twice.  No more than one is. */
@@ -661,6 +885,10 @@ int main(int argc, char **argv)
                     test_recovers_with_older);
     g_test_add_func("/array/keep/older-is-not-adopted",
                     test_older_is_not_adopted);
+    g_test_add_func("/array/keep/starts-in-vain", test_starts_in_vain);
+    g_test_add_func("/array/keep/devices", test_devices);
+    g_test_add_func("/array/keep/other-names", test_other_names);
+    g_test_add_func("/array/keep/fresh-is-another", test_fresh_is_another);
     g_test_add_func("/array/keep/named-twice", test_named_twice);
     g_test_add_func("/array/keep/adopted", test_adopted);
     if (!THREADS_WATCHED) {
