@@ -772,8 +772,8 @@ static bool put_all_back(Run *run, uint64_t before)
 }
 
 /*
- * Another history: runs that write nothing, and serve or do not, until there was
- * one of a number.
+ * Another history: runs that write nothing, and serve or do not, until there
+ * was one of a number.
  */
 static void run_again(Run *run, uint64_t number, bool all_serve)
 {

@@ -34,7 +34,7 @@ struct ArrayUring {
     FILE *record;          /* or NULL */
     struct io_uring ring;
     bool has_ring;
-    bool serves;           /* all drives know, and the kept cache has its name */
+    bool serves;           /* all drives know; the kept cache has its name */
     ArrayRequest *first, *last; /* ended */
 
     /* Without threads */
