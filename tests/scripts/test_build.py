@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from scarplib.build import cache, host_packages, library, qemu, replayer
-from scarplib.dev import upstream_tests
+from scarplib.build import cache, compile, host_packages, library, qemu, replayer, requests
+from scarplib.dev import bench_engine, bench_realtime, upstream_tests
 from scarplib.errors import UserError
 from scarplib.experiments import manifest
-from scarplib.guest import image
+from scarplib.guest import image, programs
 from scarplib.guest.image import GuestImage
 from scarplib.paths import ROOT
 from scarplib.reproduce import replays, stale, sweep
@@ -137,21 +137,22 @@ class Engine(unittest.TestCase):
         self.source = self.folder / "a.c"
         self.source.write_text("one")
         environment = {"XDG_CACHE_HOME": str(self.folder)}
-        for patch in (
+        patches: tuple[contextlib.AbstractContextManager[Any], ...] = (
             mock.patch.dict(os.environ, environment),
             mock.patch.object(replayer, "sources", lambda: [self.source]),
             mock.patch.object(replayer, "ensure_packages"),
-            mock.patch.object(replayer, "compile_program", self.compiled),
+            mock.patch.object(compile, "flags", lambda *_: []),
+            mock.patch.object(compile, "compiler", self.compiled),
             contextlib.redirect_stderr(io.StringIO()),
-        ):
+        )
+        for patch in patches:
             patch.__enter__()
             self.addCleanup(patch.__exit__, None, None, None)
         replays.replay.cache_clear()
         self.addCleanup(replays.replay.cache_clear)
 
-    def compiled(self, program: Path, *_: object) -> None:
-        program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text(self.source.read_text())
+    def compiled(self, _: str, command: list[str]) -> None:
+        Path(command[command.index("-o") + 1]).write_text(self.source.read_text())
 
     def test_a_source_that_is_saved_meanwhile(self) -> None:
         with (
@@ -166,6 +167,38 @@ class Engine(unittest.TestCase):
         self.assertEqual(replayer.ensure_replay().read_text(), "one")
         self.assertEqual([p.name for p in replayer.built_replay().parent.iterdir()],
                          ["scarp-replay"])  # fmt: skip
+
+    def test_programs_of_other_sources(self) -> None:
+        """Each takes its sources' key before it is built, and looks again afterwards."""
+        saved = mock.Mock(side_effect=lambda *_: self.source.write_text("another"))
+        versions = (self.folder, ["gcc=1"])
+        guest = mock.Mock(versions={"fio_version": "1"})
+        for module, where, make in (
+            (requests, {"_SOURCE": self.source}, requests.ensure_requests),
+            (bench_engine, {"sources": lambda: [self.source]}, bench_engine.ensure_program),
+            (bench_realtime, {"_sources": lambda: [self.source]}, bench_realtime.ensure_program),
+            (programs, {"_sources": lambda: [self.source]},
+             lambda: programs.ensure_programs(guest)),
+            (programs, {}, lambda: programs.ensure_program(self.source)),
+        ):  # fmt: skip
+            self.source.write_text("one")
+            with contextlib.ExitStack() as stack:
+                change = stack.enter_context
+                for name, value in where.items():
+                    change(mock.patch.object(module, name, value))
+                change(mock.patch.object(compile, "compiler", saved))
+                if module is programs:
+                    change(mock.patch.object(module, "ensure_sysroot", lambda *_: versions))
+                    change(mock.patch.object(module, "_compiler", lambda *_: "cc"))
+                    change(mock.patch.object(module, "_run", saved))
+                else:
+                    change(mock.patch.object(module, "ensure_packages"))
+                with self.subTest(module.__name__), self.assertRaisesRegex(UserError, "changed"):
+                    make()
+        self.assertEqual(saved.call_count, 5)
+        made = [p for p in (self.folder / "scarp").iterdir() if p.suffix not in (".lock", ".new")]
+        self.assertEqual(sorted(p.name for p in made), ["bench", "requests"])
+        self.assertEqual([p for folder in made for p in folder.rglob("*") if p.is_file()], [])
 
     def test_the_library(self) -> None:
         def build(folder: Path, _: str) -> None:

@@ -55,6 +55,15 @@ def tree_hash(paths: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
+def check_unchanged(what: str, key: str, now: str) -> None:
+    """After a build, before its folder appears: its key, and what the sources' key is by now."""
+    if key != now:
+        raise UserError(
+            f"{what}: a source changed while it was built; the same command builds it of what is "
+            "there now"
+        )
+
+
 def unpack_tar(archive: Path | bytes, folder: Path) -> None:
     """Unpack below folder and nowhere else, as this user.
 

@@ -7,9 +7,10 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from scarplib.build.cache import check_unchanged
 from scarplib.errors import UserError
 
 # What a program depends on besides its sources.
@@ -43,10 +44,12 @@ def compile_program(
     sources: list[Path],
     libraries: tuple[str, ...],
     folders: Sequence[Path] = (),
+    key: Callable[[], str] | None = None,
 ) -> None:
     """A program of these sources on the engine's headers and those of other folders.
 
-    It appears whole or not at all.
+    It appears whole or not at all; with `key`, of what it is made of, only if that is still the
+    name of its folder.
     """
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as work:
@@ -56,4 +59,6 @@ def compile_program(
         command += [*flags("--cflags", libraries), "-o", str(made)]
         command += [str(path) for path in sources if path.suffix == ".c"]
         compiler(program.name, [*command, *flags("--libs", libraries)])
+        if key:
+            check_unchanged(program.name, program.parent.name, key())
         shutil.move(made, program)

@@ -9,11 +9,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from scarplib.build.cache import cache_dir, locked, step, tree_hash
+from scarplib.build.cache import cache_dir, check_unchanged, locked, step, tree_hash
 from scarplib.build.compile import CFLAGS, RECIPE, compiler, flags
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.replayer import PACKAGES
-from scarplib.errors import UserError
 from scarplib.paths import ENGINE
 from scarplib.version import abi, version
 
@@ -84,11 +83,7 @@ def ensure_libscarp() -> Library:
                 work = Path(name) / "made"
                 work.mkdir()
                 _build(work, soname)
-                if _key() != key:
-                    raise UserError(
-                        "libscarp: a source changed while it was built; the same command builds "
-                        "it of what is there now"
-                    )
+                check_unchanged("libscarp", key, _key())
                 shutil.rmtree(folder, ignore_errors=True)
                 work.rename(folder)
     return found

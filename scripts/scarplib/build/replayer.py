@@ -6,13 +6,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
-from scarplib.errors import UserError
 from scarplib.paths import ENGINE, INSTALLED, MANIFEST, PROGRAMS
 
 PACKAGES = ("gcc", "libc6-dev", "pkg-config", "libglib2.0-dev", "zlib1g-dev", "libzstd-dev")
@@ -56,22 +54,8 @@ def ensure_program(folder: str, name: str, files: list[Path]) -> Path:
     ensure_packages(PACKAGES)
     with locked(folder), step(f"building {name}"):
         if not binary.is_file():
-            _build(binary, files)
+            compile_program(binary, ENGINE, files, LIBRARIES, key=lambda: program_key(files))
     return binary
-
-
-def _build(binary: Path, files: list[Path]) -> None:
-    """It appears only if it was made of what its folder is named after."""
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=binary.parent) as work:
-        made = Path(work) / binary.name
-        compile_program(made, ENGINE, files, LIBRARIES)
-        if program_key(files) != key_of(binary):
-            raise UserError(
-                f"{binary.name}: a source changed while it was built; the same command builds it "
-                "of what is there now"
-            )
-        made.rename(binary)
 
 
 def ensure_replay() -> Path:

@@ -13,14 +13,19 @@ from scarplib.paths import ENGINE, SCRIPTS
 _SOURCE = SCRIPTS / "scarplib" / "own_drive" / "scarp-requests.c"
 
 
+def _key() -> str:
+    return tree_hash([_SOURCE, RECIPE])[:20]
+
+
 def ensure_requests() -> Path:
     """From the cache, or built into it."""
     name = "scarp-requests"
-    binary = cache_dir() / "requests" / tree_hash([_SOURCE, RECIPE])[:20] / name
+    binary = cache_dir() / "requests" / _key() / name
     if binary.is_file():
         return binary
     ensure_packages(("gcc", "libc6-dev", "pkg-config", "liburing-dev"))
     with locked("requests"), step(f"building {name}"):
         if not binary.is_file():
-            compile_program(binary, ENGINE, [_SOURCE], ("liburing",), (_SOURCE.parent,))
+            folders = (_SOURCE.parent,)
+            compile_program(binary, ENGINE, [_SOURCE], ("liburing",), folders, _key)
     return binary

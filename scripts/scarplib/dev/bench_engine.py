@@ -86,15 +86,18 @@ def sources(root: Path = ROOT) -> list[Path]:
     return [*sorted(engine), root / "tests" / "bench" / "bench-engine.c"]
 
 
+def _key() -> str:
+    return tree_hash([*sources(), *(ROOT / "ftl").rglob("*.h"), RECIPE])[:20]
+
+
 def ensure_program() -> Path:
     """The program, from the cache or built into it."""
     ensure_packages()
-    key = tree_hash([*sources(), *(ROOT / "ftl").rglob("*.h"), RECIPE])[:20]
-    program = cache_dir() / "bench" / key / "bench-engine"
+    program = cache_dir() / "bench" / _key() / "bench-engine"
     with locked("bench"):
         if not program.is_file():
             with step("bench-engine"):
-                compile_program(program, ROOT / "ftl", sources(), ("glib-2.0",))
+                compile_program(program, ROOT / "ftl", sources(), ("glib-2.0",), key=_key)
     return program
 
 

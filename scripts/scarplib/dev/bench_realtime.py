@@ -69,17 +69,21 @@ def _sources() -> list[Path]:
     return [*sources()[:-1], *own, ROOT / "tests" / "bench" / "bench-realtime.c"]
 
 
+def _key() -> str:
+    headers = [*(ROOT / "ftl").rglob("*.h"), *(ROOT / "hw").glob("flash-*.h")]
+    return tree_hash([*_sources(), *headers, *SHIM.rglob("*.h"), RECIPE])[:20]
+
+
 def ensure_program() -> Path:
     """The program, from the cache or built into it."""
     ensure_packages()
-    headers = [*(ROOT / "ftl").rglob("*.h"), *(ROOT / "hw").glob("flash-*.h")]
-    key = tree_hash([*_sources(), *headers, *SHIM.rglob("*.h"), RECIPE])[:20]
-    program = cache_dir() / "bench" / key / "bench-realtime"
+    program = cache_dir() / "bench" / _key() / "bench-realtime"
     with locked("bench"):
         if not program.is_file():
             with step("bench-realtime"):
                 folders = (SHIM, ROOT / "hw")
-                compile_program(program, ROOT / "ftl", _sources(), ("glib-2.0",), folders)
+                engine = ROOT / "ftl"
+                compile_program(program, engine, _sources(), ("glib-2.0",), folders, _key)
     return program
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build import locks
-from scarplib.build.cache import cache_dir, locked, step, tree_hash
+from scarplib.build.cache import cache_dir, check_unchanged, locked, step, tree_hash
 from scarplib.build.private_apt import Apt
 from scarplib.device_logs import log_page
 from scarplib.errors import UserError
@@ -295,11 +295,15 @@ def ensure_image(
     wanted += [fs for fs in file_systems if fs not in wanted]
     with locked("guest"):
         root, versions = _sysroot(*_of_guest(wanted))
-        sources = [GUEST / "ship.c", *sorted((GUEST / "tools").glob("*.c")), GUEST / "init"]
-        made_of = [json.dumps(versions), "|".join(wanted), tree_hash([*sources, *_RECIPE])]
-        made_of += [] if modules else ["without modules"]
-        key = hashlib.sha256("".join([*made_of, _log_page_names()]).encode()).hexdigest()[:20]
-        folder = cache_dir() / f"guest-{key}"
+
+        def key() -> str:
+            sources = [GUEST / "ship.c", *sorted((GUEST / "tools").glob("*.c")), GUEST / "init"]
+            made_of = [json.dumps(versions), "|".join(wanted), tree_hash([*sources, *_RECIPE])]
+            made_of += [] if modules else ["without modules"]
+            made_of.append(_log_page_names())
+            return f"guest-{hashlib.sha256(''.join(made_of).encode()).hexdigest()[:20]}"
+
+        folder = cache_dir() / key()
         if not (folder / "manifest.json").is_file():
             folder.mkdir(exist_ok=True)
             _compile(root, GUEST / "ship.c", folder / "ship")
@@ -321,6 +325,7 @@ def ensure_image(
                     }
                 )
             )
+            check_unchanged("the guest's image", folder.name, key())
             fresh.rename(folder / "manifest.json")
     return GuestImage(
         folder / "kernel", folder / "initramfs", json.loads((folder / "manifest.json").read_text())

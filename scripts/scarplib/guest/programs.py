@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from scarplib.build.array import ARRAY, core
-from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
+from scarplib.build.cache import cache_dir, check_unchanged, locked, step, tree_hash, unpack_tar
 from scarplib.build.private_apt import Apt
 from scarplib.errors import UserError
 from scarplib.guest.image import GuestImage, ensure_sysroot, loader
@@ -100,6 +100,8 @@ def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Pa
                 _build(compiler, fresh, fio)
             if fio_engine:
                 shutil.copyfile(root / _LIBURING, fresh / Path(_LIBURING).name)
+            now = _made("guest-array", versions, version)
+            check_unchanged("the array's programs", folder.name, now.name)
             fresh.rename(folder)
     return {path.name: path for path in sorted(folder.iterdir())}
 
@@ -107,10 +109,13 @@ def ensure_programs(image: GuestImage, fio_engine: bool = False) -> dict[str, Pa
 def ensure_program(source: Path, *more: Path) -> dict[str, Path]:
     """A program, named after its first file, that may use liburing, for GuestRun.files; static."""
     root, versions = ensure_sysroot(PACKAGES, "gcc")
-    headers = source.parent.glob("*.h") if more else ()
-    text = json.dumps([versions, tree_hash([source, *more, *headers, Path(__file__)])])
-    digest = hashlib.sha256(text.encode()).hexdigest()[:20]
-    folder = cache_dir() / f"guest-program-{source.stem}-{digest}"
+
+    def key() -> str:
+        headers = source.parent.glob("*.h") if more else ()
+        text = json.dumps([versions, tree_hash([source, *more, *headers, Path(__file__)])])
+        return f"guest-program-{source.stem}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+    folder = cache_dir() / key()
     with locked("guest-array"):
         if not folder.is_dir():
             fresh = folder.with_suffix(".new")
@@ -123,6 +128,7 @@ def ensure_program(source: Path, *more: Path) -> dict[str, Path]:
                 sources = [str(path) for path in (source, *more)]
                 libraries = ["-luring", "-lpthread"]
                 _run([str(compiler), *flags, *target, *sources, *libraries], fresh, {})
+            check_unchanged(source.stem, folder.name, key())
             fresh.rename(folder)
     return {source.stem: folder / source.stem}
 
