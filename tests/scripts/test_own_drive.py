@@ -148,6 +148,23 @@ class ADescription(Scratch):
         # 4096 entries of 8 KiB.
         self.assertAlmostEqual((seen.map_cached or 0) / (32 * MIB), 1, delta=0.15)
 
+    def test_a_schemes_parameters(self) -> None:
+        path = self.folder / "drive.ini"
+        path.write_text(SMALL)
+        replay = replayer.ensure_replay()
+        table = [cited.Row("x", "held", "randwrite", 4096, 1, 1, 0, 1, 4, 1, {"p50": 1})]
+        for scheme, said in (
+            ("d-choices:d=0", "d=0: must be a whole number from 1"),
+            ("d-choices:c=2", "no parameter 'c'; allowed are d"),
+        ):
+            drive = on_replayer.Replayed(replay, path, self.folder, scheme=scheme)
+            with self.assertRaisesRegex(UserError, said):
+                drive.logical_bytes()
+            with self.assertRaisesRegex(UserError, said):
+                cited.Runner(replay, path, self.folder, scheme).run(table)
+        drive = on_replayer.Replayed(replay, path, self.folder, scheme="d-choices:d=2")
+        self.assertGreater(drive.logical_bytes(), 0)
+
     def test_one_that_is_none(self) -> None:
         with self.assertRaisesRegex(UserError, "page_bytes"):
             self.probe(SMALL.replace("page_bytes=8192", "page_bytes=8191"))
@@ -288,6 +305,9 @@ class AProbesFile(Scratch, Refused):
         said = self.error("probe", "devices/demo.ini", "-o", "/no/such/folder/x.json")
         self.assertIn("is no folder", said)
         self.assertIn("--scheme", self.error("probe", "/dev/null", "--scheme", "pgc"))
+        for words in (("probe", "devices/demo.ini"), ("fit", "a.ini", "--check", "x.json")):
+            said = self.error(*words, "--scheme", "d-choices:d")
+            self.assertIn("--scheme: 'd-choices:d': 'd' is not KEY=VALUE", said)
         said = self.error("fit", "a.ini", "--beside", "x", "--steady", "--age", "0")
         self.assertIn("--steady: nothing of an empty drive", said)
         self.assertIn("--mib", self.error("probe", "devices/demo.ini", "--mib", "31"))

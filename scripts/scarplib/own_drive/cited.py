@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scarplib import scheme_text
 from scarplib.device_logs import command_log, log_file
 from scarplib.errors import UserError
 from scarplib.own_drive.figures import ENOUGH, Figure
@@ -205,7 +206,7 @@ class Runner:
     begin: Begin = Begin()
 
     def _drive(self) -> list[str]:
-        words = [str(self.replay), "--quiet", "--scheme", self.scheme]
+        words = [str(self.replay), "--quiet", *scheme_text.split(self.scheme).words()]
         words += ["--description", str(self.description)]
         return words + [word for one in self.options for word in ("--override", one)]
 

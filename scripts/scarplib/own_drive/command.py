@@ -17,7 +17,7 @@ from typing import Any
 from scarplib import whole_file
 from scarplib.build.replayer import ensure_replay
 from scarplib.errors import UserError, of_system
-from scarplib.option_types import Parser, integer
+from scarplib.option_types import Parser, integer, one_scheme
 from scarplib.own_drive import cited, features, figures, fio_json, on_guest, on_replayer
 from scarplib.own_drive.fit_options import fit_options
 from scarplib.own_drive.plan import MIB, Plan
@@ -124,7 +124,12 @@ def probe_parser() -> Parser:
         "--held-out", action="store_true", help="also loads that `scarp fit` does not look at"
     )
     of = parser.add_argument_group("a description")
-    of.add_argument("--scheme", metavar="NAME", help="GC scheme (default: baseline)")
+    of.add_argument(
+        "--scheme",
+        type=one_scheme,
+        metavar="NAME[:KEY=VALUE…]",
+        help="GC scheme (default: baseline)",
+    )
     of.add_argument(
         "--set",
         metavar="GROUP.KEY=VALUE",

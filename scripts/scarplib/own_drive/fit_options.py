@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.option_types import Parser, integer
+from scarplib.option_types import Parser, integer, one_scheme
 
 # What each way of `scarp fit` takes; the first is a fit.
 TAKES = {
@@ -70,7 +70,10 @@ def fit_parser() -> Parser:
         help="candidates at once; 0: one for each core (default: 0)",
     )
     parser.add_argument(
-        "--scheme", metavar="NAME", help="with --check and --beside: GC scheme (default: baseline)"
+        "--scheme",
+        type=one_scheme,
+        metavar="NAME[:KEY=VALUE…]",
+        help="with --check and --beside: GC scheme (default: baseline)",
     )
     parser.add_argument(
         "--check",

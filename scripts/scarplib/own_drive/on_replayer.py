@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scarplib import scheme_text
 from scarplib.device_logs import command_log, log_file
 from scarplib.errors import UserError
 from scarplib.own_drive import features
@@ -51,7 +52,7 @@ class Replayed:
     saved: Path | None = None
 
     def _command(self) -> list[str]:
-        command = [str(self.replay), "--quiet", "--scheme", self.scheme]
+        command = [str(self.replay), "--quiet", *scheme_text.split(self.scheme).words()]
         if self.saved:
             return [*command, "--image", str(self.saved)]
         command += ["--description", str(self.description)]
