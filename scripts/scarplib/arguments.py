@@ -462,13 +462,15 @@ def parser() -> Parser:
     commands.add_parser("fit", help="makes a description of what a probe measured")
     commands.add_parser("sweep", help="a comparison on many drives and seeds, here or on a cluster")
 
-    rows = commands.add_parser("rows", help="a command log or GC log as comma-separated values")
+    rows = commands.add_parser(
+        "rows", help="a command log, GC log or flash log as comma-separated values"
+    )
     rows.add_argument(
         "log",
         type=Path,
         metavar="FILE",
         help="a run's cmd.bin or gc.bin, or a scheme's folder, such as out/latest/baseline; or "
-        "what --cmd-log or --gc-log of `scarp replay` wrote",
+        "what --cmd-log, --gc-log or --flash-log of `scarp replay` wrote",
     )
     rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
     rows.add_argument(

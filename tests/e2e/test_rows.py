@@ -58,11 +58,11 @@ class Rows(unittest.TestCase):
             return list(csv.DictReader(stream))
 
     def test_round_trip_of_a_replay(self) -> None:
-        log = self.folder / "cmd.bin"
+        log, flash = self.folder / "cmd.bin", self.folder / "flash.bin"
         done = subprocess.run(
             [replayer.ensure_replay(), "--quiet", "-d", ROOT / "tests" / "qtest" / "tiny.ini",
              "--age", "900", "-m", "closed", "-q", "8", "--cmd-log", log,
-             "gen:mixed,requests=6000"],
+             "--flash-log", flash, "gen:mixed,requests=6000"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -70,6 +70,17 @@ class Rows(unittest.TestCase):
         self.assertEqual({row["op"] for row in rows}, {"read", "write", "deallocate", "flush"})
         data = log.read_bytes()
         self.assertEqual(data[:32] + b"".join(map(back, rows)), data)
+        places = [list(row.values()) for row in self.rows(flash)]
+        self.assertEqual(len(places), len(rows))
+        # A flush needs no flash command of its own.
+        self.assertIn([""] * 4, places)
+        made = (struct.pack("<4I", *(int(x or 2**32 - 1) for x in row)) for row in places)
+        self.assertEqual(flash.read_bytes()[32:], b"".join(made))
+        for words in (("--slowest", "3"), ("--words",)):
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                self.assertEqual(cli.main(["rows", str(flash), *words]), 1)
+            self.assertIn(f"{words[0]}: a flash log has no times", said.getvalue())
 
     def test_round_trip_of_a_guest(self) -> None:
         synthetic.write_scheme(self.folder, "baseline", count=400)

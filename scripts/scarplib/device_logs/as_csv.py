@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`scarp rows`: a command log or a GC log as comma-separated values."""
+"""`scarp rows`: a command log, a GC log or a flash log as comma-separated values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from scarplib import whole_file
-from scarplib.device_logs import command_log, gc_log, log_file
+from scarplib.device_logs import command_log, flash_log, gc_log, log_file
 from scarplib.errors import UserError
 
 COMMAND_COLUMNS = (
@@ -32,6 +32,7 @@ COMMAND_COLUMNS = (
     *(f"{name}_ns" for name in command_log.CAUSES),
 )
 GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
+FLASH_COLUMNS = tuple(name for name, _ in flash_log.LAYOUT.columns)
 
 
 def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
@@ -57,8 +58,14 @@ def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
         )
 
 
+def _places(path: Path) -> Iterator[tuple[Any, ...]]:
+    """Empty for a command that needed no flash."""
+    for row in log_file.rows(path, flash_log.LAYOUT):
+        yield tuple("" if value == flash_log.NOWHERE else value for value in row)
+
+
 def _took(row: tuple[Any, ...]) -> int:
-    """Of both kinds of rows: they begin with when it began and when it ended."""
+    """Of a command log's and a GC log's rows: they begin with when it began and when it ended."""
     return int(row[1] - row[0])
 
 
@@ -75,8 +82,14 @@ def picked(path: Path, slowest: int) -> tuple[tuple[str, ...], Iterator[tuple[An
         columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
     elif kind == command_log.LAYOUT.magic:
         columns, rows = COMMAND_COLUMNS, _commands(path)
+    elif kind == flash_log.LAYOUT.magic:
+        if slowest:
+            raise UserError(f"{path}: --slowest: a flash log has no times; its command log has")
+        columns, rows = FLASH_COLUMNS, _places(path)
     else:
-        raise UserError(f"{path}: neither a command log nor a GC log (begins with {kind!r})")
+        raise UserError(
+            f"{path}: neither a command log, a GC log nor a flash log (begins with {kind!r})"
+        )
     if slowest:
         # Of equally slow ones the earlier in the log.
         rows = iter(heapq.nlargest(slowest, rows, key=_took))

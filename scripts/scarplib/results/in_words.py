@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from scarplib.device_logs import as_csv
 from scarplib.device_logs.command_log import CAUSES
+from scarplib.errors import UserError
 from scarplib.results.causes import labels, merges
 from scarplib.results.units import human_ns
 from scarplib.scheme_text import column_in
@@ -46,6 +47,8 @@ def _why(row: dict[str, Any], words: dict[str, str]) -> str:
 def lines(log: Path, slowest: int) -> Iterator[str]:
     """Of a command log or a GC log.  A moment is written as `scarp timeline --around` takes it."""
     columns, rows = as_csv.picked(log, slowest)
+    if columns == as_csv.FLASH_COLUMNS:
+        raise UserError(f"{log}: --words: a flash log has no times; its command log has")
     words = labels(_merging(log))
     for values in rows:
         row = dict(zip(columns, values, strict=True))
