@@ -61,8 +61,8 @@ test: ## every suite; ends with one line: N passed, N failed
 test-long: ## hours: every command of the documents, the array's random runs, long fuzzing, a guest under thread sanitizer
 	@$(MAKE) --no-print-directory --keep-going -j1 $(LONG)
 
-test-unit: ## the engine's unit tests, with sanitizers
-	@sh tests/unit/run.sh
+test-unit: ## the engine's unit tests, with sanitizers (ARGS=/buffer: those whose names begin so)
+	@sh tests/unit/run.sh $(ARGS)
 
 test-array: ## the SSD array: its rules, barriers, faults, io_uring and simulator, with sanitizers
 	@sh tests/array/run.sh

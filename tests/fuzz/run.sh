@@ -35,9 +35,9 @@ libraries="glib-2.0 zlib libzstd"
 
 printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }\n' >"$work/try.c"
 if clang -fsanitize=fuzzer,address -o "$work/try" "$work/try.c" 2>/dev/null; then
-    compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver=
+    compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver= objects=
 else
-    compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c
+    compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c objects=
     [ -z "$runs" ] || [ -z "$compiled" ] || { echo "run.sh: ${runs}x: needs clang's libFuzzer" >&2; exit 1; }
 fi
 [ "${FUZZ_LAWS:-}" = end ] && laws=-O2 || laws='-O1 -DSCARP_CHECKED'
@@ -48,7 +48,15 @@ flags=$(echo $flags)
 
 mkdir "$work/o"
 export work compiler object flags
-[ -z "$compiled" ] || { find "$top/ftl" -name '*.c' ! -path '*/replay/*main.c'; find "$top/guest/array" -maxdepth 1 -name '*.c'
+engine() { find "$top/ftl" -name '*.c' ! -path '*/replay/*main.c'; }
+if [ "$compiler" = gcc ] && [ -n "$compiled" ] && [ "${FUZZ_LAWS:-}" != end ]; then
+    # The unit tests' objects are the same.
+    make() { sh "$top/tests/hunt/make.sh" -f tests/unit/unit.mk "$@"; }
+    make objects >&2
+    objects=$(make list-objects) link=-no-pie
+    engine() { :; }
+fi
+[ -z "$compiled" ] || { engine; find "$top/guest/array" -maxdepth 1 -name '*.c'
     echo "$top/guest/array/uring/keep.c"; } | sort | xargs -P "$(nproc)" -I{} sh -c '
     $compiler $flags $object -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
 
@@ -124,7 +132,7 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
         ;;
     *)
         # shellcheck disable=SC2046,SC2086
-        $compiler $flags $link -o "$work/$name" "$top/tests/fuzz/$name.c" $driver "$work"/o/*.o \
+        $compiler $flags $link -o "$work/$name" "$top/tests/fuzz/$name.c" $driver $objects "$work"/o/*.o \
             $(pkg-config --libs $libraries)
         ;;
     esac

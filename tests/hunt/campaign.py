@@ -9,7 +9,6 @@ this engine count, also those of an older hunt.  What an interruption loses is t
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -18,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 RECORD = Path(__file__).resolve().parent / "record.txt"
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -109,10 +109,7 @@ def main() -> int:
         parser.error(f"--goal {goal}: must be at least 1")
     # Of what is built now, whatever is checked out meanwhile.
     made, at, began = present.engine_hash(), present.commit(), time.monotonic()
-    subprocess.run(
-        ["make", "-s", "-C", str(ROOT), "-f", "tests/hunt/hunt.mk", f"-j{os.cpu_count()}", build],
-        check=True,
-    )
+    subprocess.run(["sh", HERE / "make.sh", "-f", "tests/hunt/hunt.mk", build], check=True)
     while True:
         every = read(RECORD.read_text())
         parts = [p for p in every if p.build == build and p.engine == made]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -21,7 +20,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 HUNT = ROOT / "build" / "hunt" / "release" / "hunt"
 MAPPINGS = ("page", "demand", "block", "superblock", "fast")
 _KIND = re.compile(r"# cuts: ((\S+) (\S+) (\S+) \S+ \S+): (\d+)$")
@@ -115,19 +115,7 @@ def main() -> int:
             campaign.begin(options.begun)
         except ValueError as error:
             parser.error(f"--begun: {error}")
-    subprocess.run(
-        [
-            "make",
-            "-s",
-            "-C",
-            str(ROOT),
-            "-f",
-            "tests/hunt/hunt.mk",
-            f"-j{os.cpu_count()}",
-            "release",
-        ],
-        check=True,
-    )
+    subprocess.run(["sh", HERE / "make.sh", "-f", "tests/hunt/hunt.mk", "release"], check=True)
     began = time.monotonic()
     pacings, placements = ([], []) if options.begun else choices()
     for mapping in MAPPINGS:

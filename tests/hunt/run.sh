@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
-build() { make -s -C "$top" -f tests/hunt/hunt.mk -j"$(nproc)" "$@" >&2; }
+build() { sh "$top/tests/hunt/make.sh" -f tests/hunt/hunt.mk "$@" >&2; }
 
 what=release
 case ${1:-} in

@@ -282,6 +282,17 @@ class Suite(unittest.TestCase):
                 status, reason = suites.ended(process, log)
         return status, reason, killed
 
+    def test_processor_time(self) -> None:
+        """Of a suite with what it started and waited for; its status as it is."""
+        spin = "import time\nwhile time.process_time() < 0.3: pass"
+        wait = f"import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {spin!r}])\n"
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            log.write_bytes(b"")
+            with suites.Counted([sys.executable, "-c", f"{wait}sys.exit(3)"]) as process:
+                self.assertEqual(suites.ended(process, log), (3, ""))
+        self.assertGreater(process.cpu_s, 0.3)
+
     def test_slow(self) -> None:
         self.assertEqual(self.ended(20, speaks=True), (3, "", False))
 

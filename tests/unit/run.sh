@@ -1,33 +1,22 @@
 #!/bin/sh
 # Builds the engine with sanitizers and every check, and runs its unit tests: each test of each
 # program is a process of its own, as many at once as there are cores.
+# run.sh [NAME…]: only tests whose names begin with one of these, such as /buffer.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-libraries="glib-2.0 zlib libzstd"
-mkdir "$work/o" "$work/tap"
+mkdir "$work/tap"
+export work
+make() { sh "$top/tests/hunt/make.sh" -f tests/unit/unit.mk "$@"; }
 
-# Objects of the engine and the replayer, without the main() of its programs.
-export work top
-find "$top/ftl" -name '*.c' ! -path '*/replay/*main.c' | sort | xargs -P "$(nproc)" -I{} sh -c '
-    cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
-       -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" $(pkg-config --cflags '"$libraries"') \
-       -c -o "$work/o/$(echo "{}" | tr / _).o" "{}"'
-
+make all >&2
 G_TEST_SRCDIR="$top/tests/qtest"
 export G_TEST_SRCDIR
 list=$work/list
 : >"$list"
-for test in "$top"/tests/unit/*.c "$top"/tests/unit/*/*.c; do
-    [ -e "$test" ] || continue
-    program=$work/$(basename "$test" .c)
-    # shellcheck disable=SC2046,SC2086
-    cc -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
-       -fno-sanitize-recover=all -DSCARP_CHECKED -I"$top/ftl" -I"$top/ftl/replay" \
-       $(pkg-config --cflags $libraries) -o "$program" "$test" "$work"/o/*.o \
-       $(pkg-config --libs $libraries) -lm
+for program in $(make list); do
     # A program that cannot name its tests must not lose them.
     sh "$top/tests/test-names.sh" "$program" >"$work/names"
     sed "s|^|$program |" "$work/names" >>"$list"
@@ -42,6 +31,15 @@ else
     echo "not ok 1 docs/laws.md names tests that there are"
     echo "$missing" | sed 's/^/# no test: /'
 fi >"$work/tap/docs-laws"
+
+for name in "$@"; do
+    awk -v name="$name" 'index($2, name) == 1 { print; n++ } END { exit !n }' "$list" >>"$work/some" || {
+        echo "run.sh: no test's name begins with '$name'; all begin with one of:" \
+            $(sed 's|^[^ ]* \(/[^/]*\).*|\1|' "$list" | sort -u) >&2
+        exit 1
+    }
+done
+[ $# -eq 0 ] || { sort -u "$work/some" >"$list"; rm "$work/tap/docs-laws"; }
 
 # A test that does not end is killed after so many seconds of processor time, however busy the host.
 xargs -P "$(nproc)" -L 1 sh -c '

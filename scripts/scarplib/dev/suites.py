@@ -104,6 +104,22 @@ def setup() -> tuple[QemuBuild, Path]:
     return qemu, ensure_venv()
 
 
+class Counted(subprocess.Popen[bytes]):
+    """A process that was polled to its end: also how much processor time it took, with all that it
+    waited for.  Much less than its wall time on its cores says that the suite leaves them idle."""
+
+    cpu_s = 0.0
+
+    def poll(self) -> int | None:
+        """As Popen's."""
+        if self.returncode is None:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+                self.cpu_s = usage.ru_utime + usage.ru_stime
+        return self.returncode
+
+
 def ended(
     process: subprocess.Popen[bytes], log: Path, watch: tap.Stopwatch | None = None
 ) -> tuple[int, str]:
@@ -149,9 +165,10 @@ class _Runner:
         log = self.folder / f"{suite.name}.log"
         began = time.monotonic()
         watch = tap.Stopwatch(suite.name, began)
+        cpu_s = 0.0
         try:
             with log.open("wb") as stream:
-                process = subprocess.Popen(
+                process = Counted(
                     suite.command,
                     cwd=ROOT,
                     stdin=subprocess.DEVNULL,
@@ -160,6 +177,7 @@ class _Runner:
                     env={**os.environ, **suite.environment},
                 )
             status, reason = ended(process, log, watch)
+            cpu_s = process.cpu_s
         except OSError as error:
             status, reason = 1, f" ({error})"
         count = tap.count(log.read_text(errors="replace"), status, suite.name)
@@ -170,7 +188,7 @@ class _Runner:
             self._say(
                 f"# {suite.name}: {count.passed} passed, {count.failed} failed"
                 f"{f', {count.skipped} skipped' if count.skipped else ''}, "
-                f"{time.monotonic() - began:.0f} s{reason}"
+                f"{time.monotonic() - began:.0f} s, {cpu_s:.0f} s of processor time{reason}"
             )
             if count.failed:
                 for failure in count.failures:

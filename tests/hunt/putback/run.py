@@ -80,8 +80,8 @@ def synchronize(source: Path, target: Path) -> None:
             shutil.copyfile(path, to)
 
 
-def make(tree: Path, out: Path, *goals: str) -> None:
-    command = ["make", "-s", "-f", str(tree / "tests/hunt/hunt.mk"), f"-j{os.cpu_count()}"]
+def make(tree: Path, out: Path, *goals: str, rules: str = "tests/hunt/hunt.mk") -> None:
+    command = ["make", "-s", "-f", str(tree / rules), f"-j{os.cpu_count()}"]
     subprocess.run([*command, *goals, f"OUT={out}", "HUNT_WARNINGS="], check=True)
 
 
@@ -169,8 +169,9 @@ def passes(test: str, work: Path) -> bool:
         command = [sys.executable, "-m", "unittest", "-q", f"{Path(program).stem}.{name}"]
     else:
         program, name = test.split(" ")
-        make(work, work / "out", "unit", f"T={Path(program).stem}")
-        command = [str(work / "out/unit" / Path(program).stem), "-p", name]
+        made = work / "out/unit" / Path(program).stem
+        make(work, work / "out", str(made), rules="tests/unit/unit.mk")
+        command = [str(made), "-p", name]
     try:
         result = subprocess.run(
             command,

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The engine's objects for tests, each built again only where something changed: once for the release
+# build's tests, once with sanitizers and all laws.  hunt.mk and ../unit/unit.mk include it.  make.sh
+# calls make with one of them, under a lock, or two would build one object at once.
+ENGINE_MK := $(lastword $(MAKEFILE_LIST))
+TOP := $(abspath $(dir $(ENGINE_MK))../..)
+OUT ?= $(TOP)/build/hunt
+LIBRARIES := glib-2.0 zlib libzstd
+HUNT_WARNINGS := -Wall -Wextra -Werror
+HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl -I$(TOP)/ftl/replay $(shell pkg-config --cflags $(LIBRARIES))
+SANITIZERS := -fsanitize=address,undefined
+SANITIZED := -O1 $(SANITIZERS) -fno-sanitize-recover=all -DSCARP_CHECKED
+LINKED := $(shell pkg-config --libs $(LIBRARIES)) -lm
+ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/*')
+
+$(OUT)/release/%.o: $(TOP)/%.c $(ENGINE_MK)
+	@mkdir -p $(@D)
+	$(CC) -O2 $(HUNT_FLAGS) -c -o $@ $<
+$(OUT)/checked/%.o: $(TOP)/%.c $(ENGINE_MK)
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZED) $(HUNT_FLAGS) -c -o $@ $<
