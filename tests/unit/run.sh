@@ -47,8 +47,18 @@ xargs -P "$(nproc)" -L 1 sh -c '
     ulimit -S -t 900
     "$0" --tap -p "$1" >"$out" 2>&1
     status=$?
-    echo "# $1: ended with $status"
+    # The second line is of the test: 1m2.345s of its own, and in the kernel.
+    times >"$out.times"
+    { read -r _; read -r user kernel; } <"$out.times"
+    rm "$out.times"
+    echo "$user $kernel $1" >>"$work/spent"
+    echo "# $1: ended with $status, after $user"
     [ $status -eq 0 ] || grep -q "^not ok" "$out" || echo "not ok 1 $1: ended with $status" >>"$out"' <"$list"
+
+awk '{ split($1, u, "m"); split($2, k, "m"); s = u[1] * 60 + u[2] + k[1] * 60 + k[2]; total += s
+       printf "# %7.1f s  %s\n", s, $3 }
+     END { printf "# %7.1f s of processor time in all; the longest:\n", total }' "$work/spent" |
+    sort -k2,2 -n -r | head -n 12
 
 # One plan for all.
 number=0
