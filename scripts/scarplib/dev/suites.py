@@ -50,6 +50,9 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # It links a second QEMU, whose mapping is broken on purpose.
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
+        # What README.md and docs/ tell a reader to type, one after the other: few of them use two
+        # cores, so it runs beside the suites of one.
+        Suite("docs", [sys.executable, "tests/docs/run.py"], 1),
         # The SSD array: its core, its simulator, and io_uring where there is one.
         Suite("array", ["sh", "tests/array/run.sh"], 2),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
@@ -67,8 +70,6 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("hunt-array", ["sh", "tests/hunt-array/run.sh", "test", "30"], 2),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
-        # What README.md and docs/ tell a reader to type.
-        Suite("docs", [sys.executable, "tests/docs/run.py"], 2),
         # The lint of the engine's rooms, and that it sees each kind of violation.
         Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
         # Python, C, shell, words, licences; the engine and the array with clang.
