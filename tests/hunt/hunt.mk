@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The engine and the hunt in one program, built again only where something changed:
 # make -f tests/hunt/hunt.mk release|checked [OUT=folder]
-include $(dir $(lastword $(MAKEFILE_LIST)))engine.mk
+HUNT_MK := $(lastword $(MAKEFILE_LIST))
+include $(dir $(HUNT_MK))engine.mk
 SOURCES := $(ENGINE) $(shell cd $(TOP) && find tests/hunt -name '*.c') ftl/replay/contract.c
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
-# The laws only read, and take three quarters of a checked scenario's time when they have sanitizers,
-# too.  They have them in tests/unit and tests/fuzz.
 CHECKED := $(patsubst %laws.o,%laws-plain.o,$(SOURCES:%.c=$(OUT)/checked/%.o))
+MADE_OF := $(HUNT_MK) $(call listed,$(OUT)/sources,$(SOURCES))
 
 .PHONY: release checked
 .DEFAULT_GOAL := release
 release: $(OUT)/release/hunt
 checked: $(OUT)/checked/hunt
 
-$(OUT)/release/hunt: $(RELEASE)
-	$(CC) -no-pie -o $@ $^ $(LINKED)
-$(OUT)/checked/hunt: $(CHECKED)
-	$(CC) -no-pie $(SANITIZERS) -o $@ $^ $(LINKED)
-$(OUT)/checked/%laws-plain.o: $(TOP)/%laws.c $(ENGINE_MK)
-	@mkdir -p $(@D)
-	$(CC) -O2 -DSCARP_CHECKED $(HUNT_FLAGS) -c -o $@ $<
+$(OUT)/release/hunt: $(RELEASE) $(MADE_OF)
+	$(CC) -no-pie -o $@ $(RELEASE) $(LINKED)
+$(OUT)/checked/hunt: $(CHECKED) $(MADE_OF)
+	$(CC) -no-pie $(SANITIZERS) -o $@ $(CHECKED) $(LINKED)
 -include $(RELEASE:.o=.d) $(CHECKED:.o=.d)

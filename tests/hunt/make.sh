@@ -5,4 +5,6 @@
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$top/build"
-exec flock "$top/build/making.lock" make -s -C "$top" -j"$(nproc)" "$@"
+# What the user's own make was told is not for this one: -i would pass over errors, -w talk in lists.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+exec flock -o "$top/build/making.lock" make -s --no-print-directory -C "$top" -j"$(nproc)" CC=cc "$@"

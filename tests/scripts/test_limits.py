@@ -271,7 +271,7 @@ class Suite(unittest.TestCase):
                 left -= 1
                 if speaks:
                     log.write_bytes(log.read_bytes() + b"ok\n")
-                return None if left else 3
+                return None if left and not killed else 3
 
             def kill() -> None:
                 nonlocal killed
@@ -292,6 +292,15 @@ class Suite(unittest.TestCase):
             with suites.Counted([sys.executable, "-c", f"{wait}sys.exit(3)"]) as process:
                 self.assertEqual(suites.ended(process, log), (3, ""))
         self.assertGreater(process.cpu_s, 0.3)
+
+    def test_processor_time_of_one_that_is_silent(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(suites, "SILENT_S", 1):
+            log = Path(folder) / "log"
+            log.write_bytes(b"")
+            with suites.Counted([sys.executable, "-c", "while True: pass"]) as process:
+                _, reason = suites.ended(process, log)
+        self.assertIn("silent", reason)
+        self.assertGreater(process.cpu_s, 0.1)
 
     def test_slow(self) -> None:
         self.assertEqual(self.ended(20, speaks=True), (3, "", False))

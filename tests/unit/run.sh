@@ -16,7 +16,10 @@ G_TEST_SRCDIR="$top/tests/qtest"
 export G_TEST_SRCDIR
 list=$work/list
 : >"$list"
-for program in $(make list); do
+for made in $(make list); do
+    # Of its own: another build may begin meanwhile.
+    program=$work/$(basename "$made")
+    ln "$made" "$program" 2>/dev/null || cp "$made" "$program"
     # A program that cannot name its tests must not lose them.
     sh "$top/tests/test-names.sh" "$program" >"$work/names"
     sed "s|^|$program |" "$work/names" >>"$list"
@@ -43,7 +46,7 @@ done
 
 # A test that does not end is killed after so many seconds of processor time, however busy the host.
 xargs -P "$(nproc)" -L 1 sh -c '
-    out=$work/tap/$(echo "$0$1" | tr /+ __)
+    out=$work/tap/$(basename "$0")$(echo "$1" | tr /+ __)
     ulimit -S -t 900
     "$0" --tap -p "$1" >"$out" 2>&1
     status=$?

@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The unit tests' programs, with sanitizers and every law, built again only where something changed:
-# make -f tests/unit/unit.mk all, or build/hunt/unit/test-edges: one of them; or objects: what they share.
-include $(dir $(lastword $(MAKEFILE_LIST)))../hunt/engine.mk
+# make -f tests/unit/unit.mk all, or test-edges: one of them, as build/hunt/unit/test-edges; or objects:
+# what they share.  list and list-objects name them.
+UNIT_MK := $(lastword $(MAKEFILE_LIST))
+include $(dir $(UNIT_MK))../hunt/engine.mk
 TESTS := $(shell cd $(TOP) && find tests/unit -name '*.c')
+NAMES := $(notdir $(TESTS:.c=))
 # The replayer without the main() of its programs.
 SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay -name '*.c' ! -name '*main.c')
 OBJECTS := $(SHARED:%.c=$(OUT)/checked/%.o)
-PROGRAMS := $(addprefix $(OUT)/unit/,$(notdir $(TESTS:.c=)))
+PROGRAMS := $(addprefix $(OUT)/unit/,$(NAMES))
+ifneq ($(words $(NAMES)),$(words $(sort $(NAMES))))
+$(error two files of tests/unit have one name)
+endif
 
-.PHONY: all objects list list-objects
+.PHONY: all objects list list-objects $(NAMES)
 .DEFAULT_GOAL := all
 all: $(PROGRAMS)
+$(NAMES): %: $(OUT)/unit/%
 objects: $(OBJECTS)
 list:
 	@printf '%s\n' $(PROGRAMS)
 list-objects:
 	@printf '%s\n' $(OBJECTS)
 
+MADE_OF := $(UNIT_MK) $(call listed,$(OUT)/unit/objects,$(SHARED))
 VPATH := $(sort $(dir $(addprefix $(TOP)/,$(TESTS))))
-$(OUT)/unit/%: %.c $(OBJECTS)
+$(OUT)/unit/%: %.c $(OBJECTS) $(MADE_OF)
 	@mkdir -p $(@D)
 	$(CC) -no-pie $(SANITIZED) $(filter-out -MMD -MP,$(HUNT_FLAGS)) -MMD -MP -MF $@.d -MT $@ -o $@ $< $(OBJECTS) $(LINKED)
 -include $(OBJECTS:.o=.d) $(PROGRAMS:=.d)

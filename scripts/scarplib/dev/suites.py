@@ -143,7 +143,8 @@ def _ended(
                 watch.see(text, grew)
         elif time.monotonic() - grew > SILENT_S:
             process.kill()
-            process.wait()
+            while process.poll() is None:
+                time.sleep(0.05)
             return 1, f" (stopped: silent for {SILENT_S // 60} minutes)"
         time.sleep(0.2)
     return status, ""
