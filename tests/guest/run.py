@@ -813,6 +813,17 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
 ]
 
 
+def timed(test: Callable[[], tuple[bool, str]]) -> tuple[bool, str, str, float]:
+    """What the test says, why it was skipped, if it was, and how long it took."""
+    began = time.monotonic()
+    try:
+        good, text = test()
+        skipped = ""
+    except Skipped as reason:
+        good, text, skipped = True, "", f" # SKIP {reason}"
+    return good, text, skipped, time.monotonic() - began
+
+
 def main() -> int:
     # Whoever runs this in the background has it ignored, and the runs that it starts inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -851,19 +862,17 @@ def main() -> int:
     ensure_kselftest()
     bad = 0
     with ThreadPoolExecutor(min(3, os.cpu_count() or 1)) as pool:
-        outcomes = {pool.submit(test): name for name, test in tests}
+        outcomes = {pool.submit(timed, test): name for name, test in tests}
         # As they end: who watches sees that it goes on.
         for number, outcome in enumerate(as_completed(outcomes), 1):
             name = outcomes[outcome]
-            try:
-                good, text = outcome.result()
-            except Skipped as reason:
-                good, text = True, ""
-                name += f" # SKIP {reason}"
+            good, text, skipped, seconds = outcome.result()
+            name += skipped
             for line in text.splitlines():
                 print(f"    {line}")
             bad += not good
             print(f"{'' if good else 'not '}ok {number} {name}", flush=True)
+            print(f"# {seconds:.0f} s", flush=True)
     return 1 if bad else 0
 
 
