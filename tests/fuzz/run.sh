@@ -35,7 +35,7 @@ libraries="glib-2.0 zlib libzstd"
 
 printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }\n' >"$work/try.c"
 if clang -fsanitize=fuzzer,address -o "$work/try" "$work/try.c" 2>/dev/null; then
-    compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver= objects=
+    compiler=clang object=-fsanitize=fuzzer-no-link link=-fsanitize=fuzzer driver='' objects=''
 else
     compiler=gcc object='' link='' driver=$top/tests/fuzz/driver.c objects=
     [ -z "$runs" ] || [ -z "$compiled" ] || { echo "run.sh: ${runs}x: needs clang's libFuzzer" >&2; exit 1; }
