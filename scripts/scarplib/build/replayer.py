@@ -33,8 +33,10 @@ def built_program(folder: str, name: str, files: list[Path]) -> Path:
     """Where a program of these sources is, if it has been built."""
     key = program_key(files)
     # Made of these very sources; a scheme of the user's own makes them others.
-    if INSTALLED and json.loads(MANIFEST.read_text())["programs"].get(name) == key:
-        return PROGRAMS / name
+    installed = PROGRAMS / name
+    same = INSTALLED and json.loads(MANIFEST.read_text())["programs"].get(name) == key
+    if same and installed.is_file():
+        return installed
     return cache_dir() / folder / key / name
 
 
