@@ -315,6 +315,9 @@ def seeds(folder: Path) -> None:
     a_recording(few).write()
     for number, name in ((0, "cmd"), (1, "gc"), (2, "cmd"), (3, "cmd"), (4, "gc")):
         put("logs", f"{name}-{number}", bytes([number]) + (few / f"{name}.bin").read_bytes())
+    flash = struct.pack("<8sII16x", b"SCARPFL1", 16, 0) + struct.pack("<4I", 3, 3, 500, 7)
+    put("logs", "flash-0", b"\0" + flash + b"\xff" * 16)
+    put("logs", "flash-1", b"\1" + flash)
     late = struct.pack("<8sII16x", b"SCARPRT1", 48, 0) + struct.pack(
         "<5qIBBH", 10, 40, 12, 38, 99, 0, 1, 0, 0
     )

@@ -13,8 +13,8 @@ SANITIZED := -O1 $(SANITIZERS) -fno-sanitize-recover=all -DSCARP_CHECKED
 LINKED := $(shell pkg-config --libs $(LIBRARIES)) -lm
 ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/*')
 
-# $(call listed,FILE,NAMES): FILE, which is newer than before only if its names are others: what is
-# made of them is made again, too, where one of them has gone.
+# $(call listed,FILE,NAMES): FILE has these names, and is written only when they change.  What depends
+# on it is made again when a source has gone: no source is newer then.
 listed = $(shell mkdir -p $(dir $(1)); printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1))$(1)
 
 $(OUT)/release/%.o: $(TOP)/%.c $(ENGINE_MK)

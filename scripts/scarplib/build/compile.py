@@ -48,8 +48,8 @@ def compile_program(
 ) -> None:
     """A program of these sources on the engine's headers and those of other folders.
 
-    It appears whole or not at all; with `key`, of what it is made of, only if that is still the
-    name of its folder.
+    It appears whole or not at all.  `key` says what its sources' key is: the program appears only
+    if that is still its folder's name.
     """
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as work:

@@ -106,8 +106,11 @@ def setup() -> tuple[QemuBuild, Path]:
 
 
 class Counted(subprocess.Popen[bytes]):
-    """A process that was polled to its end: also how much processor time it took, with all that it
-    waited for.  Much less than its wall time on its cores says that the suite leaves them idle."""
+    """A process that knows how much processor time it took, once it was polled to its end.
+
+    That includes what it started and waited for.  A suite that took much less than its cores had
+    in its time has left them idle.
+    """
 
     cpu_s = 0.0
 
