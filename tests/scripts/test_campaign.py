@@ -88,7 +88,7 @@ class Test(unittest.TestCase):
             )
             words = ["make", "-s", "-f", str(rules), f"OUT={folder}/out", f"{folder}/out/made"]
             environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-            said = []
+            said: list[str] = []
             for names in ("a b", "a b", "a"):
                 if said:
                     # Older than whatever is written now, however coarse the clock of files.
