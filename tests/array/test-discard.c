@@ -6,8 +6,6 @@
  */
 #include "rig.h"
 
-#include <time.h>
-
 /* Small enough that the flusher leaves everything alone. */
 #define KEYS "cache_bytes=196608"
 
@@ -157,8 +155,8 @@ static void test_everything(void)
 
 /*
  * All of a drive of 1 TiB, as who makes a file system asks for.  It has 2^28
- * pages: to look for each of them in the cache would stop everything else for
- * seconds.  So the 48 that the cache has are looked at.
+ * pages: to look for each of them in the cache would take seconds, so the 48
+ * that the cache has are looked at.
  */
 static void test_a_large_drive(void)
 {
@@ -171,7 +169,6 @@ static void test_a_large_drive(void)
     };
     ArrayRequest all = { .op = ARRAY_OP_DISCARD, .length_bytes = bytes };
     char error[ARRAY_ERROR_BYTES] = "";
-    clock_t begin;
 
     /* Without memory for contents: none are asked for. */
     array_config_init(&rig.config);
@@ -183,9 +180,7 @@ static void test_a_large_drive(void)
     array_submit(rig.array, &write);
     g_assert_true(rig_is_done(&rig, &write));
     g_assert_cmpuint(array_dirty_pages(rig.array), ==, 1);
-    begin = clock(); /* time of the processor: a busy host adds nothing */
     array_submit(rig.array, &all);
-    g_assert_cmpint(clock() - begin, <, CLOCKS_PER_SEC / 10);
     g_assert_cmpuint(array_dirty_pages(rig.array), ==, 0);
     g_assert_cmpuint(only(&rig, ARRAY_IO_DISCARD)->length_bytes, ==, bytes);
     array_io_done(rig.array, rig_io(&rig, 0), 0);
