@@ -67,7 +67,7 @@ for kind in address thread; do
         sanitizers="-fsanitize=thread -DTHREADS_WATCHED=1"
         core thread "$sanitizers"
     fi
-    for test in uring keep; do
+    for test in uring keep drives; do
         program=$work/$test-$kind
         # shellcheck disable=SC2046,SC2086
         cc $flags $sanitizers -o "$program" "$top/tests/array/uring/test-$test.c" $uring "$work/$kind"/*.o \

@@ -350,6 +350,41 @@ static void test_overtaken(void)
     rig_clear(&rig);
 }
 
+/*
+ * A page that waits to be read makes no room.  Who needs some has a dirty page
+ * written at once, and need not wait for the drive that is to read.
+ */
+static void test_room_beside_reads(void)
+{
+    ArrayRequest *reads[2], *write;
+    ArrayIo *io;
+    Rig rig;
+
+    rig_init(&rig, 2, 64, ONE_SET ",flusher=0,slots=1,reserved_slots=0");
+    /* Odd pages are drive 1's: it reads one, and the other is in its queue. */
+    for (int i = 0; i < 2; i++) {
+        reads[i] = rig_submit(&rig, ARRAY_OP_READ, (2 * i + 1) * PAGE, PAGE, 0);
+    }
+    g_assert_cmpuint(rig.ios->len, ==, 1);
+    /* The other ten of the set are drive 0's, which has nothing to do. */
+    for (int i = 0; i < 10; i++) {
+        rig_write(&rig, 2 * i, 1);
+    }
+    write = rig_submit(&rig, ARRAY_OP_WRITE, 40 * PAGE, PAGE, 2);
+    io = rig_io(&rig, 1);
+    g_assert_cmpint(io->op, ==, ARRAY_IO_WRITE);
+    g_assert_cmpuint(io->drive, ==, 0);
+    rig_end(&rig, io, 0);
+    rig_forget(&rig, write, 0);
+    g_assert_false(rig_is_done(&rig, reads[0]));
+    rig_end_all(&rig);
+    for (int i = 0; i < 2; i++) {
+        rig_forget(&rig, reads[i], 0);
+    }
+    rig_quiet(&rig);
+    rig_clear(&rig);
+}
+
 /* Every way in which blocks, vectors and single bytes may follow each other. */
 static void test_copy(void)
 {
@@ -391,6 +426,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/cache/outside", test_outside);
     g_test_add_func("/array/cache/backlog", test_backlog);
     g_test_add_func("/array/cache/overtaken", test_overtaken);
+    g_test_add_func("/array/cache/room-beside-reads", test_room_beside_reads);
     g_test_add_func("/array/cache/copy", test_copy);
     return g_test_run();
 }

@@ -55,8 +55,10 @@ from scarplib.guest.programs import (  # noqa: E402
 from scarplib.own_drive import on_guest  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
-# About 53 MiB for the host: ten overwrites with verification take half a minute.
+# About 53 MiB for the host.
 SMALL = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=500"
+# Half of that: ten overwrites with verification take a quarter of a minute.
+HALF = f"{SMALL},geometry.pages_per_block=64"
 # For the schemes in turn: two planes a die and programs that are suspended; and pages of four
 # units behind a write buffer.  16 MiB each, half of it for the host.
 TURNS = (
@@ -74,10 +76,10 @@ STRIPED = (
     f"{TURNS},geometry.blocks_per_plane=24,ftl.parity_width=4,ftl.parity_stripes=32,"
     "nand.suspend_program=0,nand.suspend_erase=0"
 )
-# For the mappings: 16 MiB, two thirds of it for the host, and log blocks of 16 pages; room in RAM
+# For the mappings: 12 MiB, two thirds of it for the host, and log blocks of 16 pages; room in RAM
 # for a part of the entries.
 MAPPED = (
-    "geometry.blocks_per_plane=32,geometry.pages_per_block=16,ftl.over_provisioning_permille=500"
+    "geometry.blocks_per_plane=24,geometry.pages_per_block=16,ftl.over_provisioning_permille=500"
 )
 MAPPINGS = {
     "page": "",
@@ -184,7 +186,7 @@ def suite(scheme: str) -> Outcome:
         scheme,
         _program("suite.sh"),
         drives=[
-            vm.FlashDrive(description=DEVICE, scheme=scheme, overrides=SMALL, progress=progress),
+            vm.FlashDrive(description=DEVICE, scheme=scheme, overrides=HALF, progress=progress),
             vm.FlashDrive(
                 description=DEVICE,
                 scheme=scheme,

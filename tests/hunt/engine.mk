@@ -24,7 +24,7 @@ $(OUT)/checked/%.o: $(TOP)/%.c $(ENGINE_MK)
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZED) $(HUNT_FLAGS) -c -o $@ $<
 # The laws only read, and take three quarters of a checked scenario's time when they have sanitizers,
-# too.  They have them in tests/unit and tests/fuzz.
+# too, and almost half of a unit test's.  They have them in tests/fuzz.
 $(OUT)/checked/%laws-plain.o: $(TOP)/%laws.c $(ENGINE_MK)
 	@mkdir -p $(@D)
 	$(CC) -O2 -DSCARP_CHECKED $(HUNT_FLAGS) -c -o $@ $<

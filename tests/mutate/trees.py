@@ -150,6 +150,14 @@ ARRAY = Tree(
             ),
             libraries=("-luring", "-lpthread"),
         ),
+        Program(
+            "uring-drives",
+            (
+                "tests/array/uring/test-drives.c",
+                "guest/array/uring/[!f]*.c",
+            ),
+            libraries=("-luring", "-lpthread"),
+        ),
         Program("scarp-array", ("guest/array/sim/[!w]*.c",), "simulator"),
     ),
     inputs=("guest/array", "tests/array", "ftl"),

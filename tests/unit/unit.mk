@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The unit tests' programs, with sanitizers and every law, built again only where something changed:
 # make -f tests/unit/unit.mk all, or test-edges: one of them, as build/hunt/unit/test-edges; or objects:
-# what they share.  list and list-objects name them.
+# the engine and the replayer with sanitizers in every file, as tests/fuzz has them.  list and
+# list-objects name them.
 UNIT_MK := $(lastword $(MAKEFILE_LIST))
 include $(dir $(UNIT_MK))../hunt/engine.mk
 TESTS := $(shell cd $(TOP) && find tests/unit -name '*.c')
@@ -9,6 +10,7 @@ NAMES := $(notdir $(TESTS:.c=))
 # The replayer without the main() of its programs.
 SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay -name '*.c' ! -name '*main.c')
 OBJECTS := $(SHARED:%.c=$(OUT)/checked/%.o)
+LINKED_OBJECTS := $(OBJECTS:%laws.o=%laws-plain.o)
 PROGRAMS := $(addprefix $(OUT)/unit/,$(NAMES))
 ifneq ($(words $(NAMES)),$(words $(sort $(NAMES))))
 $(error two files of tests/unit have one name)
@@ -26,7 +28,7 @@ list-objects:
 
 MADE_OF := $(UNIT_MK) $(call listed,$(OUT)/unit/objects,$(SHARED))
 VPATH := $(sort $(dir $(addprefix $(TOP)/,$(TESTS))))
-$(OUT)/unit/%: %.c $(OBJECTS) $(MADE_OF)
+$(OUT)/unit/%: %.c $(LINKED_OBJECTS) $(MADE_OF)
 	@mkdir -p $(@D)
-	$(CC) -no-pie $(SANITIZED) $(filter-out -MMD -MP,$(HUNT_FLAGS)) -MMD -MP -MF $@.d -MT $@ -o $@ $< $(OBJECTS) $(LINKED)
--include $(OBJECTS:.o=.d) $(PROGRAMS:=.d)
+	$(CC) -no-pie $(SANITIZED) $(filter-out -MMD -MP,$(HUNT_FLAGS)) -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LINKED_OBJECTS) $(LINKED)
+-include $(sort $(OBJECTS:.o=.d) $(LINKED_OBJECTS:.o=.d)) $(PROGRAMS:=.d)

@@ -157,7 +157,10 @@ def _module_bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _initramfs(root: Path, folder: Path, file_systems: list[str], modules: bool) -> bytes:
+def _initramfs(
+    root: Path, folder: Path, file_systems: list[str], modules: bool, later: list[str]
+) -> bytes:
+    """`later`: file systems whose modules the kernel loads when one is mounted."""
     archive = Cpio()
     for name in ("dev", "proc", "sys", "tmp", "results", "mnt", "scarp", "run"):
         archive.folder(name)
@@ -179,7 +182,10 @@ def _initramfs(root: Path, folder: Path, file_systems: list[str], modules: bool)
     archive.link("lib", "usr/lib")
     for fs in file_systems if modules else ():
         for number, (name, data) in enumerate(_modules(root, fs)):
-            archive.file(f"modules/fs-{fs}/{number:02d}-{name}.ko", data)
+            place = "modules/later" if fs in later else "modules"
+            archive.file(f"{place}/fs-{fs}/{number:02d}-{name}.ko", data)
+    if later:
+        archive.file("sbin/modprobe", (GUEST / "modprobe").read_bytes(), 0o755)
     # Built into the cloud kernel, a module in the full one.
     for number, (name, data) in enumerate(_modules(root, "nvme") if modules else ()):
         archive.file(f"modules/early/{number:02d}-{name}.ko", data)
@@ -292,13 +298,16 @@ def ensure_image(
     Without `modules`: for another kernel than this one.
     """
     wanted = ["ext4", "xfs"] if tests else []
+    later = [fs for fs in wanted if fs not in file_systems]
     wanted += [fs for fs in file_systems if fs not in wanted]
     with locked("guest"):
         root, versions = _sysroot(*_of_guest(wanted))
 
         def key() -> str:
             sources = [GUEST / "ship.c", *sorted((GUEST / "tools").glob("*.c")), GUEST / "init"]
+            sources += [GUEST / "modprobe"] if later else []
             made_of = [json.dumps(versions), "|".join(wanted), tree_hash([*sources, *_RECIPE])]
+            made_of += ["later", *later]
             made_of += [] if modules else ["without modules"]
             made_of.append(_log_page_names())
             return f"guest-{hashlib.sha256(''.join(made_of).encode()).hexdigest()[:20]}"
@@ -307,7 +316,7 @@ def ensure_image(
         if not (folder / "manifest.json").is_file():
             folder.mkdir(exist_ok=True)
             _compile(root, GUEST / "ship.c", folder / "ship")
-            (folder / "initramfs").write_bytes(_initramfs(root, folder, wanted, modules))
+            (folder / "initramfs").write_bytes(_initramfs(root, folder, wanted, modules, later))
             kernels = sorted((root / "boot").glob("vmlinuz-*"))
             if len(kernels) != 1:
                 raise UserError(f"{len(kernels)} kernels in the guest's packages, one expected")
