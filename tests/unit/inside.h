@@ -24,6 +24,12 @@
 
 /* ---- Sizes --------------------------------------------------------------- */
 
+/* Memory that the tables of the cells take. */
+static inline uint64_t inside_cells_bytes(const ScarpDrive *drive)
+{
+    return scarp_media_bytes(&drive->geo, &drive->desc);
+}
+
 static inline uint32_t inside_dies(const ScarpDrive *drive)
 {
     return drive->geo.n_dies;
@@ -512,6 +518,10 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
     case 20: /* a page that nobody will take */
         scarp_plane_promise(drive, 0, 1);
         return "promised pages of plane";
+    case 21: /* the reverse map names a unit above the one that has the page */
+        scarp_map_unmap(drive, lpn);
+        drive->map.ppn_of[lpn] = drive->map.ppn_of[lpn + 1];
+        return "reverse map of unit";
     default:
         return NULL;
     }
@@ -1253,6 +1263,16 @@ static inline uint32_t inside_spare_lpn(const ScarpDrive *drive, uint32_t ppn)
 static inline uint64_t inside_version(const ScarpDrive *drive, uint32_t ppn)
 {
     return scarp_media_version(drive, ppn);
+}
+
+/* The cells say of two copies of a unit that the older one is the newer. */
+static inline void inside_swap_versions(ScarpDrive *drive, uint32_t a,
+                                        uint32_t b)
+{
+    uint64_t version = drive->media.version_of[a];
+
+    drive->media.version_of[a] = drive->media.version_of[b];
+    drive->media.version_of[b] = version;
 }
 
 /* Of the host's block that it was opened for. */
