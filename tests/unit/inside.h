@@ -1016,6 +1016,29 @@ static inline const char *inside_forge_mapping(ScarpDrive *drive, unsigned n)
                ? inside_forge_supers(drive, n) : inside_forge_logs(drive, n);
 }
 
+/*
+ * ftl.mapping=demand: a plane asks whether its collection of the block, which
+ * has nothing valid, may begin; true: it counts as begun.
+ */
+static inline bool inside_begins(ScarpDrive *drive, uint32_t plane,
+                                 uint32_t block)
+{
+    return scarp_gc_has_room(drive, plane, block);
+}
+
+/* Entries that others may change: one; or so many that no room is left. */
+static inline void inside_set_changes(ScarpDrive *drive, bool all)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    demand->n_reserved = all ? demand->update_limit + 1 : 1;
+}
+
+static inline void inside_set_no_changes(ScarpDrive *drive)
+{
+    drive->map.demand->n_reserved = 0;
+}
+
 /* In all planes, as the drive counts them. */
 static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
 {
@@ -1113,6 +1136,11 @@ static inline uint64_t inside_random(uint64_t *state)
 static inline uint64_t inside_random_state(const ScarpDrive *drive)
 {
     return drive->core.random;
+}
+
+static inline void inside_set_random(ScarpDrive *drive, uint64_t state)
+{
+    drive->core.random = state;
 }
 
 static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,

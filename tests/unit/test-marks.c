@@ -47,12 +47,47 @@ static void test_counted(void)
     rig_free(other);
 }
 
+/*
+ * Where deallocations are recorded, they come the way that writes do.  Half a
+ * unit is ordinary for a write; that zeroes are written to it, and that a
+ * deallocation leaves it alone, are rare states with a mark each.
+ */
+static void test_part_of_unit(void)
+{
+    static const struct {
+        ScarpOp op;
+        unsigned zeroes, deallocations;
+    } rows[] = {
+        { SCARP_OP_WRITE, 0, 0 },
+        { SCARP_OP_WRITE_ZEROES, 1, 0 },
+        { SCARP_OP_DEALLOCATE, 0, 1 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Rig *rig = rig_new("baseline", NULL,
+                           "nand.power_cuts=1,ftl.recovery=2");
+        ScarpCmd whole = cmd_of(rows[i].op, 0, PAGE);
+        ScarpCmd part = cmd_of(rows[i].op, PAGE, PAGE / 2);
+
+        rig_do(rig, &whole);
+        g_assert_cmpuint(mark_times(rig, "zeroes_split_unit"), ==, 0);
+        g_assert_cmpuint(mark_times(rig, "deallocation_of_part"), ==, 0);
+        rig_do(rig, &part);
+        g_assert_cmpuint(mark_times(rig, "zeroes_split_unit"), ==,
+                         rows[i].zeroes);
+        g_assert_cmpuint(mark_times(rig, "deallocation_of_part"), ==,
+                         rows[i].deallocations);
+        rig_free(rig);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     if (scarp_mark_count()) {
         g_test_add_func("/marks/names", test_names);
         g_test_add_func("/marks/counted", test_counted);
+        g_test_add_func("/marks/part-of-unit", test_part_of_unit);
     }
     return g_test_run();
 }
