@@ -147,8 +147,8 @@ def copy_of_qemu(root: Path, to: Path) -> Path:
     qemu.compile_targets(build, Device.BINARY)
     with cache.locked(source.parent.name):
         place = source / Device.PLACE
-        for path in [*(root / "hw").glob("*.[ch]"), *(root / "ftl").rglob("*.[ch]")]:
-            if (place / path.relative_to(root)).read_bytes() != path.read_bytes():
+        for _, relative in qemu.device_sources():
+            if (place / relative).read_bytes() != (root / relative).read_bytes():
                 raise SystemExit("another checkout was built in QEMU's folder: again, please")
         shutil.copytree(build, copy / "build", symlinks=True, copy_function=_link)
     (copy / "nvme").mkdir()

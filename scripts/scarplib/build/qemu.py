@@ -179,7 +179,7 @@ def ensure_source() -> Path:
     return source
 
 
-def _ours() -> list[tuple[Path, Path]]:
+def device_sources() -> list[tuple[Path, Path]]:
     """(file of the checkout, its place under hw/nvme/scarp) of all that makes the device."""
     hw = ROOT / "hw"
     files = [*hw.glob("*.[ch]"), hw / "meson.build", *hw.glob("*.py")]
@@ -190,13 +190,13 @@ def _ours() -> list[tuple[Path, Path]]:
 
 def engine_hash() -> str:
     """Of all that makes the device."""
-    return tree_hash(path for path, _ in _ours())
+    return tree_hash(path for path, _ in device_sources())
 
 
 def synchronise(source: Path) -> str:
     """Copy only what differs, so that ninja rebuilds only that; the engine_hash() of the copies."""
     target = source / "hw" / "nvme" / "scarp"
-    wanted = {target / relative: path for path, relative in _ours()}
+    wanted = {target / relative: path for path, relative in device_sources()}
     present = {path for path in target.rglob("*") if path.is_file() and path.suffix in (".c", ".h")}
     gone = present - wanted.keys()
     if gone or any(not place.is_file() for place in wanted):
@@ -304,7 +304,7 @@ def _switched(build: Path, program: str, switch: str) -> Path:
         ["ninja", "-t", "compdb", "-x"], cwd=build, capture_output=True, text=True, check=True
     ).stdout
     steps = {step["output"]: shlex.split(step["command"]) for step in json.loads(listing)}
-    ours = [path for path, _ in _ours() if path.suffix == ".c" and switch in path.read_text()]
+    ours = [path for path, _ in device_sources() if path.suffix == ".c" and switch in path.read_text()]
     folder = build / "switched"
     folder.mkdir(exist_ok=True)
     log = folder / "log"
