@@ -1067,6 +1067,15 @@ static inline bool inside_has_page(const ScarpDrive *drive, uint32_t plane,
     return scarp_map_page_possible(drive, plane, lpn);
 }
 
+/* The same of a page of lpn, when those of ahead are on their way. */
+static inline bool inside_has_page_behind(const ScarpDrive *drive,
+                                          uint32_t plane, uint32_t lpn,
+                                          const uint32_t *ahead,
+                                          uint32_t n_ahead)
+{
+    return scarp_map_has_room(drive, plane, lpn, 1, ahead, n_ahead);
+}
+
 /* A page for the host is taken, and no program follows it. */
 static inline void inside_take_page(ScarpDrive *drive, uint32_t plane,
                                     bool aligned)

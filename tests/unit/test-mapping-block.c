@@ -341,6 +341,26 @@ static void test_refusals(void)
     }
 }
 
+/*
+ * Pages 1 and 2 are on their way to the data block of page 0.  Page 3 is its
+ * next one behind them, and needs no other block.  Behind page 1 alone it is
+ * not, and the log block that it needs would be the last free one.
+ */
+static void test_behind_its_own(void)
+{
+    const uint32_t ahead[] = { 1, 2 };
+    Rig *rig = rig_new("baseline", NULL, BLOCK);
+    uint32_t was_free;
+
+    rig_write(rig, 0);
+    was_free = inside_free_blocks(rig->drive, 0);
+    inside_set_free_blocks(rig->drive, 0, 1);
+    g_assert_true(inside_has_page_behind(rig->drive, 0, 3, ahead, 2));
+    g_assert_false(inside_has_page_behind(rig->drive, 0, 3, ahead, 1));
+    inside_set_free_blocks(rig->drive, 0, was_free);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -358,5 +378,6 @@ int main(int argc, char **argv)
                     test_write_amplification);
     g_test_add_func("/mapping-block/causes", test_causes);
     g_test_add_func("/mapping-block/refusals", test_refusals);
+    g_test_add_func("/mapping-block/behind-its-own", test_behind_its_own);
     return g_test_run();
 }

@@ -81,6 +81,27 @@ static void test_part_of_unit(void)
     }
 }
 
+/*
+ * Two reads at once need one channel, and one of them waits.  No collection
+ * does, so neither mark of a channel that collections want is met.
+ */
+static void test_channel(void)
+{
+    Rig *rig = rig_new("baseline", NULL,
+                       "geometry.channels=1,controller.gc_first_on_channel=1");
+    ScarpCmd cmd[2] = { read_page(0), read_page(1) };
+
+    rig_fill(rig, 0, 2);
+    for (size_t i = 0; i < G_N_ELEMENTS(cmd); i++) {
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive));
+    }
+    rig_drain(rig);
+    g_assert_cmpint(cmd[1].cause_ns[SCARP_CAUSE_CHANNEL], >, 0);
+    g_assert_cmpuint(mark_times(rig, "channel_after_collections"), ==, 0);
+    g_assert_cmpuint(mark_times(rig, "collection_first_on_channel"), ==, 0);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -88,6 +109,7 @@ int main(int argc, char **argv)
         g_test_add_func("/marks/names", test_names);
         g_test_add_func("/marks/counted", test_counted);
         g_test_add_func("/marks/part-of-unit", test_part_of_unit);
+        g_test_add_func("/marks/channel", test_channel);
     }
     return g_test_run();
 }

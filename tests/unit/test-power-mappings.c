@@ -345,6 +345,40 @@ static void test_superblock(void)
     rig_free(rig);
 }
 
+/*
+ * The log block of block 0 is full, and is merged for one page more of it.
+ * That goes to another log block while the merge copies, and then power fails.
+ * A logical block has one log block at most.  So all of its pages are copied to
+ * a new data block, each read before it is programmed, and the three blocks
+ * that it had are erased.
+ */
+static void test_twins(void)
+{
+    Rig *rig = rig_new("pgc", NULL, POWER MAPS "block,ftl.log_blocks=1");
+    /* 9 full blocks, 1 page and the next one, and 6 free blocks. */
+    enum { SCANS = 9 * BLOCK_PAGES + 2 + 6 };
+
+    prepared = "0:1032";
+    prepare(rig);
+    rig_drain(rig);
+    power_write(rig, 1, 'z');
+    g_assert_cmpuint(power_under_way(rig).merges[SCARP_MERGE_FULL], ==, 1);
+    merges_of(rig);
+    g_assert_cmpint(power_cycle(rig), ==,
+                    (int64_t)SCANS * SCAN_NS +
+                    (int64_t)BLOCK_PAGES * (READ_NS + PROGRAM_NS) +
+                    (int64_t)3 * ERASE_NS);
+    g_assert_cmpuint(rig_stats(rig)->recovery_page_reads, ==,
+                     SCANS + BLOCK_PAGES);
+    g_assert_cmpuint(rig_stats(rig)->recovery_page_programs, ==, BLOCK_PAGES);
+    g_assert_cmpint(power_tag(rig, 1), ==, 'z');
+    for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+        g_assert_cmpuint(page_of(rig, 0, i), ==, i);
+        g_assert_cmpuint(block_of(rig, 0, i), ==, block_of(rig, 0, 0));
+    }
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -368,5 +402,6 @@ int main(int argc, char **argv)
                     test_fast_shared_in_place);
     g_test_add_func("/power/mappings/two-logs", test_two_logs);
     g_test_add_func("/power/mappings/superblock", test_superblock);
+    g_test_add_func("/power/mappings/twins", test_twins);
     return g_test_run();
 }
