@@ -183,6 +183,7 @@ REFUSED = (
     (("-w", "pareto"), "--workload=pareto: allowed: uniform, zipf"),
     (("-k", "slot=1"), "--keys: slot: no such key; allowed: page_bytes,"),
     (("-k", "set_pages=12,dirty_pages=12"), "--keys: dirty_pages=12: must be less than set_pages"),
+    (("--request-bytes", "0"), "--request-bytes=0: must be from 1 to 65536"),
     (("--request-bytes", "3000"), "--request-bytes=3000: must divide page_bytes, 4096"),
     (("--request-bytes", "128", "-m", "striped"), "--request-bytes=128: drives take multiples"),
     (

@@ -158,6 +158,12 @@ static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
     return scarp_reserved_blocks(&drive->desc);
 }
 
+/* A block was opened since the die found that no plane of it need collect. */
+static inline bool inside_has_opened(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_blocks_opened(drive, die);
+}
+
 /* Sources of events that are not near: test-parts.c. */
 static inline uint32_t inside_far_sources(const ScarpEvents *events)
 {

@@ -102,6 +102,31 @@ static void test_channel(void)
     rig_free(rig);
 }
 
+/*
+ * Collections of two planes copy page by page, and at one offset they program
+ * together.  No merge does: the mapping has none.
+ */
+static void test_no_merges(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "geometry.channels=1,"
+                       "geometry.dies_per_chip=1,geometry.planes_per_die=2,"
+                       "nand.multiplane=1");
+    unsigned together = 0;
+
+    rig_age(rig, 900);
+    scarp_collect_now(rig->drive, UINT32_MAX);
+    rig_drain(rig);
+    for (unsigned i = 0; i < rig->n_ops; i++) {
+        const ScarpFlashOp *op = &rig->op[i].f;
+
+        together += op->kind == SCARP_FLASH_PROGRAM && op->multiplane &&
+                    op->origin == SCARP_ORIGIN_GC;
+    }
+    g_assert_cmpuint(together, >, 0);
+    g_assert_cmpuint(mark_times(rig, "merges_together"), ==, 0);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -110,6 +135,7 @@ int main(int argc, char **argv)
         g_test_add_func("/marks/counted", test_counted);
         g_test_add_func("/marks/part-of-unit", test_part_of_unit);
         g_test_add_func("/marks/channel", test_channel);
+        g_test_add_func("/marks/no-merges", test_no_merges);
     }
     return g_test_run();
 }

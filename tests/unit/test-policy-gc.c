@@ -366,6 +366,31 @@ static void test_cost(void)
     rig_free(rig);
 }
 
+/* ---- When a die looks ---------------------------------------------------- */
+
+/*
+ * A plane becomes short of free blocks only as one is opened.  A die that has
+ * found none of its planes short asks them no more until then, however many
+ * commands it begins.
+ */
+static void test_looks_once(void)
+{
+    Rig *rig = rig_new("baseline", NULL, ONE_PLANE);
+    ScarpCmd cmd = write_page(8);
+
+    /* A drive that starts does not know. */
+    g_assert_true(inside_has_opened(rig->drive, 0));
+    rig_fill(rig, 0, 8);
+    g_assert_false(inside_has_opened(rig->drive, 0));
+    /* The first page of a block, and the die has not looked since. */
+    scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive) + 1);
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + TPROG / 2);
+    g_assert_true(inside_has_opened(rig->drive, 0));
+    rig_drain(rig);
+    g_assert_false(inside_has_opened(rig->drive, 0));
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -376,5 +401,6 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/gftl/other-die", test_gftl_other_die);
     g_test_add_func("/policy/paragc/hot", test_paragc_hot);
     g_test_add_func("/policy/cost", test_cost);
+    g_test_add_func("/policy/gc/looks-once", test_looks_once);
     return g_test_run();
 }

@@ -286,9 +286,9 @@ typedef struct {
     uint32_t collections, reads, programs, n_free, valid;
 } Load;
 
-static uint32_t allocated(const Load *load)
+static uint32_t allocated(const char *overrides, const Load *load)
 {
-    Rig *rig = rig_new("dynamic", NULL, NULL);
+    Rig *rig = rig_new("dynamic", NULL, overrides);
     ScarpDrive *drive = rig->drive;
     uint32_t was_free = inside_free_blocks(drive, 0), plane;
 
@@ -348,7 +348,35 @@ static void test_dynamic(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_test_message("row %zu", i);
-        g_assert_cmpuint(allocated(rows[i].load), ==, rows[i].plane);
+        g_assert_cmpuint(allocated(NULL, rows[i].load), ==, rows[i].plane);
+    }
+}
+
+/*
+ * Small units: a block of 32 is a victim only with 8 invalid ones, a page's.
+ * Of 64 blocks one is free for a collection and one is what it copies to.  With
+ * 25 valid units in each of the other 62 there may be no victim, so a plane
+ * gets one less than that, and no more.
+ */
+static void test_dynamic_limit(void)
+{
+    enum { LIMIT = 62 * 25 - 1 };
+    static const struct {
+        Load load[4];
+        uint32_t plane;
+    } rows[] = {
+        { { { 0, 0, 0, 9, LIMIT - 1 }, { 0, 0, 1, 9, 0 }, { 0, 0, 1, 9, 0 },
+            { 0, 0, 1, 9, 0 } }, 0 },
+        { { { 0, 0, 0, 9, LIMIT }, { 0, 0, 2, 9, 0 }, { 0, 0, 1, 9, 0 },
+            { 0, 0, 2, 9, 0 } }, 2 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_test_message("row %zu", i);
+        g_assert_cmpuint(allocated("geometry.pages_per_block=4,"
+                                   "ftl.unit_bytes=512,"
+                                   "ftl.over_provisioning_permille=500",
+                                   rows[i].load), ==, rows[i].plane);
     }
 }
 
@@ -406,6 +434,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/place/gc-z", test_gc_z_weights);
     g_test_add_func("/policy/place/paragc-rings", test_paragc_rings);
     g_test_add_func("/policy/allocate/dynamic", test_dynamic);
+    g_test_add_func("/policy/allocate/limit", test_dynamic_limit);
     g_test_add_func("/policy/allocate/turns", test_dynamic_turns);
     g_test_add_func("/policy/allocate/aligned", test_aligned_lags);
     return g_test_run();
