@@ -1044,16 +1044,13 @@ static inline bool inside_has_page(const ScarpDrive *drive, uint32_t plane,
     return scarp_map_page_possible(drive, plane, lpn);
 }
 
-/*
- * Whether there will be one for each of n pages from lpn on, when those in
- * ahead, which are on their way to the plane, have taken theirs.
- */
-static inline bool inside_will_have_page(const ScarpDrive *drive,
-                                         uint32_t plane, uint32_t lpn,
-                                         uint32_t n, const uint32_t *ahead,
-                                         uint32_t n_ahead)
+/* The same of a page of lpn, when those of ahead are on their way. */
+static inline bool inside_has_page_behind(const ScarpDrive *drive,
+                                          uint32_t plane, uint32_t lpn,
+                                          const uint32_t *ahead,
+                                          uint32_t n_ahead)
 {
-    return scarp_map_has_room(drive, plane, lpn, n, ahead, n_ahead);
+    return scarp_map_has_room(drive, plane, lpn, 1, ahead, n_ahead);
 }
 
 /* A page for the host is taken, and no program follows it. */

@@ -357,9 +357,9 @@ static void test_data_block_ahead(void)
     g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 3);
     g_assert_cmpuint(rig_stats(rig)->erases, ==, 0);
     g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 2);
-    g_assert_true(inside_will_have_page(rig->drive, 0, first, 1, NULL, 0));
-    g_assert_true(inside_will_have_page(rig->drive, 0, other, 1, NULL, 0));
-    g_assert_false(inside_will_have_page(rig->drive, 0, first, 1, &other, 1));
+    g_assert_true(inside_has_page_behind(rig->drive, 0, first, NULL, 0));
+    g_assert_true(inside_has_page_behind(rig->drive, 0, other, NULL, 0));
+    g_assert_false(inside_has_page_behind(rig->drive, 0, first, &other, 1));
     /* So it comes. */
     write_offsets(rig, 7, "0");
     g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 1);
