@@ -272,6 +272,25 @@ def test_every_key_of_the_array_is_listed() -> None:
     assert len(names) == len(set(names)) == 13
 
 
+def test_threads_that_cost_no_time() -> None:
+    """One synchronous thread: what is not a request's time is its own, and may be nothing."""
+    for host_ns in (0, 2000):
+        options = ("-m", "striped", "--threads", "1", "--depth", "1", "--host-ns", str(host_ns))
+        made = _result(*options)
+        requests = made["write_latency"]["n"]
+        own = made["ns"] - requests * made["write_latency"]["mean_ns"]
+        # The mean is rounded: by less than a nanosecond for each request.
+        assert abs(own - requests * host_ns) < requests, (host_ns, own)
+
+
+def test_without_an_array_requests_are_spread() -> None:
+    """Over all pages that a drive was filled with: those of a few pages would need no copies."""
+    for mode in ("independent", "striped"):
+        for drive in _result("-m", mode)["per_drive"]:
+            # Written anywhere, each block that is collected still has pages that are valid.
+            assert drive["write_amplification_milli"] > 1500, (mode, drive)
+
+
 ONLY = sys.argv[2:]
 TESTS: list[Callable[[], None]] = [
     value
