@@ -145,6 +145,35 @@ static void test_off(void)
     rig_clear(&rig);
 }
 
+/*
+ * A request that ends has a set of the FIFO visited.  Where none is in it, no
+ * visit is owed to the set that comes next: that one has its own, and then it
+ * waits for a request to end as all others do.
+ */
+static void test_owes_nothing(void)
+{
+    uint64_t numbers[2][7];
+    Rig rig;
+
+    rig_init(&rig, 1, 256, "cache_bytes=98304");
+    for (int set = 0; set < 2; set++) {
+        g_assert_cmpuint(rig.ios->len, ==, 0);
+        numbers_of(&rig, set, numbers[set], 7);
+        for (int i = 0; i < 7; i++) {
+            rig_write(&rig, numbers[set][i], 1);
+        }
+        /* One visit, which asks for flush_batch=2 pages. */
+        g_assert_cmpuint(array_pending_flushes(rig.array), ==, 2);
+        g_assert_true(rig.array->sets[set].in_fifo);
+        /* Of the set's six requests the last ones meet an empty FIFO. */
+        rig_end_all(&rig);
+        g_assert_false(rig.array->sets[set].in_fifo);
+    }
+    g_assert_cmpuint(array_stats(rig.array)->flush_requests, ==, 2 * 6);
+    rig_quiet(&rig);
+    rig_clear(&rig);
+}
+
 /* ---- Queues ------------------------------------------------------------ */
 
 static void test_reserved(void)
@@ -382,6 +411,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/flusher/round-robin", test_round_robin);
     g_test_add_func("/array/flusher/max-flushes", test_max_flushes);
     g_test_add_func("/array/flusher/off", test_off);
+    g_test_add_func("/array/flusher/owes-nothing", test_owes_nothing);
     g_test_add_func("/array/queue/reserved", test_reserved);
     g_test_add_func("/array/queue/stalled-drive", test_stalled_drive);
     g_test_add_func("/array/stale/score", test_stale_score);

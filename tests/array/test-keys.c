@@ -111,6 +111,31 @@ static void test_together(void)
              "least a set's 49152");
 }
 
+/* Of drives that are smaller than what lies before the data: none are left. */
+static void test_no_room_for_data(void)
+{
+    static const uint64_t offset_bytes = 1 << 20;
+    static const uint64_t sizes[] = { 1 << 16, 1 << 20 };
+    uint64_t more = offset_bytes + (1 << 16);
+    char error[ARRAY_ERROR_BYTES] = "";
+    ArrayConfig config;
+
+    array_config_init(&config);
+    config.n_drives = 1;
+    config.data_offset_bytes = offset_bytes;
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        g_autofree char *line = g_strdup_printf(
+            "drive_bytes=%" G_GUINT64_FORMAT ": must be more than the label's "
+            "1048576", sizes[i]);
+
+        config.drive_bytes = &sizes[i];
+        g_assert_false(array_config_check(&config, error));
+        g_assert_cmpstr(error, ==, line);
+    }
+    config.drive_bytes = &more;
+    g_assert_true(array_config_check(&config, error));
+}
+
 static void test_default_cache(void)
 {
     uint64_t sizes[18];
@@ -372,6 +397,7 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keys/parse", test_parse);
     g_test_add_func("/array/keys/every", test_every_key);
     g_test_add_func("/array/keys/together", test_together);
+    g_test_add_func("/array/keys/no-room-for-data", test_no_room_for_data);
     g_test_add_func("/array/keys/default-cache", test_default_cache);
     g_test_add_func("/array/label/encode", test_label);
     g_test_add_func("/array/label/damage", test_label_damage);

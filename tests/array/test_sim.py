@@ -183,6 +183,7 @@ REFUSED = (
     (("-w", "pareto"), "--workload=pareto: allowed: uniform, zipf"),
     (("-k", "slot=1"), "--keys: slot: no such key; allowed: page_bytes,"),
     (("-k", "set_pages=12,dirty_pages=12"), "--keys: dirty_pages=12: must be less than set_pages"),
+    (("--request-bytes", "0"), "--request-bytes=0: must be from 1 to 65536"),
     (("--request-bytes", "3000"), "--request-bytes=3000: must divide page_bytes, 4096"),
     (("--request-bytes", "128", "-m", "striped"), "--request-bytes=128: drives take multiples"),
     (
@@ -269,6 +270,25 @@ def test_every_key_of_the_array_is_listed() -> None:
     assert "stale_score" in names
     # And each of them does something, or is told apart by the core's tests.
     assert len(names) == len(set(names)) == 13
+
+
+def test_threads_that_cost_no_time() -> None:
+    """One synchronous thread: what is not a request's time is its own, and may be nothing."""
+    for host_ns in (0, 2000):
+        options = ("-m", "striped", "--threads", "1", "--depth", "1", "--host-ns", str(host_ns))
+        made = _result(*options)
+        requests = made["write_latency"]["n"]
+        own = made["ns"] - requests * made["write_latency"]["mean_ns"]
+        # The mean is rounded: by less than a nanosecond for each request.
+        assert abs(own - requests * host_ns) < requests, (host_ns, own)
+
+
+def test_without_an_array_requests_are_spread() -> None:
+    """Over all pages that a drive was filled with: those of a few pages would need no copies."""
+    for mode in ("independent", "striped"):
+        for drive in _result("-m", mode)["per_drive"]:
+            # Written anywhere, each block that is collected still has pages that are valid.
+            assert drive["write_amplification_milli"] > 1500, (mode, drive)
 
 
 ONLY = sys.argv[2:]

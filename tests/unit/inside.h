@@ -24,6 +24,12 @@
 
 /* ---- Sizes --------------------------------------------------------------- */
 
+/* Memory that the tables of the cells take. */
+static inline uint64_t inside_cells_bytes(const ScarpDrive *drive)
+{
+    return scarp_media_bytes(&drive->geo, &drive->desc);
+}
+
 static inline uint32_t inside_dies(const ScarpDrive *drive)
 {
     return drive->geo.n_dies;
@@ -150,6 +156,12 @@ static inline bool inside_is_promised(const ScarpDrive *drive, uint32_t plane)
 static inline uint32_t inside_reserved_blocks(const ScarpDrive *drive)
 {
     return scarp_reserved_blocks(&drive->desc);
+}
+
+/* A block was opened since the die found that no plane of it need collect. */
+static inline bool inside_has_opened(const ScarpDrive *drive, uint32_t die)
+{
+    return scarp_blocks_opened(drive, die);
 }
 
 /* Sources of events that are not near: test-parts.c. */
@@ -512,6 +524,10 @@ static inline const char *inside_break(ScarpDrive *drive, unsigned law)
     case 20: /* a page that nobody will take */
         scarp_plane_promise(drive, 0, 1);
         return "promised pages of plane";
+    case 21: /* the reverse map names a unit above the one that has the page */
+        scarp_map_unmap(drive, lpn);
+        drive->map.ppn_of[lpn] = drive->map.ppn_of[lpn + 1];
+        return "reverse map of unit";
     default:
         return NULL;
     }
@@ -1006,6 +1022,29 @@ static inline const char *inside_forge_mapping(ScarpDrive *drive, unsigned n)
                ? inside_forge_supers(drive, n) : inside_forge_logs(drive, n);
 }
 
+/*
+ * ftl.mapping=demand: a plane asks whether its collection of the block, which
+ * has nothing valid, may begin; true: it counts as begun.
+ */
+static inline bool inside_begins(ScarpDrive *drive, uint32_t plane,
+                                 uint32_t block)
+{
+    return scarp_gc_has_room(drive, plane, block);
+}
+
+/* Entries that others may change: one; or so many that no room is left. */
+static inline void inside_set_changes(ScarpDrive *drive, bool all)
+{
+    ScarpDemand *demand = drive->map.demand;
+
+    demand->n_reserved = all ? demand->update_limit + 1 : 1;
+}
+
+static inline void inside_set_no_changes(ScarpDrive *drive)
+{
+    drive->map.demand->n_reserved = 0;
+}
+
 /* In all planes, as the drive counts them. */
 static inline uint32_t inside_all_free_blocks(const ScarpDrive *drive)
 {
@@ -1032,6 +1071,15 @@ static inline bool inside_has_page(const ScarpDrive *drive, uint32_t plane,
                                    uint32_t lpn)
 {
     return scarp_map_page_possible(drive, plane, lpn);
+}
+
+/* The same of a page of lpn, when those of ahead are on their way. */
+static inline bool inside_has_page_behind(const ScarpDrive *drive,
+                                          uint32_t plane, uint32_t lpn,
+                                          const uint32_t *ahead,
+                                          uint32_t n_ahead)
+{
+    return scarp_map_has_room(drive, plane, lpn, 1, ahead, n_ahead);
 }
 
 /* A page for the host is taken, and no program follows it. */
@@ -1103,6 +1151,11 @@ static inline uint64_t inside_random(uint64_t *state)
 static inline uint64_t inside_random_state(const ScarpDrive *drive)
 {
     return drive->core.random;
+}
+
+static inline void inside_set_random(ScarpDrive *drive, uint64_t state)
+{
+    drive->core.random = state;
 }
 
 static inline int64_t inside_gc_cost_ns(const ScarpDrive *drive,
@@ -1253,6 +1306,16 @@ static inline uint32_t inside_spare_lpn(const ScarpDrive *drive, uint32_t ppn)
 static inline uint64_t inside_version(const ScarpDrive *drive, uint32_t ppn)
 {
     return scarp_media_version(drive, ppn);
+}
+
+/* The cells say of two copies of a unit that the older one is the newer. */
+static inline void inside_swap_versions(ScarpDrive *drive, uint32_t a,
+                                        uint32_t b)
+{
+    uint64_t version = drive->media.version_of[a];
+
+    drive->media.version_of[a] = drive->media.version_of[b];
+    drive->media.version_of[b] = version;
 }
 
 /* Of the host's block that it was opened for. */

@@ -38,6 +38,37 @@ static void test_laws(void)
     g_assert_cmpuint(law, >, 20);
 }
 
+/*
+ * After a power cut the cells alone say where each unit is.  So what they say
+ * is compared of every unit, not only of the first.
+ */
+static void test_cells(void)
+{
+    static const uint32_t lpns[] = { 0, 1, 5 };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(lpns); i++) {
+        Rig *rig = rig_new("baseline", NULL,
+                           "geometry.channels=1,geometry.dies_per_chip=1,"
+                           "nand.power_cuts=1,ftl.recovery=1");
+        g_autofree char *says = g_strdup_printf("place by the cells of unit %u",
+                                                lpns[i]);
+        g_autoptr(GError) error = NULL;
+        uint32_t before;
+
+        rig_fill(rig, 0, 6);
+        before = inside_l2p(rig->drive, lpns[i]);
+        rig_write(rig, lpns[i]);
+        g_assert_true(scarp_check(rig->drive, &error));
+        inside_swap_versions(rig->drive, before,
+                             inside_l2p(rig->drive, lpns[i]));
+        g_assert_false(scarp_check(rig->drive, &error));
+        g_test_message("%s", error->message);
+        g_assert_nonnull(strstr(error->message, says));
+        scarp_drive_free(rig->drive);
+        g_free(rig);
+    }
+}
+
 static void check_all_free(const ScarpDrive *drive)
 {
     uint32_t n = 0;
@@ -88,6 +119,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/check/laws", test_laws);
+    g_test_add_func("/check/cells", test_cells);
     g_test_add_func("/check/free-blocks", test_free_blocks);
     return g_test_run();
 }

@@ -142,6 +142,56 @@ static void test_alone(void)
     rig_free(rig);
 }
 
+static bool begins(Rig *rig, uint32_t plane)
+{
+    uint32_t per_plane = inside_blocks_per_plane(rig->drive);
+
+    return inside_begins(rig->drive, plane, (plane + 1) * per_plane - 1);
+}
+
+/*
+ * The plane that was refused has a turn: once as many collections as there are
+ * planes have begun, no other may begin before it.  It is one turn.  When its
+ * program still waits after it, as the victim has not yielded a page, the
+ * others begin as before.
+ */
+static void test_one_turn(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "ftl.mapping=demand");
+    uint32_t planes = inside_planes(rig->drive), was_erased, kept;
+    ScarpCmd cmd[2] = { write_page(15 * 4), write_page(16 * 4) };
+
+    /* The last page of plane 0's block is programmed, and one more waits. */
+    for (unsigned i = 0; i < 15; i++) {
+        rig_write(rig, i * 4);
+    }
+    scarp_submit(rig->drive, &cmd[0], scarp_now_ns(rig->drive));
+    scarp_submit(rig->drive, &cmd[1], scarp_now_ns(rig->drive));
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + TPROG / 2);
+    g_assert_cmpuint(inside_queued_programs(rig->drive, 0), ==, 1);
+    was_erased = inside_erased_blocks(rig->drive, 0);
+    kept = was_erased - inside_free_for_data(rig->drive, 0);
+    inside_set_free_blocks(rig->drive, 0, kept + 1); /* the last is GC's */
+
+    inside_set_changes(rig->drive, true);
+    g_assert_false(begins(rig, 0));
+    inside_set_changes(rig->drive, false);
+    for (uint32_t i = 0; i < planes; i++) {
+        g_assert_true(begins(rig, 1));
+    }
+    g_assert_false(begins(rig, 1));
+    g_assert_true(begins(rig, 0));
+    for (uint32_t i = 0; i < 2 * planes; i++) {
+        g_assert_true(begins(rig, 1));
+    }
+
+    inside_set_no_changes(rig->drive);
+    inside_set_free_blocks(rig->drive, 0, was_erased);
+    rig_drain(rig);
+    latency(&cmd[1]);
+    rig_free(rig);
+}
+
 /*
  * When no block of translation units is open, and all of a plane's but one are
  * full, collecting the one with the least valid units yields a page, wherever
@@ -182,5 +232,6 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/mapping/demand/space/alone", test_alone);
     g_test_add_func("/mapping/demand/space/enough", test_enough);
+    g_test_add_func("/mapping/demand/space/one-turn", test_one_turn);
     return g_test_run();
 }

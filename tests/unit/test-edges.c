@@ -378,6 +378,26 @@ static void test_two_records(void)
     rig_free(rig);
 }
 
+/*
+ * Twice as many blocks of half as many pages have as many units, and 256 blocks
+ * more.  Of each there are 24 bytes: when it was opened (8), where its contents
+ * are (8), its erases (4), its pages (2) and who opened it (2).  A drive of
+ * blocks that are not counted would start where the memory is too small for it.
+ */
+static void test_memory_of_blocks(void)
+{
+    Rig *few = rig_new("baseline", NULL, NULL);
+    Rig *many = rig_new("baseline", NULL, "geometry.blocks_per_plane=128,"
+                                          "geometry.pages_per_block=8");
+
+    g_assert_cmpuint(inside_blocks(many->drive), ==,
+                     inside_blocks(few->drive) + 256);
+    g_assert_cmpuint(inside_cells_bytes(many->drive), ==,
+                     inside_cells_bytes(few->drive) + 256 * 24);
+    rig_free(few);
+    rig_free(many);
+}
+
 static unsigned stock(ScarpDrive *drive)
 {
     unsigned n = 0;
@@ -444,6 +464,7 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/fast/last-free", test_fast_last_free);
     g_test_add_func("/edges/gc-coming", test_gc_coming);
     g_test_add_func("/edges/records/two", test_two_records);
+    g_test_add_func("/edges/memory-of-blocks", test_memory_of_blocks);
     g_test_add_func("/edges/stock", test_stock);
     return g_test_run();
 }

@@ -111,6 +111,34 @@ static void while_read(gconstpointer mapping)
     rig_free(rig);
 }
 
+/*
+ * Cells of four pages, two units a page.  One page of the victim is still
+ * valid: three more without data fill its copy's cells, or a program that is
+ * cut short could take the copy with it when the victim is gone.
+ */
+static void pads(gconstpointer scheme)
+{
+    Rig *rig = rig_new(scheme, NULL, "geometry.channels=1,"
+                       "geometry.dies_per_chip=1,geometry.blocks_per_plane=16,"
+                       "geometry.pages_per_block=8,ftl.unit_bytes=2048,"
+                       "ftl.over_provisioning_permille=9000,"
+                       "nand.cell_bits=4,nand.power_cuts=1,ftl.recovery=1,"
+                       "ftl.paired_pages=pad");
+    ScarpCmd all = cmd_of(SCARP_OP_WRITE, 0, 8 * PAGE);
+    ScarpCmd again = cmd_of(SCARP_OP_WRITE, 0, 7 * PAGE);
+
+    rig_do(rig, &all);
+    rig_do(rig, &again);
+    g_assert_cmpuint(inside_valid(rig->drive, 0), ==, 2);
+    scarp_stats_reset(rig->drive); /* the host's last page was padded, too */
+    g_assert_cmpuint(scarp_collect_now(rig->drive, UINT32_MAX), ==, 1);
+    rig_drain(rig);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->pair_pad_pages, ==, 3);
+    g_assert_cmpuint(rig_stats(rig)->padded_units, ==, 3 * 2);
+    rig_free(rig);
+}
+
 static void hold(gconstpointer scheme)
 {
     Rig *rig = rig_new(scheme, NULL, NULL);
@@ -191,6 +219,8 @@ int main(int argc, char **argv)
 
         g_test_add_data_func(name, mappings[i], while_read);
     }
+    g_test_add_data_func("/gc-request/pads/baseline", "baseline", pads);
+    g_test_add_data_func("/gc-request/pads/ideal", "ideal", pads);
     g_test_add_func("/gc-request/lifted", lifted);
     return g_test_run();
 }

@@ -336,6 +336,37 @@ static void test_for_nobody(void)
     rig_free(rig);
 }
 
+/*
+ * A merge has left one block to erase, and two are free, of which the last one
+ * is for the next merge.  Blocks 6 and 7 have no data block: each would open
+ * one.  For one there is room; not for the other one behind it, which the
+ * policy must know before, so that it grants the erase.
+ */
+static void test_data_block_ahead(void)
+{
+    Rig *rig = full_rig(EXACT, ONE_PLANE ",ftl.mapping=block", 6);
+    const uint32_t first = 6 * BLOCK_PAGES, other = 7 * BLOCK_PAGES;
+
+    write_offsets(rig, 0, "0");
+    for (unsigned b = 1; b < 7; b++) {
+        write_offsets(rig, b, "1");
+    }
+    forget(rig);
+    /* Seven logs are all: that of block 0 is filled up as its data block. */
+    write_offsets(rig, 7, "1");
+    g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 3);
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 0);
+    g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 2);
+    g_assert_true(inside_has_page_behind(rig->drive, 0, first, NULL, 0));
+    g_assert_true(inside_has_page_behind(rig->drive, 0, other, NULL, 0));
+    g_assert_false(inside_has_page_behind(rig->drive, 0, first, &other, 1));
+    /* So it comes. */
+    write_offsets(rig, 7, "0");
+    g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 1);
+    g_assert_false(inside_has_page(rig->drive, 0, first));
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -349,5 +380,6 @@ int main(int argc, char **argv)
     g_test_add_func("/hios/merges/superblock", test_superblock);
     g_test_add_func("/hios/merges/superblock/others-carry",
                     test_superblock_others_carry);
+    g_test_add_func("/hios/merges/data-block-ahead", test_data_block_ahead);
     return g_test_run();
 }

@@ -247,6 +247,34 @@ static void test_looks(void)
     rig_free(rig);
 }
 
+/*
+ * Two quarters of a page, a read and a write, wait for the only slot.  They are
+ * no single program: the second one has the slot when the first one has ended.
+ */
+static void test_read_beside(void)
+{
+    static const ScarpOp ops[][2] = { { SCARP_OP_WRITE, SCARP_OP_READ },
+                                      { SCARP_OP_READ, SCARP_OP_WRITE } };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ops); i++) {
+        Rig *rig = rig_new("hios-2", NULL,
+                           "controller.slots=1,ftl.unit_bytes=1024");
+        ScarpCmd busy = write_page(4), cmd[2] = { cmd_of(ops[i][0], 0, 1024),
+                                                  cmd_of(ops[i][1], 1024, 1024) };
+
+        rig_write(rig, 0);
+        submit_now(rig, &busy);
+        submit_now(rig, &cmd[0]);
+        submit_now(rig, &cmd[1]);
+        rig_drain(rig);
+        g_assert_cmpuint(rig_stats(rig)->aggregated_writes, ==, 0);
+        g_assert_cmpint(cmd[1].submit_ns + FW +
+                            cmd[1].cause_ns[SCARP_CAUSE_HOST_QUEUE], ==,
+                        cmd[0].complete_ns);
+        rig_free(rig);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -256,5 +284,6 @@ int main(int argc, char **argv)
     g_test_add_func("/hios-rounds/sight", test_sight);
     g_test_add_func("/hios-rounds/next-scheme", test_next_scheme);
     g_test_add_func("/hios-rounds/looks", test_looks);
+    g_test_add_func("/hios-rounds/read-beside", test_read_beside);
     return g_test_run();
 }

@@ -287,6 +287,32 @@ static void test_causes(void)
     rig_free(rig);
 }
 
+/*
+ * What a die's merge still needs: what is left of the erase that runs, and the
+ * erases after it.  A full merge copies four pages, then it erases two blocks.
+ */
+static void test_remaining(void)
+{
+    Rig *rig = rig_new("baseline", NULL, ONE_LOG);
+    int64_t erases_ns;
+
+    write_offsets(rig, 0, "0123");
+    write_offsets(rig, 0, "1");
+    erases_ns = scarp_now_ns(rig->drive) + 4 * (READ_NS + PROGRAM_NS) + CMD;
+    g_assert_cmpint(inside_gc_remaining_ns(rig->drive, 0), ==, 0);
+    g_assert_cmpuint(scarp_collect_now(rig->drive, 64), ==, 1);
+    scarp_run(rig->drive, erases_ns + 1000000);
+    g_assert_cmpint(inside_gc_remaining_ns(rig->drive, 0), ==,
+                    TBERS - 1000000 + TBERS);
+    scarp_run(rig->drive, erases_ns + ERASE_NS + 1000000);
+    g_assert_cmpint(inside_gc_remaining_ns(rig->drive, 0), ==,
+                    TBERS - 1000000);
+    rig_drain(rig);
+    g_assert_cmpint(inside_gc_remaining_ns(rig->drive, 0), ==, 0);
+    g_assert_cmpint(rig->run[0].merge, ==, SCARP_MERGE_FULL);
+    rig_free(rig);
+}
+
 /* What of a description or a scheme does not go with it. */
 static void test_refusals(void)
 {
@@ -341,6 +367,26 @@ static void test_refusals(void)
     }
 }
 
+/*
+ * Pages 1 and 2 are on their way to the data block of page 0.  Page 3 is its
+ * next one behind them, and needs no other block.  Behind page 1 alone it is
+ * not, and the log block that it needs would be the last free one.
+ */
+static void test_behind_its_own(void)
+{
+    const uint32_t ahead[] = { 1, 2 };
+    Rig *rig = rig_new("baseline", NULL, BLOCK);
+    uint32_t was_free;
+
+    rig_write(rig, 0);
+    was_free = inside_free_blocks(rig->drive, 0);
+    inside_set_free_blocks(rig->drive, 0, 1);
+    g_assert_true(inside_has_page_behind(rig->drive, 0, 3, ahead, 2));
+    g_assert_false(inside_has_page_behind(rig->drive, 0, 3, ahead, 1));
+    inside_set_free_blocks(rig->drive, 0, was_free);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -357,6 +403,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mapping-block/write-amplification",
                     test_write_amplification);
     g_test_add_func("/mapping-block/causes", test_causes);
+    g_test_add_func("/mapping-block/remaining", test_remaining);
     g_test_add_func("/mapping-block/refusals", test_refusals);
+    g_test_add_func("/mapping-block/behind-its-own", test_behind_its_own);
     return g_test_run();
 }

@@ -103,6 +103,30 @@ static void test_same_future(void)
     }
 }
 
+/* A bad block has no place in the mapping, and an image has it all the same. */
+static void test_bad_block(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(mappings); i++) {
+        g_autofree char *mapping = g_strconcat(
+            mappings[i], ",nand.bad_blocks_permille=50", NULL);
+        g_autofree char *path = new_path();
+        ScarpDrive *drive = aged(mapping), *again;
+        g_autoptr(GError) error = NULL;
+
+        /* One of 20. */
+        g_assert_cmpuint(inside_bad_blocks(drive, 0), ==, 1);
+        g_assert_true(scarp_save(drive, path, &error));
+        again = from_image(mapping, path, &error);
+        g_assert_no_error(error);
+        g_unlink(path);
+        for (uint32_t b = 0; b < inside_blocks(drive); b++) {
+            g_assert_true(inside_is_bad(again, b) == inside_is_bad(drive, b));
+        }
+        scarp_drive_free(drive);
+        scarp_drive_free(again);
+    }
+}
+
 /* An image belongs to its mapping, and to its superblocks. */
 static void test_other_mapping(void)
 {
@@ -196,6 +220,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mapping-image/same-future", test_same_future);
+    g_test_add_func("/mapping-image/bad-block", test_bad_block);
     g_test_add_func("/mapping-image/other-mapping", test_other_mapping);
     g_test_add_func("/mapping-image/laws", test_laws);
     g_test_add_func("/mapping-image/forged", test_forged);

@@ -216,6 +216,36 @@ static void test_after_reads(void)
                                         "controller.reads_first=0"), >, 5);
 }
 
+/* ---- Pages that wait for the rest of their cells --------------------------- */
+
+/*
+ * Two planes, and a write of each: the second plane's came first.  Both pages
+ * have to wait until their cells are full, and nobody else will fill them.  The
+ * die fills them one after the other, and begins with those of the page that
+ * waits longest, not with those of the first plane.
+ */
+static void test_oldest_pad_first(void)
+{
+    Rig *rig = rig_new("baseline", NULL,
+                       ONE_DIE ",geometry.planes_per_die=2,"
+                       "nand.power_cuts=1,ftl.recovery=1,nand.cell_bits=2,"
+                       "ftl.paired_pages=pad");
+    ScarpCmd older = write_page(1), younger = write_page(0);
+
+    scarp_submit(rig->drive, &older, 1);
+    scarp_submit(rig->drive, &younger, 1 + PROGRAM_NS / 2);
+    rig_drain(rig);
+    g_assert_cmpuint(rig_op(rig, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_HOST,
+                            0)->plane, ==, 1);
+    g_assert_cmpuint(rig_op(rig, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_HOST,
+                            1)->plane, ==, 0);
+    g_assert_cmpuint(rig_stats(rig)->pair_pad_pages, ==, 2);
+    /* The two pages, then a page without data for each. */
+    g_assert_cmpint(older.complete_ns, ==, 1 + FW + LINK + 3 * PROGRAM_NS);
+    g_assert_cmpint(younger.complete_ns, ==, older.complete_ns + PROGRAM_NS);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -223,5 +253,6 @@ int main(int argc, char **argv)
     g_test_add_func("/order/reads-first-limit", test_reads_first_limit);
     g_test_add_func("/order/gc-first-on-channel", test_gc_first_on_channel);
     g_test_add_func("/order/after-reads", test_after_reads);
+    g_test_add_func("/order/pads/oldest-first", test_oldest_pad_first);
     return g_test_run();
 }

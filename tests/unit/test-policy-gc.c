@@ -346,6 +346,51 @@ static void test_paragc_hot(void)
     g_assert_cmpuint(channel_of_last(16, 128, params), ==, 1);
 }
 
+/* ---- What a collection costs --------------------------------------------- */
+
+/*
+ * Of four units a page, the victim has five left: one whole page, and one unit
+ * of the next.  The fifth has a page to itself, which is programmed as a whole.
+ */
+static void test_cost(void)
+{
+    Rig *rig = rig_new("baseline", NULL, ONE_PLANE ",ftl.unit_bytes=1024");
+    ScarpCmd three = cmd_of(SCARP_OP_WRITE, (3 * 8 + 1) * PAGE + 1024, 3072);
+
+    rig_fill(rig, 0, n_pages(rig));
+    rig_do(rig, &three);
+    rig_fill(rig, 3 * 8 + 2, 6);
+    g_assert_cmpuint(inside_valid(rig->drive, 3), ==, 5);
+    g_assert_cmpint(inside_gc_cost_ns(rig->drive, 0), ==,
+                    READ_NS + (CMD + TR + BUS / 4) + 2 * PROGRAM_NS + ERASE_NS);
+    rig_free(rig);
+}
+
+/* ---- When a die looks ---------------------------------------------------- */
+
+/*
+ * A plane becomes short of free blocks only as one is opened.  A die that has
+ * found none of its planes short asks them no more until then, however many
+ * commands it begins.
+ */
+static void test_looks_once(void)
+{
+    Rig *rig = rig_new("baseline", NULL, ONE_PLANE);
+    ScarpCmd cmd = write_page(8);
+
+    /* A drive that starts does not know. */
+    g_assert_true(inside_has_opened(rig->drive, 0));
+    rig_fill(rig, 0, 8);
+    g_assert_false(inside_has_opened(rig->drive, 0));
+    /* The first page of a block, and the die has not looked since. */
+    scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive) + 1);
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + TPROG / 2);
+    g_assert_true(inside_has_opened(rig->drive, 0));
+    rig_drain(rig);
+    g_assert_false(inside_has_opened(rig->drive, 0));
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -355,5 +400,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/gftl/floor", test_gftl_floor);
     g_test_add_func("/policy/gftl/other-die", test_gftl_other_die);
     g_test_add_func("/policy/paragc/hot", test_paragc_hot);
+    g_test_add_func("/policy/cost", test_cost);
+    g_test_add_func("/policy/gc/looks-once", test_looks_once);
     return g_test_run();
 }

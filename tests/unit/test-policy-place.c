@@ -50,6 +50,49 @@ static void test_steps(void)
     rig_free(rig);
 }
 
+/*
+ * Two planes a die.  A program of the host has no page, as another stream has
+ * opened the last block that the host may have.  The plane's copies are on
+ * their way to the other die, which is busy, so its own die has nothing to do:
+ * it looks which of its planes can take nothing any more.  This one will take
+ * it when the victim is erased, and in its sibling nothing waits.  So the
+ * program stays.
+ */
+static void test_copies_away(void)
+{
+    Rig *rig = rig_new("global+gftl", NULL,
+                       "geometry.dies_per_chip=1,geometry.planes_per_die=2,"
+                       "geometry.blocks_per_plane=16,"
+                       "geometry.pages_per_block=8,"
+                       "ftl.over_provisioning_permille=700,"
+                       "gc.trigger_free_blocks=1,ftl.streams=2");
+    /* Two for the other die; what opens the last block; what waits. */
+    ScarpCmd cmd[] = { write_page(1), write_page(5), write_page(0),
+                       write_page(4) };
+
+    /* Page 4 i is in plane 0.  Nine blocks; then some of each, in five. */
+    for (uint32_t i = 0; i < 9 * 8; i++) {
+        rig_write(rig, 4 * i);
+    }
+    for (uint32_t i = 0; i < 5 * 8; i++) {
+        rig_write(rig, 4 * (i % 9 * 8 + i / 9));
+    }
+    g_assert_cmpuint(inside_free_blocks(rig->drive, 0), ==, 2);
+    g_assert_cmpuint(rig->n_runs, ==, 0);
+    cmd[3].stream = 1;
+    for (size_t i = 0; i < G_N_ELEMENTS(cmd); i++) {
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive));
+    }
+    rig_drain(rig);
+    g_assert_cmpuint(rig->n_runs, >, 0);
+    g_assert_cmpuint(rig->run[0].plane, ==, 0);
+    g_assert_cmpuint(rig->run[0].moved_units, >, 1);
+    g_assert_cmpint(cmd[3].complete_ns, >, rig->run[0].end_ns);
+    g_assert_cmpuint(inside_ppn_plane(rig->drive, inside_l2p(rig->drive, 4)),
+                     ==, 0);
+    rig_free(rig);
+}
+
 static uint32_t first_place(uint32_t from, uint32_t full, uint32_t n_free,
                             uint32_t valid, uint64_t *fallbacks)
 {
@@ -107,30 +150,58 @@ static void test_no_room(void)
 
 /* ---- GC-Z ------------------------------------------------------------------ */
 
-/* 1 / rank^0.95 of a million, and the drive's own generator: to the unit. */
+/* The generator's state before it draws that: xorshift64*, backwards. */
+static uint64_t state_before(uint64_t drawn)
+{
+    const uint64_t factor = 2685821657736338717ull;
+    uint64_t inverse = factor, x;
+
+    for (int i = 0; i < 5; i++) {
+        inverse *= 2 - factor * inverse; /* twice as many bits are right */
+    }
+    x = drawn * inverse;
+    x ^= x >> 27 ^ x >> 54;
+    x ^= x << 25 ^ x << 50;
+    return x ^ x >> 12 ^ x >> 24 ^ x >> 36 ^ x >> 48 ^ x >> 60;
+}
+
+/* Where the first page goes when the policies' next number is that. */
+static uint32_t place_drawn(ScarpDrive *drive, uint64_t drawn)
+{
+    uint64_t state = state_before(drawn);
+
+    inside_set_random(drive, state);
+    g_assert_true(inside_random(&state) == drawn);
+    return inside_place(drive, 5, 0);
+}
+
+/*
+ * The weights are 1 / rank^0.95 of a million.  Of all that may be drawn, each
+ * channel has its part: from its first number on, and not the one before.
+ */
 static void test_gc_z_weights(void)
 {
-    enum { CHANNELS = 64, DRAWS = 1500000 };
+    enum { CHANNELS = 64 };
     Rig *rig = rig_new("gc-z", NULL, "geometry.channels=64,"
                        "geometry.dies_per_chip=1,geometry.blocks_per_plane=8,"
                        "geometry.pages_per_block=2,"
                        "ftl.over_provisioning_permille=5000");
-    uint64_t random = inside_random_state(rig->drive), sum = 0;
-    uint32_t weight[CHANNELS];
+    uint32_t weight[CHANNELS], below = 0, sum = 0;
 
     for (uint32_t i = 0; i < CHANNELS; i++) {
         weight[i] = lround(1000000 / pow(i + 1, 0.95));
         sum += weight[i];
     }
-    for (unsigned n = 0; n < DRAWS; n++) {
-        uint64_t at = (unsigned __int128)inside_random(&random) * sum >> 64;
-        uint32_t c = 0;
+    for (uint32_t c = 1; c < CHANNELS; c++) {
+        uint64_t first;
 
-        while (at >= weight[c]) {
-            at -= weight[c++];
-        }
-        g_assert_cmpuint(inside_place(rig->drive, 5, 0), ==, c);
+        below += weight[c - 1];
+        first = (((unsigned __int128)below << 64) - 1) / sum + 1;
+        g_assert_cmpuint(place_drawn(rig->drive, first), ==, c);
+        g_assert_cmpuint(place_drawn(rig->drive, first - 1), ==, c - 1);
     }
+    g_assert_cmpuint(place_drawn(rig->drive, 1), ==, 0);
+    g_assert_cmpuint(place_drawn(rig->drive, UINT64_MAX), ==, CHANNELS - 1);
     rig_free(rig);
 }
 
@@ -215,9 +286,9 @@ typedef struct {
     uint32_t collections, reads, programs, n_free, valid;
 } Load;
 
-static uint32_t allocated(const Load *load)
+static uint32_t allocated(const char *overrides, const Load *load)
 {
-    Rig *rig = rig_new("dynamic", NULL, NULL);
+    Rig *rig = rig_new("dynamic", NULL, overrides);
     ScarpDrive *drive = rig->drive;
     uint32_t was_free = inside_free_blocks(drive, 0), plane;
 
@@ -277,7 +348,35 @@ static void test_dynamic(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_test_message("row %zu", i);
-        g_assert_cmpuint(allocated(rows[i].load), ==, rows[i].plane);
+        g_assert_cmpuint(allocated(NULL, rows[i].load), ==, rows[i].plane);
+    }
+}
+
+/*
+ * Small units: a block of 32 is a victim only with 8 invalid ones, a page's.
+ * Of 64 blocks one is free for a collection and one is what it copies to.  With
+ * 25 valid units in each of the other 62 there may be no victim, so a plane
+ * gets one less than that, and no more.
+ */
+static void test_dynamic_limit(void)
+{
+    enum { LIMIT = 62 * 25 - 1 };
+    static const struct {
+        Load load[4];
+        uint32_t plane;
+    } rows[] = {
+        { { { 0, 0, 0, 9, LIMIT - 1 }, { 0, 0, 1, 9, 0 }, { 0, 0, 1, 9, 0 },
+            { 0, 0, 1, 9, 0 } }, 0 },
+        { { { 0, 0, 0, 9, LIMIT }, { 0, 0, 2, 9, 0 }, { 0, 0, 1, 9, 0 },
+            { 0, 0, 2, 9, 0 } }, 2 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_test_message("row %zu", i);
+        g_assert_cmpuint(allocated("geometry.pages_per_block=4,"
+                                   "ftl.unit_bytes=512,"
+                                   "ftl.over_provisioning_permille=500",
+                                   rows[i].load), ==, rows[i].plane);
     }
 }
 
@@ -329,11 +428,13 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/place/global", test_global);
     g_test_add_func("/policy/place/global-steps", test_steps);
+    g_test_add_func("/policy/place/copies-away", test_copies_away);
     g_test_add_func("/policy/place/room", test_room);
     g_test_add_func("/policy/place/no-room", test_no_room);
     g_test_add_func("/policy/place/gc-z", test_gc_z_weights);
     g_test_add_func("/policy/place/paragc-rings", test_paragc_rings);
     g_test_add_func("/policy/allocate/dynamic", test_dynamic);
+    g_test_add_func("/policy/allocate/limit", test_dynamic_limit);
     g_test_add_func("/policy/allocate/turns", test_dynamic_turns);
     g_test_add_func("/policy/allocate/aligned", test_aligned_lags);
     return g_test_run();

@@ -207,6 +207,48 @@ static void test_peek_part(void)
     rig_free(rig);
 }
 
+/* ---- How long a recovery may take --------------------------------------- */
+
+static int64_t bound_of(const char *keys)
+{
+    Rig *rig = rig_new("baseline", NULL, keys);
+    int64_t bound_ns = scarp_recovery_bound_ns(rig->drive);
+
+    rig_free(rig);
+    return bound_ns;
+}
+
+/*
+ * 64 blocks of 16 pages.  Each page is read once.  To make a block free of
+ * blocks that have a page each to spare, 16 of them are copied, and 8 more may
+ * be: a page is read, crosses the channel twice, and is programmed.  All blocks
+ * are erased, and 16 once more; each erase waits for a page on the channel.
+ */
+static void test_bound(void)
+{
+    g_assert_cmpint(bound_of(CUTS "," ONE), ==,
+                    64 * BLOCK * (int64_t)READ_NS +
+                    (16 + 8) * BLOCK * (int64_t)(READ_NS + PROGRAM_NS) +
+                    (64 + 16) * (int64_t)(ERASE_NS + BUS));
+}
+
+#define PAIRS CUTS "," ONE ",geometry.pages_per_block=2,nand.cell_bits=2," \
+              "ftl.paired_pages=backup,timing.read_ns="
+
+/*
+ * Any page may be the one that is read: the slowest counts, the first as much
+ * as the last.  64 blocks of 2 pages, and copies of 2 + 8 blocks.
+ */
+static void test_bound_of_slowest(void)
+{
+    int64_t even_ns = bound_of(PAIRS "75000");
+
+    g_assert_cmpint(bound_of(PAIRS "75000;85000") - even_ns, ==,
+                    (64 + 2 + 8) * 2 * 10000);
+    g_assert_cmpint(bound_of(PAIRS "85000;75000") - even_ns, ==,
+                    (64 + 2 + 8) * 2 * 10000);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -216,5 +258,7 @@ int main(int argc, char **argv)
                     test_under_way_collections);
     g_test_add_func("/power/asked/peek", test_peek);
     g_test_add_func("/power/asked/peek-part", test_peek_part);
+    g_test_add_func("/power/asked/bound", test_bound);
+    g_test_add_func("/power/asked/bound-of-slowest", test_bound_of_slowest);
     return g_test_run();
 }

@@ -385,6 +385,32 @@ static void test_zeroes(void)
     rig_free(rig);
 }
 
+/* ---- A lie -------------------------------------------------------------- */
+
+/*
+ * lie.unserialised tells versions by 8 bits.  While less than 128 are between
+ * two of a page the newer one is found, whatever the numbers are; behind more
+ * the old one comes back.
+ */
+static void test_unserialised(void)
+{
+    Rig *rig = rig_new("baseline", NULL, CUTS "," ONE ",lie.unserialised=1");
+
+    for (unsigned tag = 1; tag <= 100; tag++) {
+        power_write(rig, 0, tag);
+    }
+    power_cycle(rig);
+    g_assert_cmpint(power_tag(rig, 0), ==, 100);
+    power_write(rig, 1, 'a');
+    for (unsigned i = 0; i < 150; i++) {
+        power_write(rig, 2, 'b');
+    }
+    power_write(rig, 1, 'c');
+    power_cycle(rig);
+    g_assert_cmpint(power_tag(rig, 1), ==, 'a');
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -404,5 +430,6 @@ int main(int argc, char **argv)
     g_test_add_func("/power/host/zeroes-without-records",
                     test_zeroes_without_records);
     g_test_add_func("/power/host/zeroes", test_zeroes);
+    g_test_add_func("/power/host/unserialised", test_unserialised);
     return g_test_run();
 }

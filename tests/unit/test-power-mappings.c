@@ -186,6 +186,17 @@ static void test_log_in_order(void)
     rig_free(rig);
 }
 
+/* A write is cut in its program.  Then, what that has left at its place. */
+static char cut_write(Rig *rig, unsigned page, uint32_t block, unsigned at)
+{
+    ScarpCmd cmd = write_tag(page, 1, 'a');
+
+    scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive));
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + TO_ARRAY_NS + 1);
+    power_cycle(rig);
+    return power_cell(rig, block, at);
+}
+
 /* One whose page is torn is in order no longer: a full merge, not a partial. */
 static void test_log_with_torn_page(void)
 {
@@ -194,12 +205,7 @@ static void test_log_with_torn_page(void)
     char is = 'p';
 
     for (unsigned i = 0; is == 'p' && i < 3; i++) {
-        ScarpCmd cmd = write_tag(1 + i, 1, 'a');
-
-        scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive));
-        scarp_run(rig->drive, scarp_now_ns(rig->drive) + TO_ARRAY_NS + 1);
-        power_cycle(rig);
-        is = power_cell(rig, log, 1 + i);
+        is = cut_write(rig, 1 + i, log, 1 + i);
     }
     g_assert_cmpint(is, ==, 't');
     write_after(rig, 1, 0, (Merges) { .fulls = 1, .reads = 4, .programs = 4,
@@ -269,6 +275,63 @@ static void test_fast(void)
     rig_free(rig);
 }
 
+/*
+ * FAST: what came in order ends with a torn page, and all may share its block
+ * from there on.  Each page of others happens to lie at its own offset: the
+ * block is still no data block, of none of them.
+ */
+static void test_fast_shared_in_place(void)
+{
+    Rig *rig = filled("fast,ftl.log_blocks=2", "4:0");
+    unsigned offset = 1;
+    uint32_t log = block_of(rig, 4, 0), data = block_of(rig, 1, 3);
+
+    while (cut_write(rig, 4 * BLOCK_PAGES + offset, log, offset) == 'p') {
+        offset++;
+    }
+    g_assert_cmpint(power_cell(rig, log, offset), ==, 't');
+    g_assert_cmpuint(++offset, <, BLOCK_PAGES);
+    for (unsigned i = offset; i < BLOCK_PAGES; i++) {
+        power_write(rig, i % 2 * BLOCK_PAGES + i, 'b' + i);
+        g_assert_cmpuint(block_of(rig, i % 2, i), ==, log);
+        g_assert_cmpuint(page_of(rig, i % 2, i), ==, i);
+    }
+    power_cycle(rig);
+    for (unsigned i = offset; i < BLOCK_PAGES; i++) {
+        g_assert_cmpuint(block_of(rig, i % 2, i), ==, log);
+        g_assert_cmpint(power_tag(rig, i % 2 * BLOCK_PAGES + i), ==, 'b' + i);
+    }
+    g_assert_cmpuint(block_of(rig, 1, 0), ==, data);
+    rig_free(rig);
+}
+
+/*
+ * The log block is full, so a write to its logical block begins a merge and a
+ * log block of its own.  Power fails before the copies are there: the mapping
+ * has no place for a second log block, and what counts of both is copied.
+ */
+static void test_two_logs(void)
+{
+    Rig *rig = rig_new("pgc", NULL, POWER MAPS "block,ftl.log_blocks=1");
+    uint32_t log;
+
+    prepared = "0:1032";
+    prepare(rig);
+    log = block_of(rig, 0, 0);
+    power_write(rig, 1, 'n');
+    g_assert_cmpuint(block_of(rig, 0, 1), !=, log);
+    g_assert_cmpuint(block_of(rig, 0, 3), ==, log);
+    power_cycle(rig);
+    g_assert_cmpuint(rig_stats(rig)->recovery_page_programs, ==, BLOCK_PAGES);
+    for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+        g_assert_cmpuint(block_of(rig, 0, i), ==, block_of(rig, 0, 0));
+        g_assert_cmpuint(page_of(rig, 0, i), ==, i);
+    }
+    g_assert_cmpuint(block_of(rig, 0, 0), !=, log);
+    g_assert_cmpint(power_tag(rig, 1), ==, 'n');
+    rig_free(rig);
+}
+
 /* Superblocks: the block that is not full is written on. */
 static void test_superblock(void)
 {
@@ -279,6 +342,40 @@ static void test_superblock(void)
     expect_recovery(rig, 8 * BLOCK_PAGES + 3 + 7, 0);
     write_after(rig, 1, 3, (Merges) { 0 });
     g_assert_cmpuint(block_of(rig, 1, 3), ==, update);
+    rig_free(rig);
+}
+
+/*
+ * The log block of block 0 is full, and is merged for one page more of it.
+ * That goes to another log block while the merge copies, and then power fails.
+ * A logical block has one log block at most.  So all of its pages are copied to
+ * a new data block, each read before it is programmed, and the three blocks
+ * that it had are erased.
+ */
+static void test_twins(void)
+{
+    Rig *rig = rig_new("pgc", NULL, POWER MAPS "block,ftl.log_blocks=1");
+    /* 9 full blocks, 1 page and the next one, and 6 free blocks. */
+    enum { SCANS = 9 * BLOCK_PAGES + 2 + 6 };
+
+    prepared = "0:1032";
+    prepare(rig);
+    rig_drain(rig);
+    power_write(rig, 1, 'z');
+    g_assert_cmpuint(power_under_way(rig).merges[SCARP_MERGE_FULL], ==, 1);
+    merges_of(rig);
+    g_assert_cmpint(power_cycle(rig), ==,
+                    (int64_t)SCANS * SCAN_NS +
+                    (int64_t)BLOCK_PAGES * (READ_NS + PROGRAM_NS) +
+                    (int64_t)3 * ERASE_NS);
+    g_assert_cmpuint(rig_stats(rig)->recovery_page_reads, ==,
+                     SCANS + BLOCK_PAGES);
+    g_assert_cmpuint(rig_stats(rig)->recovery_page_programs, ==, BLOCK_PAGES);
+    g_assert_cmpint(power_tag(rig, 1), ==, 'z');
+    for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+        g_assert_cmpuint(page_of(rig, 0, i), ==, i);
+        g_assert_cmpuint(block_of(rig, 0, i), ==, block_of(rig, 0, 0));
+    }
     rig_free(rig);
 }
 
@@ -301,6 +398,10 @@ int main(int argc, char **argv)
     g_test_add_func("/power/mappings/merge-begun", test_merge_begun);
     g_test_add_func("/power/mappings/merge-copied", test_merge_copied);
     g_test_add_func("/power/mappings/fast", test_fast);
+    g_test_add_func("/power/mappings/fast-shared-in-place",
+                    test_fast_shared_in_place);
+    g_test_add_func("/power/mappings/two-logs", test_two_logs);
     g_test_add_func("/power/mappings/superblock", test_superblock);
+    g_test_add_func("/power/mappings/twins", test_twins);
     return g_test_run();
 }

@@ -143,6 +143,21 @@ static void test_t_block_says_how_far(void)
     }
 }
 
+/*
+ * T_page of a whole block: every full block counts as free, and there is no
+ * next one.  That no block has more is asked of the plane's own table, which
+ * ends with full blocks: what lies behind it is none of its memory, as a build
+ * with sanitizers says.
+ */
+static void test_all_prepared(void)
+{
+    ScarpDrive *drive = aged("t_block=1000,t_page=1000,look_ahead=1");
+
+    write_one(drive, 0);
+    g_assert_cmpuint(scarp_stats(drive)->premigrated_units, ==, 0);
+    scarp_drive_free(drive);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -150,5 +165,6 @@ int main(int argc, char **argv)
     g_test_add_func("/pregc/t-block-below-gc", test_t_block_below_gc);
     g_test_add_func("/pregc/prepares-one", test_prepares_one);
     g_test_add_func("/pregc/t-block-says-how-far", test_t_block_says_how_far);
+    g_test_add_func("/pregc/all-prepared", test_all_prepared);
     return g_test_run();
 }

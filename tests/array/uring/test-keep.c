@@ -39,6 +39,17 @@ int flock(int fd, int operation)
     return real(fd, operation);
 }
 
+/* How often somebody waited for a file that another server may have. */
+static unsigned waits;
+
+int usleep(useconds_t us)
+{
+    int (*real)(useconds_t) = dlsym(RTLD_NEXT, __func__);
+
+    waits++;
+    return real(us);
+}
+
 /* Memory of files on a disk cannot be registered. */
 static char *keep_path(void)
 {
@@ -558,6 +569,33 @@ static void test_fresh_is_another(void)
     g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
+/*
+ * Another server may be about to let go of a file that is in use: that is worth
+ * a second.  What cannot be opened at all is told at once.
+ */
+static void test_waits_for_servers_only(void)
+{
+    g_autofree char *path = keep_path(), *fresh = fresh_path(path);
+    char error[ARRAY_ERROR_BYTES] = "";
+    Keep k, second;
+
+    waits = 0;
+    g_assert_cmpint(symlink(path, fresh), ==, 0);
+    g_assert_false(keep_make(&k, path, &label, &run_one, BUFFERS, error));
+    assert_contains(error, g_strerror(ELOOP));
+    g_assert_cmpint(g_unlink(fresh), ==, 0);
+    g_assert_cmpint(g_mkdir(fresh, 0700), ==, 0);
+    g_assert_false(keep_make(&k, path, &label, &run_one, BUFFERS, error));
+    assert_contains(error, g_strerror(EISDIR));
+    g_assert_cmpint(g_rmdir(fresh), ==, 0);
+    g_assert_cmpuint(waits, ==, 0);
+    make(&k, path);
+    g_assert_cmpuint(waits, ==, 0);
+    g_assert_false(keep_make(&second, path, &label, &run_one, BUFFERS, error));
+    g_assert_cmpuint(waits, >, 0);
+    keep_end(&k, path, false);
+}
+
 /* ---- What a process that is killed leaves ------------------------------- */
 
 /* The core between two marks: a page is named twice.  No more than one is. */
@@ -889,6 +927,8 @@ int main(int argc, char **argv)
     g_test_add_func("/array/keep/devices", test_devices);
     g_test_add_func("/array/keep/other-names", test_other_names);
     g_test_add_func("/array/keep/fresh-is-another", test_fresh_is_another);
+    g_test_add_func("/array/keep/waits-for-servers-only",
+                    test_waits_for_servers_only);
     g_test_add_func("/array/keep/named-twice", test_named_twice);
     g_test_add_func("/array/keep/adopted", test_adopted);
     if (!THREADS_WATCHED) {
