@@ -304,7 +304,9 @@ def _switched(build: Path, program: str, switch: str) -> Path:
         ["ninja", "-t", "compdb", "-x"], cwd=build, capture_output=True, text=True, check=True
     ).stdout
     steps = {step["output"]: shlex.split(step["command"]) for step in json.loads(listing)}
-    ours = [path for path, _ in device_sources() if path.suffix == ".c" and switch in path.read_text()]
+    ours = [
+        path for path, _ in device_sources() if path.suffix == ".c" and switch in path.read_text()
+    ]
     folder = build / "switched"
     folder.mkdir(exist_ok=True)
     log = folder / "log"
