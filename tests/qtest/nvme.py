@@ -66,13 +66,14 @@ class Completion:
 class Queue:
     """A submission and completion queue pair."""
 
-    def __init__(self, ctrl: Controller, qid: int) -> None:
+    def __init__(self, ctrl: Controller, qid: int, entries: int = QUEUE_ENTRIES) -> None:
         self.ctrl = ctrl
         self.qid = qid
+        self.entries = entries
         machine = ctrl.machine
-        self.sq_addr = machine.alloc(QUEUE_ENTRIES * 64)
-        self.cq_addr = machine.alloc(QUEUE_ENTRIES * 16)
-        machine.write(self.cq_addr, bytes(QUEUE_ENTRIES * 16))
+        self.sq_addr = machine.alloc(self.entries * 64)
+        self.cq_addr = machine.alloc(self.entries * 16)
+        machine.write(self.cq_addr, bytes(self.entries * 16))
         self._tail = 0
         self._head = 0
         self._phase = 1
@@ -88,16 +89,38 @@ class Queue:
         ring: bool = True,
         flags: int = 0,
     ) -> int:
-        self._cid = (self._cid + 1) & 0xFFFF
-        dwords = list(cdw) + [0] * (6 - len(cdw))
-        command = struct.pack(
-            "<BBHIQQQQ6I", opcode, flags, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords
-        )
+        command = self._next(opcode, nsid, prp, cdw, flags)
         self.ctrl.machine.write(self.sq_addr + self._tail * 64, command)
-        self._tail = (self._tail + 1) % QUEUE_ENTRIES
+        self._tail = (self._tail + 1) % self.entries
         if ring:
             self.ring()
         return self._cid
+
+    def submit_equal(
+        self,
+        count: int,
+        opcode: int,
+        nsid: int,
+        prp: tuple[int, int] = (0, 0),
+        cdw: tuple[int, ...] = (),
+    ) -> list[int]:
+        """So many equal commands with one doorbell, much faster than one by one."""
+        assert self._tail + count < self.entries
+        first = self._cid + 1
+        commands = b"".join(self._next(opcode, nsid, prp, cdw) for _ in range(count))
+        self.ctrl.machine.write(self.sq_addr + self._tail * 64, commands)
+        self._tail += count
+        self.ring()
+        return list(range(first, first + count))
+
+    def _next(
+        self, opcode: int, nsid: int, prp: tuple[int, int], cdw: tuple[int, ...], flags: int = 0
+    ) -> bytes:
+        self._cid = (self._cid + 1) & 0xFFFF
+        dwords = list(cdw) + [0] * (6 - len(cdw))
+        return struct.pack(
+            "<BBHIQQQQ6I", opcode, flags, self._cid, nsid, 0, 0, prp[0], prp[1], *dwords
+        )
 
     def ring(self) -> None:
         self.ctrl.machine.writel(self.ctrl.bar + 0x1000 + self.qid * 8, self._tail)
@@ -113,7 +136,7 @@ class Queue:
                 break
             assert cid not in self._done, f"command {cid} ended twice"
             self._done[cid] = Completion(cid, (status >> 1) & STATUS_MASK, result, now_ns)
-            self._head = (self._head + 1) % QUEUE_ENTRIES
+            self._head = (self._head + 1) % self.entries
             if self._head == 0:
                 self._phase ^= 1
         if self._head != before:
@@ -124,7 +147,7 @@ class Queue:
 
         The controller, which may have forgotten the queue, is told nothing.
         """
-        entries = self.ctrl.machine.read(self.cq_addr, QUEUE_ENTRIES * 16)
+        entries = self.ctrl.machine.read(self.cq_addr, self.entries * 16)
         return {
             cid: status >> 1 & STATUS_MASK
             for *_, cid, status in struct.iter_unpack("<IIHHHH", entries)
@@ -222,10 +245,10 @@ class Controller:
         if completion.status:
             raise AssertionError(f"admin {opcode:#x}: status {completion.status:#x}")
 
-    def create_queue(self) -> Queue:
-        queue = self.queue_class(self, len(self.queues) + 1)
+    def create_queue(self, entries: int = QUEUE_ENTRIES) -> Queue:
+        queue = self.queue_class(self, len(self.queues) + 1, entries)
         self.queues.append(queue)
-        size = (QUEUE_ENTRIES - 1) << 16 | queue.qid
+        size = (entries - 1) << 16 | queue.qid
         self.check(Admin.CREATE_CQ, data=queue.cq_addr, cdw=(size, 1))
         self.check(Admin.CREATE_SQ, data=queue.sq_addr, cdw=(size, queue.qid << 16 | 1))
         return queue

@@ -28,6 +28,8 @@ EACH = 250
 BLOCK = 4 * KIB
 BLOCK_4K = f",logical_block_size={BLOCK},physical_block_size={BLOCK}"
 RESETS = 40
+# The data of 4 KiB takes 4 ms.
+SLOW_LINK = ",overrides=controller.link_mbs=1"
 
 
 class Cancelled(DriveTest):
@@ -134,6 +136,30 @@ class Cancelled(DriveTest):
         stats = machine.stats()
         self.assertLess(stats["cmds_completed"], completed + AHEAD)
         self.finish(machine)
+
+    def test_what_begins_before_it_waits_too(self) -> None:
+        """The two need not have their first byte in common."""
+        machine, ctrl, ns = self.drive(more=SLOW_LINK)
+        addr, prp = ns.buffer(4 * KIB)
+        machine.write(addr, OLD)
+        cid = ns.start(Op.WRITE, 4 * KIB, 4 * KIB, prp)
+        machine.step(20_000)
+        self.abort(ctrl, ns, cid)
+        self.assertEqual(ns.simple(Op.WRITE_ZEROES, 0, 8 * KIB), 0)
+        machine.step(LATER_NS)
+        self.assertEqual(ns.read(0, 8 * KIB), bytes(8 * KIB))
+        self.finish(machine)
+
+    def test_nobody_waits_for_a_read(self) -> None:
+        """It changes nothing, so what comes after it is as good as after its end."""
+        machine, ctrl, ns = self.drive(more=SLOW_LINK)
+        _, prp = ns.buffer(4 * KIB)
+        cid = ns.start(Op.READ, 0, 4 * KIB, prp)
+        machine.step(20_000)
+        self.abort(ctrl, ns, cid)
+        self.assertEqual(ns.write(0, NEW).status, 0)
+        rows = {row.op: row for row in self.finish(machine)}
+        self.assertLess(rows[1].submit_ns, rows[0].complete_ns)
 
     def test_what_waits_for_it_is_cancelled_too(self) -> None:
         machine, ctrl, ns = self.drive()

@@ -12,6 +12,8 @@ INTERNAL_ERROR = 0x006
 YEAR_NS = 365 * 86400 * 10**9
 # The drive's time ends after 18 years; the engine's could not go beyond 36.
 TIMES_NS = (17 * YEAR_NS, 18 * YEAR_NS, 20 * YEAR_NS, 40 * YEAR_NS, 150 * YEAR_NS)
+TIME_LAST = (2**63 - 1) // 8 // 2
+PATIENCE_S = 30
 # QEMU's own timer would have to run a billion times.
 NO_TIMERS = ["-machine", "pit=off,hpet=off"]
 SAID = r"^.*nvme-flash f0: the clock is past 18 years, where the drive's time ends; .*$"
@@ -73,6 +75,19 @@ class EndOfTime(DriveTest):
             for time_ns in TIMES_NS:
                 with self.subTest(busy=busy, years=time_ns // YEAR_NS):
                     self.check(time_ns, busy)
+
+    def test_in_the_midst_of_a_command(self) -> None:
+        """No time is left that it could end in: it ends at once, as begun in time."""
+        machine = self.machine(NO_TIMERS, flash(), controller(), namespace())
+        machine.give_up_after(PATIENCE_S)
+        ns = Namespace(Controller(machine).create_queue())
+        _, prp = ns.buffer(4 * KIB)
+        machine.step(TIME_LAST - machine.step(1) - 10_000)
+        cid = ns.start(Op.WRITE, 0, 4 * KIB, prp)
+        machine.step(20_000)
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertEqual(machine.quit(), 0)
+        self.assertRegex(machine.stderr(), SAID)
 
     def test_of_an_idle_drive(self) -> None:
         """Whose engine first hears of the time when QEMU ends."""

@@ -14,7 +14,7 @@ from pci import FUNCTION_RESET, Function, enable_mmconfig
 BUFFER = ",overrides=controller.buffer_bytes=1048576"
 GIB = 1 << 30
 PROGRAM_NS = 750_000  # tiny.ini
-WRITE, FLUSH = 1, 4
+READ, WRITE, ZEROES, DEALLOCATE, FLUSH = range(5)
 VOLATILE_WRITE_CACHE = 0x06
 ZONE_REPORT, ZONE_CLOSED = 0x7A, 4
 SHN_NORMAL, SHN_ABRUPT = 0x00464061, 0x00468061
@@ -274,6 +274,20 @@ class Recording(DriveTest):
         self.assertEqual([row.offset for row in rows], [offset for _, offset, _ in starts])
         self.assertEqual([row.fua for row in rows], [True, False, False, False])
 
+    def test_only_writes_and_zeroes_are_through(self) -> None:
+        """Without a cache each of them has FUA, and nothing else does: it means nothing there."""
+        machine, ctrl, ns = self.drive(more=BUFFER)
+        ctrl.check(Admin.SET_FEATURES, cdw=(VOLATILE_WRITE_CACHE, 0))
+        ns.write(0, pattern(1, 16 * KIB))
+        ns.simple(Op.WRITE_ZEROES, 0, 4 * KIB)
+        ns.deallocate([(4 * KIB, 4 * KIB)])
+        ns.read(8 * KIB, 4 * KIB)
+        ns.flush()
+        through = {row.op: row.fua for row in self.finish(machine)}
+        self.assertEqual(
+            through, {READ: False, WRITE: True, ZEROES: True, DEALLOCATE: False, FLUSH: False}
+        )
+
     def test_a_large_deallocation_goes_in_pieces(self) -> None:
         machine, _, ns = self.drive(more=",overrides=geometry.blocks_per_plane=8192")
         size = machine.stats()["logical_bytes"] // MIB * MIB
@@ -284,5 +298,5 @@ class Recording(DriveTest):
         self.assertEqual(machine.stats()["deallocated_units"], 3)
         for offset in (0, GIB, size - 4 * KIB):
             self.assertEqual(ns.read(offset, 4 * KIB), bytes(4 * KIB))
-        pieces = [(row.offset, row.length) for row in self.finish(machine) if row.op == 3]
+        pieces = [(row.offset, row.length) for row in self.finish(machine) if row.op == DEALLOCATE]
         self.assertEqual(pieces, [(0, GIB), (GIB, size - GIB)])

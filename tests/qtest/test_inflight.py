@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from fixture import KIB, DriveTest, pattern
 from machine import Machine
-from nvme import Admin, Controller, Namespace, Op, Status
+from nvme import SECTOR, Admin, Controller, Namespace, Op, Status
 from test_health import smart
 
 WAY_INTO_A_COMMAND_NS = 5_000
+A_SECOND_NS = 1_000_000_000
 
 
 class InFlight(DriveTest):
@@ -30,6 +31,21 @@ class InFlight(DriveTest):
         stats = machine.stats()
         self.assertEqual(stats["cmds_accepted"] - stats["cmds_completed"], count)
         return target, cids
+
+    def test_more_than_a_ring(self) -> None:
+        """The ring to the engine has 1024 places: the others wait, and none is lost.
+
+        They have to be of one doorbell.  After each, the engine takes what is in the ring.
+        """
+        machine, ctrl, ns = self.drive()
+        ns.write(0, pattern(1, 4 * KIB))
+        target, prp = ns.buffer(4 * KIB)
+        queue = ctrl.create_queue(2048)
+        cids = queue.submit_equal(1500, Op.READ, 1, prp, (0, 0, 4 * KIB // SECTOR - 1))
+        machine.step(A_SECOND_NS)
+        self.assertEqual(queue.posted(), dict.fromkeys(cids, 0))
+        self.assertEqual(machine.read(target, 4 * KIB), pattern(1, 4 * KIB))
+        self.assertEqual(len(self.finish(machine)), 1 + len(cids))
 
     def check_alive(self, ns: Namespace) -> None:
         self.assertEqual(ns.read(0, 4 * KIB), pattern(1, 4 * KIB))
