@@ -205,12 +205,12 @@ class Lateness(DriveTest):
             (",clock=realtime,lateness-log=/nonexistent/x", "/nonexistent/x"),
             (",spin-ns=1", "needs clock=realtime"),
             (",lateness-bound-ns=1", "needs clock=realtime"),
-            (",clock=realtime,spin-ns=2000000000", "0 to 1000000000"),
+            (",clock=realtime,spin-ns=2000000000", "0 to 1000000000\n"),
             (",clock=realtime,lateness-bound-ns=18446744073709551614", "0 to 1000000000"),
         ):
             device = f"nvme-flash,id=f0,description={DESCRIPTION}{more}"
             said = start_fails(self.qemu, ["-device", device])
-            self.assertIn(word, said)
+            self.assertIn(word, f"{said}\n")
             self.assertEqual(len(said.splitlines()), 1, said)
         # On virtual time its queues have timers, which no event descriptor runs.
         device = f"nvme-flash,id=f0,description={DESCRIPTION}"

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fixture import DESCRIPTION, KIB, DriveTest, controller, flash, namespace, pattern
+from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from logs import read_commands
 from machine import Machine
 from nvme import Admin, Completion, Controller, Namespace, Op, Queue
@@ -38,6 +38,15 @@ def schedules(machine: Machine, name: str | None = None) -> set[tuple[int, int]]
             number = int(thread.name)
             found.add((os.sched_getscheduler(number), os.sched_getparam(number).sched_priority))
     return found
+
+
+def is_asleep(machine: Machine, name: str) -> bool:
+    """The thread of that name waits for something other than a processor."""
+    return any(
+        (thread / "comm").read_text().strip() == name
+        and (thread / "stat").read_text().rpartition(")")[2].split()[0] == "S"
+        for thread in Path(f"/proc/{machine.process.pid}/task").iterdir()
+    )
 
 
 class HostController(Controller):
@@ -82,6 +91,34 @@ class Realtime(DriveTest):
 
     def wait_for_schedule(self, machine: Machine, own: tuple[int, int]) -> None:
         machine.wait_until(lambda: schedules(machine, "nvme-flash") == {own}, f"{own}")
+
+    def test_priority_is_back_before_a_long_sleep(self) -> None:
+        """Who was busy is ordinary for a while, and needs priority to be woken in time.
+
+        While its thread sleeps for long, others have their turn without that.
+        """
+        if not allows_priority(3):
+            self.skipTest("this host gives no priority")
+        # The link has each read for 4 ms.  The thread polls all the while, and gives its priority
+        # up after 80 ms.  A write is left then, which takes a second.
+        machine, _, ns = self.started(
+            ",priority=3,spin-ns=10000000"
+            ",overrides=controller.link_mbs=1;timing.program_ns=1000000000"
+        )
+        _, prp = ns.buffer(4 * KIB)
+        for turn in range(2):
+            # What the last turn used is of another time.
+            time.sleep(0.1)
+            ns.start(Op.WRITE, turn * 4 * KIB, 4 * KIB, prp, ring=False)
+            reads = [ns.start(Op.READ, MIB, 4 * KIB, prp, ring=False) for _ in range(21)]
+            ns.queue.ring()
+            # Looking for completions would keep the thread from polling.
+            time.sleep(0.1)
+            for cid in reads:
+                self.assertEqual(ns.queue.wait(cid).status, 0)
+            machine.wait_until(lambda: is_asleep(machine, "nvme-flash"), "the thread's sleep")
+            self.assertEqual(schedules(machine, "nvme-flash"), {(os.SCHED_FIFO, 3)})
+        self.finish(machine)
 
     def test_without_permission(self) -> None:
         """A host that allows no priority has a drive all the same."""

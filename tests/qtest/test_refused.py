@@ -56,7 +56,11 @@ class Refused(DriveTest):
         """A thread with priority neither polls without a break nor shares its core."""
         core = min(os.sched_getaffinity(0))
         real = f",clock=realtime,priority=1,cpu={core}"
-        self.refuse(self.flash(f"{real},spin-ns=10000001"), "spin-ns: 10000001", "0 to 10000000")
+        self.refuse(
+            self.flash(f"{real},spin-ns=10000001"),
+            "spin-ns: 10000001",
+            "0 to 10000000 with priority$",
+        )
         other = ["-device", f"nvme-flash,id=f1,description={DESCRIPTION}{real}"]
         self.refuse([*self.flash(real), *other], f"cpu: {core}", "another drive")
 
