@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from fixture import KIB, MIB, DriveTest, pattern
+from fixture import KIB, MIB, DriveTest, flash, namespace, pattern
 from machine import Machine
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue, Status
 from test_realtime import HostController
@@ -186,6 +186,35 @@ class Cancelled(DriveTest):
             ns.start(Op.WRITE, 0, 4 * KIB, prp)
         machine.step(1)
         self.assertEqual(len(self.finish(machine)), AHEAD + 1 + 4)
+
+
+class FullRoom(DriveTest):
+    """With commands of 2 MiB, few of them fill it."""
+
+    EACH_BYTES = 2 * MIB
+
+    def test_what_finds_no_room_does_not_begin(self) -> None:
+        """A command needs more than its data: the last of 256 waits, though their data would fit.
+
+        A reset forgets what waits, so only what had begun is in the command log.
+        """
+        drives = self.machine(
+            flash(more=",overrides=geometry.page_bytes=32768"),
+            ["-device", "nvme,id=nvme0,serial=scarp0,addr=4,mdts=9"],
+            namespace(),
+        )
+        ctrl = Controller(drives)
+        # All of one page, by a list of pages that goes on at its own beginning.
+        page, pages = drives.alloc(PAGE), drives.alloc(PAGE)
+        drives.write(pages, struct.pack("<Q", page) * (PAGE // 8 - 1) + struct.pack("<Q", pages))
+        for _ in range(2):
+            ns = Namespace(ctrl.create_queue())
+            for _ in range(ROOM // self.EACH_BYTES // 2):
+                ns.start(Op.READ, 0, self.EACH_BYTES, (page, pages), ring=False)
+            ns.queue.ring()
+        drives.step(1)
+        ctrl.disable()
+        self.assertEqual(len(self.finish(drives)), ROOM // self.EACH_BYTES - 1)
 
 
 class Room(DriveTest):

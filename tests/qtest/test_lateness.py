@@ -6,11 +6,12 @@ No test says how late a completion may be: the host may be busy.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
 
-from fixture import DESCRIPTION, KIB, DriveTest, flash, namespace, pattern
+from fixture import DESCRIPTION, KIB, MIB, DriveTest, flash, namespace, pattern
 from machine import Machine, start_fails
 from nvme import Admin, Controller, Namespace, Op
 from scarplib.device_logs import lateness_log, log_page
@@ -190,6 +191,23 @@ class Lateness(DriveTest):
         for cid in cids:
             self.assertEqual(ns.queue.wait(cid).status, 0)
         self.finish(machine)
+
+    def test_the_thread_stands_still_too(self) -> None:
+        """It lays in memory for what will be written, but not while the machine is stopped."""
+        machine = self.machine(
+            ["-S"], flash(more=",clock=realtime,overrides=geometry.page_bytes=32768")
+        )
+        machine.qmp("cont")
+        machine.qmp("stop")
+        before = self.resident(machine)
+        time.sleep(0.2)
+        # It had begun to find 128 MiB.
+        self.assertLess(self.resident(machine) - before, 8 * MIB)
+        self.finish(machine)
+
+    def resident(self, machine: Machine) -> int:
+        text = Path(f"/proc/{machine.process.pid}/statm").read_text(encoding="utf-8")
+        return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def test_neither_saved_nor_migrated(self) -> None:
         machine, _, _ = self.started()

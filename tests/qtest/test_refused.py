@@ -42,6 +42,11 @@ class Refused(DriveTest):
     def test_unknown_clock(self) -> None:
         self.refuse(self.flash(",clock=sundial"), "clock", "sundial", "virtual", "realtime")
 
+    def test_two_clocks(self) -> None:
+        """A guest whose time is its instructions would not see the host's."""
+        icount = ["-machine", "accel=tcg", "-icount", "shift=1,sleep=off", "-S"]
+        self.refuse([*icount, *self.flash(",clock=realtime")], "clock: ", "realtime", "-icount")
+
     def test_core(self) -> None:
         self.refuse(self.flash(",cpu=0"), "cpu: ", "clock=realtime")
         real = ",clock=realtime"
