@@ -66,10 +66,11 @@ class Completion:
 class Queue:
     """A submission and completion queue pair."""
 
-    def __init__(self, ctrl: Controller, qid: int, entries: int = QUEUE_ENTRIES) -> None:
+    entries = QUEUE_ENTRIES
+
+    def __init__(self, ctrl: Controller, qid: int) -> None:
         self.ctrl = ctrl
         self.qid = qid
-        self.entries = entries
         machine = ctrl.machine
         self.sq_addr = machine.alloc(self.entries * 64)
         self.cq_addr = machine.alloc(self.entries * 16)
@@ -245,10 +246,10 @@ class Controller:
         if completion.status:
             raise AssertionError(f"admin {opcode:#x}: status {completion.status:#x}")
 
-    def create_queue(self, entries: int = QUEUE_ENTRIES) -> Queue:
-        queue = self.queue_class(self, len(self.queues) + 1, entries)
+    def create_queue(self) -> Queue:
+        queue = self.queue_class(self, len(self.queues) + 1)
         self.queues.append(queue)
-        size = (entries - 1) << 16 | queue.qid
+        size = (queue.entries - 1) << 16 | queue.qid
         self.check(Admin.CREATE_CQ, data=queue.cq_addr, cdw=(size, 1))
         self.check(Admin.CREATE_SQ, data=queue.sq_addr, cdw=(size, queue.qid << 16 | 1))
         return queue

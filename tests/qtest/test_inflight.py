@@ -7,11 +7,15 @@ from collections.abc import Callable
 
 from fixture import KIB, DriveTest, pattern
 from machine import Machine
-from nvme import SECTOR, Admin, Controller, Namespace, Op, Status
+from nvme import SECTOR, Admin, Controller, Namespace, Op, Queue, Status
 from test_health import smart
 
 WAY_INTO_A_COMMAND_NS = 5_000
 A_SECOND_NS = 1_000_000_000
+
+
+class LongQueue(Queue):
+    entries = 2048
 
 
 class InFlight(DriveTest):
@@ -40,7 +44,8 @@ class InFlight(DriveTest):
         machine, ctrl, ns = self.drive()
         ns.write(0, pattern(1, 4 * KIB))
         target, prp = ns.buffer(4 * KIB)
-        queue = ctrl.create_queue(2048)
+        ctrl.queue_class = LongQueue
+        queue = ctrl.create_queue()
         cids = queue.submit_equal(1500, Op.READ, 1, prp, (0, 0, 4 * KIB // SECTOR - 1))
         machine.step(A_SECOND_NS)
         self.assertEqual(queue.posted(), dict.fromkeys(cids, 0))
