@@ -57,7 +57,7 @@ from scarplib.own_drive import on_guest  # noqa: E402
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host.
 SMALL = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=500"
-# Half of that: ten overwrites with verification take a quarter of a minute.
+# Half of that, for ten overwrites with verification.
 HALF = f"{SMALL},geometry.pages_per_block=64"
 # For the schemes in turn: two planes a die and programs that are suspended; and pages of four
 # units behind a write buffer.  16 MiB each, half of it for the host.

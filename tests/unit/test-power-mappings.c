@@ -305,33 +305,6 @@ static void test_fast_shared_in_place(void)
     rig_free(rig);
 }
 
-/*
- * The log block is full, so a write to its logical block begins a merge and a
- * log block of its own.  Power fails before the copies are there: the mapping
- * has no place for a second log block, and what counts of both is copied.
- */
-static void test_two_logs(void)
-{
-    Rig *rig = rig_new("pgc", NULL, POWER MAPS "block,ftl.log_blocks=1");
-    uint32_t log;
-
-    prepared = "0:1032";
-    prepare(rig);
-    log = block_of(rig, 0, 0);
-    power_write(rig, 1, 'n');
-    g_assert_cmpuint(block_of(rig, 0, 1), !=, log);
-    g_assert_cmpuint(block_of(rig, 0, 3), ==, log);
-    power_cycle(rig);
-    g_assert_cmpuint(rig_stats(rig)->recovery_page_programs, ==, BLOCK_PAGES);
-    for (unsigned i = 0; i < BLOCK_PAGES; i++) {
-        g_assert_cmpuint(block_of(rig, 0, i), ==, block_of(rig, 0, 0));
-        g_assert_cmpuint(page_of(rig, 0, i), ==, i);
-    }
-    g_assert_cmpuint(block_of(rig, 0, 0), !=, log);
-    g_assert_cmpint(power_tag(rig, 1), ==, 'n');
-    rig_free(rig);
-}
-
 /* Superblocks: the block that is not full is written on. */
 static void test_superblock(void)
 {
@@ -400,7 +373,6 @@ int main(int argc, char **argv)
     g_test_add_func("/power/mappings/fast", test_fast);
     g_test_add_func("/power/mappings/fast-shared-in-place",
                     test_fast_shared_in_place);
-    g_test_add_func("/power/mappings/two-logs", test_two_logs);
     g_test_add_func("/power/mappings/superblock", test_superblock);
     g_test_add_func("/power/mappings/twins", test_twins);
     return g_test_run();
