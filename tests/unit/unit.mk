@@ -7,7 +7,7 @@ UNIT_MK := $(lastword $(MAKEFILE_LIST))
 include $(dir $(UNIT_MK))../hunt/engine.mk
 TESTS := $(shell cd $(TOP) && find tests/unit -name '*.c')
 # Those of a part of the device that needs neither QEMU nor an engine: they include its source.
-HW_TESTS := $(shell cd $(TOP) && find tests/hw -name '*.c')
+HW_TESTS := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/tests/hw/*.c))
 NAMES := $(notdir $(TESTS:.c=) $(HW_TESTS:.c=))
 # The replayer without the main() of its programs.
 SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay -name '*.c' ! -name '*main.c')
