@@ -78,6 +78,8 @@ class Device:
 
     QEMU's build folder is shared by all checkouts, so a copy of it is taken: of links, as ninja's
     compilers replace files, and write into none.
+
+    Programs that need no QEMU are built as those of other trees.
     """
 
     # The device includes QEMU's nvme.h as its place in QEMU's tree has it.
@@ -86,6 +88,7 @@ class Device:
 
     def __init__(self, tree: Tree, folder: Path, build: Build, qemu: Path) -> None:
         self.tree, self.folder, self.build, self.qemu = tree, folder, build, qemu
+        self.plain = Plain(tree, folder, build)
         facts = json.loads((qemu / "scarp-commands.json").read_text())
         self.commands: dict[str, list[str]] = facts["compile"]
         self.link: list[str] = facts["link"]
@@ -94,6 +97,8 @@ class Device:
             shutil.copy2(header, nvme)
 
     def compile(self, source: str, to: Path, *more: str) -> str:
+        if source not in self.commands:
+            return self.plain.compile(source, to, *more)
         path = self.folder / source
         command = [
             *self.commands[source],
@@ -110,6 +115,8 @@ class Device:
     def link_program(
         self, program: Program, objects: list[Path], libraries: list[Path], to: Path
     ) -> str:
+        if program.kind != "qtest":
+            return self.plain.link_program(program, objects, libraries, to)
         own = iter(objects)
         command = [next(own) if part == "OBJECT" else part for part in self.link]
         # Without debugging information, a link takes a second.
@@ -117,7 +124,7 @@ class Device:
         return _run([*map(str, command), *more, "-o", str(to)], self.qemu / "build")
 
     def signature(self) -> str:
-        return f"{self.qemu} {self.build.flags}"
+        return f"{self.qemu} {self.plain.signature()}"
 
 
 def _stripped(command: list[str]) -> list[str]:

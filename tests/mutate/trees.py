@@ -166,17 +166,30 @@ ARRAY = Tree(
     killed=("uring", "uring-keep"),
 )
 
-# In the cached QEMU: device.py compiles and links as its own build does.
+# In the cached QEMU: builders.py compiles and links as its own build does.
 DEVICE = Tree(
     name="hw",
     mutated=("hw/*.[ch]",),
     library=(),
     without=(),
     fixed=(),
-    programs=(Program("qemu-system-x86_64", ("hw/*.c",), "qtest"),),
-    inputs=("hw", "ftl", "tests/qtest", "tests/*.py", "scripts/scarplib", "devices"),
-    cflags=(),
-    libraries=(),
+    programs=(
+        # Without QEMU: they include the source that they test.
+        Program("", ("tests/hw/*.c",)),
+        Program("qemu-system-x86_64", ("hw/*.c",), "qtest"),
+    ),
+    inputs=(
+        "hw",
+        "ftl",
+        "tests/hw",
+        "tests/bench/shim",
+        "tests/qtest",
+        "tests/*.py",
+        "scripts/scarplib",
+        "devices",
+    ),
+    cflags=("-D_GNU_SOURCE", "-Ihw", "-Itests/bench/shim"),
+    libraries=("glib-2.0",),
     builds=(QUICK,),
     longest_s=5,
     doubted=True,

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the engine with sanitizers and every check, and runs its unit tests: each test of each
-# program is a process of its own, as many at once as there are cores.
+# Builds the engine with sanitizers and every check, and runs its unit tests, and those of tests/hw:
+# each test of each program is a process of its own, as many at once as there are cores.
 # run.sh [NAME…]: only tests whose names begin with one of these, such as /buffer.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu

@@ -6,14 +6,16 @@
 UNIT_MK := $(lastword $(MAKEFILE_LIST))
 include $(dir $(UNIT_MK))../hunt/engine.mk
 TESTS := $(shell cd $(TOP) && find tests/unit -name '*.c')
-NAMES := $(notdir $(TESTS:.c=))
+# Those of a part of the device that needs neither QEMU nor an engine: they include its source.
+HW_TESTS := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/tests/hw/*.c))
+NAMES := $(notdir $(TESTS:.c=) $(HW_TESTS:.c=))
 # The replayer without the main() of its programs.
 SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay -name '*.c' ! -name '*main.c')
 OBJECTS := $(SHARED:%.c=$(OUT)/checked/%.o)
 LINKED_OBJECTS := $(OBJECTS:%laws.o=%laws-plain.o)
 PROGRAMS := $(addprefix $(OUT)/unit/,$(NAMES))
 ifneq ($(words $(NAMES)),$(words $(sort $(NAMES))))
-$(error two files of tests/unit have one name)
+$(error two files of tests/unit and tests/hw have one name)
 endif
 
 .PHONY: all objects list list-objects $(NAMES)
@@ -31,4 +33,10 @@ VPATH := $(sort $(dir $(addprefix $(TOP)/,$(TESTS))))
 $(OUT)/unit/%: %.c $(LINKED_OBJECTS) $(MADE_OF)
 	@mkdir -p $(@D)
 	$(CC) -no-pie $(SANITIZED) $(filter-out -MMD -MP,$(HUNT_FLAGS)) -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LINKED_OBJECTS) $(LINKED)
+
+# As QEMU's build has it, parameters may be unused.
+HW_FLAGS := -D_GNU_SOURCE -Wno-unused-parameter -I$(TOP)/hw -I$(TOP)/tests/bench/shim
+$(HW_TESTS:tests/hw/%.c=$(OUT)/unit/%): $(OUT)/unit/%: $(TOP)/tests/hw/%.c $(MADE_OF)
+	@mkdir -p $(@D)
+	$(CC) -no-pie $(SANITIZED) $(filter-out -MMD -MP,$(HUNT_FLAGS)) $(HW_FLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LINKED)
 -include $(sort $(OBJECTS:.o=.d) $(LINKED_OBJECTS:.o=.d)) $(PROGRAMS:=.d)
