@@ -410,7 +410,7 @@ def probed_devices() -> Outcome:
     guest = on_guest.user()
     disk = _fresh("probed-devices") / "disk.raw"
     with disk.open("wb") as stream:
-        stream.truncate(64 << 20)
+        stream.truncate(40 << 20)
     stock = ["-drive", f"if=none,id=stock,format=raw,file={disk}"]
     result = _run(
         "probe-devices",
