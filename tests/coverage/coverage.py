@@ -37,7 +37,7 @@ from scarplib.build.host_packages import (  # noqa: E402
 
 GOAL = 95.0  # percent
 OUT = ROOT / "build" / "coverage"
-HEAD = re.compile(r"^[A-Za-z_](?:__attribute__\(\(\w+\)\)|[^(])*?(\w+)\((?!\()")
+HEAD = re.compile(r"^(?=[A-Za-z_])(?:__attribute__\(\(\w+\)\)|[^(])*?(\w+)\((?!\()")
 # These have a condition that a test is not to make false, or that nothing of the engine depends on.
 SPANS = re.compile(r"\b(g_assert\w*|scarp_mark_if)\s*\(")
 
