@@ -118,14 +118,14 @@ static void test_run_by_others(void)
 {
     FlashThread *thread = begin();
 
-    /* the thread waits for longer than the engine does now */
+    /* the thread would sleep past the event: it is told of it */
     event(90000);
     world.pushed = 1;
     g_assert_false(flash_thread_run(thread));
     g_assert_true(atomic_load(&thread->again));
     atomic_store(&thread->again, false);
 
-    /* for the same */
+    /* now it waits for that event already */
     g_assert_false(flash_thread_run(thread));
     g_assert_false(atomic_load(&thread->again));
 

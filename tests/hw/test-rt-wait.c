@@ -144,7 +144,7 @@ static void test_hold_back(void)
     FlashThread *thread = begin();
     FlashThreadUse use;
 
-    flash_thread_kick(thread); /* whatever else is wanted */
+    flash_thread_kick(thread); /* it does not end the wait */
     hold_back(thread, 1000);
     g_assert_cmpint(engine_ns(), ==, 1000);
     hold_back(thread, 1000);
@@ -187,6 +187,7 @@ static void test_sleep(void)
     end();
 }
 
+/* Of a sleep that a kick has ended nobody knows how late it would have been. */
 static void test_sleep_kicked(void)
 {
     FlashThread *thread = begin();
@@ -200,7 +201,7 @@ static void test_sleep_kicked(void)
     sleep_until(thread, 50000);
     g_assert_cmpint(world.timeout_ns, >, 3000);
     g_assert_cmpint(thread->kicked_after_ns, ==, 3100);
-    g_assert_cmpint(thread->margin_ns, ==, 10000); /* it says nothing of it */
+    g_assert_cmpint(thread->margin_ns, ==, 10000);
     flash_thread_use(thread, &use);
     g_assert_cmpuint(use.sleeps, ==, 2);
 
