@@ -18,6 +18,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from scarplib.build import replayer  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import (  # noqa: E402
+    bench,
+    blocks,
+    choices,
     cited,
     features,
     figures,
@@ -215,9 +218,9 @@ class OddProbes(unittest.TestCase):
         nothing = probe_file.Probe({}, whole.span, 1, whole.known)
         takes = dict.fromkeys(TAKES, 0)
         for step in (*self.plan.second(whole.known or Known(0, 0)),):
-            if step.name in (*fit.SEEN, "behind"):
+            if step.name in (*bench.SEEN, "behind"):
                 nothing.results[step.name] = seen(step, takes)
-        self.assertGreater(fit.misfit(whole, nothing), 0)
+        self.assertGreater(bench.misfit(whole, nothing), 0)
         self.assertGreater(features.unlike_behind(whole, nothing), 0)
 
 
@@ -477,13 +480,13 @@ class AnAllocation(unittest.TestCase):
             size = drive.logical_bytes() // MIB * MIB
             probe = on_replayer.probe(drive, Plan(size), size=size)
             base = model.from_features(features.read_off(probe))
-            bench = fit._Bench(probe, program, folder)  # noqa: SLF001
             if before:
-                base.set(fit.ALLOCATION, before, model.FITTED)
-            point = fit._Point(64, 0.25, 3_000_000, 1)  # noqa: SLF001
-            fit._choices(bench, base, point, (fit.ALLOCATION,) if before else ())  # noqa: SLF001
+                base.set(choices.ALLOCATION, before, model.FITTED)
+            point = bench.Point(64, 0.25, 3_000_000, 1)
+            asked = (choices.ALLOCATION,) if before else ()
+            choices.choose(bench.Bench(probe, program, folder), base, point, asked)
             if not before:
-                self.assertEqual(base.keys[fit.ACTIVE].value, str(active))
+                self.assertEqual(base.keys[choices.ACTIVE].value, str(active))
             return base.keys["ftl.allocation"]
 
     def test_that_goes_round_collections(self) -> None:
@@ -505,12 +508,12 @@ class AnAllocation(unittest.TestCase):
 
     def test_is_dynamic_only_if_that_is_clear(self) -> None:
         def choose(static: float, dynamic: float, neither: float = 0) -> tuple[str, bool]:
-            found: dict[fit.Values, fit.Unlike] = {
+            found: dict[choices.Values, bench.Unlike] = {
                 (value,): {("mixed", "reads"): one, ("spaced", "writes"): neither}
                 for value, one in (("cwdp", static), ("dynamic", dynamic))
             }
-            values, shows = fit.chosen([fit.ALLOCATION], found)
-            return str(values[0]), fit.ALLOCATION in shows
+            values, shows = choices.chosen([choices.ALLOCATION], found)
+            return str(values[0]), choices.ALLOCATION in shows
 
         self.assertEqual(choose(10, 1), ("dynamic", True))
         self.assertEqual(choose(1, 10), ("cwdp", True))
@@ -521,86 +524,90 @@ class AnAllocation(unittest.TestCase):
         self.assertEqual(choose(4, 1, 200), ("dynamic", True))
         # Nor does how far off it is what is off by more than ten times.
         self.assertEqual(choose(90, 6), ("cwdp", False))
-        mixed: dict[fit.Values, fit.Unlike] = {
+        mixed: dict[choices.Values, bench.Unlike] = {
             ("cwdp",): {("mixed", "reads"): 0.0, ("steady", "rate"): 5.0},
             ("dynamic",): {("mixed", "reads"): 4.0, ("steady", "rate"): 0.0},
         }
-        self.assertEqual(fit.chosen([fit.ALLOCATION], mixed), (("cwdp",), set()))
-        self.assertEqual(fit.chosen([fit.ALLOCATION], {("dynamic",): {}}), (("dynamic",), set()))
+        self.assertEqual(choices.chosen([choices.ALLOCATION], mixed), (("cwdp",), set()))
+        self.assertEqual(
+            choices.chosen([choices.ALLOCATION], {("dynamic",): {}}), (("dynamic",), set())
+        )
 
     def test_the_best_of_each_is_compared(self) -> None:
         name = ("mixed", "reads")
-        found: dict[fit.Values, fit.Unlike] = {
+        found: dict[choices.Values, bench.Unlike] = {
             (1, "cwdp"): {name: 9.0},
             (0, "cwdp"): {name: 1.0},
             (1, "dynamic"): {name: 0.9},
             (0, "dynamic"): {name: 3.0},
         }
-        names = ["controller.reads_first", fit.ALLOCATION]
-        self.assertEqual(fit.chosen(names, found), ((0, "cwdp"), set()))
+        names = ["controller.reads_first", choices.ALLOCATION]
+        self.assertEqual(choices.chosen(names, found), ((0, "cwdp"), set()))
 
     def test_two_that_are_not_usual(self) -> None:
-        def choose(*misfits: float) -> tuple[fit.Values, set[str]]:
+        def choose(*misfits: float) -> tuple[choices.Values, set[str]]:
             each = (("cwdp", 1), ("cwdp", 0), ("dynamic", 1), ("dynamic", 0))
             pairs = zip(each, misfits, strict=True)
-            found: dict[fit.Values, fit.Unlike] = {
+            found: dict[choices.Values, bench.Unlike] = {
                 values: {("mixed", "reads"): misfit} for values, misfit in pairs
             }
-            return fit.chosen([fit.ALLOCATION, fit.ACTIVE], found)
+            return choices.chosen([choices.ALLOCATION, choices.ACTIVE], found)
 
-        both = {fit.ALLOCATION, fit.ACTIVE}
+        both = {choices.ALLOCATION, choices.ACTIVE}
         self.assertEqual(choose(5, 3, 3, 0), (("dynamic", 0), both))
         self.assertEqual(choose(0, 3, 3, 5), (("cwdp", 1), both))
         # What the other explains by itself is not taken besides.
-        self.assertEqual(choose(5, 0.1, 5, 0), (("cwdp", 0), {fit.ACTIVE}))
-        self.assertEqual(choose(5, 5, 0.1, 0), (("dynamic", 1), {fit.ALLOCATION}))
+        self.assertEqual(choose(5, 0.1, 5, 0), (("cwdp", 0), {choices.ACTIVE}))
+        self.assertEqual(choose(5, 5, 0.1, 0), (("dynamic", 1), {choices.ALLOCATION}))
         self.assertEqual(choose(0.2, 0.1, 0.1, 0), (("cwdp", 1), set()))
 
-    def searches(self, *chosen: str) -> list[tuple[str, ...]]:
-        """What is searched, if these allocations are chosen one after the other."""
-        done: list[tuple[str, ...]] = []
-        found = list(chosen)
-        point = fit._Point(64, 0.25, 3_000_000, 1)  # noqa: SLF001
+    def searches(self, *picked: str) -> int:
+        """How often all is looked at, if these allocations are chosen one after the other."""
+        found = list(picked)
+        point = bench.Point(64, 0.25, 3_000_000, 1)
         base = model.Model()
         for name in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die"):
             base.set(f"geometry.{name}", 2, model.READ)
         base.set("geometry.page_bytes", 4096, model.READ)
         base.set("gc.trigger_free_blocks", 3, model.OPEN)
-        base.set(fit.ALLOCATION, "cwdp", model.OPEN)
+        base.set(choices.ALLOCATION, "cwdp", model.OPEN)
+        near = 2 * fit.EXACT
 
-        def run(seen: tuple[str, ...], *_: Any) -> tuple[Any, float]:
-            done.append(seen)
-            return point, 1.0
+        def choose(*_: Any, **__: Any) -> None:
+            base.set(choices.ALLOCATION, found.pop(0), model.FITTED)
 
-        def choose(*_: Any) -> None:
-            base.set(fit.ALLOCATION, found.pop(0), model.FITTED)
-
-        search = mock.Mock(run=run, tried={" ".join(fit.SEEN): {}}, points={})
-        bench = mock.Mock(probe=mock.Mock(source={"bytes": 64 * MIB}))
+        search = mock.Mock(tried={}, points={}, ends=0.0)
+        search.over.return_value = False
+        search.rough.return_value = [point]
+        search.score.return_value = 0.0
+        search.exact.return_value = search.polish.return_value = (point, near)
+        measured_with = mock.Mock(probe=mock.Mock(source={"bytes": 64 * MIB}))
         with (
-            mock.patch.object(fit, "_Search", return_value=search),
-            mock.patch.object(fit, "_choices", choose),
-            mock.patch.object(features, "spare", return_value=0.1),
+            mock.patch.object(blocks, "Search", return_value=search),
+            mock.patch.object(fit, "_variants", return_value=(point, near)),
+            mock.patch.object(choices, "choose", choose),
         ):
-            model_of, _, _ = fit._search(bench, base, fit.Search())  # noqa: SLF001
+            model_of, _, _ = fit._search(  # noqa: SLF001
+                measured_with, base, fit.Search(), mock.Mock(buffer=0), [2]
+            )
         self.assertEqual(found, [])
-        self.assertEqual(model_of.keys[fit.ALLOCATION].value, chosen[-1])
-        return done
+        self.assertEqual(model_of.keys[choices.ALLOCATION].value, picked[-1])
+        count: int = search.polish.call_count
+        return count
 
     def test_the_search_goes_on_only_with_another_one(self) -> None:
-        rough, near = fit.SEEN[:1], fit.SEEN
-        for one in ("cwdp", "dynamic"):
-            self.assertEqual(self.searches(one, one), [rough, near])
-        self.assertEqual(self.searches("cwdp", "dynamic"), [rough, near, near])
+        self.assertEqual(self.searches("cwdp"), 1)
+        self.assertEqual(self.searches("dynamic", "dynamic"), 2)
+        self.assertEqual(self.searches("dynamic", "cwdp", "cwdp"), 3)
 
     def test_one_die_has_none(self) -> None:
         base = model.Model()
         for name in ("channels", "chips_per_channel", "dies_per_chip"):
             base.set(f"geometry.{name}", 1, model.READ)
-        self.assertEqual(list(fit._alternatives(base)), [fit.ACTIVE])  # noqa: SLF001
+        self.assertEqual(list(choices.alternatives(base)), [choices.ACTIVE])
         base.set("geometry.channels", 2, model.READ)
-        both = [fit.ACTIVE, fit.ALLOCATION]
-        self.assertEqual(list(fit._alternatives(base)), both)  # noqa: SLF001
+        both = [choices.ACTIVE, choices.ALLOCATION]
+        self.assertEqual(list(choices.alternatives(base)), both)
 
 
 if __name__ == "__main__":

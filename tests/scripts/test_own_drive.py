@@ -27,7 +27,10 @@ from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs.command_log import read_commands  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.own_drive import (  # noqa: E402
+    bench,
     blind,
+    blocks,
+    by_steps,
     cited,
     command,
     features,
@@ -172,10 +175,10 @@ class ADescription(Scratch):
 
 class AModel(unittest.TestCase):
     def test_sizes_are_round(self) -> None:
-        self.assertEqual(fit.roundest(4177920, 4194304), 4 * MIB)
-        self.assertEqual(fit.roundest(3145729, 3211264), 3211264)
-        self.assertEqual(fit.roundest(3000000, 3300000), 3 * MIB)
-        self.assertEqual(fit.roundest(5, 5), 5)
+        self.assertEqual(by_steps.roundest(4177920, 4194304), 4 * MIB)
+        self.assertEqual(by_steps.roundest(3145729, 3211264), 3211264)
+        self.assertEqual(by_steps.roundest(3000000, 3300000), 3 * MIB)
+        self.assertEqual(by_steps.roundest(5, 5), 5)
 
     def keys(self) -> model.Model:
         found = model.Model()
@@ -225,21 +228,21 @@ class WhatWasTried(Scratch):
         probe = probe_file.Probe({"bytes": bytes_of_drive}, 64 * MIB, 1, Known(4096, 16384))
         found = []
         with tempfile.TemporaryDirectory() as scratch:
-            bench = fit._Bench(probe, program, Path(scratch))  # noqa: SLF001
+            measured_with = bench.Bench(probe, program, Path(scratch))
             base = model.Model()
             for name in ("channels", "chips_per_channel", "dies_per_chip"):
                 base.set(f"geometry.{name}", 2, model.READ)
             base.set("geometry.page_bytes", 4096, model.READ)
             base.set("gc.trigger_free_blocks", 3, model.OPEN)
-            search = fit._Search(bench, base, fit.Search(memory=memory))  # noqa: SLF001
+            search = blocks.Search(measured_with, base, fit.Search(memory=memory))
             found = [one for tried in search.tried.values() for one in tried.values()]
             search.ends = math.inf
-            search.score((5, 0.1, 6.5, 1), fit.SEEN[:1])
+            search.score(bench.Point(96, 0.1, 3_000_000, 1))
         return found
 
     def test_is_taken_for_its_own_drive_alone(self) -> None:
         self.assertEqual(self.score(64 * MIB), [])
-        self.assertEqual(self.score(64 * MIB), [fit.WORST])
+        self.assertEqual(self.score(64 * MIB), [blocks.WORST])
         # A candidate's keys are the same for both drives.
         self.assertEqual(self.score(64 * MIB - 4096), [])
 
@@ -248,10 +251,10 @@ class WhatWasTried(Scratch):
         memory = self.folder / "x.tried.jsonl"
         whole = memory.read_text()
         memory.write_text(whole + whole.strip()[:50])
-        self.assertEqual(self.score(64 * MIB), [fit.WORST])
+        self.assertEqual(self.score(64 * MIB), [blocks.WORST])
         memory.write_text(whole.strip()[:50])
         self.assertEqual(self.score(64 * MIB), [])
-        self.assertEqual(self.score(64 * MIB), [fit.WORST])
+        self.assertEqual(self.score(64 * MIB), [blocks.WORST])
 
     def test_what_is_no_text_or_no_number_is_left_out(self) -> None:
         self.score()
@@ -259,7 +262,7 @@ class WhatWasTried(Scratch):
         deep = 100_000 * b"["
         large = memory.read_bytes().strip().replace(b"1000.0", b"1" + 400 * b"0")
         memory.write_bytes(b"\xff\n" + deep + b"\n" + large + b"\n" + memory.read_bytes())
-        self.assertEqual(self.score(), [fit.WORST])
+        self.assertEqual(self.score(), [blocks.WORST])
 
     def test_one_that_cannot_be_written_is_named(self) -> None:
         memory = self.folder / "x.tried.jsonl"

@@ -88,10 +88,28 @@ def _singles(probe: Probe) -> list[int]:
 
 
 def _unmapped(probe: Probe) -> tuple[float, float]:
-    """Base and time of a KiB on the link, of reads of what was deallocated."""
+    """Base and time of a KiB on the link, of reads of what was deallocated.
+
+    A read that finds its mapping out of RAM takes so much longer: the others are on one line.
+    """
     seen = probe.results["trimmed"].each[1 : 1 + len(SIZES)]
-    slope = (seen[-1] - seen[3]) / ((SIZES[-1] - SIZES[3]) / 1024)
-    return seen[3] - slope * SIZES[3] / 1024, slope
+    points = [(size / 1024, float(time)) for size, time in zip(SIZES, seen, strict=True)]
+
+    def beside(slope: float) -> list[list[float]]:
+        return groups([time - slope * kib for kib, time in points])
+
+    def unlike(slope: float) -> tuple[int, float]:
+        found = beside(slope)
+        return len(found), sum(group[-1] - group[0] for group in found)
+
+    slopes = [
+        (time - before) / (kib - less)
+        for i, (less, before) in enumerate(points)
+        for kib, time in points[i + 1 :]
+    ]
+    slope = min((one for one in slopes if one >= 0), key=unlike, default=0.0)
+    lines = [group for group in beside(slope) if len(group) > 1] or beside(slope)
+    return median(lines[0]), slope
 
 
 def _waits(probe: Probe) -> list[float]:
@@ -323,11 +341,3 @@ def _map_cached(probe: Probe) -> int | None:
         if misses > 0.1:
             cached = round(size * (1 - misses))
     return cached
-
-
-def spare(probe: Probe) -> float:
-    """About the share of the data that can be written anew before anything must be collected."""
-    parts = probe.results["overwrite"].parts
-    usual = max(parts[:2])
-    quick = next((i for i, rate in enumerate(parts) if rate < 0.6 * usual), len(parts))
-    return max(0.01, quick / len(parts))

@@ -14,6 +14,8 @@ from scarplib.own_drive.features import Features
 COMMAND_NS = 200
 # The free blocks that start a collection are spare that is never used: the two are not told apart.
 TRIGGER = 3
+# Of a map in flash, for each unit.
+ENTRY_BYTES = 4
 
 READ, FITTED, OPEN = "read off", "fitted", "not identifiable"
 
@@ -137,20 +139,41 @@ def _times(model: Model, seen: Features) -> None:
     model.set("timing.channel_mts", _rate(seen.channel_ns_kib, 100_000), READ)
 
 
-def blocks(model: Model, size: int, pages: int, spare: float) -> dict[str, int | str]:
-    """Keys of blocks of so many pages, of which `spare` (a share of the data) is to be had.
-
-    What cannot be had are the blocks that a plane keeps free.  The drive is at least `size` big.
-    """
+def data_pages(model: Model, size: int) -> int:
+    """Of a plane, for what the host sees: so many bytes at least."""
     planes = 1
     for name in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die"):
         planes *= int(model.keys[f"geometry.{name}"].value)
+    return -(-size // (planes * int(model.keys["geometry.page_bytes"].value)))
+
+
+def block_count(data: int, pages: int, spare: float, trigger: int) -> int:
+    """Of a plane with so many pages of data, of which `spare` (a share of them) is to be had.
+
+    What cannot be had are the blocks that a plane keeps free.
+    """
+    return max(4, round(data * (1 + spare) / pages) + trigger)
+
+
+def translation_blocks(model: Model, count: int, pages: int) -> int:
+    """Of so many blocks those that a plane keeps for its mapping, as ftl/core/spare.c has it."""
+    if "ftl.mapping" not in model.keys or model.keys["ftl.mapping"].value != "demand":
+        return 0
     page = int(model.keys["geometry.page_bytes"].value)
-    data = -(-size // (planes * page))
-    count = max(
-        4, round(data * (1 + spare) / pages) + int(model.keys["gc.trigger_free_blocks"].value)
-    )
-    permille = max(1, min(10000, count * pages * 1000 // data - 1000))
+    unit = int(model.keys["ftl.unit_bytes"].value) or page
+    page_units, entries = page // unit, unit // ENTRY_BYTES
+    block_units = pages * page_units
+    units = count * block_units // entries + 1
+    least = block_units - page_units + 1
+    return 2 + (units * 3 // 2 + least - 1) // least
+
+
+def blocks(model: Model, size: int, pages: int, spare: float) -> dict[str, int | str]:
+    """Keys of blocks of so many pages; the drive is at least `size` big."""
+    data = data_pages(model, size)
+    count = block_count(data, pages, spare, int(model.keys["gc.trigger_free_blocks"].value))
+    usable = max(0, count - translation_blocks(model, count, pages))
+    permille = max(1, min(10000, usable * pages * 1000 // data - 1000))
     return {
         "geometry.blocks_per_plane": count,
         "geometry.pages_per_block": pages,

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A drive's probe beside a candidate's: what measures candidates, and how unlike they are."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from scarplib.errors import UserError
+from scarplib.own_drive import features, model, on_replayer
+from scarplib.own_drive.model import TRIGGER, Model
+from scarplib.own_drive.plan import Plan, Step
+from scarplib.own_drive.probe_file import PARTS, Probe
+
+# Steps that say what collections do; the others go before them, and cost little.
+SEEN = ("behind", "overwrite", "steady", "steady-1", "mixed", "spaced")
+# Of each figure of each step: how unlike two probes are, as a square of a logarithm.
+Unlike = dict[tuple[str, str], float]
+# A figure that is off by ten times is wrong; how much more says nothing.  A median between a buffer
+# and flash is off by ten thousand, or by nothing, as the blocks happen to be.
+FAR = math.log(10) ** 2
+
+
+class Bench:
+    """The drive's probe, and what candidates are measured with."""
+
+    def __init__(self, probe: Probe, replay: Path, scratch: Path, map_cached: bool = False) -> None:
+        if not probe.known:
+            raise UserError("this probe is not whole: it has no second part")
+        self.probe, self.replay, self.scratch = probe, replay, scratch
+        self.plan = Plan(probe.span, probe.seed)
+        self.traces = on_replayer.Traces(scratch)
+        steps: list[Step] = [*self.plan.first(), *self.plan.second(probe.known)]
+        self.order = [step.name for step in steps]
+        self.changing = [step.name for step in steps if step.changes]
+        if not map_cached:
+            # What they leave behind is in the map's cache alone.
+            self.changing = [one for one in self.changing if not one.startswith("footprint")]
+        for step in steps:
+            self.traces.path(step)
+
+    def up_to(self, *steps: str, quick: bool = False) -> tuple[str, ...]:
+        """These steps, and what leaves behind what the last of them finds.
+
+        In the map's cache quick ones find less than the drive's did.
+        """
+        last = self.order.index(steps[-1])
+        before = [
+            name
+            for name in self.changing
+            if self.order.index(name) < last and not (quick and name.startswith("footprint"))
+        ]
+        return tuple(dict.fromkeys((*before, *steps)))
+
+    def run(self, candidate: Model, only: tuple[str, ...] = (), held_out: bool = False) -> Probe:
+        """A candidate's probe; UserError if it is no drive."""
+        with tempfile.TemporaryDirectory(dir=self.scratch) as folder:
+            path = Path(folder) / "candidate.ini"
+            candidate.write(path)
+            drive = on_replayer.Replayed(self.replay, path, Path(folder))
+            return on_replayer.probe(
+                drive,
+                self.plan,
+                traces=self.traces,
+                known=self.probe.known,
+                size=self.plan.span,
+                held_out=held_out,
+                only=only,
+            )
+
+
+def unlike(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> Unlike:
+    """How unlike the two are, in what collections show, figure by figure."""
+    found: Unlike = {}
+    for name in steps:
+        if name not in drive.results:
+            continue
+        if name == "behind":
+            found[name, "reads"] = features.unlike_behind(drive, candidate)
+            continue
+        one, other = drive.results[name], candidate.results[name]
+        found[name, "rate"] = 4 * math.log(one.bytes_per_s / other.bytes_per_s) ** 2
+        for kind in ("reads", "writes"):
+            a, b = getattr(one, kind), getattr(other, kind)
+            if a and b:
+                found[name, kind] = math.log(max(1, a.mean) / max(1, b.mean)) ** 2
+                for point in ("p50", "p90", "p99"):
+                    ratio = max(1, a.points[point]) / max(1, b.points[point])
+                    found[name, f"{kind} {point}"] = math.log(ratio) ** 2
+        if name == "overwrite" and one.parts:
+            # The bytes written by each time: where it falls, and how far.
+            pairs = zip(_reached(one.parts), _reached(other.parts), strict=True)
+            found[name, "parts"] = sum(8 / PARTS * math.log(a / b) ** 2 for a, b in pairs)
+    return found
+
+
+def misfit(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> float:
+    """All of it together."""
+    return sum(unlike(drive, candidate, steps).values())
+
+
+def _reached(parts: list[float]) -> list[float]:
+    """The mean time of each byte up to the end of each part."""
+    found, total = [], 0.0
+    for i, rate in enumerate(parts):
+        total += 1 / rate
+        found.append(total / (i + 1))
+    return found
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is searched: the blocks, what they have to spare, how long an erase takes."""
+
+    pages: int
+    spare: float
+    erase_ns: int
+    planes: int
+    # Blocks that a plane keeps free.
+    trigger: int = TRIGGER
+
+
+def sized(bench: Bench, base: Model, point: Point) -> Model:
+    """The base with these blocks."""
+    found = base.with_values({"geometry.planes_per_die": point.planes})
+    if point.trigger != TRIGGER:
+        found = found.with_values({"gc.trigger_free_blocks": point.trigger})
+    values = model.blocks(found, bench.probe.source["bytes"], point.pages, point.spare)
+    return found.with_values({**values, "timing.erase_ns": point.erase_ns})
+
+
+def roomy(bench: Bench, base: Model) -> Model:
+    """With so much to spare that nothing is collected."""
+    return sized(bench, base, Point(64, 2.0, 3_000_000, 1))

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keys that a few steps show, once they are compared with a candidate's: no search of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from scarplib.errors import UserError
+from scarplib.own_drive import features
+from scarplib.own_drive.bench import Bench, Point, roomy, sized
+from scarplib.own_drive.model import FITTED, READ, Model
+from scarplib.own_drive.probe_file import Probe
+
+BUFFER, CACHE = "controller.buffer_bytes", "ftl.map_cache_bytes"
+READS_FIRST = "controller.reads_first"
+# Steps in which a read may be behind programs; what is less than this share is clearly less.
+BEHIND, CLEARLY = ("burst", "behind"), 0.5
+# Numbers of channels whose pairs of reads are so unlike, and the nearest's, are not told apart.
+PAIRS_ALIKE, PAIRS_LEAST = 1.2, 1e-6
+CHANNELS, WAYS = "geometry.channels", "geometry.chips_per_channel"
+
+
+def roundest(low: int, high: int) -> int:
+    """Of low … high the multiple of the greatest power of two: sizes are chosen by people."""
+    step = 1 << max(high, 1).bit_length()
+    while step > 1 and high // step * step < low:
+        step //= 2
+    return high // step * step
+
+
+def channels(bench: Bench, base: Model) -> list[int]:
+    """How many, of so many dies; and which other numbers look the same.
+
+    Each number that there may be is tried, and its pairs of reads are compared.  Where the host's
+    link is slower than a channel, two reads of one channel show nothing.
+    """
+    dies = int(base.keys[CHANNELS].value) * int(base.keys[WAYS].value)
+
+    def pairs(count: int) -> float:
+        candidate = roomy(bench, with_channels(base, count))
+        try:
+            seen = bench.run(candidate, bench.up_to("read-pair"))
+        except UserError:
+            return math.inf
+        each = zip(
+            bench.probe.results["read-pair"].each, seen.results["read-pair"].each, strict=True
+        )
+        return sum(math.log(max(1, one) / max(1, other)) ** 2 for one, other in each)
+
+    may = {n: pairs(n) for n in range(1, dies + 1) if dies % n == 0} if dies > 1 else {1: 0.0}
+    least = min(may.values())
+    alike = [n for n, unlike in may.items() if unlike <= least * PAIRS_ALIKE + PAIRS_LEAST]
+    if int(base.keys[CHANNELS].value) not in alike:
+        base.keys |= with_channels(base, min(may, key=may.__getitem__)).keys
+    return alike
+
+
+def with_channels(base: Model, count: int) -> Model:
+    """The same dies on so many channels."""
+    dies = int(base.keys[CHANNELS].value) * int(base.keys[WAYS].value)
+    found = Model(dict(base.keys))
+    found.set(CHANNELS, count, READ)
+    found.set(WAYS, dies // count, READ, "dies of a channel")
+    return found
+
+
+def reads_first(bench: Bench, base: Model) -> None:
+    """Where a read suspends programs, whether it also goes before those that wait.
+
+    Writes whose map is in flash may show it; if they do not, collections may.
+    """
+    if "nand.suspend_program" not in base.keys:
+        return
+
+    def off(first: int) -> float:
+        candidate = roomy(bench, base.with_values({READS_FIRST: first}))
+        try:
+            seen = bench.run(candidate, bench.up_to(*BEHIND))
+        except UserError:
+            return math.inf
+        return sum(
+            math.log(max(1, one) / max(1, other)) ** 2
+            for step in BEHIND
+            for one, other in zip(
+                bench.probe.results[step].each, seen.results[step].each, strict=True
+            )
+        )
+
+    yes, no = off(1), off(0)
+    if no <= CLEARLY * yes and yes - no >= PAIRS_LEAST:
+        base.set(READS_FIRST, 0, FITTED)
+
+
+def times(bench: Bench, base: Model, seen: features.Features) -> None:
+    """What a candidate's own probe says otherwise than the drive's is added to what was read off.
+
+    So what the rules leave out, roundings and what a command takes besides, is left out of both.
+    """
+    try:
+        own = features.read_off(bench.run(roomy(bench, base)))
+    except UserError:
+        return
+
+    def more(name: str, by: float) -> None:
+        key = base.keys[name]
+        values = [max(0, int(value) + round(by)) for value in key.value.split(";")]
+        base.set(name, ";".join(map(str, values)), key.how, key.note)
+
+    more("controller.firmware_ns", seen.base_ns - own.base_ns)
+    for name, drive, ours in (
+        ("timing.read_ns", seen.reads_ns, own.reads_ns),
+        ("timing.program_ns", seen.programs_ns, own.programs_ns),
+    ):
+        if len(drive) == len(ours):
+            more(name, drive[0] - ours[0])
+
+
+def buffer(bench: Bench, base: Model, seen: features.Features, point: Point | None = None) -> None:
+    """The write buffer's size; the blocks say how fast it drains."""
+    whole = sized(bench, base, point) if point else roomy(bench, base)
+
+    def taken(probe: Probe) -> float:
+        return float(features.burst(probe, seen))
+
+    _bisect(bench, whole, BUFFER, "burst", taken, max(seen.page, 16384))
+    base.keys[BUFFER] = whole.keys[BUFFER]
+
+
+def _bisect(
+    bench: Bench, base: Model, name: str, step: str, measure: Callable[[Probe], float], grain: int
+) -> None:
+    """A key that one step shows, the more the higher."""
+    wanted = measure(bench.probe)
+    low, high = grain, max(4 * grain, 2 * int(base.keys[name].value) // grain * grain)
+    only = bench.up_to(step)
+    while high - low > grain:
+        middle = (low + high) // 2 // grain * grain
+        candidate = base.with_values({name: middle})
+        try:
+            reached = measure(bench.run(candidate, only))
+        except UserError:
+            reached = -1.0
+        if reached < wanted:
+            low = middle
+        else:
+            high = middle
+    # Up to the next request that would have found room, no size looks different.
+    base.set(name, roundest(high, high + grain), FITTED, interval=(low, high + grain))
+
+
+def cache(bench: Bench, base: Model) -> None:
+    """The size of the map's cache."""
+    steps = [f"footprint-{size >> 20}" for size in bench.plan.footprints()]
+    whole = roomy(bench, base)
+
+    def hits(probe: Probe) -> float:
+        return -sum(features.map_misses(probe).values())
+
+    wanted = hits(bench.probe)
+    only = ("fill", "read-single", *steps, *(f"{step}-before" for step in steps))
+    low, high = 1024, 2 * int(base.keys[CACHE].value)
+    while high - low > max(512, high // 200):
+        middle = (low + high) // 2 // 8 * 8
+        try:
+            reached = hits(bench.run(whole.with_values({CACHE: middle}), only))
+        except UserError:
+            reached = -math.inf
+        low, high = (middle, high) if reached < wanted else (low, middle)
+    base.set(CACHE, roundest(low + 1, high), FITTED, interval=(low, high))

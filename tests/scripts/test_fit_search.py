@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The search of `scarp fit`: keys that a few steps show, and a drive that is found again."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from scarplib.build import replayer  # noqa: E402
+from scarplib.own_drive import (  # noqa: E402
+    bench,
+    blocks,
+    by_steps,
+    features,
+    fit,
+    model,
+    on_replayer,
+    probe_file,
+)
+from scarplib.own_drive.plan import MIB, SIZES, Plan  # noqa: E402
+
+# The host's link is slower than a channel: two reads of one channel show nothing.
+DRIVE = """
+[geometry]
+channels=1
+chips_per_channel=4
+dies_per_chip=1
+planes_per_die=1
+blocks_per_plane=90
+pages_per_block=32
+page_bytes=8192
+[nand]
+cell_bits=1
+suspend_program=0
+suspend_erase=0
+[timing]
+read_ns=40000
+program_ns=400000
+erase_ns=4638000
+channel_mts=1200
+command_ns=200
+[controller]
+firmware_ns=7000
+link_mbs=1000
+buffer_bytes=0
+reads_first=1
+[ftl]
+unit_bytes=8192
+over_provisioning_permille=250
+[gc]
+trigger_free_blocks=2
+"""
+DEMAND = "mapping=demand\nmap_cache_bytes=32768\nunit_bytes=8192"
+
+
+def keys(text: str) -> dict[str, str]:
+    """Of a description."""
+    found, group = {}, ""
+    for line in text.split():
+        if line.startswith("["):
+            group = line.strip("[]")
+        else:
+            name, value = line.split("=")
+            found[f"{group}.{name}"] = value
+    return found
+
+
+def point_of(search: blocks.Search, drive: dict[str, str]) -> bench.Point:
+    """What is searched, as a description has it."""
+    found = bench.Point(
+        int(drive["geometry.pages_per_block"]),
+        0.2,
+        int(drive["timing.erase_ns"]),
+        int(drive["geometry.planes_per_die"]),
+        int(drive["gc.trigger_free_blocks"]),
+    )
+    return search.with_blocks(found, int(drive["geometry.blocks_per_plane"]))
+
+
+class Found(unittest.TestCase):
+    """A drive whose probe there is."""
+
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def probe(self, text: str) -> probe_file.Probe:
+        path = self.folder / "drive.ini"
+        path.write_text(text)
+        drive = on_replayer.Replayed(replayer.ensure_replay(), path, self.folder)
+        size = drive.logical_bytes()
+        return on_replayer.probe(drive, Plan(size // MIB * MIB), size=size)
+
+    def search(self, text: str) -> tuple[blocks.Search, features.Features, list[int]]:
+        """Before blocks are looked for."""
+        probe = self.probe(text)
+        seen = features.read_off(probe)
+        base = model.from_features(seen)
+        cached = seen.map_cached is not None
+        measured_with = bench.Bench(probe, replayer.ensure_replay(), self.folder, cached)
+        alike = by_steps.channels(measured_with, base)
+        by_steps.times(measured_with, base, seen)
+        if cached:
+            by_steps.cache(measured_with, base)
+        return blocks.Search(measured_with, base, fit.Search()), seen, alike
+
+    def test_times_are_read_off_to_the_nanosecond(self) -> None:
+        for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
+            search, _, _ = self.search(text)
+            drive, base = keys(text), search.base.keys
+            for name in (
+                "timing.read_ns",
+                "timing.program_ns",
+                "controller.firmware_ns",
+                "controller.link_mbs",
+                "timing.channel_mts",
+            ):
+                self.assertEqual(base[name].value, drive[name], name)
+
+    def test_sizes_of_blocks_are_the_drives(self) -> None:
+        for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
+            search, _, _ = self.search(text)
+            drive = keys(text)
+            whole = bench.sized(search.bench, search.base, point_of(search, drive)).keys
+            for name in (
+                "geometry.blocks_per_plane",
+                "geometry.pages_per_block",
+                "ftl.over_provisioning_permille",
+                "gc.trigger_free_blocks",
+            ):
+                self.assertEqual(whole[name].value, drive[name], name)
+
+    def test_the_drive_itself_is_not_unlike(self) -> None:
+        # A map's cache has what each footprint left there.
+        for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
+            search, _, _ = self.search(text)
+            whole = model.Model()
+            for name, value in keys(text).items():
+                whole.set(name, value, model.READ)
+            seen = search.bench.run(whole, search.bench.up_to(*bench.SEEN))
+            self.assertEqual(bench.misfit(search.bench.probe, seen), 0.0)
+
+    def test_reads_that_go_first_where_the_map_is_in_flash(self) -> None:
+        text = DRIVE.replace("unit_bytes=8192", DEMAND).replace(
+            "suspend_program=0", "suspend_program=1"
+        )
+        text = text.replace("buffer_bytes=0", "buffer_bytes=262144")
+        for first in ("0", "1"):
+            search, _, _ = self.search(text.replace("reads_first=1", f"reads_first={first}"))
+            search.base.set("controller.buffer_bytes", 262144, model.FITTED)
+            search.base.keys |= by_steps.with_channels(search.base, 1).keys
+            by_steps.reads_first(search.bench, search.base)
+            self.assertEqual(search.base.keys["controller.reads_first"].value, first)
+
+    def test_channels_that_reads_do_not_tell_apart(self) -> None:
+        search, _, alike = self.search(DRIVE)
+        self.assertEqual(alike, [1, 2, 4])
+        search.base.keys |= by_steps.with_channels(search.base, 4).keys
+        off = bench.Point(32, point_of(search, keys(DRIVE)).spare, 4_600_000, 1)
+        point, least = fit._variants(search, search.base, off, alike)  # noqa: SLF001
+        self.assertEqual(search.base.keys["geometry.channels"].value, "1")
+        self.assertEqual(search.base.keys["geometry.chips_per_channel"].value, "4")
+        self.assertEqual((point.erase_ns, point.trigger, least), (4_638_000, 2, 0.0))
+        # Where the link is the faster one, reads show it.
+        fast = DRIVE.replace("link_mbs=1000", "link_mbs=7000").replace("mts=1200", "mts=400")
+        self.assertEqual(self.search(fast)[2], [1])
+
+    def test_types_of_pages_tell_sizes_of_blocks(self) -> None:
+        text = DRIVE.replace("cell_bits=1", "cell_bits=3").replace(
+            "pages_per_block=32", "pages_per_block=96"
+        )
+        text = text.replace("program_ns=400000", "program_ns=400000;900000;1500000")
+        text = text.replace("read_ns=40000", "read_ns=40000;50000;60000").replace(
+            "plane=90", "plane=32"
+        )
+        search, _, _ = self.search(text)
+        kept = search._may_be()  # noqa: SLF001
+        self.assertIn((96, 1), kept)
+        self.assertNotIn((128, 1), kept)
+        self.assertNotIn((96, 2), kept)
+        # One type says nothing.
+        search, _, _ = self.search(DRIVE)
+        small = [pages for pages in blocks.BLOCK_PAGES if pages <= 256]
+        kept = search._may_be()  # noqa: SLF001
+        self.assertLessEqual({(pages, planes) for pages in small for planes in blocks.PLANES}, kept)
+
+    def test_an_erase_is_found_from_a_little_off(self) -> None:
+        search, _, _ = self.search(DRIVE)
+        search.base.keys |= by_steps.with_channels(search.base, 1).keys
+        right = point_of(search, keys(DRIVE))
+        for erase in (4_500_000, 4_800_000):
+            off = bench.Point(32, right.spare, erase, 1, right.trigger)
+            self.assertEqual(search.finer(off), right)
+        # And of one block too many.
+        count = search.blocks(right)
+        self.assertEqual(search.finer(search.with_blocks(right, count + 1)), right)
+
+
+class AnUnmappedRead(unittest.TestCase):
+    """What the host's link takes shows between those that find their mapping in RAM."""
+
+    def read(self, misses: dict[int, int]) -> tuple[float, float]:
+        """Of a drive of 10 µs and 500 ns a KiB, where these sizes take so much longer."""
+        each = [10_000 + size * 500 // 1024 + misses.get(i, 0) for i, size in enumerate(SIZES)]
+        probe = probe_file.Probe({"bytes": 64 * MIB}, 64 * MIB, 1, None)
+        probe.results["trimmed"] = probe_file.Result(1.0, 1.0, each=[0, *each])
+        return features._unmapped(probe)  # noqa: SLF001
+
+    def test_all_alike(self) -> None:
+        self.assertEqual(self.read({}), (10_000, 500))
+
+    def test_misses(self) -> None:
+        for misses in ({0: 80_000}, {4: 60_000, 5: 60_000, 6: 60_000, 7: 60_000, 8: 60_000},
+                       {0: 80_000, 5: 84_000, 6: 84_000, 7: 84_000, 8: 84_000}):  # fmt: skip
+            self.assertEqual(self.read(misses), (10_000, 500))
+
+
+if __name__ == "__main__":
+    unittest.main()
