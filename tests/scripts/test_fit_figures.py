@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -561,8 +562,11 @@ class AnAllocation(unittest.TestCase):
         self.assertEqual(choose(5, 5, 0.1, 0), (("dynamic", 1), {choices.ALLOCATION}))
         self.assertEqual(choose(0.2, 0.1, 0.1, 0), (("cwdp", 1), set()))
 
-    def searches(self, *picked: str) -> int:
-        """How often all is looked at, if these allocations are chosen one after the other."""
+    def searches(self, *picked: str, wider: int = 0) -> int:
+        """How often all is looked at, if these allocations are chosen one after the other.
+
+        So often a rounder erase's time is found where nothing changes any more.
+        """
         found = list(picked)
         point = bench.Point(64, 0.25, 3_000_000, 1)
         base = model.Model()
@@ -580,6 +584,8 @@ class AnAllocation(unittest.TestCase):
         search.over.return_value = False
         search.rough.return_value = [point]
         search.score.return_value = 0.0
+        others = [replace(point, erase_ns=i) for i in range(wider)]
+        search.wider.side_effect = lambda one: others.pop() if others else one
         search.exact.return_value = search.polish.return_value = (point, near)
         measured_with = mock.Mock(probe=mock.Mock(source={"bytes": 64 * MIB}))
         with (
@@ -597,6 +603,7 @@ class AnAllocation(unittest.TestCase):
 
     def test_the_search_goes_on_only_with_another_one(self) -> None:
         self.assertEqual(self.searches("cwdp"), 1)
+        self.assertEqual(self.searches("cwdp", "cwdp", "cwdp", wider=1), 3)
         self.assertEqual(self.searches("dynamic", "dynamic"), 2)
         self.assertEqual(self.searches("dynamic", "cwdp", "cwdp"), 3)
 

@@ -56,7 +56,7 @@ ALIKE = 1e-3
 EQUAL = 1e-9
 FINER = (0.04, 0.015, 0.005, 0.002)
 # An erase's time has so many digits; so near, as a logarithm, a rounder one is looked for.
-DIGITS, ROUNDER = 4, 0.0004
+DIGITS, ROUNDER, WIDER = 4, 0.0004, 0.0016
 
 
 def processor_s() -> float:
@@ -413,11 +413,15 @@ class Search:
                 self.faster[point] = False
         return self.faster[point]
 
-    def _rounder(self, point: Point) -> Point:
+    def wider(self, point: Point) -> Point:
+        """A round erase's time that is a little further off, if it is nearer to the drive."""
+        return self._rounder(point, WIDER)
+
+    def _rounder(self, point: Point, far: float = ROUNDER) -> Point:
         """An erase's time of fewer digits, if that is as near to the drive."""
         # People give four digits at most.
         grain = 10 ** max(0, len(str(point.erase_ns)) - DIGITS)
-        low, high = (round(point.erase_ns * 10**by) for by in (-ROUNDER, ROUNDER))
+        low, high = (round(point.erase_ns * 10**by) for by in (-far, far))
         may = [
             replace(point, erase_ns=erase)
             for erase in range(-(-low // grain) * grain, high + 1, grain)

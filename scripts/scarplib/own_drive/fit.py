@@ -112,7 +112,9 @@ def _search(
         asked.say(f"{least:.2g} off")
         if least <= EXACT or search.over():
             break
-        if (base.text(), point) == before:
+        if (base.text(), point) == before and (wider := search.wider(point)) != point:
+            point = wider
+        elif (base.text(), point) == before:
             if evolved or least <= FOUND:
                 break
             asked.say("the search is gone on with")
