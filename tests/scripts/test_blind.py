@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from scarplib.build import present  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import blind, command, fit  # noqa: E402
+from scarplib.own_drive import bench, blind, command, fit  # noqa: E402
 from scarplib.own_drive.plan import MIB  # noqa: E402
 
 
@@ -82,7 +82,7 @@ class WhatCounts(Trials):
             self.run_trials([1], guests=guests)
             self.assertEqual(len(self.done), before + 1, what)
         before = len(self.done)
-        with mock.patch.object(blind, "program", lambda: "another"):
+        with mock.patch.object(bench, "program", lambda: "another"):
             self.run_trials([1])
         self.assertEqual(len(self.done), before + 1)
 

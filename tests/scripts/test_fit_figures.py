@@ -602,10 +602,10 @@ class AnAllocation(unittest.TestCase):
         return count
 
     def test_the_search_goes_on_only_with_another_one(self) -> None:
-        self.assertEqual(self.searches("cwdp"), 1)
-        self.assertEqual(self.searches("cwdp", "cwdp", "cwdp", wider=1), 3)
-        self.assertEqual(self.searches("dynamic", "dynamic"), 2)
-        self.assertEqual(self.searches("dynamic", "cwdp", "cwdp"), 3)
+        self.assertEqual(self.searches("cwdp", "cwdp"), 1)
+        self.assertEqual(self.searches("cwdp", "cwdp", "cwdp", "cwdp", wider=1), 3)
+        self.assertEqual(self.searches("cwdp", "dynamic", "dynamic"), 2)
+        self.assertEqual(self.searches("cwdp", "dynamic", "cwdp", "cwdp"), 3)
 
     def test_one_die_has_none(self) -> None:
         base = model.Model()

@@ -110,31 +110,30 @@ class Found(unittest.TestCase):
             by_steps.cache(measured_with, base)
         return blocks.Search(measured_with, base, fit.Search()), seen, alike
 
-    def test_times_are_read_off_to_the_nanosecond(self) -> None:
+    def test_keys_are_the_drives_to_the_digit(self) -> None:
         for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
             search, _, _ = self.search(text)
-            drive, base = keys(text), search.base.keys
+            drive = keys(text)
+            whole = bench.sized(search.bench, search.base, point_of(search, drive)).keys
             for name in (
                 "timing.read_ns",
                 "timing.program_ns",
                 "controller.firmware_ns",
                 "controller.link_mbs",
                 "timing.channel_mts",
-            ):
-                self.assertEqual(base[name].value, drive[name], name)
-
-    def test_sizes_of_blocks_are_the_drives(self) -> None:
-        for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
-            search, _, _ = self.search(text)
-            drive = keys(text)
-            whole = bench.sized(search.bench, search.base, point_of(search, drive)).keys
-            for name in (
                 "geometry.blocks_per_plane",
                 "geometry.pages_per_block",
                 "ftl.over_provisioning_permille",
                 "gc.trigger_free_blocks",
             ):
                 self.assertEqual(whole[name].value, drive[name], name)
+
+    def test_no_time_at_all(self) -> None:
+        # Something is said of each key, and it is a drive.
+        found = fit.fit(self.probe(DRIVE), replayer.ensure_replay(), fit.Search(seconds=0))
+        self.assertEqual((found.tried, found.misfit), (0, blocks.WORST))
+        self.assertIn("gc.separate_active_block", found.model.keys)
+        self.assertTrue(found.figures)
 
     def test_the_drive_itself_is_not_unlike(self) -> None:
         # A map's cache has what each footprint left there.

@@ -18,6 +18,7 @@ import unittest
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
@@ -245,6 +246,12 @@ class WhatWasTried(Scratch):
         self.assertEqual(self.score(64 * MIB), [blocks.WORST])
         # A candidate's keys are the same for both drives.
         self.assertEqual(self.score(64 * MIB - 4096), [])
+
+    def test_is_taken_for_its_own_scripts_alone(self) -> None:
+        self.score()
+        with mock.patch.object(blocks, "program", lambda: "another"):
+            self.assertEqual(self.score(), [])
+        self.assertEqual(self.score(), [blocks.WORST])
 
     def test_a_torn_line_is_left_out(self) -> None:
         self.score(64 * MIB)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from scarplib.build.cache import tree_hash
 from scarplib.errors import UserError
 from scarplib.own_drive import features, model, on_replayer
 from scarplib.own_drive.model import TRIGGER, Model
@@ -18,9 +20,6 @@ from scarplib.own_drive.probe_file import PARTS, Probe
 SEEN = ("behind", "overwrite", "steady", "steady-1", "mixed", "spaced")
 # Of each figure of each step: how unlike two probes are, as a square of a logarithm.
 Unlike = dict[tuple[str, str], float]
-# A figure that is off by ten times is wrong; how much more says nothing.  A median between a buffer
-# and flash is off by ten thousand, or by nothing, as the blocks happen to be.
-FAR = math.log(10) ** 2
 
 
 class Bench:
@@ -69,6 +68,28 @@ class Bench:
                 held_out=held_out,
                 only=only,
             )
+
+    def off(self, candidate: Model, *steps: str) -> float:
+        """How unlike each latency of these steps is; infinity if it is no drive."""
+        try:
+            return unlike_each(self.probe, self.run(candidate, self.up_to(*steps)), steps)
+        except UserError:
+            return math.inf
+
+
+def program() -> str:
+    """What draws, probes, fits and judges: what another one found is another's."""
+    files = Path(__file__).parent.iterdir()
+    return tree_hash(path for path in files if path.suffix in (".py", ".c"))[:12]
+
+
+def unlike_each(drive: Probe, candidate: Probe, steps: Iterable[str]) -> float:
+    """The sum of it for each latency of steps that keep them all."""
+    return sum(
+        math.log(max(1, one) / max(1, other)) ** 2
+        for name in steps
+        for one, other in zip(drive.results[name].each, candidate.results[name].each, strict=True)
+    )
 
 
 def unlike(drive: Probe, candidate: Probe, steps: tuple[str, ...] = SEEN) -> Unlike:

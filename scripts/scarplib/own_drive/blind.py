@@ -14,9 +14,8 @@ from typing import Any
 
 from scarplib import whole_file
 from scarplib.build import present
-from scarplib.build.cache import tree_hash
 from scarplib.errors import UserError, of_system
-from scarplib.own_drive import figures, fit, model, on_guest, on_replayer
+from scarplib.own_drive import bench, figures, fit, model, on_guest, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import load
 
@@ -212,12 +211,6 @@ def text(one: Trial) -> str:
     return "\n".join(lines)
 
 
-def program() -> str:
-    """What draws, probes, fits and judges."""
-    files = Path(__file__).parent.iterdir()
-    return tree_hash(path for path in files if path.suffix in (".py", ".c"))[:12]
-
-
 def of_what(search: fit.Search, most: int, guest: bool) -> dict[str, Any]:
     """All that a trial depends on beside its seed: one of anything else is another trial.
 
@@ -225,7 +218,7 @@ def of_what(search: fit.Search, most: int, guest: bool) -> dict[str, Any]:
     """
     return {
         "engine": present.device_hash() if guest else present.engine_hash(),
-        "program": program(),
+        "program": bench.program(),
         "mib": most // MIB,
         "seconds": search.seconds,
         "seed": search.seed,

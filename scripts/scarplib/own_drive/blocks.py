@@ -26,7 +26,7 @@ from typing import Any
 from scarplib.build import locks
 from scarplib.errors import UserError
 from scarplib.own_drive import model
-from scarplib.own_drive.bench import SEEN, Bench, Point, misfit, sized
+from scarplib.own_drive.bench import SEEN, Bench, Point, misfit, program, sized
 from scarplib.own_drive.model import Model
 from scarplib.own_drive.probe_file import Probe
 
@@ -41,9 +41,10 @@ ROUGH = ("overwrite",)
 GRID_PAGES = (32, 64, 128, 256)
 GRID_SPARE = tuple(0.03 * 20 ** (i / 9) for i in range(10))
 GRID_ERASE_NS = (1_800_000, 6_000_000)
-# Steps of single programs: those whose types are not the drive's are further off than this.
+# Steps of single programs.  Sizes of blocks stay if their programs are at most so much more unlike
+# the drive's than the nearest's: so many times, and this besides.
 TYPES, TYPES_NEAR, TYPES_ALIKE = ("write-size", "write-flush"), 4.0, 0.05
-# So many ways go on after each part, and so many candidates has the last part for each.
+# So many sizes of blocks go down, so many of these into a valley, and each tries so many there.
 DOWN, VALLEYS, TRIES = 12, 5, 45
 # Of each size of blocks erases are tried that take so much longer, as logarithms.
 LONGER = (-0.3, 0.0, 0.3, 0.6)
@@ -54,6 +55,7 @@ TRIGGERS = (3, 2, 4)
 ALIKE = 1e-3
 # So near is only the drive itself, if no time is noise.
 EQUAL = 1e-9
+# Steps of an erase's time, as logarithms.
 FINER = (0.04, 0.015, 0.005, 0.002)
 # An erase's time has so many digits; so near, as a logarithm, a rounder one is looked for.
 DIGITS, ROUNDER, WIDER = 4, 0.0004, 0.0016
@@ -77,8 +79,8 @@ class Asked:
 
 
 def of_what(probe: Probe, replay: Path) -> str:
-    """Which drive a misfit is of, and which engine found it: another's says nothing here."""
-    whole = json.dumps(asdict(probe), sort_keys=True) + locks.file_sha256(replay)
+    """Which drive a misfit is of, and which engine and scripts found it: another's says nothing."""
+    whole = json.dumps(asdict(probe), sort_keys=True) + locks.file_sha256(replay) + program()
     return hashlib.sha256(whole.encode()).hexdigest()[:20]
 
 
@@ -265,18 +267,7 @@ class Search:
 
         def off(size: tuple[int, int]) -> float:
             point = Point(size[0], SPARE[1], 3_000_000, size[1])
-            try:
-                candidate = sized(self.bench, self.base, point)
-                found = self.bench.run(candidate, self.bench.up_to(*TYPES))
-            except UserError:
-                return math.inf
-            return sum(
-                math.log(max(1, one) / max(1, other)) ** 2
-                for step in TYPES
-                for one, other in zip(
-                    self.bench.probe.results[step].each, found.results[step].each, strict=True
-                )
-            )
+            return self.bench.off(sized(self.bench, self.base, point), *TYPES)
 
         with ThreadPoolExecutor(self.asked.cores) as pool:
             unlike = dict(zip(sizes, pool.map(off, sizes), strict=True))
@@ -306,7 +297,7 @@ class Search:
             sizes = _one_of_each(best(sizes or scanned))
             sizes = best(pool.map(self.down, sizes[:DOWN]))
             near = self.score(sizes[0]) * VALLEY_NEAR
-            into = [one for one in sizes[:VALLEYS] if self.score(one) <= near]
+            into = [one for one in sizes[:VALLEYS] if self.score(one) <= near and not self.over()]
             return best([*pool.map(self.valley, into), *sizes[len(into) :]])
 
     def each(self, points: Sequence[Point], seen: tuple[str, ...] = ROUGH) -> list[float]:

@@ -16,7 +16,8 @@ BUFFER, CACHE = "controller.buffer_bytes", "ftl.map_cache_bytes"
 READS_FIRST = "controller.reads_first"
 # Steps in which a read may be behind programs; what is less than this share is clearly less.
 BEHIND, CLEARLY = ("burst", "behind"), 0.5
-# Numbers of channels whose pairs of reads are so unlike, and the nearest's, are not told apart.
+# Numbers of channels are not told apart if their pairs of reads are at most so much more unlike the
+# drive's than the nearest's: so many times, and this besides.
 PAIRS_ALIKE, PAIRS_LEAST = 1.2, 1e-6
 CHANNELS, WAYS = "geometry.channels", "geometry.chips_per_channel"
 
@@ -38,15 +39,7 @@ def channels(bench: Bench, base: Model) -> list[int]:
     dies = int(base.keys[CHANNELS].value) * int(base.keys[WAYS].value)
 
     def pairs(count: int) -> float:
-        candidate = roomy(bench, with_channels(base, count))
-        try:
-            seen = bench.run(candidate, bench.up_to("read-pair"))
-        except UserError:
-            return math.inf
-        each = zip(
-            bench.probe.results["read-pair"].each, seen.results["read-pair"].each, strict=True
-        )
-        return sum(math.log(max(1, one) / max(1, other)) ** 2 for one, other in each)
+        return bench.off(roomy(bench, with_channels(base, count)), "read-pair")
 
     may = {n: pairs(n) for n in range(1, dies + 1) if dies % n == 0} if dies > 1 else {1: 0.0}
     least = min(may.values())
@@ -73,21 +66,9 @@ def reads_first(bench: Bench, base: Model) -> None:
     if "nand.suspend_program" not in base.keys:
         return
 
-    def off(first: int) -> float:
-        candidate = roomy(bench, base.with_values({READS_FIRST: first}))
-        try:
-            seen = bench.run(candidate, bench.up_to(*BEHIND))
-        except UserError:
-            return math.inf
-        return sum(
-            math.log(max(1, one) / max(1, other)) ** 2
-            for step in BEHIND
-            for one, other in zip(
-                bench.probe.results[step].each, seen.results[step].each, strict=True
-            )
-        )
-
-    yes, no = off(1), off(0)
+    yes, no = (
+        bench.off(roomy(bench, base.with_values({READS_FIRST: first})), *BEHIND) for first in (1, 0)
+    )
     if no <= CLEARLY * yes and yes - no >= PAIRS_LEAST:
         base.set(READS_FIRST, 0, FITTED)
 

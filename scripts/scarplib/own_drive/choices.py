@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from scarplib.errors import UserError
-from scarplib.own_drive.bench import FAR, Bench, Point, Unlike, sized, unlike
+from scarplib.own_drive.bench import Bench, Point, Unlike, sized, unlike
 from scarplib.own_drive.model import FITTED, OPEN, Model
 
 ALLOCATION, STATIC, DYNAMIC = "ftl.allocation", "cwdp", "dynamic"
 ACTIVE = "gc.separate_active_block"
+# A figure that is off by ten times is wrong; how much more says nothing.  A median between a buffer
+# and flash is off by ten thousand, or by nothing, as the blocks happen to be.
+FAR = math.log(10) ** 2
 # These keys have their usual values, unless others are clearly nearer to the drive.
 USUAL: dict[str, int | str] = {ALLOCATION: STATIC, ACTIVE: 1}
 # What a value that shows says of the drive.

@@ -32,12 +32,12 @@ SEARCHED = (
 TRIGGER_KEY = "gc.trigger_free_blocks"
 # Of the time there is, what the search by overwriting alone may take.
 ROUGH_SHARE = 0.7
-# So many of its best are compared by all that collections show: those that are as near, about.
+# By all that collections show its best are compared that are at most so many times as unlike the
+# drive as the first of them, and at most so many.
 NEAR, NEAR_MOST = 3.0, 3
 # A drive that is as near as this is found; else the rest of the time is used.
 FOUND = 0.02
-
-# So many of a key's values, or keys', are looked at to the end.
+# Of keys that show only with the blocks so many combinations are looked at to the end.
 VARIANTS = 3
 # One as near as this is the drive; so often all keys are looked at again.
 EXACT, ROUNDS = 1e-4, 5
@@ -99,6 +99,8 @@ def _search(
     order = search.rough()
     search.ends = ends
     point, least = search.exact(_near(search, order))
+    # Where time is over before the first round, these are known at least roughly.
+    choices.choose(bench, base, point, cores=asked.cores)
     best = _Best(dict(base.keys), point, least)
     evolved = False
     for _ in range(ROUNDS):
@@ -167,6 +169,9 @@ def _variants(
         ]
         scores = list(pool.map(lambda x: search.with_base(x[0]).score(x[1], SEEN), tried))
     least = min(scores)
+    if least >= blocks.WORST:
+        # Time was over.
+        return point, least
     whole, found = tried[next(i for i, one in enumerate(scores) if one <= least + blocks.ALIKE)]
     base.keys |= whole.keys
     return found, least
@@ -183,17 +188,12 @@ def _say_how(search: blocks.Search, found: Model, point: Point, least: float) ->
         if key.how == FITTED and name in SEARCHED and near:
             values = [float(one.keys[name].value) for one in near]
             key.interval = (min(values), max(values))
+    usual = "" if point.trigger == TRIGGER else "the nearest; "
     triggers = {one.keys[TRIGGER_KEY].value for one in near}
     if len(triggers) == 1 and least <= FOUND:
         found.set(TRIGGER_KEY, point.trigger, FITTED, "no other is as near")
     else:
-        found.set(TRIGGER_KEY, point.trigger, OPEN, open_note(point))
-
-
-def open_note(point: Point) -> str:
-    """What is said of a trigger that does not show."""
-    usual = "" if point.trigger == TRIGGER else "the nearest; "
-    return f"{usual}adds to what is spare and never used"
+        found.set(TRIGGER_KEY, point.trigger, OPEN, f"{usual}adds to what is spare and never used")
 
 
 def fit(probe: Probe, replay: Path, search: Search) -> Fit:
