@@ -31,13 +31,13 @@ class Bench:
         self.probe, self.replay, self.scratch = probe, replay, scratch
         self.plan = Plan(probe.span, probe.seed)
         self.traces = on_replayer.Traces(scratch)
-        steps: list[Step] = [*self.plan.first(), *self.plan.second(probe.known)]
-        self.order = [step.name for step in steps]
-        self.changing = [step.name for step in steps if step.changes]
+        self.steps: list[Step] = [*self.plan.first(), *self.plan.second(probe.known)]
+        self.order = [step.name for step in self.steps]
+        self.changing = [step.name for step in self.steps if step.changes]
         if not map_cached:
             # What they leave behind is in the map's cache alone.
             self.changing = [one for one in self.changing if not one.startswith("footprint")]
-        for step in steps:
+        for step in self.steps:
             self.traces.path(step)
 
     def up_to(self, *steps: str, quick: bool = False) -> tuple[str, ...]:

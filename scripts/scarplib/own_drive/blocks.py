@@ -107,6 +107,7 @@ class Search:
         self.ends = processor_s() + asked.seconds
         # What is in the map's cache is not asked for, until the blocks are roughly known.
         self.quick = False
+        self.may_be: list[tuple[int, int]] = []
 
     def with_base(self, base: Model) -> Search:
         """The same, which remembers the same, of another base."""
@@ -258,11 +259,16 @@ class Search:
                         found.append(point)
         return found or list(scanned)
 
-    def _may_be(self) -> set[tuple[int, int]]:
+    def sizes(self) -> list[tuple[int, int]]:
         """Sizes of blocks, and planes, whose pages are of the drive's types in its order.
 
         Where all pages are of one type that is all of them.
         """
+        if not self.may_be:
+            self.may_be = self._sizes()
+        return self.may_be
+
+    def _sizes(self) -> list[tuple[int, int]]:
         sizes = [(pages, planes) for planes in PLANES for pages in BLOCK_PAGES]
 
         def off(size: tuple[int, int]) -> float:
@@ -272,7 +278,7 @@ class Search:
         with ThreadPoolExecutor(self.asked.cores) as pool:
             unlike = dict(zip(sizes, pool.map(off, sizes), strict=True))
         most = TYPES_NEAR * min(unlike.values()) + TYPES_ALIKE
-        return {size for size, one in unlike.items() if one <= most}
+        return [size for size, one in unlike.items() if one <= most]
 
     def rough(self) -> list[Point]:
         """By what overwriting shows; the best first, one of each size of blocks."""
@@ -292,7 +298,7 @@ class Search:
                 return [points[i] for i in order]
 
             scanned = best(self._grid())
-            kept = self._may_be()
+            kept = self.sizes()
             sizes = [one for one in self._all_sizes(scanned) if (one.pages, one.planes) in kept]
             sizes = _one_of_each(best(sizes or scanned))
             sizes = best(pool.map(self.down, sizes[:DOWN]))

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from scarplib.own_drive import blocks, by_steps, choices, features, figures, model
+from scarplib.own_drive import blocks, by_steps, choices, early, features, figures, model
 from scarplib.own_drive.bench import SEEN, Bench, Point, sized
 from scarplib.own_drive.figures import Figure
 from scarplib.own_drive.model import FITTED, OPEN, TRIGGER, Key, Model
@@ -96,14 +96,23 @@ def _search(
     ends = search.ends
     asked.say(f"a search of at most {asked.seconds:.0f} s")
     search.ends -= (1 - ROUGH_SHARE) * asked.seconds
+    begins = early.Early(bench)
+    first, alike = early.quiet(begins, base, search.sizes(), alike)
     order = search.rough()
     search.ends = ends
-    point, least = search.exact(_near(search, order))
+    if first and (met := early.meet(search, begins, base, first, order)):
+        base.keys |= met[0].keys
+        asked.say("the drive's own first collections")
+        point, least = met[1], search.with_base(base).score(met[1], SEEN)
+    else:
+        point, least = search.exact(_near(search, order))
     # Where time is over before the first round, these are known at least roughly.
     choices.choose(bench, base, point, cores=asked.cores)
     best = _Best(dict(base.keys), point, least)
     evolved = False
     for _ in range(ROUNDS):
+        if least <= EXACT:
+            break
         before = (base.text(), point)
         point, least = _variants(search, base, point, alike)
         choices.choose(bench, base, point, cores=asked.cores)

@@ -16,7 +16,7 @@ from scarplib.device_logs import command_log, log_file
 from scarplib.errors import UserError
 from scarplib.own_drive import features
 from scarplib.own_drive.plan import Known, Plan, Row, Step
-from scarplib.own_drive.probe_file import Probe, Result, result
+from scarplib.own_drive.probe_file import Probe, Result, part_ends, part_rates, result
 
 _FORMAT = "csv:time=1:ns,op=2,offset=3,length=4"
 
@@ -50,12 +50,15 @@ class Replayed:
     options: tuple[str, ...] = ()
     scheme: str = "baseline"
     saved: Path | None = None
+    # The description has other times than the drive that was saved.
+    retimed: bool = False
 
     def _command(self) -> list[str]:
         command = [str(self.replay), "--quiet", *scheme_text.split(self.scheme).words()]
         if self.saved:
-            return [*command, "--image", str(self.saved)]
-        command += ["--description", str(self.description)]
+            command += ["--image", str(self.saved)]
+        if not self.saved or self.retimed:
+            command += ["--description", str(self.description)]
         return command + [word for option in self.options for word in ("--override", option)]
 
     def _run(self, words: list[str]) -> None:
@@ -92,10 +95,30 @@ class Replayed:
             seen = json.loads(output.read_text())
             seconds = seen["drive_ns"] / 1e9
             return Result(seen["measured_bytes"] / seconds, seen["requests_per_s"])
-        submit, complete = _times(log, len(traces.rows[step.name]))
-        log.unlink()
         rows = traces.rows[step.name]
+        submit, complete = _times(log, len(rows))
+        log.unlink()
         return result(rows, submit, complete, each=step.each, closed=step.depth is not None)
+
+    def begin(self, step: Step, traces: Traces, parts: int) -> list[float]:
+        """Rates of the first parts of a closed step, of whose requests no more are made."""
+        log, output = self.folder / "cmd.bin", self.folder / "replay.json"
+        assert step.depth
+        path, rows = traces.path(step), traces.rows[step.name]
+        # The last of them are still in flight when as many are done as the parts have.
+        count = min(len(rows), part_ends(len(rows))[parts - 1] + step.depth)
+        words = ["--json", str(output), "--format", _FORMAT, "--cmd-log", str(log)]
+        words += ["--mode", "closed", "--depth", str(step.depth), "--requests", str(count)]
+        self._run([*words, str(path)])
+        submit, complete = _times(log, count)
+        log.unlink()
+        done = sorted(zip(complete, (row[3] for row in rows[:count]), strict=True))
+        return part_rates(min(submit), done, len(rows))[:parts]
+
+    def erases(self) -> int:
+        """Of the last step."""
+        found: int = json.loads((self.folder / "replay.json").read_text())["stats"]["erases"]
+        return found
 
 
 def _times(path: Path, n: int) -> tuple[array[int], array[int]]:

@@ -216,6 +216,23 @@ def _checked(probe: Probe) -> Probe:
     return probe
 
 
+def part_ends(n: int) -> list[int]:
+    """Of n requests, how many are done at the end of each part."""
+    return [n * (i + 1) // PARTS for i in range(PARTS)]
+
+
+def part_rates(begin: int, done: Sequence[tuple[int, int]], n: int) -> list[float]:
+    """Bytes a second in each part that is whole: of n requests these are done, when and how big."""
+    found, first, last = [], 0, begin
+    for end in part_ends(n):
+        if end > len(done):
+            break
+        part = done[first:end]
+        found.append(sum(size for _, size in part) * 1e9 / max(part[-1][0] - last, 1))
+        first, last = end, part[-1][0]
+    return found
+
+
 def result(
     rows: Sequence[tuple[int, str, int, int]],
     submit: Sequence[int],
@@ -235,11 +252,7 @@ def result(
     parts = []
     if closed and len(rows) >= PARTS:
         done = sorted(zip(complete, (row[3] for row in rows), strict=True))
-        last = begin
-        for i in range(PARTS):
-            part = done[len(done) * i // PARTS : len(done) * (i + 1) // PARTS]
-            parts.append(sum(n for _, n in part) * 1e9 / max(part[-1][0] - last, 1))
-            last = part[-1][0]
+        parts = part_rates(begin, done, len(done))
     return Result(
         bytes_per_s=sum(row[3] for row in rows) / seconds,
         per_s=len(rows) / seconds,
