@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +17,7 @@ from scarplib.own_drive import (  # noqa: E402
     bench,
     blocks,
     by_steps,
+    early,
     features,
     fit,
     model,
@@ -179,15 +181,15 @@ class Found(unittest.TestCase):
             "plane=90", "plane=32"
         )
         search, _, _ = self.search(text)
-        kept = search._may_be()  # noqa: SLF001
+        kept = search.sizes()
         self.assertIn((96, 1), kept)
         self.assertNotIn((128, 1), kept)
         self.assertNotIn((96, 2), kept)
         # One type says nothing.
         search, _, _ = self.search(DRIVE)
         small = [pages for pages in blocks.BLOCK_PAGES if pages <= 256]
-        kept = search._may_be()  # noqa: SLF001
-        self.assertLessEqual({(pages, planes) for pages in small for planes in blocks.PLANES}, kept)
+        kept = search.sizes()
+        self.assertLessEqual({(pages, planes) for pages in small for planes in blocks.PLANES}, set(kept))
 
     def test_an_erase_is_found_from_a_little_off(self) -> None:
         search, _, _ = self.search(DRIVE)
@@ -199,6 +201,66 @@ class Found(unittest.TestCase):
         # And of one block too many.
         count = search.blocks(right)
         self.assertEqual(search.finer(search.with_blocks(right, count + 1)), right)
+
+    def test_the_beginning_is_the_same_from_a_state_that_is_kept(self) -> None:
+        for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
+            search, _, _ = self.search(text)
+            begins = early.Early(search.bench)
+            right = point_of(search, keys(text))
+            for one in (right, replace(right, erase_ns=9_000_000), replace(right, trigger=4)):
+                candidate = bench.sized(search.bench, search.base, one)
+                whole = search.bench.run(candidate, search.bench.up_to(early.STEP))
+                parts = whole.results[early.STEP].parts
+                for until in (1, 20, len(parts)):
+                    self.assertEqual(begins._parts(candidate, until), parts[:until])  # noqa: SLF001
+            # An erase's time needs no other state.
+            self.assertEqual(len(begins.kept), 2)
+            self.assertNotIn(None, begins.kept.values())
+
+    def test_a_state_that_needed_an_erase_is_not_kept(self) -> None:
+        # Little is spare, and what comes before writes an eighth of the drive.
+        text = DRIVE.replace("permille=250", "permille=75").replace("plane=90", "plane=79")
+        search, _, _ = self.search(text)
+        search.base.keys |= by_steps.with_channels(search.base, 1).keys
+        begins = early.Early(search.bench)
+        right = bench.sized(search.bench, search.base, point_of(search, keys(text)))
+        self.assertEqual(begins.alike(right), probe_file.PARTS)
+        self.assertEqual(list(begins.kept.values()), [None])
+
+    def test_a_drive_whose_map_is_in_flash_is_met(self) -> None:
+        text = DRIVE.replace("unit_bytes=8192", DEMAND).replace(
+            "suspend_program=0", "suspend_program=1"
+        )
+        text = text.replace("reads_first=1", "reads_first=0")
+        search, _, alike = self.search(text)
+        base = search.base
+        base.set("controller.reads_first", 1, model.FITTED)
+        base.keys |= by_steps.with_channels(base, 2).keys
+        begins = early.Early(search.bench)
+        first, alike = early.quiet(begins, base, search.sizes(), alike)
+        self.assertGreater(first, 0)
+        self.assertEqual(alike, [1])
+        self.assertEqual(base.keys["controller.reads_first"].value, "0")
+        self.assertEqual(base.keys["geometry.channels"].value, "1")
+        right = point_of(search, keys(text))
+        # The erase is far off, there are two blocks too many; and erases are not suspended.
+        off = replace(search.with_blocks(right, search.blocks(right) + 2), erase_ns=7_000_000)
+        met = early.meet(search, begins, base, first, [replace(off, trigger=3)])
+        assert met
+        found, point = met
+        self.assertEqual(found.keys["nand.suspend_erase"].value, "0")
+        self.assertEqual((point.erase_ns, point.trigger), (right.erase_ns, right.trigger))
+        self.assertEqual(search.blocks(point), search.blocks(right))
+        self.assertEqual(search.with_base(found).score(point, bench.SEEN), 0.0)
+
+    def test_of_a_drive_with_noise_no_part_is_anybodys_own(self) -> None:
+        search, _, alike = self.search(DRIVE)
+        parts = search.bench.probe.results[early.STEP].parts
+        parts[0] *= 1.0001
+        before = search.base.text()
+        first, after = early.quiet(early.Early(search.bench), search.base, search.sizes(), alike)
+        self.assertEqual((first, after), (0, alike))
+        self.assertEqual(search.base.text(), before)
 
 
 class AnUnmappedRead(unittest.TestCase):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from threading import Lock
 
 from scarplib.errors import UserError
 from scarplib.own_drive import by_steps, on_replayer
-from scarplib.own_drive.bench import Bench, Point, sized
+from scarplib.own_drive.bench import SEEN, Bench, Point, sized
 from scarplib.own_drive.blocks import DIGITS, ERASES, TRIGGERS, Search
 from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.probe_file import PARTS
@@ -52,7 +52,7 @@ class Early:
         self.before = [replace(one, prepares=True) for one in before]
         self.drive = bench.probe.results[STEP].parts
         self.kept: dict[str, Path | None] = {}
-        self.lock = Lock()
+        self.locks: dict[str, Lock] = {}
 
     def alike(self, candidate: Model, parts: int = PARTS) -> int:
         """How many of the first parts are the drive's own, of so many; none if it is no drive."""
@@ -85,7 +85,8 @@ class Early:
     def _state(self, candidate: Model) -> Path | None:
         """Before the step, whatever an erase takes; None where one was needed."""
         name = candidate.with_values({ERASE: 0}).text()
-        with self.lock:
+        # Each is made once, and others meanwhile.
+        with self.locks.setdefault(name, Lock()):
             if name not in self.kept:
                 self.kept[name] = self._made(candidate)
             return self.kept[name]
@@ -215,11 +216,19 @@ def meet(
     for far, ((_, erase), kind), one in itertools.product(range(len(FAR)), near, bases):
         tried = _Kind(one, replace(kind.point, erase_ns=erase))
         if found := _closely(search, early, first, tried, far):
-            return one, _with_trigger(early, one, replace(kind.point, erase_ns=found))
+            point = replace(kind.point, erase_ns=found)
+            may = itertools.product((one, *(x for x in bases if x is not one)), TRIGGERS)
+            return _best(
+                search, early, [_Kind(x, replace(point, trigger=trigger)) for x, trigger in may]
+            )
     return None
 
 
-def _with_trigger(early: Early, base: Model, point: Point) -> Point:
-    """What a plane keeps free shows late, where it shows."""
-    may = [replace(point, trigger=trigger) for trigger in TRIGGERS]
-    return max(may, key=lambda one: early.alike(sized(early.bench, base, one)))
+def _best(search: Search, early: Early, kinds: Sequence[_Kind]) -> tuple[Model, Point]:
+    """What a plane keeps free shows late; so may erases that are suspended."""
+    alike = [early.alike(sized(early.bench, one.base, one.point)) for one in kinds]
+    best = [one for one, parts in zip(kinds, alike, strict=True) if parts == max(alike)]
+    # Where they are alike to the end of the step, the steps that follow say it.
+    scores = [search.with_base(one.base).score(one.point, SEEN) for one in best]
+    found = best[scores.index(min(scores))]
+    return found.base, found.point
