@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from scarplib.build import replayer  # noqa: E402
 from scarplib.own_drive import (  # noqa: E402
+    before,
     bench,
     blocks,
     by_steps,
@@ -202,20 +203,43 @@ class Found(unittest.TestCase):
         count = search.blocks(right)
         self.assertEqual(search.finer(search.with_blocks(right, count + 1)), right)
 
-    def test_the_beginning_is_the_same_from_a_state_that_is_kept(self) -> None:
+    def test_all_is_the_same_from_a_state_that_is_kept(self) -> None:
         for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
             search, _, _ = self.search(text)
-            begins = early.Early(search.bench)
+            bed = search.bench
+            begins = early.Early(bed)
             right = point_of(search, keys(text))
-            for one in (right, replace(right, erase_ns=9_000_000), replace(right, trigger=4)):
-                candidate = bench.sized(search.bench, search.base, one)
-                whole = search.bench.run(candidate, search.bench.up_to(early.STEP))
-                parts = whole.results[early.STEP].parts
+            for one in (right, replace(right, erase_ns=9_000_000), replace(right, erase_ns=600_000)):
+                candidate = bench.sized(bed, search.base, one)
+                with bed.drive(candidate) as drive:
+                    known, size = bed.probe.known, bed.plan.span
+                    whole = on_replayer.probe(drive, bed.plan, known=known, size=size).results
+                seen = bed.run(candidate, bed.up_to(*bench.SEEN)).results
+                self.assertLess({*bench.SEEN}, {*seen})
+                self.assertEqual({name: whole[name] for name in seen}, seen)
+                parts = whole[bench.OVERWRITE].parts
                 for until in (1, 20, len(parts)):
-                    self.assertEqual(begins._parts(candidate, until), parts[:until])  # noqa: SLF001
+                    self.assertEqual(begins.parts(candidate, until), parts[:until])
             # An erase's time needs no other state.
-            self.assertEqual(len(begins.kept), 2)
-            self.assertNotIn(None, begins.kept.values())
+            states = [one.state for one in bed.states.entries.values()]
+            self.assertEqual(len(states), 1)
+            self.assertNotIn(None, states)
+
+    def test_states_that_are_not_used_are_forgotten(self) -> None:
+        search, _, _ = self.search(DRIVE)
+        bed, right = search.bench, point_of(search, keys(DRIVE))
+        steps = bed.steps[:1]
+        used = bench.sized(bed, search.base, right)
+        with bed.states.of(used, steps) as kept:
+            assert kept
+            for more in range(before.MOST + 3):
+                other = bench.sized(bed, search.base, search.with_blocks(right, 91 + more))
+                with bed.states.of(other, steps) as state:
+                    assert state
+                    self.assertTrue(state.image.exists())
+            self.assertTrue(kept.image.exists())
+        self.assertEqual(len(bed.states.entries), before.MOST)
+        self.assertEqual(len(list(self.folder.glob("*/*.img"))), before.MOST)
 
     def test_a_state_that_needed_an_erase_is_not_kept(self) -> None:
         # Little is spare, and what comes before writes an eighth of the drive.
@@ -225,7 +249,7 @@ class Found(unittest.TestCase):
         begins = early.Early(search.bench)
         right = bench.sized(search.bench, search.base, point_of(search, keys(text)))
         self.assertEqual(begins.alike(right), probe_file.PARTS)
-        self.assertEqual(list(begins.kept.values()), [None])
+        self.assertEqual([one.state for one in search.bench.states.entries.values()], [None])
 
     def test_a_drive_whose_map_is_in_flash_is_met(self) -> None:
         text = DRIVE.replace("unit_bytes=8192", DEMAND).replace(
@@ -255,7 +279,7 @@ class Found(unittest.TestCase):
 
     def test_of_a_drive_with_noise_no_part_is_anybodys_own(self) -> None:
         search, _, alike = self.search(DRIVE)
-        parts = search.bench.probe.results[early.STEP].parts
+        parts = search.bench.probe.results[bench.OVERWRITE].parts
         parts[0] *= 1.0001
         before = search.base.text()
         first, after = early.quiet(early.Early(search.bench), search.base, search.sizes(), alike)

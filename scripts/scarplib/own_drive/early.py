@@ -13,22 +13,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
-from threading import Lock
 
 from scarplib.errors import UserError
-from scarplib.own_drive import by_steps, on_replayer
-from scarplib.own_drive.bench import SEEN, Bench, Point, sized
+from scarplib.own_drive import by_steps
+from scarplib.own_drive.bench import OVERWRITE, SEEN, Bench, Point, sized
 from scarplib.own_drive.blocks import DIGITS, ERASES, TRIGGERS, Search
 from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.probe_file import PARTS
 
-STEP = "overwrite"
-ERASE, SUSPENDS = "timing.erase_ns", "nand.suspend_erase"
+SUSPENDS = "nand.suspend_erase"
 # So many parts with collections say how long an erase takes, roughly.
 COLLECTING = 4
 # Of each of the nearest sizes of blocks so many more and fewer blocks of a plane are tried.
@@ -42,22 +38,18 @@ MET = 3
 
 
 class Early:
-    """Overwriting up to some part, from a state that is made once of each kind of blocks."""
+    """Overwriting up to some part."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        names = bench.up_to(STEP)
-        *before, self.step = (one for one in bench.steps if one.name in names)
-        # What they show is known.
-        self.before = [replace(one, prepares=True) for one in before]
-        self.drive = bench.probe.results[STEP].parts
-        self.kept: dict[str, Path | None] = {}
-        self.locks: dict[str, Lock] = {}
+        self.only = bench.up_to(OVERWRITE)
+        self.step = bench.steps[bench.order.index(OVERWRITE)]
+        self.drive = bench.probe.results[OVERWRITE].parts
 
     def alike(self, candidate: Model, parts: int = PARTS) -> int:
         """How many of the first parts are the drive's own, of so many; none if it is no drive."""
         try:
-            found = self._parts(candidate, parts)
+            found = self.parts(candidate, parts)
         except UserError:
             return 0
         pairs = zip(self.drive, found, strict=False)
@@ -66,42 +58,16 @@ class Early:
     def unlike(self, candidate: Model, first: int) -> list[float]:
         """Logarithms of some rates, from this part on, as shares of the drive's."""
         until = min(PARTS, first + COLLECTING)
-        pairs = zip(self._parts(candidate, until)[first:], self.drive[first:until], strict=True)
+        pairs = zip(self.parts(candidate, until)[first:], self.drive[first:until], strict=True)
         return [math.log(one / other) for one, other in pairs]
 
-    def _parts(self, candidate: Model, parts: int) -> list[float]:
-        state = self._state(candidate)
-        if not state:
-            whole = self.bench.run(candidate, self.bench.up_to(STEP))
-            return whole.results[STEP].parts[:parts]
-        with tempfile.TemporaryDirectory(dir=self.bench.scratch) as folder:
-            path = Path(folder) / "candidate.ini"
-            candidate.write(path)
-            drive = on_replayer.Replayed(
-                self.bench.replay, path, Path(folder), saved=state, retimed=True
-            )
-            return drive.begin(self.step, self.bench.traces, parts)
-
-    def _state(self, candidate: Model) -> Path | None:
-        """Before the step, whatever an erase takes; None where one was needed."""
-        name = candidate.with_values({ERASE: 0}).text()
-        # Each is made once, and others meanwhile.
-        with self.locks.setdefault(name, Lock()):
-            if name not in self.kept:
-                self.kept[name] = self._made(candidate)
-            return self.kept[name]
-
-    def _made(self, candidate: Model) -> Path | None:
-        # The whole search's: the folder goes with it.
-        folder = Path(tempfile.mkdtemp(dir=self.bench.scratch))
-        path = folder / "candidate.ini"
-        candidate.write(path)
-        drive = on_replayer.Replayed(self.bench.replay, path, folder)
-        for step in self.before:
-            drive.run(step, self.bench.traces)
-            if drive.erases():
-                return None
-        return drive.saved
+    def parts(self, candidate: Model, parts: int) -> list[float]:
+        """Rates of the first parts; UserError if it is no drive."""
+        with self.bench.begun(candidate, self.only) as state:
+            if state:
+                with self.bench.drive(candidate, state) as drive:
+                    return drive.begin(self.step, self.bench.traces, parts)
+        return self.bench.run(candidate, self.only).results[OVERWRITE].parts[:parts]
 
 
 def quiet(

@@ -88,7 +88,8 @@ class Replayed:
             words += ["--save", str(following)]
         self._run([*words, str(traces.path(step))])
         if step.changes:
-            if self.saved:
+            # Another's stays.
+            if self.saved and self.saved.parent == self.folder:
                 self.saved.unlink()
             self.saved = following
         if step.prepares:
