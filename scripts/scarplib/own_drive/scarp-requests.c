@@ -69,7 +69,8 @@ typedef struct {
     Times *times;
     size_t n;
     unsigned in_flight, most;
-    unsigned char *memory;      /* most buffers of MAX_BYTES */
+    size_t buffer_bytes;        /* the largest request's, in whole pages */
+    unsigned char *memory;      /* most buffers */
     unsigned free[MAX_DEPTH], n_free;
     uint32_t *buffer_of;        /* [n] */
 } Run;
@@ -109,6 +110,10 @@ static void read_requests(Run *run)
             run->requests[i].kind > FLUSH) {
             fail("a request is too large, or of no kind", EINVAL);
         }
+        if (run->requests[i].kind != DEALLOCATE &&
+            run->requests[i].bytes > run->buffer_bytes) {
+            run->buffer_bytes = (run->requests[i].bytes + 4095) / 4096 * 4096;
+        }
     }
 }
 
@@ -131,6 +136,7 @@ static void submit(Run *run, size_t i)
 {
     const Request *request = &run->requests[i];
     struct io_uring_sqe *sqe;
+    unsigned char *memory;
     unsigned buffer;
     int done;
 
@@ -142,16 +148,17 @@ static void submit(Run *run, size_t i)
     }
     buffer = run->free[--run->n_free];
     run->buffer_of[i] = buffer;
+    memory = run->memory + buffer * run->buffer_bytes;
     sqe = io_uring_get_sqe(&run->ring);
     switch (request->kind) {
     case READ:
-        io_uring_prep_read(sqe, run->fd, run->memory + buffer * MAX_BYTES,
-                           request->bytes, request->offset);
+        io_uring_prep_read(sqe, run->fd, memory, request->bytes,
+                           request->offset);
         break;
     case WRITE:
         *run->begun += request->bytes;
-        io_uring_prep_write(sqe, run->fd, run->memory + buffer * MAX_BYTES,
-                            request->bytes, request->offset);
+        io_uring_prep_write(sqe, run->fd, memory, request->bytes,
+                            request->offset);
         break;
     default:
         io_uring_prep_fsync(sqe, run->fd, IORING_FSYNC_DATASYNC);
@@ -205,15 +212,25 @@ static void reap(Run *run, int64_t until_ns)
 
 static void timed(Run *run)
 {
-    int64_t begin_ns = now_ns() + 1000000;
+    int64_t begin_ns = now_ns() + 1000000, full_until_ns = 0;
 
     for (size_t i = 0; i < run->n; i++) {
         int64_t due_ns = begin_ns + run->requests[i].at_ns;
 
         while (now_ns() < due_ns || !run->n_free) {
             reap(run, due_ns);
+            if (!run->n_free) {
+                full_until_ns = now_ns();
+            }
         }
         submit(run, i);
+        /*
+         * Where the drive has not kept up, what a request waited for room is
+         * its latency, too: else the more a drive is behind, the less it shows.
+         */
+        if (due_ns < full_until_ns) {
+            run->times[i].submit_ns = due_ns;
+        }
     }
     while (run->in_flight) {
         reap(run, now_ns() + 1000000000);
@@ -329,10 +346,10 @@ static void prepare(Run *run)
         fail("io_uring", -bad);
     }
     if (posix_memalign((void **)&run->memory, 4096,
-                       (size_t)run->most * MAX_BYTES)) {
+                       run->most * run->buffer_bytes)) {
         fail("buffers", ENOMEM);
     }
-    for (size_t i = 0; i < (size_t)run->most * MAX_BYTES; i += 8) {
+    for (size_t i = 0; i < run->most * run->buffer_bytes; i += 8) {
         uint64_t word = word_at(i);
 
         memcpy(run->memory + i, &word, 8);
@@ -383,7 +400,7 @@ int main(int argc, char **argv)
     }
     live_with(parent);
     count_into(&run, counter);
-    run.most = depth ? depth : 64;
+    run.most = depth ? depth : MAX_DEPTH;
     read_requests(&run);
     run.times = calloc(run.n + 1, sizeof(Times));
     run.buffer_of = calloc(run.n + 1, sizeof(uint32_t));
