@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -20,6 +21,7 @@ from scarplib.own_drive import (  # noqa: E402
     by_steps,
     early,
     features,
+    first_collections,
     fit,
     model,
     on_replayer,
@@ -190,7 +192,8 @@ class Found(unittest.TestCase):
         search, _, _ = self.search(DRIVE)
         small = [pages for pages in blocks.BLOCK_PAGES if pages <= 256]
         kept = search.sizes()
-        self.assertLessEqual({(pages, planes) for pages in small for planes in blocks.PLANES}, set(kept))
+        of_all = {(pages, planes) for pages in small for planes in blocks.PLANES}
+        self.assertLessEqual(of_all, set(kept))
 
     def test_an_erase_is_found_from_a_little_off(self) -> None:
         search, _, _ = self.search(DRIVE)
@@ -209,7 +212,8 @@ class Found(unittest.TestCase):
             bed = search.bench
             begins = early.Early(bed)
             right = point_of(search, keys(text))
-            for one in (right, replace(right, erase_ns=9_000_000), replace(right, erase_ns=600_000)):
+            others = (replace(right, erase_ns=erase) for erase in (9_000_000, 600_000))
+            for one in (right, *others):
                 candidate = bench.sized(bed, search.base, one)
                 with bed.drive(candidate) as drive:
                     known, size = bed.probe.known, bed.plan.span
@@ -261,15 +265,16 @@ class Found(unittest.TestCase):
         base.set("controller.reads_first", 1, model.FITTED)
         base.keys |= by_steps.with_channels(base, 2).keys
         begins = early.Early(search.bench)
-        first, alike = early.quiet(begins, base, search.sizes(), alike)
+        shown = early.quiet(begins, base, search.sizes(), alike)
+        first = shown.parts
         self.assertGreater(first, 0)
-        self.assertEqual(alike, [1])
+        self.assertEqual(shown.channels, [1])
         self.assertEqual(base.keys["controller.reads_first"].value, "0")
         self.assertEqual(base.keys["geometry.channels"].value, "1")
         right = point_of(search, keys(text))
         # The erase is far off, there are two blocks too many; and erases are not suspended.
         off = replace(search.with_blocks(right, search.blocks(right) + 2), erase_ns=7_000_000)
-        met = early.meet(search, begins, base, first, [replace(off, trigger=3)])
+        met = first_collections.meet(search, begins, base, first, [replace(off, trigger=3)])
         assert met
         found, point = met
         self.assertEqual(found.keys["nand.suspend_erase"].value, "0")
@@ -277,14 +282,21 @@ class Found(unittest.TestCase):
         self.assertEqual(search.blocks(point), search.blocks(right))
         self.assertEqual(search.with_base(found).score(point, bench.SEEN), 0.0)
 
-    def test_of_a_drive_with_noise_no_part_is_anybodys_own(self) -> None:
-        search, _, alike = self.search(DRIVE)
-        parts = search.bench.probe.results[bench.OVERWRITE].parts
-        parts[0] *= 1.0001
-        before = search.base.text()
-        first, after = early.quiet(early.Early(search.bench), search.base, search.sizes(), alike)
-        self.assertEqual((first, after), (0, alike))
-        self.assertEqual(search.base.text(), before)
+    def test_the_maps_cache_is_found_read_by_read(self) -> None:
+        text = DRIVE.replace("unit_bytes=8192", DEMAND).replace("=32768", "=33792")
+        search, _, _ = self.search(text)
+        self.assertEqual(search.base.keys[by_steps.CACHE].value, "33792")
+        # As many reads find their mapping with a little more; not the same ones.
+        with mock.patch.object(by_steps, "_bisect_cache", lambda *_: (34_000, 34_300)):
+            by_steps.cache(search.bench, search.base)
+        self.assertEqual(search.base.keys[by_steps.CACHE].value, "33792")
+
+    def test_times_that_repeat_are_no_clocks(self) -> None:
+        probe = self.probe(DRIVE)
+        self.assertTrue(features.exactly(probe))
+        each = probe.results["read-single"].each
+        each[:] = [one + i % 20 for i, one in enumerate(each)]
+        self.assertFalse(features.exactly(probe))
 
 
 class AnUnmappedRead(unittest.TestCase):

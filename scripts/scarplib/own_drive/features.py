@@ -27,6 +27,8 @@ from scarplib.own_drive.probe_file import PARTS, Probe
 # Two times are the same if they differ by less than this share, or by so many nanoseconds.
 SAME = 0.02
 SAME_NS = 150
+# Reads one by one take so many different times at most where no clock and no kernel is between.
+EXACT_TIMES = 8
 # Steps that the second part of the plan is made from, and what else all of it is read off.
 FIRST = ("fill", "read-size", "read-single", "read-pair", "trimmed")
 SECOND = ("burst", "flush", "write-size", "write-flush", "behind", "overwrite")
@@ -324,14 +326,28 @@ def _behind(probe: Probe, found: Features) -> None:
         found.reads_first = median(waits) < 1.3 * program
 
 
-def map_misses(probe: Probe) -> dict[int, float]:
-    """Of each footprint, the share of reads that first read a page of the mapping."""
+def _footprints(probe: Probe) -> dict[int, list[bool]]:
+    """Of each footprint, which reads first read a page of the mapping."""
     slowest = max(_singles(probe)) * (1 + SAME) + SAME_NS
-    found = {}
-    for size in Plan(probe.span, probe.seed).footprints():
-        each = probe.results[f"footprint-{size >> 20}"].each
-        found[size] = sum(one > slowest for one in each) / len(each)
-    return found
+    return {
+        size: [one > slowest for one in probe.results[f"footprint-{size >> 20}"].each]
+        for size in Plan(probe.span, probe.seed).footprints()
+    }
+
+
+def map_misses(probe: Probe) -> dict[int, float]:
+    """Of each footprint, the share of such reads."""
+    return {size: sum(each) / len(each) for size, each in _footprints(probe).items()}
+
+
+def each_misses(probe: Probe) -> list[bool]:
+    """Of all footprints, the smallest first."""
+    return [one for each in _footprints(probe).values() for one in each]
+
+
+def exactly(probe: Probe) -> bool:
+    """Is a time the same whenever it is measured?  Then reads take hardly more times than types."""
+    return len(set(_singles(probe))) <= EXACT_TIMES
 
 
 def _map_cached(probe: Probe) -> int | None:

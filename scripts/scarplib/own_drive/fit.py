@@ -16,7 +16,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from scarplib.own_drive import blocks, by_steps, choices, early, features, figures, model
+from scarplib.own_drive import (
+    blocks,
+    by_steps,
+    choices,
+    early,
+    features,
+    figures,
+    first_collections,
+    model,
+)
 from scarplib.own_drive.bench import SEEN, Bench, Point, sized
 from scarplib.own_drive.figures import Figure
 from scarplib.own_drive.model import FITTED, OPEN, TRIGGER, Key, Model
@@ -96,14 +105,25 @@ def _search(
     ends = search.ends
     asked.say(f"a search of at most {asked.seconds:.0f} s")
     search.ends -= (1 - ROUGH_SHARE) * asked.seconds
-    begins = early.Early(bench)
-    first, alike = early.quiet(begins, base, search.sizes(), alike)
-    order = search.rough()
+    met, shown = None, None
+    if features.exactly(bench.probe):
+        asked.say("how it begins to collect")
+        begins = early.Early(bench)
+        shown = early.quiet(begins, base, search.sizes(), alike)
+        alike, search.may_be = shown.channels, shown.sizes
+        order = first_collections.begun(search, begins, base, shown)
+        met = first_collections.meet(search, begins, base, shown.parts, order)
+    if not met:
+        asked.say("how it is overwritten")
+        order = search.rough()
+        search.ends = ends
+        if shown:
+            met = first_collections.meet(search, begins, base, shown.parts, order)
     search.ends = ends
-    if first and (met := early.meet(search, begins, base, first, order)):
+    if met:
         base.keys |= met[0].keys
-        asked.say("the drive's own first collections")
         point, least = met[1], search.with_base(base).score(met[1], SEEN)
+        asked.say(f"its own first collections, {least:.2g} off")
     else:
         point, least = search.exact(_near(search, order))
     # Where time is over before the first round, these are known at least roughly.

@@ -41,7 +41,10 @@
 #include <unistd.h>
 
 #define MAX_BYTES (1u << 20)
-#define MAX_DEPTH 256
+/* Fewer than the kernel has room for, of most drives: it waits elsewhere then. */
+#define MAX_DEPTH 1000
+/* Of timed requests so much is in flight at most. */
+#define TIMED_BYTES (64u << 20)
 /* So near to its time a request is waited for without sleep. */
 #define SPIN_NS 200000
 #define SECTOR 512
@@ -400,8 +403,11 @@ int main(int argc, char **argv)
     }
     live_with(parent);
     count_into(&run, counter);
-    run.most = depth ? depth : MAX_DEPTH;
     read_requests(&run);
+    run.most = depth ? depth : MAX_DEPTH;
+    while (!depth && run.most * run.buffer_bytes > TIMED_BYTES) {
+        run.most /= 2;
+    }
     run.times = calloc(run.n + 1, sizeof(Times));
     run.buffer_of = calloc(run.n + 1, sizeof(uint32_t));
     if (!run.times || !run.buffer_of) {
