@@ -25,7 +25,9 @@ from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.probe_file import PARTS
 
 # What shows before the first collection.
-QUIET = (by_steps.CHANNELS, by_steps.WAYS, by_steps.READS_FIRST)
+QUIET = (by_steps.BUFFER, by_steps.CHANNELS, by_steps.WAYS, by_steps.READS_FIRST)
+# The write buffer may be so far off: how fast it drains depends on which pages are next.
+BUFFER_OFF = (0.0, 0.02, 0.05)
 
 
 class Early:
@@ -75,14 +77,16 @@ def quiet(
 ) -> Quiet:
     """What shows there; it is set, and what there still may be comes back.
 
-    Where the mapping is in flash that is the number of channels and of planes, and whether reads go
-    first.
+    That is the write buffer's size; where the mapping is in flash also the number of channels and
+    of planes, and whether reads go first.
     """
     firsts = (1, 0) if "nand.suspend_program" in base.keys else (None,)
     some = [one for planes in PLANES for one in _some(base, sizes, planes)]
     found: list[tuple[int, int, int, Model]] = []
-    for count, first, (pages, planes) in itertools.product(alike, firsts, some):
+    product = itertools.product(_buffers(base), alike, firsts, some)
+    for buffer, count, first, (pages, planes) in product:
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
+        one = one.with_values({by_steps.BUFFER: buffer})
         if first is not None:
             one = one.with_values({by_steps.READS_FIRST: first})
         # So much is spare that nothing is collected.
@@ -103,6 +107,13 @@ def quiet(
             base.set(name, of.keys[name].value, FITTED, old.note, old.interval)
     counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
     return Quiet(most, [x for x in alike if x in counts], [x for x in sizes if x[1] in planes_of])
+
+
+def _buffers(base: Model) -> list[int]:
+    """Sizes that the write buffer may have: the roundest of those that are near."""
+    size = int(base.keys[by_steps.BUFFER].value)
+    near = (by_steps.roundest(math.ceil(size * (1 - x)), int(size * (1 + x))) for x in BUFFER_OFF)
+    return sorted({size, *near})
 
 
 def _some(base: Model, sizes: Sequence[tuple[int, int]], planes: int) -> Sequence[tuple[int, int]]:
