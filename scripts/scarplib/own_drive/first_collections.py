@@ -59,6 +59,8 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Point
     share = shown.parts / PARTS
 
     def better(point: Point, between: tuple[int, int]) -> tuple[float, Point]:
+        if search.over():
+            return math.inf, point
         try:
             point = _as_soon(search, early, _Kind(base, point), shown.parts, between)
             _, erase = _guess(early, shown.parts + BEGIN, COLLECT, _Kind(base, point))
@@ -172,11 +174,14 @@ def meet(
         for one in order[:SIZES]
         for more in range(-BESIDE, BESIDE + 1)
     ]
+
+    def guess(kind: _Kind) -> tuple[float, int]:
+        return (math.inf, 0) if search.over() else _guess(early, first, COLLECTING, kind)
+
     with ThreadPoolExecutor(search.asked.cores) as pool:
-        guessed = list(pool.map(lambda one: _guess(early, first, COLLECTING, one), kinds))
-    near = sorted(zip(guessed, kinds, strict=True), key=lambda one: one[0])[:CLOSELY]
-    least = near[0][0][0]
-    near = [one for one in near if one[0][0] <= UNLIKE * least + LEAST]
+        guessed = zip(pool.map(guess, kinds), kinds, strict=True)
+        near = sorted((one for one in guessed if one[0][0] < math.inf), key=lambda one: one[0])
+    near = [one for one in near[:CLOSELY] if one[0][0] <= UNLIKE * near[0][0][0] + LEAST]
     for far, ((_, erase), kind), one in itertools.product(range(len(FAR)), near, bases):
         tried = _Kind(one, replace(kind.point, erase_ns=erase))
         if found := _closely(search, early, first, tried, far):

@@ -2,8 +2,9 @@
 """`scarp fit`: from a probe to a description.
 
 What can be read off is (features, model); a few keys are then compared with a candidate's own probe
-(by_steps).  What only shows together is searched (blocks), and what no step shows alone is tried
-(choices).  Each candidate is probed as the drive was, in the replayer.
+(by_steps).  Where no clock was between, the first collections say which blocks they are
+(first_collections); else what only shows together is searched (blocks).  What no step shows alone
+is tried (choices).  Each candidate is probed as the drive was, in the replayer.
 """
 
 from __future__ import annotations
