@@ -343,8 +343,8 @@ static void test_like_page(gconstpointer scheme)
         page = drive_new(scheme, less);
         g_assert_cmpuint(scarp_drive_logical_bytes(demand), ==,
                          scarp_drive_logical_bytes(page));
-        a = times_of(demand, i, 4000);
-        b = times_of(page, i, 4000);
+        a = times_of(demand, i, 2600);
+        b = times_of(page, i, 2600);
         same(a, b);
         x = (const uint64_t *)scarp_stats(demand);
         y = (const uint64_t *)scarp_stats(page);
