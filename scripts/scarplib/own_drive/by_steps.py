@@ -20,7 +20,7 @@ BEHIND, CLEARLY = ("burst", "behind"), 0.5
 # drive's than the nearest's: so many times, and this besides.
 PAIRS_ALIKE, PAIRS_LEAST = 1.2, 1e-6
 # Of sizes of the map's cache so many are compared read by read, so far off as a share.
-CACHE_GRAIN, CACHE_OFF, CACHE_TRIES = 1024, 0.015, 24
+CACHE_GRAIN, CACHE_OFF, CACHE_TRIES, CACHE_ALIKE = 1024, 0.015, 24, 12
 CHANNELS, WAYS = "geometry.channels", "geometry.chips_per_channel"
 
 
@@ -132,14 +132,14 @@ def _bisect(
     base.set(name, roundest(high, high + grain), FITTED, interval=(low, high + grain))
 
 
-def cache(bench: Bench, base: Model) -> None:
-    """The size of the map's cache."""
+def cache(bench: Bench, base: Model) -> list[int]:
+    """The size of the map's cache; which sizes look the same comes back."""
     steps = [f"footprint-{size >> 20}" for size in bench.plan.footprints()]
     whole = roomy(bench, base)
     only = ("fill", "read-single", *steps, *(f"{step}-before" for step in steps))
     low, high = _bisect_cache(bench, whole, only)
     base.set(CACHE, roundest(low + 1, high), FITTED, interval=(low, high))
-    _same_misses(bench, base, whole, only)
+    return _same_misses(bench, base, whole, only)
 
 
 def _bisect_cache(bench: Bench, whole: Model, only: tuple[str, ...]) -> tuple[int, int]:
@@ -160,24 +160,37 @@ def _bisect_cache(bench: Bench, whole: Model, only: tuple[str, ...]) -> tuple[in
     return low, high
 
 
-def _same_misses(bench: Bench, base: Model, whole: Model, only: tuple[str, ...]) -> None:
-    """Of sizes near, in whole KiB, the one with which the same reads find their mapping in RAM.
+def _same_misses(bench: Bench, base: Model, whole: Model, only: tuple[str, ...]) -> list[int]:
+    """Of sizes near, in whole KiB, those with which the same reads find their mapping in RAM.
 
     How many do has no one direction: a little more room is another order of what is dropped.
     """
     wanted = features.each_misses(bench.probe)
+
+    def off(size: int) -> float:
+        try:
+            found = features.each_misses(bench.run(whole.with_values({CACHE: size}), only))
+        except UserError:
+            return math.inf
+        return sum(a != b for a, b in zip(wanted, found, strict=True))
+
     size = int(base.keys[CACHE].value)
     low, high = (math.ceil(size * by / CACHE_GRAIN) for by in (1 - CACHE_OFF, 1 + CACHE_OFF))
     near = {size, *range(low * CACHE_GRAIN, high * CACHE_GRAIN, CACHE_GRAIN)}
-    best = len(wanted)
+    seen: dict[int, float] = {}
     for one in sorted(near, key=lambda x: abs(x - size))[:CACHE_TRIES]:
-        try:
-            found = features.each_misses(bench.run(whole.with_values({CACHE: one}), only))
-        except UserError:
-            continue
-        off = sum(a != b for a, b in zip(wanted, found, strict=True))
-        if off < best:
-            best = off
-            base.set(CACHE, one, FITTED, interval=base.keys[CACHE].interval)
-        if not off:
+        seen[one] = off(one)
+        if not seen[one]:
             break
+    best = min(seen, key=seen.__getitem__)
+    if seen[best] < math.inf:
+        base.set(CACHE, best, FITTED, interval=base.keys[CACHE].interval)
+    alike = [best]
+    for step in (CACHE_GRAIN, -CACHE_GRAIN):
+        # From there on, as far as they are alike.
+        one = (best // CACHE_GRAIN + (step > 0 or best % CACHE_GRAIN > 0)) * CACHE_GRAIN
+        one += 0 if step > 0 else step
+        while len(alike) < CACHE_ALIKE and seen.setdefault(one, off(one)) == seen[best] == 0:
+            alike.append(one)
+            one += step
+    return alike

@@ -25,7 +25,13 @@ from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.probe_file import PARTS
 
 # What shows before the first collection.
-QUIET = (by_steps.BUFFER, by_steps.CHANNELS, by_steps.WAYS, by_steps.READS_FIRST)
+QUIET = (
+    by_steps.BUFFER,
+    by_steps.CACHE,
+    by_steps.CHANNELS,
+    by_steps.WAYS,
+    by_steps.READS_FIRST,
+)
 # The write buffer may be so far off: how fast it drains depends on which pages are next.
 BUFFER_OFF = (0.0, 0.02, 0.05)
 
@@ -68,31 +74,39 @@ class Quiet:
     """Before the first collection: so many parts; what channels there may be, sizes and planes."""
 
     parts: int
+    # What the next part were if nothing were collected, in bytes a second.
+    rate: float
     channels: list[int]
     sizes: list[tuple[int, int]]
 
 
 def quiet(
-    early: Early, base: Model, sizes: Sequence[tuple[int, int]], alike: Sequence[int]
+    early: Early,
+    base: Model,
+    sizes: Sequence[tuple[int, int]],
+    alike: Sequence[int],
+    caches: Sequence[int] = (),
 ) -> Quiet:
     """What shows there; it is set, and what there still may be comes back.
 
-    That is the write buffer's size; where the mapping is in flash also the number of channels and
-    of planes, and whether reads go first.
+    That is the write buffer's size; where the mapping is in flash also which of these sizes its
+    cache has, the number of channels and of planes, and whether reads go first.
     """
     firsts = (1, 0) if "nand.suspend_program" in base.keys else (None,)
     some = [one for planes in PLANES for one in _some(base, sizes, planes)]
-    found: list[tuple[int, int, int, Model]] = []
-    product = itertools.product(_buffers(base), alike, firsts, some)
-    for buffer, count, first, (pages, planes) in product:
+    found: list[tuple[int, int, int, Model, Model]] = []
+    product = itertools.product(caches or (None,), _buffers(base), alike, firsts, some)
+    for cache, buffer, count, first, (pages, planes) in product:
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
         one = one.with_values({by_steps.BUFFER: buffer})
+        if cache is not None:
+            one = one.with_values({by_steps.CACHE: cache})
         if first is not None:
             one = one.with_values({by_steps.READS_FIRST: first})
         # So much is spare that nothing is collected.
         roomy = sized(early.bench, one, Point(pages, 2.0, 3_000_000, planes))
         parts = early.alike(roomy) if early.alike(roomy, 1) else 0
-        found.append((parts, count, planes, one))
+        found.append((parts, count, planes, one, roomy))
     most = max(one[0] for one in found)
     best = [one for one in found if one[0] == most]
     if most:
@@ -106,7 +120,13 @@ def quiet(
             old = base.keys[name]
             base.set(name, of.keys[name].value, FITTED, old.note, old.interval)
     counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
-    return Quiet(most, [x for x in alike if x in counts], [x for x in sizes if x[1] in planes_of])
+    rates = early.parts(best[0][4], min(PARTS, most + 1))
+    return Quiet(
+        most,
+        rates[-1],
+        [x for x in alike if x in counts],
+        [x for x in sizes if x[1] in planes_of],
+    )
 
 
 def _buffers(base: Model) -> list[int]:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from scarplib.errors import UserError
+from scarplib.own_drive import by_steps
 from scarplib.own_drive.bench import SEEN, Point, sized
 from scarplib.own_drive.blocks import DIGITS, ERASES, TRIGGERS, Search
 from scarplib.own_drive.early import Early, Quiet
@@ -28,15 +29,16 @@ BEGIN, COLLECT, ALL = 3, 6, 12
 # An erase's time to begin with.  What is spare is this at least and at most, beside what is written
 # before the first collection.
 ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.15
-# The nearest again, with the erase's time that was found, and so many blocks more or fewer, as a
-# share.
-NEAR, AGAIN = 6, 0.05
+# So many of the nearest again, with the erase's time that was found, and so many blocks more or
+# fewer, as a share.
+AGAIN = ((6, 0.02), (3, 0.005))
 # So many parts with collections say how long an erase takes, roughly.
 COLLECTING = 4
 # Of each of the nearest sizes of blocks so many more and fewer blocks of a plane are tried.
 SIZES, BESIDE = 3, 3
 # So many kinds of blocks are looked at closely: each erase's time that is so near, as a logarithm.
-CLOSELY, FAR = 4, (0.02, 0.08)
+# Where the mapping is in RAM, what is longer is slower, and so the time is known well.
+CLOSELY, FAR, FAR_IN_RAM = 4, (0.02, 0.08), (0.01,)
 # They are not clearly more unlike the drive than the nearest: so many times, and this besides.
 UNLIKE, LEAST = 20.0, 1e-4
 # Where so many parts with collections are the drive's own, the erase's time is.
@@ -62,7 +64,7 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Point
         if search.over():
             return math.inf, point
         try:
-            point = _as_soon(search, early, _Kind(base, point), shown.parts, between)
+            point = _as_soon(search, early, _Kind(base, point), shown, between)
             _, erase = _guess(early, shown.parts + BEGIN, COLLECT, _Kind(base, point))
             point = replace(point, erase_ns=erase)
             unlike = early.unlike(sized(early.bench, base, point), shown.parts, ALL)
@@ -75,38 +77,60 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Point
         least = search.blocks(replace(point, spare=max(0.0, share - FEWER)))
         return better(point, (max(4, least), search.blocks(point)))
 
-    def again(point: Point) -> tuple[float, Point]:
+    def again(point: Point, share: float) -> tuple[float, Point]:
         count = search.blocks(point)
-        beside = math.ceil(AGAIN * count)
+        beside = math.ceil(share * count)
         return better(point, (max(4, count - beside), count + beside))
 
     sizes = [one for one in shown.sizes if search.is_drive(Point(one[0], 0.0, ERASE_NS, one[1]))]
     with ThreadPoolExecutor(search.asked.cores) as pool:
         found = sorted(pool.map(first, sizes), key=lambda one: one[0])
-        near = [point for unlike, point in found[:NEAR] if unlike < math.inf]
-        found = sorted(pool.map(again, near), key=lambda one: one[0])
+        for near, beside in AGAIN:
+            points = [point for unlike, point in found[:near] if unlike < math.inf]
+            # What is spare and the erase's time are found in turns.
+            found = sorted(pool.map(again, points, itertools.repeat(beside)), key=lambda x: x[0])
     return [point for unlike, point in found if unlike < math.inf]
 
 
 def _as_soon(
-    search: Search, early: Early, kind: _Kind, first: int, between: tuple[int, int]
+    search: Search, early: Early, kind: _Kind, shown: Quiet, between: tuple[int, int]
 ) -> Point:
     """With so many blocks that collections begin when the drive's do: with more they are later."""
     low, high = between
+    wanted = _collecting(early.drive, shown)
 
     def off(count: int) -> float:
         point = search.with_blocks(kind.point, count)
         try:
-            return sum(early.unlike(sized(early.bench, kind.base, point), first, BEGIN))
+            parts = early.parts(
+                sized(early.bench, kind.base, point), min(PARTS, shown.parts + BEGIN + COLLECT)
+            )
         except UserError:
             # So few are no drive.
             return -math.inf
+        return wanted - _collecting(parts, shown)
 
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if off(middle) > 0 else (middle, high)
     count = min((low, high), key=lambda one: abs(off(one)))
     return search.with_blocks(kind.point, count)
+
+
+def _collecting(rates: Sequence[float], shown: Quiet) -> float:
+    """In how many of the first parts that may collect it does: less if it begins later.
+
+    By how slow they are between what they were without, and what those that follow are; so it does
+    not depend much on how long an erase takes.
+    """
+    first, then = shown.parts, shown.parts + BEGIN
+    following = rates[then : then + COLLECT] or rates[-1:]
+    without = 1 / shown.rate
+    slow = sum(1 / one for one in following) / len(following) - without
+    if slow <= 0:
+        # It hardly collects.
+        return 0.0
+    return sum(1 / one - without for one in rates[first:then]) / slow
 
 
 def _guess(early: Early, first: int, count: int, kind: _Kind) -> tuple[float, int]:
@@ -140,9 +164,11 @@ def _outward(erase: int, nearer: float, far: float) -> Iterator[int]:
                 yield one
 
 
-def _closely(search: Search, early: Early, first: int, kind: _Kind, far: int) -> int:
+def _closely(
+    search: Search, early: Early, first: int, kind: _Kind, far: tuple[float, float]
+) -> int:
     """The erase's time with which the first collections are the drive's own, or 0."""
-    erases = _outward(kind.point.erase_ns, FAR[far - 1] if far else 0.0, FAR[far])
+    erases = _outward(kind.point.erase_ns, *far)
     until = min(PARTS, first + MET)
     with ThreadPoolExecutor(search.asked.cores) as pool:
         while some := list(itertools.islice(erases, 8 * search.asked.cores)):
@@ -182,7 +208,9 @@ def meet(
         guessed = zip(pool.map(guess, kinds), kinds, strict=True)
         near = sorted((one for one in guessed if one[0][0] < math.inf), key=lambda one: one[0])
     near = [one for one in near[:CLOSELY] if one[0][0] <= UNLIKE * near[0][0][0] + LEAST]
-    for far, ((_, erase), kind), one in itertools.product(range(len(FAR)), near, bases):
+    until = FAR if by_steps.CACHE in base.keys else FAR_IN_RAM
+    windows = list(itertools.pairwise((0.0, *until)))
+    for far, ((_, erase), kind), one in itertools.product(windows, near, bases):
         tried = _Kind(one, replace(kind.point, erase_ns=erase))
         if found := _closely(search, early, first, tried, far):
             point = replace(kind.point, erase_ns=found)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -40,8 +41,9 @@ SEARCHED = (
     "timing.erase_ns",
 )
 TRIGGER_KEY = "gc.trigger_free_blocks"
-# Of the time there is, what the search by overwriting alone may take.
-ROUGH_SHARE = 0.7
+# Of the time there is, what first collections may take; and by when the search by overwriting alone
+# ends.
+FIRST_SHARE, ROUGH_SHARE = 0.45, 0.75
 # By all that collections show its best are compared that are at most so many times as unlike the
 # drive as the first of them, and at most so many.
 NEAR, NEAR_MOST = 3.0, 3
@@ -99,23 +101,29 @@ class _Best:
 
 
 def _search(
-    bench: Bench, base: Model, asked: Search, seen: features.Features, alike: list[int]
+    bench: Bench,
+    base: Model,
+    asked: Search,
+    seen: features.Features,
+    alike: list[int],
+    caches: Sequence[int] = (),
 ) -> tuple[Model, int, float]:
     """Overwriting says roughly where, and costs little; then all that collections show."""
     search = blocks.Search(bench, base, asked)
     ends = search.ends
     asked.say(f"a search of at most {asked.seconds:.0f} s")
-    search.ends -= (1 - ROUGH_SHARE) * asked.seconds
+    search.ends = ends - (1 - FIRST_SHARE) * asked.seconds
     met, shown = None, None
     if features.exactly(bench.probe):
         asked.say("how it begins to collect")
         begins = early.Early(bench)
-        shown = early.quiet(begins, base, search.sizes(), alike)
+        shown = early.quiet(begins, base, search.sizes(), alike, caches)
         alike, search.may_be = shown.channels, shown.sizes
         order = first_collections.begun(search, begins, base, shown)
         met = first_collections.meet(search, begins, base, shown.parts, order)
     if not met:
         asked.say("how it is overwritten")
+        search.ends = ends - (1 - ROUGH_SHARE) * asked.seconds
         order = search.rough()
         search.ends = ends
         if shown:
@@ -232,16 +240,16 @@ def fit(probe: Probe, replay: Path, search: Search) -> Fit:
     base = model.from_features(seen)
     with tempfile.TemporaryDirectory(prefix="scarp-fit-") as scratch:
         bench = Bench(probe, replay, Path(scratch), seen.map_cached is not None)
-        alike = by_steps.channels(bench, base)
+        alike, caches = by_steps.channels(bench, base), []
         by_steps.times(bench, base, seen)
         if seen.buffer:
             search.say("the write buffer's size")
             by_steps.buffer(bench, base, seen)
         if seen.map_cached:
             search.say("the map's cache")
-            by_steps.cache(bench, base)
+            caches = by_steps.cache(bench, base)
         by_steps.reads_first(bench, base)
-        found, tried, least = _search(bench, base, search, seen, alike)
+        found, tried, least = _search(bench, base, search, seen, alike, caches)
         search.say("the result's own probe")
         own = bench.run(found, held_out=True)
         return Fit(found, own, figures.compare(probe, own), tried, least)
