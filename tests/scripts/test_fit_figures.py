@@ -591,6 +591,7 @@ class AnAllocation(unittest.TestCase):
         with (
             mock.patch.object(blocks, "Search", return_value=search),
             mock.patch.object(fit, "_variants", return_value=(point, near)),
+            mock.patch.object(features, "exactly", return_value=False),
             mock.patch.object(choices, "choose", choose),
         ):
             model_of, _, _ = fit._search(  # noqa: SLF001

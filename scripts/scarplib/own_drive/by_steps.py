@@ -20,7 +20,7 @@ BEHIND, CLEARLY = ("burst", "behind"), 0.5
 # drive's than the nearest's: so many times, and this besides.
 PAIRS_ALIKE, PAIRS_LEAST = 1.2, 1e-6
 # Of sizes of the map's cache so many are compared read by read, so far off as a share.
-CACHE_GRAIN, CACHE_OFF, CACHE_TRIES, CACHE_ALIKE = 1024, 0.015, 24, 12
+CACHE_GRAIN, CACHE_OFF, CACHE_TRIES, CACHE_ALIKE = 1024, 0.015, 24, 8
 CHANNELS, WAYS = "geometry.channels", "geometry.chips_per_channel"
 
 

@@ -93,10 +93,15 @@ def quiet(
     cache has, the number of channels and of planes, and whether reads go first.
     """
     firsts = (1, 0) if "nand.suspend_program" in base.keys else (None,)
-    some = [one for planes in PLANES for one in _some(base, sizes, planes)]
+    # Sizes whose pages are of the drive's types in its order look the same here.
+    may = [sorted(one for one in sizes if one[1] == planes) for planes in PLANES]
+    some = [of[len(of) // 2] for of in may if of]
     found: list[tuple[int, int, int, Model, Model]] = []
-    product = itertools.product(caches or (None,), _buffers(base), alike, firsts, some)
-    for cache, buffer, count, first, (pages, planes) in product:
+    last, product = 0, itertools.product(_buffers(base), caches or (None,), alike, firsts, some)
+    for buffer, cache, count, first, (pages, planes) in product:
+        if buffer != last and any(one[0] for one in found):
+            break
+        last = buffer
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
         one = one.with_values({by_steps.BUFFER: buffer})
         if cache is not None:
@@ -120,10 +125,13 @@ def quiet(
             old = base.keys[name]
             base.set(name, of.keys[name].value, FITTED, old.note, old.interval)
     counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
-    rates = early.parts(best[0][4], min(PARTS, most + 1))
+    try:
+        rate = early.parts(best[0][4], min(PARTS, most + 1))[-1]
+    except UserError:
+        rate = early.drive[0]
     return Quiet(
         most,
-        rates[-1],
+        rate,
         [x for x in alike if x in counts],
         [x for x in sizes if x[1] in planes_of],
     )
@@ -133,13 +141,4 @@ def _buffers(base: Model) -> list[int]:
     """Sizes that the write buffer may have: the roundest of those that are near."""
     size = int(base.keys[by_steps.BUFFER].value)
     near = (by_steps.roundest(math.ceil(size * (1 - x)), int(size * (1 + x))) for x in BUFFER_OFF)
-    return sorted({size, *near})
-
-
-def _some(base: Model, sizes: Sequence[tuple[int, int]], planes: int) -> Sequence[tuple[int, int]]:
-    """Of sizes of blocks those that may show which page is the next to be programmed."""
-    may = sorted(one for one in sizes if one[1] == planes)
-    if base.keys["nand.cell_bits"].value == "1" or len(may) < 3:
-        # Of one type of pages it does not show.
-        return may[:1]
-    return may[0], may[len(may) // 2], may[-1]
+    return list(dict.fromkeys((size, *near)))
