@@ -29,13 +29,13 @@ BEGIN, COLLECT, ALL = 3, 6, 12
 # An erase's time to begin with.  What is spare is this at least and at most, beside what is written
 # before the first collection.
 ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.15
-# So many of the nearest again, with the erase's time that was found, and so many blocks more or
-# fewer, as a share.
-AGAIN = ((6, 0.02), (3, 0.005))
+# To begin with their number is found so well, as a share.  So many of the nearest again, with the
+# erase's time that was found, and so many blocks more or fewer; and so well.
+COARSE, AGAIN = 0.008, ((6, 0.03, 0.002), (3, 0.01, 0.0))
 # So many parts with collections say how long an erase takes, roughly.
 COLLECTING = 4
 # Of each of the nearest sizes of blocks so many more and fewer blocks of a plane are tried.
-SIZES, BESIDE = 3, 3
+SIZES, BESIDE = 3, 2
 # So many kinds of blocks are looked at closely: each erase's time that is so near, as a logarithm.
 # Where the mapping is in RAM, what is longer is slower, and so the time is known well.
 CLOSELY, FAR, FAR_IN_RAM = 4, (0.02, 0.08), (0.01,)
@@ -60,11 +60,12 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Point
     """
     share = shown.parts / PARTS
 
-    def better(point: Point, between: tuple[int, int]) -> tuple[float, Point]:
+    def better(point: Point, between: tuple[int, int], fine: float) -> tuple[float, Point]:
+        grain = max(1, round(fine * between[1]))
         if search.over():
             return math.inf, point
         try:
-            point = _as_soon(search, early, _Kind(base, point), shown, between)
+            point = _as_soon(search, early, _Kind(base, point), shown, between, grain)
             _, erase = _guess(early, shown.parts + BEGIN, COLLECT, _Kind(base, point))
             point = replace(point, erase_ns=erase)
             unlike = early.unlike(sized(early.bench, base, point), shown.parts, ALL)
@@ -75,25 +76,27 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Point
     def first(size: tuple[int, int]) -> tuple[float, Point]:
         point = Point(size[0], share + MORE, ERASE_NS, size[1])
         least = search.blocks(replace(point, spare=max(0.0, share - FEWER)))
-        return better(point, (max(4, least), search.blocks(point)))
+        return better(point, (max(4, least), search.blocks(point)), COARSE)
 
-    def again(point: Point, share: float) -> tuple[float, Point]:
+    def again(point: Point, share: float, fine: float) -> tuple[float, Point]:
         count = search.blocks(point)
         beside = math.ceil(share * count)
-        return better(point, (max(4, count - beside), count + beside))
+        return better(point, (max(4, count - beside), count + beside), fine)
 
     sizes = [one for one in shown.sizes if search.is_drive(Point(one[0], 0.0, ERASE_NS, one[1]))]
     with ThreadPoolExecutor(search.asked.cores) as pool:
         found = sorted(pool.map(first, sizes), key=lambda one: one[0])
-        for near, beside in AGAIN:
+        for near, *how in AGAIN:
             points = [point for unlike, point in found[:near] if unlike < math.inf]
             # What is spare and the erase's time are found in turns.
-            found = sorted(pool.map(again, points, itertools.repeat(beside)), key=lambda x: x[0])
-    return [point for unlike, point in found if unlike < math.inf]
+            better_ones = pool.map(again, points, *(itertools.repeat(one) for one in how))
+            found = sorted(better_ones, key=lambda one: one[0])
+    kept = [one for one in found if one[0] < math.inf]
+    return [one for unlike, one in kept if unlike <= UNLIKE * kept[0][0] + LEAST]
 
 
 def _as_soon(
-    search: Search, early: Early, kind: _Kind, shown: Quiet, between: tuple[int, int]
+    search: Search, early: Early, kind: _Kind, shown: Quiet, between: tuple[int, int], grain: int
 ) -> Point:
     """With so many blocks that collections begin when the drive's do: with more they are later."""
     low, high = between
@@ -108,9 +111,12 @@ def _as_soon(
         except UserError:
             # So few are no drive.
             return -math.inf
+        if parts[: shown.parts] != early.drive[: shown.parts]:
+            # It collects before the drive does.
+            return -math.inf
         return wanted - _collecting(parts, shown)
 
-    while high - low > 1:
+    while high - low > grain:
         middle = (low + high) // 2
         low, high = (low, middle) if off(middle) > 0 else (middle, high)
     count = min((low, high), key=lambda one: abs(off(one)))
