@@ -268,6 +268,7 @@ class Found(unittest.TestCase):
         shown = early.quiet(begins, base, search.sizes(), alike)
         first = shown.parts
         self.assertGreater(first, 0)
+        self.assertTrue(shown.own)
         self.assertEqual(shown.channels, [1])
         self.assertEqual(base.keys["controller.reads_first"].value, "0")
         self.assertEqual(base.keys["geometry.channels"].value, "1")
@@ -290,6 +291,19 @@ class Found(unittest.TestCase):
         with mock.patch.object(by_steps, "_bisect_cache", lambda *_: (34_000, 34_300)):
             by_steps.cache(search.bench, search.base)
         self.assertEqual(search.base.keys[by_steps.CACHE].value, "33792")
+
+    def test_another_simulators_times_are_not_its_own(self) -> None:
+        search, _, alike = self.search(DRIVE)
+        begins = early.Early(search.bench)
+        begins.drive = [one * 1.0001 for one in begins.drive]
+        before = search.base.text()
+        shown = early.quiet(begins, search.base, search.sizes(), alike)
+        # Programs one by one are its own.
+        self.assertEqual((shown.parts, shown.own, shown.channels), (0, True, alike))
+        self.assertEqual(search.base.text(), before)
+        search.bench.probe.results["write-flush"].each[1] += 1
+        shown = early.quiet(begins, search.base, search.sizes(), alike)
+        self.assertEqual((shown.parts, shown.own), (0, False))
 
     def test_times_that_repeat_are_no_clocks(self) -> None:
         probe = self.probe(DRIVE)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from scarplib.errors import UserError
 from scarplib.own_drive import by_steps
 from scarplib.own_drive.bench import OVERWRITE, Bench, Point, sized
-from scarplib.own_drive.blocks import PLANES
+from scarplib.own_drive.blocks import PLANES, TYPES
 from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.probe_file import PARTS
 
@@ -74,6 +74,8 @@ class Quiet:
     """Before the first collection: so many parts; what channels there may be, sizes and planes."""
 
     parts: int
+    # Is anything of it this program's?  Another simulator's times repeat, too.
+    own: bool
     # What the next part were if nothing were collected, in bytes a second.
     rate: float
     channels: list[int]
@@ -131,6 +133,7 @@ def quiet(
         rate = early.drive[0]
     return Quiet(
         most,
+        most > 0 or any(not early.bench.off(one[4], *TYPES) for one in found),
         rate,
         [x for x in alike if x in counts],
         [x for x in sizes if x[1] in planes_of],

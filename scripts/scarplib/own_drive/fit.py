@@ -41,9 +41,9 @@ SEARCHED = (
     "timing.erase_ns",
 )
 TRIGGER_KEY = "gc.trigger_free_blocks"
-# Of the time there is, what first collections may take; and by when the search by overwriting alone
-# ends.
-FIRST_SHARE, ROUGH_SHARE = 0.45, 0.75
+# Of the time there is, what first collections may take; by when the search by overwriting alone
+# ends; and by when first collections of what it found are looked at.
+FIRST_SHARE, ROUGH_SHARE, AGAIN_SHARE = 0.45, 0.75, 0.85
 # By all that collections show its best are compared that are at most so many times as unlike the
 # drive as the first of them, and at most so many.
 NEAR, NEAR_MOST = 3.0, 3
@@ -119,14 +119,15 @@ def _search(
         begins = early.Early(bench)
         shown = early.quiet(begins, base, search.sizes(), alike, caches)
         alike, search.may_be = shown.channels, shown.sizes
-        order = first_collections.begun(search, begins, base, shown)
-        met = first_collections.meet(search, begins, base, shown.parts, order)
+        if shown.own:
+            order = first_collections.begun(search, begins, base, shown)
+            met = first_collections.meet(search, begins, base, shown.parts, order)
     if not met:
         asked.say("how it is overwritten")
         search.ends = ends - (1 - ROUGH_SHARE) * asked.seconds
         order = search.rough()
-        search.ends = ends
-        if shown:
+        if shown and shown.own:
+            search.ends = ends - (1 - AGAIN_SHARE) * asked.seconds
             met = first_collections.meet(search, begins, base, shown.parts, order)
     search.ends = ends
     if met:
