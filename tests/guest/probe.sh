@@ -11,7 +11,7 @@ probe() { # DEVICE WORD…
     /scarp/bin/scarp-probe $device --mib 32 --out /results/files/${device##*/}.json "$@"
 }
 
-# Each refusal is a Python of its own, and compiling what it reads were half of its time here.
+# Each refusal is a Python of its own, and compiling what it reads was nearly half of its time here.
 compiled() {
     chroot $root python3 -m compileall -q /scarp/tool/scripts
 }

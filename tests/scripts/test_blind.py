@@ -53,6 +53,29 @@ class Trials(unittest.TestCase):
             )
 
 
+class TheThirty(unittest.TestCase):
+    """What docs/your-drive.md says of those that were run."""
+
+    def test_the_table_is_the_files(self) -> None:
+        page = (ROOT / "docs" / "your-drive.md").read_text()
+        done = blind._load(ROOT / "experiments" / "drives" / "blind-8de3eed.json")  # noqa: SLF001
+        self.assertEqual([one.seed for one in done], list(range(1, 16)))
+        for name, guest in (("the replayer", False), ("a guest's block device", True)):
+            some = [one for one in done if one.guest == guest]
+            figures = [one["held"] for trial in some for one in trial.figures]
+            cells = (
+                name,
+                len(some),
+                f"**{sum(one.good for one in some)}**",
+                sum(len(one.held) >= blind.ENOUGH for one in some),
+                sum(len(one.held) == len(blind.PROPERTIES) for one in some),
+                f"{sum(figures)} of {len(figures)}",
+            )
+            self.assertIn(f"| {' | '.join(map(str, cells))} |", page)
+        good = [one for one in done if one.good]
+        self.assertTrue(all(x["difference"] == 0 for one in good for x in one.figures))
+
+
 class WhatCounts(Trials):
     def test_the_same_is_done_once(self) -> None:
         self.run_trials([1, 2])

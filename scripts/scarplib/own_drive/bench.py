@@ -49,12 +49,12 @@ class Bench:
         In the map's cache quick ones find less than the drive's did.
         """
         last = self.order.index(steps[-1])
-        before = [
+        earlier = [
             name
             for name in self.changing
             if self.order.index(name) < last and not (quick and name.startswith("footprint"))
         ]
-        return tuple(dict.fromkeys((*before, *steps)))
+        return tuple(dict.fromkeys((*earlier, *steps)))
 
     def run(self, candidate: Model, only: tuple[str, ...] = (), held_out: bool = False) -> Probe:
         """A candidate's probe; UserError if it is no drive."""

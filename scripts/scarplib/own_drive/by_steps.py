@@ -186,11 +186,14 @@ def _same_misses(bench: Bench, base: Model, whole: Model, only: tuple[str, ...])
     if seen[best] < math.inf:
         base.set(CACHE, best, FITTED, interval=base.keys[CACHE].interval)
     alike = [best]
-    for step in (CACHE_GRAIN, -CACHE_GRAIN):
+    above, below = best // CACHE_GRAIN + 1, (best - 1) // CACHE_GRAIN
+    for one, step in ((above * CACHE_GRAIN, CACHE_GRAIN), (below * CACHE_GRAIN, -CACHE_GRAIN)):
         # From there on, as far as they are alike.
-        one = (best // CACHE_GRAIN + (step > 0 or best % CACHE_GRAIN > 0)) * CACHE_GRAIN
-        one += 0 if step > 0 else step
-        while len(alike) < CACHE_ALIKE and seen.setdefault(one, off(one)) == seen[best] == 0:
+        while not seen[best] and len(alike) < CACHE_ALIKE:
+            if one not in seen:
+                seen[one] = off(one)
+            if seen[one]:
+                break
             alike.append(one)
             one += step
     return alike

@@ -76,7 +76,7 @@ class Quiet:
     parts: int
     # Is anything of it this program's?  Another simulator's times repeat, too.
     own: bool
-    # What the next part were if nothing were collected, in bytes a second.
+    # Bytes a second of the next part, if nothing were collected in it.
     rate: float
     channels: list[int]
     sizes: list[tuple[int, int]]

@@ -3,7 +3,7 @@
 
 When they begin says how many blocks there are, and how fast they are how long an erase takes.  Of
 what is near, each time of an erase is tried, until the first collections are the drive's own to the
-nanosecond.  That is another drive's only if it is the same.
+nanosecond.
 """
 
 from __future__ import annotations

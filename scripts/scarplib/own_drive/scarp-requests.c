@@ -7,7 +7,8 @@
  *
  * FD is what `scarp probe` has opened, checked and holds: a path could be
  * another device's by now.  DEPTH 0: each request at its time; else so many at
- * once.  PARENT is the process that started it; it does not outlive that.
+ * once.  One that is due while MAX_DEPTH are in flight counts from when it was
+ * due.  PARENT is the process that started it; it does not outlive that.
  * COUNTER is a descriptor of eight bytes in memory: how many bytes of writes
  * were begun, whichever way this ends.
  *
@@ -41,7 +42,7 @@
 #include <unistd.h>
 
 #define MAX_BYTES (1u << 20)
-/* Fewer than the kernel has room for, of most drives: it waits elsewhere then. */
+/* An NVMe queue of the kernel has room for 1023; past that a submission waits. */
 #define MAX_DEPTH 1000
 /* Of timed requests so much is in flight at most. */
 #define TIMED_BYTES (64u << 20)
