@@ -4,10 +4,10 @@
 In the replayer a probe is the same to the nanosecond.  One nanosecond that is wrong may bring all
 that comes after it into another order; where the mapping is in flash it does.  How unlike the whole
 is says little then.  But until there all is as the drive's.  So what is compared is how many of the
-first parts of the step are the drive's own.
+first requests take as long as the drive's own.
 
-A probe of a device is another each time: no part of it is anybody's own, and nothing of this is
-done.
+A probe of a device is another each time.  But what is collected depends on the order of what is
+written, and hardly on a microsecond.  So what is compared there is how unlike the requests are.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from scarplib.errors import UserError
-from scarplib.own_drive import by_steps
+from scarplib.own_drive import by_steps, features
 from scarplib.own_drive.bench import OVERWRITE, Bench, Point, sized
 from scarplib.own_drive.blocks import PLANES, TYPES
 from scarplib.own_drive.model import FITTED, Model
-from scarplib.own_drive.probe_file import PARTS
 
+PLANES_KEY = "geometry.planes_per_die"
 # What shows before the first collection.
 QUIET = (
     by_steps.BUFFER,
@@ -34,52 +35,116 @@ QUIET = (
 )
 # The write buffer may be so far off: how fast it drains depends on which pages are next.
 BUFFER_OFF = (0.0, 0.02, 0.05)
+# So many requests say whether any is the drive's own.
+FEW = 64
+# With noise: of so many requests the middle one takes so much longer than without collections, as a
+# logarithm, once they have begun; and planes do not show if one is at most so much nearer.
+MIDDLE, BEGUN, NEARER = 32, 0.1, 0.7
+
+
+@dataclass(frozen=True)
+class Alike:
+    """So many of the first requests are the drive's own; the next one takes so much longer."""
+
+    requests: int
+    longer_ns: int = 0
 
 
 class Early:
-    """Overwriting up to some part."""
+    """Overwriting up to some request; its drive's probe keeps what each took."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.only = bench.up_to(OVERWRITE)
         self.step = bench.steps[bench.order.index(OVERWRITE)]
-        self.drive = bench.probe.results[OVERWRITE].parts
+        self.drive = bench.probe.results[OVERWRITE].each
+        self.exact = features.exactly(bench.probe)
+        # With noise: of planes of a die, what is overwritten takes without any collection.
+        self.without: dict[int, list[int]] = {}
 
-    def alike(self, candidate: Model, parts: int = PARTS) -> int:
-        """How many of the first parts are the drive's own, of so many; none if it is no drive."""
+    def alike(self, candidate: Model, requests: int | None = None) -> Alike:
+        """Of so many, or of all; none if it is no drive."""
         try:
-            found = self.parts(candidate, parts)
+            found = self.latencies(candidate, requests or len(self.drive))
+        except UserError:
+            return Alike(0)
+        for i, (one, other) in enumerate(zip(found, self.drive, strict=False)):
+            if one != other:
+                return Alike(i, one - other)
+        return Alike(len(found))
+
+    def request_bytes(self) -> int:
+        """Of the first request."""
+        return next(iter(self.step.rows()))[3]
+
+    def begins(self, candidate: Model, requests: int) -> int:
+        """How many requests are as the drive's; with noise, how many come before collections.
+
+        The fewer blocks it has, the fewer they are.
+        """
+        if self.exact:
+            return self.alike(candidate, requests).requests
+        try:
+            found = self.latencies(candidate, requests)
         except UserError:
             return 0
-        pairs = zip(self.drive, found, strict=False)
-        return next((i for i, (one, other) in enumerate(pairs) if one != other), parts)
+        return _onset(found, self.without[int(candidate.keys[PLANES_KEY].value)])
 
     def unlike(self, candidate: Model, first: int, count: int) -> list[float]:
-        """Logarithms of so many rates, from this part on, as shares of the drive's."""
-        first, until = min(first, PARTS - 1), min(PARTS, first + count)
-        pairs = zip(self.parts(candidate, until)[first:], self.drive[first:until], strict=True)
-        return [math.log(one / other) for one, other in pairs]
+        """Logarithms of so many latencies from this request on, as shares of the drive's."""
+        found = self.latencies(candidate, first + count)[first:]
+        pairs = zip(found, self.drive[first:], strict=False)
+        return [math.log(max(1, one) / max(1, other)) for one, other in pairs]
 
-    def parts(self, candidate: Model, parts: int) -> list[float]:
-        """Rates of the first parts; UserError if it is no drive."""
+    def latencies(self, candidate: Model, requests: int) -> list[int]:
+        """Of the first so many, in nanoseconds; UserError if it is no drive."""
         with self.bench.begun(candidate, self.only) as state:
             if state:
                 with self.bench.drive(candidate, state) as drive:
-                    return drive.begin(self.step, self.bench.traces, parts)
-        return self.bench.run(candidate, self.only).results[OVERWRITE].parts[:parts]
+                    return drive.begin(self.step, self.bench.traces, requests)
+        return self.bench.run(candidate, self.only).results[OVERWRITE].each[:requests]
+
+
+def _onset(found: Sequence[int], without: Sequence[int]) -> int:
+    """The first request from which on the middle one of several is slower than without."""
+    longer = [math.log(max(1, a) / max(1, b)) for a, b in zip(found, without, strict=False)]
+    for first in range(len(longer) - MIDDLE + 1):
+        if longer[first] > BEGUN and median(longer[first : first + MIDDLE]) > BEGUN:
+            return first
+    return len(longer)
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """Before the first collection: so many parts; what channels there may be, sizes and planes."""
+    """Before the first collection: so many requests; what channels, sizes and planes may be."""
 
-    parts: int
+    requests: int
     # Is anything of it this program's?  Another simulator's times repeat, too.
     own: bool
-    # Bytes a second of the next part, if nothing were collected in it.
-    rate: float
     channels: list[int]
     sizes: list[tuple[int, int]]
+
+
+def noisy(early: Early, base: Model, sizes: Sequence[tuple[int, int]]) -> Quiet:
+    """As quiet(), of a probe whose times are others each time: planes alone may show."""
+    found: dict[int, tuple[float, int]] = {}
+    for planes in PLANES:
+        some = sorted(one for one in sizes if one[1] == planes)
+        if not some:
+            continue
+        roomy = sized(early.bench, base, Point(some[len(some) // 2][0], 2.0, 3_000_000, planes))
+        try:
+            early.without[planes] = early.latencies(roomy, len(early.drive))
+        except UserError:
+            continue
+        onset = _onset(early.drive, early.without[planes])
+        off = [abs(math.log(max(1, a) / max(1, b))) for a, b in zip(early.drive[:onset], early.without[planes], strict=False)]
+        found[planes] = (sum(off) / max(1, len(off)) if onset else math.inf, onset)
+    if not found:
+        return Quiet(0, False, [], [])
+    least, onset = min(found.values())
+    may = [planes for planes, (off, _) in found.items() if NEARER * off <= least]
+    return Quiet(onset, 0 < onset < len(early.drive), [], [x for x in sizes if x[1] in may])
 
 
 def quiet(
@@ -101,7 +166,7 @@ def quiet(
     found: list[tuple[int, int, int, Model, Model]] = []
     last, product = 0, itertools.product(_buffers(base), caches or (None,), alike, firsts, some)
     for buffer, cache, count, first, (pages, planes) in product:
-        if buffer != last and any(one[0] for one in found):
+        if buffer != last and any(one[0] >= FEW for one in found):
             break
         last = buffer
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
@@ -112,8 +177,10 @@ def quiet(
             one = one.with_values({by_steps.READS_FIRST: first})
         # So much is spare that nothing is collected.
         roomy = sized(early.bench, one, Point(pages, 2.0, 3_000_000, planes))
-        parts = early.alike(roomy) if early.alike(roomy, 1) else 0
-        found.append((parts, count, planes, one, roomy))
+        requests = early.alike(roomy, FEW).requests
+        if requests == FEW:
+            requests = early.alike(roomy).requests
+        found.append((requests, count, planes, one, roomy))
     most = max(one[0] for one in found)
     best = [one for one in found if one[0] == most]
     if most:
@@ -127,14 +194,9 @@ def quiet(
             old = base.keys[name]
             base.set(name, of.keys[name].value, FITTED, old.note, old.interval)
     counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
-    try:
-        rate = early.parts(best[0][4], min(PARTS, most + 1))[-1]
-    except UserError:
-        rate = early.drive[0]
     return Quiet(
         most,
-        most > 0 or any(not early.bench.off(one[4], *TYPES) for one in found),
-        rate,
+        most >= FEW or any(not early.bench.off(one[4], *TYPES) for one in found),
         [x for x in alike if x in counts],
         [x for x in sizes if x[1] in planes_of],
     )

@@ -1,236 +1,246 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Blocks, and the time of an erase, by a drive's first collections (early).
 
-When they begin says how many blocks there are, and how fast they are how long an erase takes.  Of
-what is near, each time of an erase is tried, until the first collections are the drive's own to the
-nanosecond.
+With fewer blocks it collects earlier.  So of each size of blocks there is one number with which the
+first request that waits for a collection is the drive's.  What a collection reads and programs
+comes before its erase has ended: of the drive's own size more requests are the drive's own than of
+others.  The next one waits for an erase, and says how much longer that takes.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from scarplib.errors import UserError
 from scarplib.own_drive import by_steps
 from scarplib.own_drive.bench import SEEN, Point, sized
-from scarplib.own_drive.blocks import DIGITS, ERASES, TRIGGERS, Search
-from scarplib.own_drive.early import Early, Quiet
+from scarplib.own_drive.blocks import ERASES, TRIGGERS, Search
+from scarplib.own_drive.early import Alike, Early, Quiet
 from scarplib.own_drive.model import Model
-from scarplib.own_drive.probe_file import PARTS
 
 SUSPENDS = "nand.suspend_erase"
-# So many parts say when collections begin; so many, from the next on, how long an erase takes; and
-# so many how well both do.
-BEGIN, COLLECT, ALL = 3, 6, 12
-# An erase's time to begin with.  What is spare is this at least and at most, beside what is written
-# before the first collection.
+# An erase's time to begin with.  What is spare is this less at least and this more at most than
+# what is written before the first collection, as shares of the drive.
 ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.15
-# To begin with their number is found so well, as a share.  So many of the nearest again, with the
-# erase's time that was found, and so many blocks more or fewer; and so well.
-COARSE, AGAIN = 0.008, ((6, 0.03, 0.002), (3, 0.01, 0.0))
-# So many parts with collections say how long an erase takes, roughly.
-COLLECTING = 4
-# Of each of the nearest sizes of blocks so many more and fewer blocks of a plane are tried.
-SIZES, BESIDE = 3, 2
-# So many kinds of blocks are looked at closely: each erase's time that is so near, as a logarithm.
-# Where the mapping is in RAM, what is longer is slower, and so the time is known well.
-CLOSELY, FAR, FAR_IN_RAM = 4, (0.02, 0.08), (0.01,)
-# They are not clearly more unlike the drive than the nearest: so many times, and this besides.
-UNLIKE, LEAST = 20.0, 1e-4
-# Where so many parts with collections are the drive's own, the erase's time is.
-MET = 3
+# So many requests from the first that waits for a collection on are compared: soon the smallest
+# difference has brought what follows into another order.
+LOOK = 200
+# A drive is met when so many are the drive's own.
+MET = 500
+# Of the numbers of blocks those from the least on that does not collect too early, so many more; with
+# noise so many requests come before or after, and at most so many blocks fewer or more.
+BESIDE, ABOUT, BESIDE_MOST = (0, 1), 16, 8
+# So well is an erase's time known, as a share, by how long these take; no request counts for more.
+ROUGHLY, MOST = 0.1, 1.0
+# Of so many kinds of blocks, the nearest, times of an erase are tried: as logarithms of what is
+# known, so far and in such steps; and then so many, each from the nearest so many before.
+GRIDS = ((2, 0.1, 0.002, 30), (24, 0.0, 1.0, 6), (6, 0.4, 0.01, 30), (3, 1.0, 0.004, 30))
+NEAREST = 3
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """Blocks, with what they are tried with."""
+class Kind:
+    """Blocks, with what they are tried with; how unlike the drive it is, and how much its own."""
 
     base: Model
     point: Point
+    unlike: float = math.inf
+    requests: int = 0
 
 
-def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Point]:
-    """Of each size of blocks the number, and the erase's time, with which it begins as the drive.
+def _pool(search: Search) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(search.asked.cores)
 
-    The best come first.
+
+def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]:
+    """Of each size of blocks the number with which it begins to collect when the drive does.
+
+    Those that are most like the drive then come first.
     """
-    share = shown.parts / PARTS
+    share = shown.requests / len(early.drive)
+    seen: list[Kind] = []
 
-    def better(point: Point, between: tuple[int, int], fine: float) -> tuple[float, Point]:
-        grain = max(1, round(fine * between[1]))
-        if search.over():
-            return math.inf, point
-        try:
-            point = _as_soon(search, early, _Kind(base, point), shown, between, grain)
-            _, erase = _guess(early, shown.parts + BEGIN, COLLECT, _Kind(base, point))
-            point = replace(point, erase_ns=erase)
-            unlike = early.unlike(sized(early.bench, base, point), shown.parts, ALL)
-        except UserError:
-            return math.inf, point
-        return sum(one * one for one in unlike), point
+    def of(size: tuple[int, int]) -> list[Kind]:
+        point = Point(size[0], share, ERASE_NS, size[1])
+        least = max(4, search.blocks(replace(point, spare=max(0.0, share - FEWER))))
+        most = search.blocks(replace(point, spare=share + MORE))
 
-    def first(size: tuple[int, int]) -> tuple[float, Point]:
-        point = Point(size[0], share + MORE, ERASE_NS, size[1])
-        least = search.blocks(replace(point, spare=max(0.0, share - FEWER)))
-        return better(point, (max(4, least), search.blocks(point)), COARSE)
+        @functools.cache
+        def alike(count: int) -> int:
+            """Fewer than are quiet: it collects too early."""
+            if search.over():
+                return shown.requests
+            one = sized(early.bench, base, search.with_blocks(point, count))
+            return early.begins(one, shown.requests + LOOK)
 
-    def again(point: Point, share: float, fine: float) -> tuple[float, Point]:
-        count = search.blocks(point)
-        beside = math.ceil(share * count)
-        return better(point, (max(4, count - beside), count + beside), fine)
+        # As much room as another size had.
+        guess = search.blocks(replace(point, spare=seen[0].point.spare)) if seen else 0
+        first = _least(lambda count: alike(count) >= shown.requests, least, most, guess)
+        found = [
+            _guess(search, early, Kind(base, search.with_blocks(point, first + more)), shown)
+            for more in _beside(early, base, point)
+            if alike(first + more) >= shown.requests or not early.exact
+        ]
+        seen.extend(found)
+        return found
 
     sizes = [one for one in shown.sizes if search.is_drive(Point(one[0], 0.0, ERASE_NS, one[1]))]
-    with ThreadPoolExecutor(search.asked.cores) as pool:
-        found = sorted(pool.map(first, sizes), key=lambda one: one[0])
-        for near, *how in AGAIN:
-            points = [point for unlike, point in found[:near] if unlike < math.inf]
-            # What is spare and the erase's time are found in turns.
-            better_ones = pool.map(again, points, *(itertools.repeat(one) for one in how))
-            found = sorted(better_ones, key=lambda one: one[0])
-    kept = [one for one in found if one[0] < math.inf]
-    return [one for unlike, one in kept if unlike <= UNLIKE * kept[0][0] + LEAST]
+    with _pool(search) as pool:
+        found = [kind for kinds in pool.map(of, sizes) for kind in kinds]
+    return sorted((one for one in found if one.unlike < math.inf), key=lambda one: one.unlike)
 
 
-def _as_soon(
-    search: Search, early: Early, kind: _Kind, shown: Quiet, between: tuple[int, int], grain: int
-) -> Point:
-    """With so many blocks that collections begin when the drive's do: with more they are later."""
-    low, high = between
-    wanted = _collecting(early.drive, shown)
-
-    def off(count: int) -> float:
-        point = search.with_blocks(kind.point, count)
-        try:
-            parts = early.parts(
-                sized(early.bench, kind.base, point), min(PARTS, shown.parts + BEGIN + COLLECT)
-            )
-        except UserError:
-            # So few are no drive.
-            return -math.inf
-        if parts[: shown.parts] != early.drive[: shown.parts]:
-            # It collects before the drive does.
-            return -math.inf
-        return wanted - _collecting(parts, shown)
-
-    while high - low > grain:
-        middle = (low + high) // 2
-        low, high = (low, middle) if off(middle) > 0 else (middle, high)
-    count = min((low, high), key=lambda one: abs(off(one)))
-    return search.with_blocks(kind.point, count)
+def _beside(early: Early, base: Model, point: Point) -> Iterable[int]:
+    """Blocks more or fewer than those that seem to begin as the drive does."""
+    if early.exact:
+        return BESIDE
+    keys = base.keys
+    dies = int(keys[by_steps.CHANNELS].value) * int(keys[by_steps.WAYS].value)
+    row = point.pages * point.planes * dies * int(keys["geometry.page_bytes"].value)
+    more = min(BESIDE_MOST, 1 + math.ceil(ABOUT * early.request_bytes() / row))
+    return range(-more, more + 1)
 
 
-def _collecting(rates: Sequence[float], shown: Quiet) -> float:
-    """In how many of the first parts that may collect it does: less if it begins later.
-
-    By how slow they are between what they were without, and what those that follow are; so it does
-    not depend much on how long an erase takes.
-    """
-    first, then = shown.parts, shown.parts + BEGIN
-    following = rates[then : then + COLLECT] or rates[-1:]
-    without = 1 / shown.rate
-    slow = sum(1 / one for one in following) / len(following) - without
-    if slow <= 0:
-        # It hardly collects.
-        return 0.0
-    return sum(1 / one - without for one in rates[first:then]) / slow
-
-
-def _guess(early: Early, first: int, count: int, kind: _Kind) -> tuple[float, int]:
-    """How unlike the drive's so many parts are, with the erase's time that is the nearest.
-
-    The longer it is the slower they are, but for what comes into another order.
-    """
+def _guess(search: Search, early: Early, kind: Kind, shown: Quiet) -> Kind:
+    """With the time of an erase with which these requests take as long; all in all it is longer."""
     low, high = (10**one for one in ERASES)
-    unlike, erase = [math.inf], 0
+    found, before = kind, 0 if early.exact else ABOUT
     try:
-        while high > 1.01 * low:
-            erase = round(math.sqrt(low * high))
-            unlike = early.unlike(_with_erase(early, kind, erase), first, count)
-            low, high = (erase, high) if sum(unlike) > 0 else (low, erase)
+        while high > (1 + ROUGHLY) * low and not search.over():
+            point = replace(kind.point, erase_ns=round(math.sqrt(low * high)))
+            unlike = early.unlike(
+                sized(early.bench, kind.base, point), max(0, shown.requests - before), LOOK + before
+            )
+            off = sum(min(MOST, abs(one)) for one in unlike) / max(1, len(unlike))
+            found = replace(kind, point=point, unlike=off)
+            low, high = (low, point.erase_ns) if sum(unlike) > 0 else (point.erase_ns, high)
     except UserError:
-        return math.inf, erase
-    return sum(one * one for one in unlike), erase
+        return kind
+    return found
 
 
-def _with_erase(early: Early, kind: _Kind, erase: int) -> Model:
-    return sized(early.bench, kind.base, replace(kind.point, erase_ns=erase))
-
-
-def _outward(erase: int, nearer: float, far: float) -> Iterator[int]:
-    """Times of few digits that are so far from this one, as logarithms; the nearest first."""
-    grain = 10 ** max(0, len(str(erase)) - DIGITS)
-    middle = round(erase / grain)
-    for away in range(math.ceil(erase * (10**far - 1) / grain)):
-        for one in {(middle - away) * grain, (middle + away) * grain}:
-            if one > 0 and nearer <= abs(math.log10(one / erase)) < far:
-                yield one
-
-
-def _closely(
-    search: Search, early: Early, first: int, kind: _Kind, far: tuple[float, float]
-) -> int:
-    """The erase's time with which the first collections are the drive's own, or 0."""
-    erases = _outward(kind.point.erase_ns, *far)
-    until = min(PARTS, first + MET)
-    with ThreadPoolExecutor(search.asked.cores) as pool:
-        while some := list(itertools.islice(erases, 8 * search.asked.cores)):
-            if search.over():
-                break
-
-            def alike(erase: int) -> int:
-                return early.alike(_with_erase(early, kind, erase), until)
-
-            for erase, parts in zip(some, pool.map(alike, some), strict=True):
-                if parts == until:
-                    return erase
-    return 0
+def _least(late: Callable[[int], bool], low: int, high: int, guess: int) -> int:
+    """The least number for which it holds, as for all above it; at most `high`."""
+    if low < guess < high:
+        # Outward from there, further each time.
+        step, up = 1, not late(guess)
+        at = guess
+        while low < at < high and late(at) != up:
+            low, high = (at, high) if up else (low, at)
+            at = at + step if up else at - step
+            step *= 2
+        if low < at < high:
+            low, high = (low, at) if up else (at, high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if late(middle) else (middle, high)
+    return high
 
 
 def meet(
-    search: Search, early: Early, base: Model, first: int, order: Sequence[Point]
+    search: Search, early: Early, order: Sequence[Kind], shown: Quiet
 ) -> tuple[Model, Point] | None:
-    """The drive's blocks and the time of its erases, or None where none of these is the drive.
-
-    Of each of the nearest sizes of blocks some numbers are tried: which of them begin to collect as
-    the drive does.  A block more with an erase that takes longer is as fast in the end.
-    """
-    bases = [base]
-    if "nand.suspend_program" in base.keys:
-        bases += [base.with_values({SUSPENDS: 1 - int(base.keys[SUSPENDS].value)})]
-    kinds = [
-        _Kind(base, search.with_blocks(one, max(4, search.blocks(one) + more)))
-        for one in order[:SIZES]
-        for more in range(-BESIDE, BESIDE + 1)
-    ]
-
-    def guess(kind: _Kind) -> tuple[float, int]:
-        return (math.inf, 0) if search.over() else _guess(early, first, COLLECTING, kind)
-
-    with ThreadPoolExecutor(search.asked.cores) as pool:
-        guessed = zip(pool.map(guess, kinds), kinds, strict=True)
-        near = sorted((one for one in guessed if one[0][0] < math.inf), key=lambda one: one[0])
-    near = [one for one in near[:CLOSELY] if one[0][0] <= UNLIKE * near[0][0][0] + LEAST]
-    until = FAR if by_steps.CACHE in base.keys else FAR_IN_RAM
-    windows = list(itertools.pairwise((0.0, *until)))
-    for far, ((_, erase), kind), one in itertools.product(windows, near, bases):
-        tried = _Kind(one, replace(kind.point, erase_ns=erase))
-        if found := _closely(search, early, first, tried, far):
-            point = replace(kind.point, erase_ns=found)
-            may = itertools.product((one, *(x for x in bases if x is not one)), TRIGGERS)
-            return _best(
-                search, early, [_Kind(x, replace(point, trigger=trigger)) for x, trigger in may]
-            )
+    """The drive's blocks and the time of its erases, or None where none of these is the drive."""
+    wanted = min(len(early.drive), shown.requests + MET)
+    cores = search.asked.cores
+    with _pool(search) as pool:
+        for near, far, step, tries in GRIDS:
+            kinds = [one for kind in order[:near] for one in _both(kind)]
+            for first in range(0, len(kinds), cores):
+                some = pool.map(
+                    lambda kind: _nearest(search, early, kind, wanted, _grid(kind, far, step), tries),
+                    kinds[first : first + cores],
+                )
+                found = max(some, key=lambda one: one.requests)
+                if found.requests >= wanted:
+                    return _best(search, early, found)
     return None
 
 
-def _best(search: Search, early: Early, kinds: Sequence[_Kind]) -> tuple[Model, Point]:
+def _grid(kind: Kind, far: float, step: float) -> list[int]:
+    """Times of an erase, the nearest first."""
+    count = round(far / step)
+    offs = sorted(range(-count, count + 1), key=abs)
+    erases = (round(kind.point.erase_ns * 10 ** (i * step)) for i in offs)
+    low, high = (round(10**one) for one in ERASES)
+    return [one for one in erases if low <= one <= high]
+
+
+def _both(kind: Kind) -> list[Kind]:
+    """Where programs may be suspended: also with erases that are, or are not."""
+    if SUSPENDS not in kind.base.keys:
+        return [kind]
+    other = kind.base.with_values({SUSPENDS: 1 - int(kind.base.keys[SUSPENDS].value)})
+    return [kind, replace(kind, base=other)]
+
+
+def _nearest(
+    search: Search, early: Early, kind: Kind, wanted: int, grid: Sequence[int], tries: int
+) -> Kind:
+    """With the erase's time of which the most requests are the drive's own, of those tried."""
+    tried: dict[int, Alike] = {}
+
+    def attempt(erase: int) -> bool:
+        """Is it the drive's, or is time over?"""
+        point = replace(kind.point, erase_ns=erase)
+        tried[erase] = early.alike(sized(early.bench, kind.base, point), wanted)
+        return tried[erase].requests >= wanted or search.over()
+
+    if not any(attempt(erase) for erase in grid):
+        for _ in range(tries):
+            erase = _next(tried)
+            if erase is None or attempt(erase):
+                break
+    found = max(tried, key=lambda one: tried[one].requests)
+    return replace(
+        kind, point=replace(kind.point, erase_ns=found), requests=tried[found].requests
+    )
+
+
+def _next(tried: dict[int, Alike]) -> int | None:
+    """An erase's time to try after those that were; None if there is none.
+
+    The next request that is not the drive's own waits for so much of an erase, if it waits for one;
+    or for so much less, where that lets another go first.
+    """
+
+    def rank(erase: int) -> tuple[int, int]:
+        return -tried[erase].requests, abs(tried[erase].longer_ns)
+
+    order = sorted(tried, key=rank)
+    low, high = (round(10**one) for one in ERASES)
+    for erase in order[:NEAREST]:
+        of = tried[erase]
+        may = [erase - of.longer_ns, erase + of.longer_ns]
+        for one in order[:NEAREST]:
+            other = tried[one]
+            if other.requests == of.requests and (more := of.longer_ns - other.longer_ns):
+                # For more than one, or for a part.
+                may.append(erase - round(of.longer_ns * (erase - one) / more))
+        for one in may:
+            if low <= one <= high and one not in tried:
+                return one
+    # Halfway to the farther of the two beside the nearest.
+    below = max((one for one in tried if one < order[0]), default=low)
+    above = min((one for one in tried if one > order[0]), default=high)
+    farther = below if order[0] - below > above - order[0] else above
+    middle = (order[0] + farther) // 2
+    return middle if middle not in tried else None
+
+
+def _best(search: Search, early: Early, kind: Kind) -> tuple[Model, Point]:
     """What a plane keeps free shows late; so may erases that are suspended."""
-    alike = [early.alike(sized(early.bench, one.base, one.point)) for one in kinds]
-    best = [one for one, parts in zip(kinds, alike, strict=True) if parts == max(alike)]
+    kinds = [
+        replace(one, point=replace(one.point, trigger=trigger))
+        for one in _both(kind)
+        for trigger in TRIGGERS
+    ]
+    alike = [early.alike(sized(early.bench, one.base, one.point)).requests for one in kinds]
+    best = [one for one, requests in zip(kinds, alike, strict=True) if requests == max(alike)]
     # Where they are alike to the end of the step, the steps that follow say it.
     scores = [search.with_base(one.base).score(one.point, SEEN) for one in best]
     found = best[scores.index(min(scores))]

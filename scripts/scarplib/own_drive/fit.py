@@ -28,7 +28,7 @@ from scarplib.own_drive import (
     first_collections,
     model,
 )
-from scarplib.own_drive.bench import SEEN, Bench, Point, sized
+from scarplib.own_drive.bench import OVERWRITE, SEEN, Bench, Point, sized
 from scarplib.own_drive.figures import Figure
 from scarplib.own_drive.model import FITTED, OPEN, TRIGGER, Key, Model
 from scarplib.own_drive.probe_file import Probe
@@ -114,21 +114,18 @@ def _search(
     asked.say(f"a search of at most {asked.seconds:.0f} s")
     search.ends = ends - (1 - FIRST_SHARE) * asked.seconds
     met, shown = None, None
-    if features.exactly(bench.probe):
+    if features.exactly(bench.probe) and bench.probe.results[OVERWRITE].each:
         asked.say("how it begins to collect")
         begins = early.Early(bench)
         shown = early.quiet(begins, base, search.sizes(), alike, caches)
         alike, search.may_be = shown.channels, shown.sizes
         if shown.own:
-            order = first_collections.begun(search, begins, base, shown)
-            met = first_collections.meet(search, begins, base, shown.parts, order)
+            kinds = first_collections.begun(search, begins, base, shown)
+            met = first_collections.meet(search, begins, kinds, shown)
     if not met:
         asked.say("how it is overwritten")
         search.ends = ends - (1 - ROUGH_SHARE) * asked.seconds
         order = search.rough()
-        if shown and shown.own:
-            search.ends = ends - (1 - AGAIN_SHARE) * asked.seconds
-            met = first_collections.meet(search, begins, base, shown.parts, order)
     search.ends = ends
     if met:
         base.keys |= met[0].keys

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import tempfile
@@ -16,8 +17,10 @@ from scarplib.device_logs import command_log, log_file
 from scarplib.errors import UserError
 from scarplib.own_drive import features
 from scarplib.own_drive.plan import Known, Plan, Row, Step
-from scarplib.own_drive.probe_file import Probe, Result, part_ends, part_rates, result
+from scarplib.own_drive.probe_file import Probe, Result, result
 
+# So many times the requests in flight come after those whose latencies are wanted.
+MORE = 4
 _FORMAT = "csv:time=1:ns,op=2,offset=3,length=4"
 
 
@@ -101,20 +104,25 @@ class Replayed:
         log.unlink()
         return result(rows, submit, complete, each=step.each, closed=step.depth is not None)
 
-    def begin(self, step: Step, traces: Traces, parts: int) -> list[float]:
-        """Rates of the first parts of a closed step, of whose requests no more are made."""
+    def begin(self, step: Step, traces: Traces, requests: int) -> list[int]:
+        """Latencies of the first requests of a closed step, of which hardly more are made."""
         log, output = self.folder / "cmd.bin", self.folder / "replay.json"
         assert step.depth
         path, rows = traces.path(step), traces.rows[step.name]
-        # The last of them are still in flight when as many are done as the parts have.
-        count = min(len(rows), part_ends(len(rows))[parts - 1] + step.depth)
-        words = ["--json", str(output), "--format", _FORMAT, "--cmd-log", str(log)]
-        words += ["--mode", "closed", "--depth", str(step.depth), "--requests", str(count)]
-        self._run([*words, str(path)])
-        submit, complete = _times(log, count)
-        log.unlink()
-        done = sorted(zip(complete, (row[3] for row in rows[:count]), strict=True))
-        return part_rates(min(submit), done, len(rows))[:parts]
+        requests, found, more = min(requests, len(rows)), [], MORE * step.depth
+        while len(found) < requests:
+            count = min(len(rows), requests + more)
+            words = ["--json", str(output), "--format", _FORMAT, "--cmd-log", str(log)]
+            words += ["--mode", "closed", "--depth", str(step.depth), "--requests", str(count)]
+            self._run([*words, str(path)])
+            submit, complete = _times(log, count)
+            log.unlink()
+            # Of what is done when the last comes, those that are not made change nothing.
+            last = max(submit) if count < len(rows) else max(complete)
+            pairs = zip(submit, complete, strict=True)
+            found = [done - sent for sent, done in itertools.takewhile(lambda x: x[1] <= last, pairs)]
+            more *= 4
+        return found[:requests]
 
     def erases(self) -> int:
         """Of the last step."""

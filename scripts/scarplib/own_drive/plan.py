@@ -27,6 +27,8 @@ READ_GAP_NS = 3_000_000
 PAIRS = 1024
 SIZE_READS = 24
 BURST_DEPTH, BURST_BYTES = 64, 16 * KIB
+# Of a step that keeps each latency, the first so many are kept.
+KEPT = 1 << 20
 # Of the steps that force writes to flash: what comes before the flush, and how long.
 FLUSH_AFTER_NS = 60_000
 # Time in nanoseconds after the step's first (0 in closed steps), kind, offset, bytes.
@@ -43,10 +45,14 @@ class Step:
     depth: int | None = None
     # What it leaves behind is what the next step finds; else it leaves nothing that matters.
     changes: bool = False
-    # Each latency is kept; otherwise percentiles, and the rate by share of the step.
+    # Each latency is kept, of the first KEPT requests; beside percentiles, and the rate by share.
     each: bool = False
     # It only brings the drive into a state.
     prepares: bool = False
+
+    def kept(self) -> int:
+        """How many latencies are."""
+        return min(KEPT, sum(1 for _ in self.rows())) if self.each else 0
 
 
 @dataclass(frozen=True)
@@ -180,7 +186,7 @@ class Plan:
             Step("write-size", self._write_sizes(known), each=True, changes=True),
             Step("write-flush", self._write_flush(pages, known), each=True, changes=True),
             Step("behind", self._behind(pages, known), each=True, changes=True),
-            Step("overwrite", self._overwrite, depth=16, changes=True),
+            Step("overwrite", self._overwrite, depth=16, each=True, changes=True),
             Step(
                 "condition",
                 self._random_writes("condition", self.span // 16384),
