@@ -587,7 +587,9 @@ class AnAllocation(unittest.TestCase):
         others = [replace(point, erase_ns=i) for i in range(wider)]
         search.wider.side_effect = lambda one: others.pop() if others else one
         search.exact.return_value = search.polish.return_value = (point, near)
-        measured_with = mock.Mock(probe=mock.Mock(source={"bytes": 64 * MIB}))
+        # A probe of before what is overwritten was kept request by request.
+        before = {bench.OVERWRITE: probe_file.Result(1.0, 1.0)}
+        measured_with = mock.Mock(probe=mock.Mock(source={"bytes": 64 * MIB}, results=before))
         with (
             mock.patch.object(blocks, "Search", return_value=search),
             mock.patch.object(fit, "_variants", return_value=(point, near)),

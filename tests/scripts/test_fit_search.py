@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import sys
 import tempfile
 import unittest
@@ -221,9 +223,10 @@ class Found(unittest.TestCase):
                 seen = bed.run(candidate, bed.up_to(*bench.SEEN)).results
                 self.assertLess({*bench.SEEN}, {*seen})
                 self.assertEqual({name: whole[name] for name in seen}, seen)
-                parts = whole[bench.OVERWRITE].parts
-                for until in (1, 20, len(parts)):
-                    self.assertEqual(begins.parts(candidate, until), parts[:until])
+                each = whole[bench.OVERWRITE].each
+                self.assertGreater(len(each), 500)
+                for until in (1, 200, len(each)):
+                    self.assertEqual(begins.latencies(candidate, until), each[:until])
             # An erase's time needs no other state.
             states = [one.state for one in bed.states.entries.values()]
             self.assertEqual(len(states), 1)
@@ -252,7 +255,7 @@ class Found(unittest.TestCase):
         search.base.keys |= by_steps.with_channels(search.base, 1).keys
         begins = early.Early(search.bench)
         right = bench.sized(search.bench, search.base, point_of(search, keys(text)))
-        self.assertEqual(begins.alike(right), probe_file.PARTS)
+        self.assertEqual(begins.alike(right), early.Alike(584))
         self.assertEqual([one.state for one in search.bench.states.entries.values()], [None])
 
     def test_a_drive_whose_map_is_in_flash_is_met(self) -> None:
@@ -266,22 +269,66 @@ class Found(unittest.TestCase):
         base.keys |= by_steps.with_channels(base, 2).keys
         begins = early.Early(search.bench)
         shown = early.quiet(begins, base, search.sizes(), alike)
-        first = shown.parts
-        self.assertGreater(first, 0)
+        self.assertTrue(early.FEW < shown.requests < len(begins.drive))
         self.assertTrue(shown.own)
         self.assertEqual(shown.channels, [1])
         self.assertEqual(base.keys["controller.reads_first"].value, "0")
         self.assertEqual(base.keys["geometry.channels"].value, "1")
         right = point_of(search, keys(text))
-        # The erase is far off, there are two blocks too many; and erases are not suspended.
-        off = replace(search.with_blocks(right, search.blocks(right) + 2), erase_ns=7_000_000)
-        met = first_collections.meet(search, begins, base, first, [replace(off, trigger=3)])
+        kinds = first_collections.begun(search, begins, base, shown)
+        of = [(one.point.pages, one.point.planes, search.blocks(one.point)) for one in kinds]
+        # One is kept free that a drive with two need not have.
+        self.assertIn((right.pages, right.planes, search.blocks(right) + 1), of)
+        # The erase is far off, and erases are not suspended.
+        off = [replace(one, point=replace(one.point, erase_ns=7_000_000)) for one in kinds]
+        met = first_collections.meet(search, begins, off, shown)
         assert met
         found, point = met
         self.assertEqual(found.keys["nand.suspend_erase"].value, "0")
         self.assertEqual((point.erase_ns, point.trigger), (right.erase_ns, right.trigger))
         self.assertEqual(search.blocks(point), search.blocks(right))
         self.assertEqual(search.with_base(found).score(point, bench.SEEN), 0.0)
+
+    def test_what_is_none_of_these_is_not_met(self) -> None:
+        search, _, alike = self.search(DRIVE)
+        base = search.base
+        begins = early.Early(search.bench)
+        shown = early.quiet(begins, base, search.sizes(), alike)
+        kinds = first_collections.begun(search, begins, base, shown)
+        others = [one for one in kinds if one.point.pages != 32]
+        self.assertGreaterEqual(len(others), 3)
+        self.assertIsNone(first_collections.meet(search, begins, others, shown))
+        # No time, no drive: and nothing that fails.
+        search.ends = 0
+        self.assertIsNone(first_collections.meet(search, begins, kinds, shown))
+        self.assertEqual(first_collections.begun(search, begins, base, shown), [])
+
+    def test_blocks_show_beside_noise(self) -> None:
+        for text in (DRIVE, DRIVE.replace("unit_bytes=8192", DEMAND)):
+            search, _, _ = self.search(text)
+            draw = random.Random(1)
+            each = search.bench.probe.results[bench.OVERWRITE].each
+            each[:] = [round(one * draw.uniform(0.98, 1.02)) for one in each]
+            begins = early.Early(search.bench, exact=False)
+            shown = early.noisy(begins, search.base, search.sizes())
+            self.assertTrue(shown.own)
+            kinds = first_collections.begun(search, begins, search.base, shown)
+            right = replace(point_of(search, keys(text)), trigger=3)
+            best = first_collections.alike(kinds)[0]
+            self.assertEqual((best.pages, best.planes), (right.pages, right.planes))
+            self.assertEqual(search.blocks(best), search.blocks(right))
+            self.assertLess(abs(math.log(best.erase_ns / right.erase_ns)), 0.2)
+
+    def test_what_is_unlike_every_drive_is_none_of_these(self) -> None:
+        search, _, _ = self.search(DRIVE)
+        draw = random.Random(1)
+        each = search.bench.probe.results[bench.OVERWRITE].each
+        shown = early.Quiet(0, True, [], search.sizes())
+        each[:] = [round(one * draw.uniform(0.3, 3)) for one in each]
+        begins = early.Early(search.bench, exact=False)
+        shown = early.noisy(begins, search.base, search.sizes())
+        kinds = first_collections.begun(search, begins, search.base, shown) if shown.own else []
+        self.assertEqual(first_collections.alike(kinds), [])
 
     def test_the_maps_cache_is_found_read_by_read(self) -> None:
         text = DRIVE.replace("unit_bytes=8192", DEMAND).replace("=32768", "=33792")
@@ -295,15 +342,41 @@ class Found(unittest.TestCase):
     def test_another_simulators_times_are_not_its_own(self) -> None:
         search, _, alike = self.search(DRIVE)
         begins = early.Early(search.bench)
-        begins.drive = [one * 1.0001 for one in begins.drive]
+        begins.drive = [one + 1 for one in begins.drive]
         before = search.base.text()
         shown = early.quiet(begins, search.base, search.sizes(), alike)
-        # Programs one by one are its own.
-        self.assertEqual((shown.parts, shown.own, shown.channels), (0, True, alike))
+        self.assertEqual((shown.requests, shown.own, shown.channels), (0, False, alike))
         self.assertEqual(search.base.text(), before)
-        search.bench.probe.results["write-flush"].each[1] += 1
-        shown = early.quiet(begins, search.base, search.sizes(), alike)
-        self.assertEqual((shown.parts, shown.own), (0, False))
+
+    def test_a_number_is_found_wherever_one_looks_first(self) -> None:
+        for low, high in ((4, 5), (4, 400)):
+            for wanted in {low + 1, (low + high) // 2 + 1, high}:
+                for guess in (0, low, low + 1, wanted - 1, wanted, wanted + 1, high - 1, high, 900):
+                    asked: list[int] = []
+
+                    def late(count: int, asked: list[int] = asked, wanted: int = wanted) -> bool:
+                        asked.append(count)
+                        return count >= wanted
+
+                    self.assertEqual(first_collections.first_late(late, low, high, guess), wanted)
+                    self.assertTrue(all(low < one < high for one in asked), asked)
+
+    def test_the_next_time_of_an_erase(self) -> None:
+        def nexts(wanted: int, slope: int, first: int) -> list[int]:
+            tried: dict[int, early.Alike] = {}
+            erase: int | None = first
+            while erase is not None and len(tried) < 20:
+                longer = slope * (erase - wanted)
+                tried[erase] = early.Alike(100 if longer else 101, longer)
+                if not longer:
+                    break
+                erase = first_collections.next_erase(tried)
+            return list(tried)
+
+        # It waits for one, for one the less, for two, or for a half.
+        self.assertEqual(nexts(3_000_000, 1, 2_000_000), [2_000_000, 3_000_000])
+        self.assertEqual(nexts(3_000_000, -1, 2_000_000), [2_000_000, 1_000_000, 3_000_000])
+        self.assertEqual(nexts(3_000_000, 2, 2_000_000)[-1], 3_000_000)
 
     def test_times_that_repeat_are_no_clocks(self) -> None:
         probe = self.probe(DRIVE)

@@ -121,6 +121,8 @@ class Trial:
     tried: int = 0
     # Probed by a guest's block device, not by the replayer.
     guest: bool = False
+    # Of a guest's: so many of these figures the drawn description itself has in the replayer.
+    drawn_held: int | None = None
     # What of_what() says of it; nothing: it was written before there was that.
     of: dict[str, Any] = field(default_factory=dict)
 
@@ -174,7 +176,14 @@ def trial(
         found = fit.fit(probe, replay, search)
         seconds = time.monotonic() - began
         probe.results = held_out
-        compared = figures.compare(probe, found.probe)
+        compared, drawn_held = figures.compare(probe, found.probe), None
+        if guest:
+            # As far as the replayer is like a guest at all.
+            itself = on_replayer.probe(
+                drive, Plan(span), known=probe.known, held_out=True, size=probe.source["bytes"]
+            )
+            pairs = figures.compare(probe, itself)
+            drawn_held = sum(one.held for one in pairs if one.bound is not None)
     fitted = properties({name: key.value for name, key in found.model.keys.items()})
     drawn = properties(keys)
     judged = [
@@ -191,6 +200,7 @@ def trial(
         seconds,
         found.tried,
         guest,
+        drawn_held,
     )
 
 
@@ -202,6 +212,8 @@ def text(one: Trial) -> str:
         f"{sum(f['held'] for f in one.figures)} of {len(one.figures)} figures of loads that were "
         f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"
     ]
+    if one.drawn_held is not None:
+        lines.append(f"  the drawn description itself, in the replayer: {one.drawn_held} figures")
     for name in PROPERTIES:
         if name not in one.held:
             lines.append(f"  {name}: {one.drawn[name]:g}, fitted {one.fitted[name]:g}")

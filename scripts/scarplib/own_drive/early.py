@@ -6,8 +6,9 @@ that comes after it into another order; where the mapping is in flash it does.  
 is says little then.  But until there all is as the drive's.  So what is compared is how many of the
 first requests take as long as the drive's own.
 
-A probe of a device is another each time.  But what is collected depends on the order of what is
-written, and hardly on a microsecond.  So what is compared there is how unlike the requests are.
+A probe of a device is another each time, and so is what another program simulates.  But what is
+collected depends on the order of what is written, and hardly on a microsecond.  So what is compared
+there is how unlike the requests are, when collections begin.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from scarplib.errors import UserError
-from scarplib.own_drive import by_steps, features
+from scarplib.own_drive import by_steps
 from scarplib.own_drive.bench import OVERWRITE, Bench, Point, sized
-from scarplib.own_drive.blocks import PLANES, TYPES
+from scarplib.own_drive.blocks import PLANES
 from scarplib.own_drive.model import FITTED, Model
+from scarplib.own_drive.plan import WRITE
 
 PLANES_KEY = "geometry.planes_per_die"
 # What shows before the first collection.
@@ -35,8 +37,8 @@ QUIET = (
 )
 # The write buffer may be so far off: how fast it drains depends on which pages are next.
 BUFFER_OFF = (0.0, 0.02, 0.05)
-# So many requests say whether any is the drive's own.
-FEW = 64
+# So many requests are the drive's own, if any are; and so many are looked at first.
+FEW, AT_FIRST = 8, 64
 # With noise: of so many requests the middle one takes so much longer than without collections, as a
 # logarithm, once they have begun; and planes do not show if one is at most so much nearer.
 MIDDLE, BEGUN, NEARER = 32, 0.1, 0.7
@@ -53,12 +55,11 @@ class Alike:
 class Early:
     """Overwriting up to some request; its drive's probe keeps what each took."""
 
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
+    def __init__(self, bench: Bench, exact: bool = True) -> None:
+        self.bench, self.exact = bench, exact
         self.only = bench.up_to(OVERWRITE)
         self.step = bench.steps[bench.order.index(OVERWRITE)]
         self.drive = bench.probe.results[OVERWRITE].each
-        self.exact = features.exactly(bench.probe)
         # With noise: of planes of a die, what is overwritten takes without any collection.
         self.without: dict[int, list[int]] = {}
 
@@ -77,6 +78,12 @@ class Early:
         """Of the first request."""
         return next(iter(self.step.rows()))[3]
 
+    def written_before(self) -> float:
+        """Between the fill and the overwriting, as a share of the drive."""
+        before = self.bench.steps[1 : self.bench.steps.index(self.step)]
+        rows = itertools.chain.from_iterable(one.rows() for one in before if one.changes)
+        return sum(row[3] for row in rows if row[1] == WRITE) / self.bench.plan.span
+
     def begins(self, candidate: Model, requests: int) -> int:
         """How many requests are as the drive's; with noise, how many come before collections.
 
@@ -92,9 +99,7 @@ class Early:
 
     def unlike(self, candidate: Model, first: int, count: int) -> list[float]:
         """Logarithms of so many latencies from this request on, as shares of the drive's."""
-        found = self.latencies(candidate, first + count)[first:]
-        pairs = zip(found, self.drive[first:], strict=False)
-        return [math.log(max(1, one) / max(1, other)) for one, other in pairs]
+        return _longer(self.latencies(candidate, first + count)[first:], self.drive[first:])
 
     def latencies(self, candidate: Model, requests: int) -> list[int]:
         """Of the first so many, in nanoseconds; UserError if it is no drive."""
@@ -105,9 +110,14 @@ class Early:
         return self.bench.run(candidate, self.only).results[OVERWRITE].each[:requests]
 
 
+def _longer(found: Sequence[int], other: Sequence[int]) -> list[float]:
+    """Logarithms of latencies as shares of these."""
+    return [math.log(max(1, a) / max(1, b)) for a, b in zip(found, other, strict=False)]
+
+
 def _onset(found: Sequence[int], without: Sequence[int]) -> int:
     """The first request from which on the middle one of several is slower than without."""
-    longer = [math.log(max(1, a) / max(1, b)) for a, b in zip(found, without, strict=False)]
+    longer = _longer(found, without)
     for first in range(len(longer) - MIDDLE + 1):
         if longer[first] > BEGUN and median(longer[first : first + MIDDLE]) > BEGUN:
             return first
@@ -119,7 +129,7 @@ class Quiet:
     """Before the first collection: so many requests; what channels, sizes and planes may be."""
 
     requests: int
-    # Is anything of it this program's?  Another simulator's times repeat, too.
+    # Is any of it this program's, and does it collect?  Another simulator's times repeat, too.
     own: bool
     channels: list[int]
     sizes: list[tuple[int, int]]
@@ -138,8 +148,8 @@ def noisy(early: Early, base: Model, sizes: Sequence[tuple[int, int]]) -> Quiet:
         except UserError:
             continue
         onset = _onset(early.drive, early.without[planes])
-        off = [abs(math.log(max(1, a) / max(1, b))) for a, b in zip(early.drive[:onset], early.without[planes], strict=False)]
-        found[planes] = (sum(off) / max(1, len(off)) if onset else math.inf, onset)
+        off = [abs(one) for one in _longer(early.drive[:onset], early.without[planes])]
+        found[planes] = (sum(off) / onset if onset else math.inf, onset)
     if not found:
         return Quiet(0, False, [], [])
     least, onset = min(found.values())
@@ -164,11 +174,8 @@ def quiet(
     may = [sorted(one for one in sizes if one[1] == planes) for planes in PLANES]
     some = [of[len(of) // 2] for of in may if of]
     found: list[tuple[int, int, int, Model, Model]] = []
-    last, product = 0, itertools.product(_buffers(base), caches or (None,), alike, firsts, some)
+    product = itertools.product(_buffers(base), caches or (None,), alike, firsts, some)
     for buffer, cache, count, first, (pages, planes) in product:
-        if buffer != last and any(one[0] >= FEW for one in found):
-            break
-        last = buffer
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
         one = one.with_values({by_steps.BUFFER: buffer})
         if cache is not None:
@@ -177,13 +184,13 @@ def quiet(
             one = one.with_values({by_steps.READS_FIRST: first})
         # So much is spare that nothing is collected.
         roomy = sized(early.bench, one, Point(pages, 2.0, 3_000_000, planes))
-        requests = early.alike(roomy, FEW).requests
-        if requests == FEW:
+        requests = early.alike(roomy, AT_FIRST).requests
+        if requests == AT_FIRST:
             requests = early.alike(roomy).requests
         found.append((requests, count, planes, one, roomy))
     most = max(one[0] for one in found)
     best = [one for one in found if one[0] == most]
-    if most:
+    if most >= FEW:
 
         def changed(one: Model) -> list[str]:
             return [x for x in QUIET if x in one.keys and one.keys[x].value != base.keys[x].value]
@@ -196,7 +203,7 @@ def quiet(
     counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
     return Quiet(
         most,
-        most >= FEW or any(not early.bench.off(one[4], *TYPES) for one in found),
+        most >= FEW,
         [x for x in alike if x in counts],
         [x for x in sizes if x[1] in planes_of],
     )

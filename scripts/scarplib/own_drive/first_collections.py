@@ -23,23 +23,41 @@ from scarplib.own_drive.early import Alike, Early, Quiet
 from scarplib.own_drive.model import Model
 
 SUSPENDS = "nand.suspend_erase"
-# An erase's time to begin with.  What is spare is this less at least and this more at most than
-# what is written before the first collection, as shares of the drive.
-ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.15
+# An erase's time to begin with.  What is spare is at least so much less and at most so much more, as
+# a share of the drive, than what is written between the fill and the first collection.
+ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.1
 # So many requests from the first that waits for a collection on are compared: soon the smallest
 # difference has brought what follows into another order.
 LOOK = 200
 # A drive is met when so many are the drive's own.
 MET = 500
-# Of the numbers of blocks those from the least on that does not collect too early, so many more; with
-# noise so many requests come before or after, and at most so many blocks fewer or more.
+# Of the numbers of blocks those from the least on that does not collect too early, so many more;
+# with noise so many requests come before or after, and at most so many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (0, 1), 16, 8
 # So well is an erase's time known, as a share, by how long these take; no request counts for more.
 ROUGHLY, MOST = 0.1, 1.0
-# Of so many kinds of blocks, the nearest, times of an erase are tried: as logarithms of what is
-# known, so far and in such steps; and then so many, each from the nearest so many before.
-GRIDS = ((2, 0.1, 0.002, 30), (24, 0.0, 1.0, 6), (6, 0.4, 0.01, 30), (3, 1.0, 0.004, 30))
+# With noise the drive's own blocks are not more unlike it than this, on average as a logarithm; and
+# what is at most so much more than the nearest, and this besides, may be the drive's.
+OWN, AS_NEAR, OWN_LEAST = 0.15, 1.3, 0.002
+# A time of an erase follows from those so many that were nearest.
 NEAREST = 3
+
+
+@dataclass(frozen=True)
+class Tries:
+    """Times of an erase that are tried, as logarithms of what is known: so far, in such steps.
+
+    Then so many are, each from the nearest before; all of it of so many kinds of blocks.
+    """
+
+    kinds: int
+    far: float
+    step: float
+    more: int
+
+
+TRIES = (Tries(2, 0.1, 0.002, 30), Tries(24, 0.0, 1.0, 6), Tries(6, 0.4, 0.01, 30))
+TRIES += (Tries(3, 1.0, 0.004, 30),)
 
 
 @dataclass(frozen=True)
@@ -61,13 +79,13 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]
 
     Those that are most like the drive then come first.
     """
-    share = shown.requests / len(early.drive)
+    share, before = shown.requests / len(early.drive), early.written_before()
     seen: list[Kind] = []
 
     def of(size: tuple[int, int]) -> list[Kind]:
         point = Point(size[0], share, ERASE_NS, size[1])
         least = max(4, search.blocks(replace(point, spare=max(0.0, share - FEWER))))
-        most = search.blocks(replace(point, spare=share + MORE))
+        most = search.blocks(replace(point, spare=share + before + MORE))
 
         @functools.cache
         def alike(count: int) -> int:
@@ -79,11 +97,12 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]
 
         # As much room as another size had.
         guess = search.blocks(replace(point, spare=seen[0].point.spare)) if seen else 0
-        first = _least(lambda count: alike(count) >= shown.requests, least, most, guess)
+        first = first_late(lambda count: alike(count) >= shown.requests, least, most, guess)
+        counts = [max(4, first + more) for more in _beside(early, base, point)]
         found = [
-            _guess(search, early, Kind(base, search.with_blocks(point, first + more)), shown)
-            for more in _beside(early, base, point)
-            if alike(first + more) >= shown.requests or not early.exact
+            _guess(search, early, Kind(base, search.with_blocks(point, count)), shown)
+            for count in counts
+            if alike(count) >= shown.requests or not early.exact
         ]
         seen.extend(found)
         return found
@@ -123,7 +142,7 @@ def _guess(search: Search, early: Early, kind: Kind, shown: Quiet) -> Kind:
     return found
 
 
-def _least(late: Callable[[int], bool], low: int, high: int, guess: int) -> int:
+def first_late(late: Callable[[int], bool], low: int, high: int, guess: int) -> int:
     """The least number for which it holds, as for all above it; at most `high`."""
     if low < guess < high:
         # Outward from there, further each time.
@@ -148,24 +167,28 @@ def meet(
     wanted = min(len(early.drive), shown.requests + MET)
     cores = search.asked.cores
     with _pool(search) as pool:
-        for near, far, step, tries in GRIDS:
-            kinds = [one for kind in order[:near] for one in _both(kind)]
+        for tries in TRIES:
+            kinds = [one for kind in order[: tries.kinds] for one in _both(kind)]
+            nearest = functools.partial(_nearest, search, early, wanted, tries)
             for first in range(0, len(kinds), cores):
-                some = pool.map(
-                    lambda kind: _nearest(search, early, kind, wanted, _grid(kind, far, step), tries),
-                    kinds[first : first + cores],
-                )
+                some = pool.map(nearest, kinds[first : first + cores])
                 found = max(some, key=lambda one: one.requests)
                 if found.requests >= wanted:
                     return _best(search, early, found)
     return None
 
 
-def _grid(kind: Kind, far: float, step: float) -> list[int]:
+def alike(kinds: Sequence[Kind]) -> list[Point]:
+    """With noise: those that are as like the drive as its own would be; the nearest first."""
+    most = min(OWN, AS_NEAR * kinds[0].unlike + OWN_LEAST) if kinds else 0.0
+    return [one.point for one in kinds if one.unlike <= most]
+
+
+def _grid(kind: Kind, tries: Tries) -> list[int]:
     """Times of an erase, the nearest first."""
-    count = round(far / step)
+    count = round(tries.far / tries.step)
     offs = sorted(range(-count, count + 1), key=abs)
-    erases = (round(kind.point.erase_ns * 10 ** (i * step)) for i in offs)
+    erases = (round(kind.point.erase_ns * 10 ** (i * tries.step)) for i in offs)
     low, high = (round(10**one) for one in ERASES)
     return [one for one in erases if low <= one <= high]
 
@@ -178,9 +201,7 @@ def _both(kind: Kind) -> list[Kind]:
     return [kind, replace(kind, base=other)]
 
 
-def _nearest(
-    search: Search, early: Early, kind: Kind, wanted: int, grid: Sequence[int], tries: int
-) -> Kind:
+def _nearest(search: Search, early: Early, wanted: int, tries: Tries, kind: Kind) -> Kind:
     """With the erase's time of which the most requests are the drive's own, of those tried."""
     tried: dict[int, Alike] = {}
 
@@ -190,18 +211,16 @@ def _nearest(
         tried[erase] = early.alike(sized(early.bench, kind.base, point), wanted)
         return tried[erase].requests >= wanted or search.over()
 
-    if not any(attempt(erase) for erase in grid):
-        for _ in range(tries):
-            erase = _next(tried)
+    if not any(attempt(erase) for erase in _grid(kind, tries)):
+        for _ in range(tries.more):
+            erase = next_erase(tried)
             if erase is None or attempt(erase):
                 break
     found = max(tried, key=lambda one: tried[one].requests)
-    return replace(
-        kind, point=replace(kind.point, erase_ns=found), requests=tried[found].requests
-    )
+    return replace(kind, point=replace(kind.point, erase_ns=found), requests=tried[found].requests)
 
 
-def _next(tried: dict[int, Alike]) -> int | None:
+def next_erase(tried: dict[int, Alike]) -> int | None:
     """An erase's time to try after those that were; None if there is none.
 
     The next request that is not the drive's own waits for so much of an erase, if it waits for one;

@@ -41,9 +41,9 @@ SEARCHED = (
     "timing.erase_ns",
 )
 TRIGGER_KEY = "gc.trigger_free_blocks"
-# Of the time there is, what first collections may take; by when the search by overwriting alone
-# ends; and by when first collections of what it found are looked at.
-FIRST_SHARE, ROUGH_SHARE, AGAIN_SHARE = 0.45, 0.75, 0.85
+# Of the time there is, what first collections may take; and by when the search by overwriting alone
+# ends.
+FIRST_SHARE, ROUGH_SHARE = 0.7, 0.85
 # By all that collections show its best are compared that are at most so many times as unlike the
 # drive as the first of them, and at most so many.
 NEAR, NEAR_MOST = 3.0, 3
@@ -113,16 +113,14 @@ def _search(
     ends = search.ends
     asked.say(f"a search of at most {asked.seconds:.0f} s")
     search.ends = ends - (1 - FIRST_SHARE) * asked.seconds
-    met, shown = None, None
-    if features.exactly(bench.probe) and bench.probe.results[OVERWRITE].each:
+    met: tuple[Model, Point] | None = None
+    order: list[Point] = []
+    if bench.probe.results[OVERWRITE].each:
         asked.say("how it begins to collect")
-        begins = early.Early(bench)
-        shown = early.quiet(begins, base, search.sizes(), alike, caches)
-        alike, search.may_be = shown.channels, shown.sizes
-        if shown.own:
-            kinds = first_collections.begun(search, begins, base, shown)
-            met = first_collections.meet(search, begins, kinds, shown)
-    if not met:
+        met, alike, order = _first(search, base, alike, caches)
+    # What was found by how it begins to collect is not looked for elsewhere.
+    known = bool(met or order)
+    if not known:
         asked.say("how it is overwritten")
         search.ends = ends - (1 - ROUGH_SHARE) * asked.seconds
         order = search.rough()
@@ -136,7 +134,7 @@ def _search(
     # Where time is over before the first round, these are known at least roughly.
     choices.choose(bench, base, point, cores=asked.cores)
     best = _Best(dict(base.keys), point, least)
-    evolved = False
+    evolved = known
     for _ in range(ROUNDS):
         if least <= EXACT:
             break
@@ -163,6 +161,27 @@ def _search(
     found = sized(bench, base, best.point)
     _say_how(search, found, best.point, best.least)
     return found, sum(len(one) for one in search.tried.values()), best.least
+
+
+def _first(
+    search: blocks.Search, base: Model, alike: list[int], caches: Sequence[int]
+) -> tuple[tuple[Model, Point] | None, list[int], list[Point]]:
+    """The drive by its first collections; else what channels may be, and blocks that are near."""
+    begins = early.Early(search.bench, features.exactly(search.bench.probe))
+    if begins.exact:
+        shown = early.quiet(begins, base, search.sizes(), alike, caches)
+        if shown.own:
+            alike, search.may_be = shown.channels, shown.sizes
+            if shown.requests == len(begins.drive):
+                # It collects nothing there.
+                return None, alike, []
+            kinds = first_collections.begun(search, begins, base, shown)
+            if met := first_collections.meet(search, begins, kinds, shown):
+                return met, alike, []
+    begins = early.Early(search.bench, exact=False)
+    shown = early.noisy(begins, base, search.sizes())
+    kinds = first_collections.begun(search, begins, base, shown) if shown.own else []
+    return None, alike, first_collections.alike(kinds)
 
 
 def _variants(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import subprocess
 import tempfile
@@ -109,7 +108,8 @@ class Replayed:
         log, output = self.folder / "cmd.bin", self.folder / "replay.json"
         assert step.depth
         path, rows = traces.path(step), traces.rows[step.name]
-        requests, found, more = min(requests, len(rows)), [], MORE * step.depth
+        found: list[int] = []
+        requests, more = min(requests, len(rows)), MORE * step.depth
         while len(found) < requests:
             count = min(len(rows), requests + more)
             words = ["--json", str(output), "--format", _FORMAT, "--cmd-log", str(log)]
@@ -119,9 +119,9 @@ class Replayed:
             log.unlink()
             # Of what is done when the last comes, those that are not made change nothing.
             last = max(submit) if count < len(rows) else max(complete)
-            pairs = zip(submit, complete, strict=True)
-            found = [done - sent for sent, done in itertools.takewhile(lambda x: x[1] <= last, pairs)]
-            more *= 4
+            done = next((i for i, end in enumerate(complete) if end > last), count)
+            found = [complete[i] - submit[i] for i in range(done)]
+            more *= MORE
         return found[:requests]
 
     def erases(self) -> int:
