@@ -367,7 +367,7 @@ class Found(unittest.TestCase):
             erase: int | None = first
             while erase is not None and len(tried) < 20:
                 longer = slope * (erase - wanted)
-                tried[erase] = early.Alike(100 if longer else 101, longer)
+                tried[erase] = early.Alike(100 if longer else 101, (longer,) if longer else ())
                 if not longer:
                     break
                 erase = first_collections.next_erase(tried)

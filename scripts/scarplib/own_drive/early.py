@@ -39,6 +39,8 @@ QUIET = (
 BUFFER_OFF = (0.0, 0.02, 0.05)
 # So many requests are the drive's own, if any are; and so many are looked at first.
 FEW, AT_FIRST = 8, 64
+# Of so many that are not is kept how much longer they take.
+NEXT = 64
 # With noise: of so many requests the middle one takes so much longer than without collections, as a
 # logarithm, once they have begun; and planes do not show if one is at most so much nearer.
 MIDDLE, BEGUN, NEARER = 32, 0.1, 0.7
@@ -46,10 +48,10 @@ MIDDLE, BEGUN, NEARER = 32, 0.1, 0.7
 
 @dataclass(frozen=True)
 class Alike:
-    """So many of the first requests are the drive's own; the next one takes so much longer."""
+    """So many of the first requests are the drive's own; the next others take so much longer."""
 
     requests: int
-    longer_ns: int = 0
+    longer_ns: tuple[int, ...] = ()
 
 
 class Early:
@@ -69,10 +71,9 @@ class Early:
             found = self.latencies(candidate, requests or len(self.drive))
         except UserError:
             return Alike(0)
-        for i, (one, other) in enumerate(zip(found, self.drive, strict=False)):
-            if one != other:
-                return Alike(i, one - other)
-        return Alike(len(found))
+        off = [one - other for one, other in zip(found, self.drive, strict=False)]
+        own = next((i for i, one in enumerate(off) if one), len(off))
+        return Alike(own, tuple(itertools.islice(filter(None, off[own:]), NEXT)))
 
     def request_bytes(self) -> int:
         """Of the first request."""

@@ -23,14 +23,15 @@ from scarplib.own_drive.early import Alike, Early, Quiet
 from scarplib.own_drive.model import Model
 
 SUSPENDS = "nand.suspend_erase"
-# An erase's time to begin with.  What is spare is at least so much less and at most so much more, as
-# a share of the drive, than what is written between the fill and the first collection.
+# An erase's time to begin with.  What is spare is at least so much less and at most so much more
+# than what is written between the fill and the first collection, as a share of the drive.
 ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.1
 # So many requests from the first that waits for a collection on are compared: soon the smallest
 # difference has brought what follows into another order.
 LOOK = 200
-# A drive is met when so many are the drive's own.
-MET = 500
+# A drive is met when so many are the drive's own.  What is kept free may show before; it is looked
+# at when so many are.
+MET, ALMOST = 500, 50
 # Of the numbers of blocks those from the least on that does not collect too early, so many more;
 # with noise so many requests come before or after, and at most so many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (0, 1), 16, 8
@@ -56,8 +57,12 @@ class Tries:
     more: int
 
 
-TRIES = (Tries(2, 0.1, 0.002, 30), Tries(24, 0.0, 1.0, 6), Tries(6, 0.4, 0.01, 30))
-TRIES += (Tries(3, 1.0, 0.004, 30),)
+TRIES = (
+    Tries(2, 0.03, 0.003, 40),
+    Tries(24, 0.0, 1.0, 6),
+    Tries(4, 0.1, 0.005, 200),
+    Tries(3, 1.0, 0.004, 60),
+)
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,22 @@ def _nearest(search: Search, early: Early, wanted: int, tries: Tries, kind: Kind
             if erase is None or attempt(erase):
                 break
     found = max(tried, key=lambda one: tried[one].requests)
-    return replace(kind, point=replace(kind.point, erase_ns=found), requests=tried[found].requests)
+    kinds = [replace(kind, point=replace(kind.point, erase_ns=found))]
+    if wanted - MET + ALMOST <= tried[found].requests < wanted:
+        kinds = _triggers(kinds[0])
+    return max(
+        (replace(one, requests=_own(early, one, wanted)) for one in kinds),
+        key=lambda one: one.requests,
+    )
+
+
+def _own(early: Early, kind: Kind, wanted: int | None = None) -> int:
+    return early.alike(sized(early.bench, kind.base, kind.point), wanted).requests
+
+
+def _triggers(kind: Kind) -> list[Kind]:
+    """With what a plane may keep free."""
+    return [replace(kind, point=replace(kind.point, trigger=trigger)) for trigger in TRIGGERS]
 
 
 def next_erase(tried: dict[int, Alike]) -> int | None:
@@ -228,18 +248,21 @@ def next_erase(tried: dict[int, Alike]) -> int | None:
     """
 
     def rank(erase: int) -> tuple[int, int]:
-        return -tried[erase].requests, abs(tried[erase].longer_ns)
+        return -tried[erase].requests, abs(tried[erase].longer_ns[0])
 
     order = sorted(tried, key=rank)
     low, high = (round(10**one) for one in ERASES)
     for erase in order[:NEAREST]:
         of = tried[erase]
-        may = [erase - of.longer_ns, erase + of.longer_ns]
+        may = [erase - of.longer_ns[0], erase + of.longer_ns[0]]
         for one in order[:NEAREST]:
             other = tried[one]
-            if other.requests == of.requests and (more := of.longer_ns - other.longer_ns):
+            more = of.longer_ns[0] - other.longer_ns[0]
+            if other.requests == of.requests and more:
                 # For more than one, or for a part.
-                may.append(erase - round(of.longer_ns * (erase - one) / more))
+                may.append(erase - round(of.longer_ns[0] * (erase - one) / more))
+        # Or it does not wait, and one that comes soon does.
+        may += [erase - longer for longer in of.longer_ns[1:]]
         for one in may:
             if low <= one <= high and one not in tried:
                 return one
@@ -253,12 +276,8 @@ def next_erase(tried: dict[int, Alike]) -> int | None:
 
 def _best(search: Search, early: Early, kind: Kind) -> tuple[Model, Point]:
     """What a plane keeps free shows late; so may erases that are suspended."""
-    kinds = [
-        replace(one, point=replace(one.point, trigger=trigger))
-        for one in _both(kind)
-        for trigger in TRIGGERS
-    ]
-    alike = [early.alike(sized(early.bench, one.base, one.point)).requests for one in kinds]
+    kinds = [each for one in _both(kind) for each in _triggers(one)]
+    alike = [_own(early, one) for one in kinds]
     best = [one for one, requests in zip(kinds, alike, strict=True) if requests == max(alike)]
     # Where they are alike to the end of the step, the steps that follow say it.
     scores = [search.with_base(one.base).score(one.point, SEEN) for one in best]
