@@ -386,6 +386,42 @@ class Found(unittest.TestCase):
         self.assertFalse(features.exactly(probe))
 
 
+class WhatWritesShow(unittest.TestCase):
+    """Rules on steps with writes."""
+
+    def setUp(self) -> None:
+        self.probe = probe_file.Probe({"bytes": 64 * MIB}, 64 * MIB, 1, None)
+        self.found = features.Features(16384, 32768, 4096, 2, 1, 10_000.0, 100.0, 900.0, [28_000])
+        self.found.programs_ns = [400_000]
+
+    def behind(self, *waits: int) -> None:
+        each = [one for wait in waits for one in (0, 0, 0, 0, 0, 42_000 + wait)]
+        self.probe.results["behind"] = probe_file.Result(1.0, 1.0, each=each)
+        features._behind(self.probe, self.found)  # noqa: SLF001
+
+    def test_what_suspending_takes(self) -> None:
+        # One comes when its program is nearly over, and some wait for what goes before.
+        self.behind(12_195, *[20_000] * 11, 32_195, 52_195, 72_195, 92_195)
+        self.assertEqual((self.found.suspends, self.found.suspend_ns), (True, 20_000))
+        # Reads of several types of pages.
+        self.behind(*[20_000] * 5, *[29_250] * 5, *[38_500] * 6)
+        self.assertEqual(self.found.suspend_ns, 20_000)
+        # No two are the same.
+        self.behind(*range(20_000, 36_000, 1000))
+        self.assertEqual(self.found.suspend_ns, 20_000)
+
+    def test_a_unit_whose_pages_are_of_several_types(self) -> None:
+        # A write that is smaller than 16 KiB reads 57 µs first.  Of the eight of each size more are of
+        # the fastest type here than there.
+        each = []
+        for i, size in enumerate(SIZES):
+            for j in range(8):
+                program = (254_000, 508_000, 762_000)[(j % 3 + j // 6) % 3 if i != 1 else j // 6]
+                each += [70_000, program + (57_000 if size < 16384 else 0) + size, 0]
+        self.probe.results["write-size"] = probe_file.Result(1.0, 1.0, each=each)
+        self.assertEqual(features._unit(self.probe, 57_000), 16384)  # noqa: SLF001
+
+
 class AnUnmappedRead(unittest.TestCase):
     """What the host's link takes shows between those that find their mapping in RAM."""
 
