@@ -411,8 +411,8 @@ class WhatWritesShow(unittest.TestCase):
         self.assertEqual(self.found.suspend_ns, 20_000)
 
     def test_a_unit_whose_pages_are_of_several_types(self) -> None:
-        # A write that is smaller than 16 KiB reads 57 µs first.  Of the eight of each size more are of
-        # the fastest type here than there.
+        # A write that is smaller than 16 KiB reads 57 µs first.  Of the eight of a size more are
+        # of the fastest type here than there.
         each = []
         for i, size in enumerate(SIZES):
             for j in range(8):
