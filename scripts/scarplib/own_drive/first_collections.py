@@ -32,8 +32,9 @@ LOOK = 200
 # A drive is met when so many are the drive's own.  What is kept free may show before; it is looked
 # at when so many are.
 MET, ALMOST = 500, 50
-# Of the numbers of blocks those from the least on that does not collect too early, so many more;
-# with noise so many requests come before or after, and at most so many blocks fewer or more.
+# Of the numbers of blocks those from the least on that does not collect too early, so many more, or
+# as far as what collects shows; with noise so many requests come before or after; and at most so
+# many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (0, 1), 16, 8
 # So well is an erase's time known, as a share, by how long these take; no request counts for more.
 ROUGHLY, MOST = 0.1, 1.0
@@ -104,6 +105,9 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]
         guess = search.blocks(replace(point, spare=seen[0].point.spare)) if seen else 0
         first = first_late(lambda count: alike(count) >= shown.requests, least, most, guess)
         counts = [max(4, first + more) for more in _beside(early, base, point)]
+        while early.exact and alike(counts[-1]) > shown.requests and len(counts) <= BESIDE_MOST:
+            # What is collected too early need not show at once.
+            counts.append(counts[-1] + 1)
         found = [
             _guess(search, early, Kind(base, search.with_blocks(point, count)), shown)
             for count in counts
