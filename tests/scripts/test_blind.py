@@ -58,8 +58,8 @@ class TheThirty(unittest.TestCase):
 
     def test_the_table_is_the_files(self) -> None:
         page = (ROOT / "docs" / "your-drive.md").read_text()
-        done = blind._load(ROOT / "experiments" / "drives" / "blind-8de3eed.json")  # noqa: SLF001
-        self.assertEqual([one.seed for one in done], list(range(1, 16)))
+        done = blind._load(ROOT / "experiments" / "drives" / "blind-e6f2ab50.json")  # noqa: SLF001
+        self.assertEqual([one.seed for one in done], list(range(1, 31)))
         for name, guest in (("the replayer", False), ("a guest's block device", True)):
             some = [one for one in done if one.guest == guest]
             figures = [one["held"] for trial in some for one in trial.figures]
@@ -73,7 +73,12 @@ class TheThirty(unittest.TestCase):
             )
             self.assertIn(f"| {' | '.join(map(str, cells))} |", page)
         good = [one for one in done if one.good]
-        self.assertTrue(all(x["difference"] == 0 for one in good for x in one.figures))
+        exact = [one for one in good if all(x["difference"] == 0 for x in one.figures)]
+        self.assertIn(f"**{len(good)} of the thirty are good", page)
+        self.assertIn(f"Of the {len(good)} that are good {len(exact)} are the drive itself", page)
+        # What the drawn description itself has.
+        itself = sorted(one.drawn_held or 0 for one in done if one.guest)
+        self.assertIn(f"has {', '.join(map(str, itself[:-1]))} and {itself[-1]} of the 16", page)
 
 
 class WhatCounts(Trials):

@@ -289,6 +289,25 @@ class Found(unittest.TestCase):
         self.assertEqual(search.blocks(point), search.blocks(right))
         self.assertEqual(search.with_base(found).score(point, bench.SEEN), 0.0)
 
+    def test_all_numbers_of_blocks_that_are_left_open_are_looked_at(self) -> None:
+        search, _, _ = self.search(DRIVE)
+        shown = early.Quiet(54, True, [1], [(32, 1)])
+
+        def count(candidate: model.Model) -> int:
+            return int(candidate.keys["geometry.blocks_per_plane"].value)
+
+        # With a large buffer two blocks too few do not show at once; and an erase that takes longer
+        # than the drive's shows a little early.
+        own = {85: 50, 86: 56, 87: 56, 88: 59, 89: 59}
+        step = mock.Mock(depth=16)
+        begins = mock.Mock(bench=search.bench, exact=True, drive=[0] * 576, step=step)
+        begins.written_before.return_value = 0.1
+        begins.begins.side_effect = lambda one, _: own.get(count(one), 54 if count(one) > 89 else 0)
+        begins.unlike.side_effect = lambda one, *_: [0.01 * abs(count(one) - 88)]
+        kinds = first_collections.begun(search, begins, search.base, shown)
+        found = [search.blocks(one.point) for one in kinds]
+        self.assertEqual((found[0], sorted(found)), (88, [85, 86, 87, 88, 89, 90]))
+
     def test_what_is_none_of_these_is_not_met(self) -> None:
         search, _, alike = self.search(DRIVE)
         base = search.base

@@ -143,7 +143,7 @@ def noisy(early: Early, base: Model, sizes: Sequence[tuple[int, int]]) -> Quiet:
         some = sorted(one for one in sizes if one[1] == planes)
         if not some:
             continue
-        roomy = sized(early.bench, base, Point(some[len(some) // 2][0], 2.0, 3_000_000, planes))
+        roomy = sized(early.bench, base, _roomy(*some[len(some) // 2]))
         try:
             early.without[planes] = early.latencies(roomy, len(early.drive))
         except UserError:
@@ -171,10 +171,10 @@ def quiet(
     cache has, the number of channels and of planes, and whether reads go first.
     """
     firsts = (1, 0) if "nand.suspend_program" in base.keys else (None,)
-    # Sizes whose pages are of the drive's types in its order look the same here.
+    # Sizes whose pages are of the drive's types in its order look nearly the same here.
     may = [sorted(one for one in sizes if one[1] == planes) for planes in PLANES]
     some = [of[len(of) // 2] for of in may if of]
-    found: list[tuple[int, int, int, Model, Model]] = []
+    found: list[tuple[int, int, int, Model]] = []
     product = itertools.product(_buffers(base), caches or (None,), alike, firsts, some)
     for buffer, cache, count, first, (pages, planes) in product:
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
@@ -183,12 +183,11 @@ def quiet(
             one = one.with_values({by_steps.CACHE: cache})
         if first is not None:
             one = one.with_values({by_steps.READS_FIRST: first})
-        # So much is spare that nothing is collected.
-        roomy = sized(early.bench, one, Point(pages, 2.0, 3_000_000, planes))
+        roomy = sized(early.bench, one, _roomy(pages, planes))
         requests = early.alike(roomy, AT_FIRST).requests
         if requests == AT_FIRST:
             requests = early.alike(roomy).requests
-        found.append((requests, count, planes, one, roomy))
+        found.append((requests, count, planes, one))
     most = max(one[0] for one in found)
     best = [one for one in found if one[0] == most]
     if most >= FEW:
@@ -202,12 +201,18 @@ def quiet(
             old = base.keys[name]
             base.set(name, of.keys[name].value, FITTED, old.note, old.interval)
     counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
-    return Quiet(
-        most,
-        most >= FEW,
-        [x for x in alike if x in counts],
-        [x for x in sizes if x[1] in planes_of],
-    )
+    sizes = [x for x in sizes if x[1] in planes_of]
+    if int(base.keys["nand.cell_bits"].value) > 1:
+        # Which page of a block is of which type may show only here.
+        of_each = {x: early.alike(sized(early.bench, base, _roomy(*x))).requests for x in sizes}
+        most = max(of_each.values())
+        sizes = [x for x in sizes if of_each[x] == most]
+    return Quiet(most, most >= FEW, [x for x in alike if x in counts], sizes)
+
+
+def _roomy(pages: int, planes: int) -> Point:
+    """So much is spare that nothing is collected."""
+    return Point(pages, 2.0, 3_000_000, planes)
 
 
 def _buffers(base: Model) -> list[int]:

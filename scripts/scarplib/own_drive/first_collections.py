@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,25 +25,26 @@ from scarplib.own_drive.model import Model
 
 SUSPENDS = "nand.suspend_erase"
 # An erase's time to begin with.  What is spare is at least so much less and at most so much more
-# than what is written between the fill and the first collection, as a share of the drive.
-ERASE_NS, FEWER, MORE = 4_000_000, 0.03, 0.1
+# than what is written between the fill and the first collection, as a share of the drive; and so
+# many blocks of a plane may be open.
+ERASE_NS, FEWER, MORE, OPEN_MOST = 4_000_000, 0.03, 0.15, 4
 # So many requests from the first that waits for a collection on are compared: soon the smallest
 # difference has brought what follows into another order.
 LOOK = 200
 # A drive is met when so many are the drive's own.  What is kept free may show before; it is looked
 # at when so many are.
 MET, ALMOST = 500, 50
-# Of the numbers of blocks those from the least on that does not collect too early, so many more, or
-# as far as what collects shows; with noise so many requests come before or after; and at most so
+# Of the numbers of blocks the least that does not collect too early, those beside it, and more as
+# far as what collects shows; with noise so many requests come before or after; and at most so
 # many blocks fewer or more.
-BESIDE, ABOUT, BESIDE_MOST = (0, 1), 16, 8
+BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
 # So well is an erase's time known, as a share, by how long these take; no request counts for more.
 ROUGHLY, MOST = 0.1, 1.0
 # With noise the drive's own blocks are not more unlike it than this, on average as a logarithm; and
 # what is at most so much more than the nearest, and this besides, may be the drive's.
 OWN, AS_NEAR, OWN_LEAST = 0.15, 1.3, 0.002
-# A time of an erase follows from those so many that were nearest.
-NEAREST = 3
+# A time of an erase follows from those so many that were nearest; or so many requests agree on it.
+NEAREST, AGREED = 3, 8
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Tries:
 TRIES = (
     Tries(2, 0.03, 0.003, 40),
     Tries(24, 0.0, 1.0, 6),
-    Tries(4, 0.1, 0.005, 200),
+    Tries(2, 0.06, 0.0008, 150),
+    Tries(4, 0.15, 0.003, 100),
     Tries(3, 1.0, 0.004, 60),
 )
 
@@ -91,7 +94,7 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]
     def of(size: tuple[int, int]) -> list[Kind]:
         point = Point(size[0], share, ERASE_NS, size[1])
         least = max(4, search.blocks(replace(point, spare=max(0.0, share - FEWER))))
-        most = search.blocks(replace(point, spare=share + before + MORE))
+        most = search.blocks(replace(point, spare=share + before + MORE)) + OPEN_MOST
 
         @functools.cache
         def alike(count: int) -> int:
@@ -108,10 +111,12 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]
         while early.exact and alike(counts[-1]) > shown.requests and len(counts) <= BESIDE_MOST:
             # What is collected too early need not show at once.
             counts.append(counts[-1] + 1)
+        # An erase that takes longer than the drive's may show a little before the drive's does.
+        least = shown.requests - (early.step.depth or 0) if early.exact else 0
         found = [
             _guess(search, early, Kind(base, search.with_blocks(point, count)), shown)
             for count in counts
-            if alike(count) >= shown.requests or not early.exact
+            if alike(count) >= least
         ]
         seen.extend(found)
         return found
@@ -197,9 +202,7 @@ def _grid(kind: Kind, tries: Tries) -> list[int]:
     """Times of an erase, the nearest first."""
     count = round(tries.far / tries.step)
     offs = sorted(range(-count, count + 1), key=abs)
-    erases = (round(kind.point.erase_ns * 10 ** (i * tries.step)) for i in offs)
-    low, high = (round(10**one) for one in ERASES)
-    return [one for one in erases if low <= one <= high]
+    return [round(kind.point.erase_ns * 10 ** (i * tries.step)) for i in offs]
 
 
 def _both(kind: Kind) -> list[Kind]:
@@ -216,15 +219,23 @@ def _nearest(search: Search, early: Early, wanted: int, tries: Tries, kind: Kind
 
     def attempt(erase: int) -> bool:
         """Is it the drive's, or is time over?"""
+        if erase in tried or not _may(erase):
+            return search.over()
         point = replace(kind.point, erase_ns=erase)
         tried[erase] = early.alike(sized(early.bench, kind.base, point), wanted)
         return tried[erase].requests >= wanted or search.over()
 
-    if not any(attempt(erase) for erase in _grid(kind, tries)):
+    def around(erase: int) -> bool:
+        """That, and what many of the requests that follow agree on."""
+        return attempt(erase) or (erase in tried and attempt(erase - _agreed(tried[erase])))
+
+    if not any(around(erase) for erase in _grid(kind, tries)):
         for _ in range(tries.more):
             erase = next_erase(tried)
             if erase is None or attempt(erase):
                 break
+    if not tried:
+        return kind
     found = max(tried, key=lambda one: tried[one].requests)
     kinds = [replace(kind, point=replace(kind.point, erase_ns=found))]
     if wanted - MET + ALMOST <= tried[found].requests < wanted:
@@ -242,6 +253,17 @@ def _own(early: Early, kind: Kind, wanted: int | None = None) -> int:
 def _triggers(kind: Kind) -> list[Kind]:
     """With what a plane may keep free."""
     return [replace(kind, point=replace(kind.point, trigger=trigger)) for trigger in TRIGGERS]
+
+
+def _agreed(of: Alike) -> int:
+    """So much longer take several of the requests that are not the drive's own; 0: no such."""
+    (longer, count), *_ = Counter(of.longer_ns).most_common(1) or [(0, 0)]
+    return longer if count >= AGREED else 0
+
+
+def _may(erase: int) -> bool:
+    low, high = ERASES
+    return low <= math.log10(max(1, erase)) <= high
 
 
 def next_erase(tried: dict[int, Alike]) -> int | None:
@@ -268,7 +290,7 @@ def next_erase(tried: dict[int, Alike]) -> int | None:
         # Or it does not wait, and one that comes soon does.
         may += [erase - longer for longer in of.longer_ns[1:]]
         for one in may:
-            if low <= one <= high and one not in tried:
+            if _may(one) and one not in tried:
                 return one
     # Halfway to the farther of the two beside the nearest.
     below = max((one for one in tried if one < order[0]), default=low)
