@@ -73,6 +73,8 @@ def complete(options: argparse.Namespace) -> None:
         if own.in_file_system and not options.fs:
             options.fs = "btrfs" if options.over == "btrfs" else "ext4"
     over(options.over, options.drives, options.fs)
+    # Before packages are made for its guest.
+    record.check_device(options.device)
 
 
 def _which(options: argparse.Namespace) -> Which:

@@ -113,10 +113,15 @@ def _can_fail(device: Path, overrides: str | None) -> bool:
     return value != "0"
 
 
+def check_device(device: Path) -> None:
+    """UserError if there is no such description."""
+    if not device.is_file():
+        raise UserError(f"--device: {device}: no such file")
+
+
 def check(wanted: Wanted) -> None:
     """What can be said before anything is built."""
-    if not wanted.device.is_file():
-        raise UserError(f"--device: {wanted.device}: no such file")
+    check_device(wanted.device)
     if not _can_fail(wanted.device, wanted.overrides):
         raise UserError(
             "nand.power_cuts=0: must be 1, in a drive whose power fails (--set nand.power_cuts=1, "
