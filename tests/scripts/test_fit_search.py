@@ -342,11 +342,14 @@ class Found(unittest.TestCase):
         search, _, _ = self.search(DRIVE)
         draw = random.Random(1)
         each = search.bench.probe.results[bench.OVERWRITE].each
-        shown = early.Quiet(0, True, [], search.sizes())
-        each[:] = [round(one * draw.uniform(0.3, 3)) for one in each]
         begins = early.Early(search.bench, exact=False)
+        begun = early.noisy(begins, search.base, search.sizes()).requests
+        # It begins to collect as it did; then its latencies are others'.
+        each[begun:] = [round(one * draw.uniform(1.5, 4)) for one in each[begun:]]
         shown = early.noisy(begins, search.base, search.sizes())
-        kinds = first_collections.begun(search, begins, search.base, shown) if shown.own else []
+        self.assertTrue(shown.own)
+        kinds = first_collections.begun(search, begins, search.base, shown)
+        self.assertGreater(len(kinds), 0)
         self.assertEqual(first_collections.alike(kinds), [])
 
     def test_the_maps_cache_is_found_read_by_read(self) -> None:
@@ -381,11 +384,11 @@ class Found(unittest.TestCase):
                     self.assertTrue(all(low < one < high for one in asked), asked)
 
     def test_the_next_time_of_an_erase(self) -> None:
-        def nexts(wanted: int, slope: int, first: int) -> list[int]:
+        def nexts(wanted: int, slope: float, first: int) -> list[int]:
             tried: dict[int, early.Alike] = {}
             erase: int | None = first
             while erase is not None and len(tried) < 20:
-                longer = slope * (erase - wanted)
+                longer = round(slope * (erase - wanted))
                 tried[erase] = early.Alike(100 if longer else 101, (longer,) if longer else ())
                 if not longer:
                     break
@@ -396,6 +399,12 @@ class Found(unittest.TestCase):
         self.assertEqual(nexts(3_000_000, 1, 2_000_000), [2_000_000, 3_000_000])
         self.assertEqual(nexts(3_000_000, -1, 2_000_000), [2_000_000, 1_000_000, 3_000_000])
         self.assertEqual(nexts(3_000_000, 2, 2_000_000)[-1], 3_000_000)
+        # Half a nanosecond is none.
+        self.assertLessEqual(abs(nexts(3_000_000, 0.5, 2_000_000)[-1] - 3_000_000), 1)
+        # What was no drive says nothing.
+        self.assertIsNone(first_collections.next_erase({2_000_000: early.Alike(0)}))
+        of_both = {2_000_000: early.Alike(0), 4_000_000: early.Alike(9, (1_000_000,))}
+        self.assertEqual(first_collections.next_erase(of_both), 3_000_000)
 
     def test_times_that_repeat_are_no_clocks(self) -> None:
         probe = self.probe(DRIVE)

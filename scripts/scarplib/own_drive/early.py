@@ -130,7 +130,8 @@ class Quiet:
     """Before the first collection: so many requests; what channels, sizes and planes may be."""
 
     requests: int
-    # Is any of it this program's, and does it collect?  Another simulator's times repeat, too.
+    # Is any of it this program's?  Another simulator's times repeat, too.  With noise: does it
+    # begin to collect?
     own: bool
     channels: list[int]
     sizes: list[tuple[int, int]]

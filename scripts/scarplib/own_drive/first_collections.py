@@ -178,12 +178,12 @@ def meet(
     search: Search, early: Early, order: Sequence[Kind], shown: Quiet
 ) -> tuple[Model, Point] | None:
     """The drive's blocks and the time of its erases, or None where none of these is the drive."""
-    wanted = min(len(early.drive), shown.requests + MET)
+    wanted, almost = min(len(early.drive), shown.requests + MET), shown.requests + ALMOST
     cores = search.asked.cores
     with _pool(search) as pool:
         for tries in TRIES:
             kinds = [one for kind in order[: tries.kinds] for one in _both(kind)]
-            nearest = functools.partial(_nearest, search, early, wanted, tries)
+            nearest = functools.partial(_nearest, search, early, almost, wanted, tries)
             for first in range(0, len(kinds), cores):
                 some = pool.map(nearest, kinds[first : first + cores])
                 found = max(some, key=lambda one: one.requests)
@@ -213,7 +213,9 @@ def _both(kind: Kind) -> list[Kind]:
     return [kind, replace(kind, base=other)]
 
 
-def _nearest(search: Search, early: Early, wanted: int, tries: Tries, kind: Kind) -> Kind:
+def _nearest(
+    search: Search, early: Early, almost: int, wanted: int, tries: Tries, kind: Kind
+) -> Kind:
     """With the erase's time of which the most requests are the drive's own, of those tried."""
     tried: dict[int, Alike] = {}
 
@@ -238,7 +240,7 @@ def _nearest(search: Search, early: Early, wanted: int, tries: Tries, kind: Kind
         return kind
     found = max(tried, key=lambda one: tried[one].requests)
     kinds = [replace(kind, point=replace(kind.point, erase_ns=found))]
-    if wanted - MET + ALMOST <= tried[found].requests < wanted:
+    if almost <= tried[found].requests < wanted:
         kinds = _triggers(kinds[0])
     return max(
         (replace(one, requests=_own(early, one, wanted)) for one in kinds),
@@ -276,7 +278,10 @@ def next_erase(tried: dict[int, Alike]) -> int | None:
     def rank(erase: int) -> tuple[int, int]:
         return -tried[erase].requests, abs(tried[erase].longer_ns[0])
 
-    order = sorted(tried, key=rank)
+    # What was no drive says nothing.
+    order = sorted((one for one, of in tried.items() if of.longer_ns), key=rank)
+    if not order:
+        return None
     low, high = (round(10**one) for one in ERASES)
     for erase in order[:NEAREST]:
         of = tried[erase]
