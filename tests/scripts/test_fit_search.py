@@ -8,6 +8,7 @@ import random
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -308,6 +309,44 @@ class Found(unittest.TestCase):
         found = [search.blocks(one.point) for one in kinds]
         self.assertEqual((found[0], sorted(found)), (88, [85, 86, 87, 88, 89, 90]))
 
+    def told_by(self, text: str, own: Callable[[model.Model], early.Alike]) -> tuple[str, ...]:
+        """The drive that is met if this says what of a candidate is the drive's own."""
+        search, _, _ = self.search(text)
+        begins = mock.Mock(bench=search.bench, drive=[0] * 2000)
+        begins.alike.side_effect = lambda one, *_: own(one)
+        right = replace(point_of(search, keys(text)), erase_ns=4_700_000, trigger=3)
+        kinds = [first_collections.Kind(search.base, right, 0.01)]
+        shown = early.Quiet(100, True, [1], [(32, 1)])
+        met = first_collections.meet(search, begins, kinds, shown)
+        assert met
+        found = bench.sized(search.bench, *met)
+        names = ("timing.erase_ns", "controller.reads_first", "gc.trigger_free_blocks")
+        return tuple(str(found.keys[name].value) for name in names)
+
+    def test_reads_that_go_first_only_once_it_collects(self) -> None:
+        def own(one: model.Model) -> early.Alike:
+            at = {name: str(key.value) for name, key in one.keys.items()}
+            longer = int(at["timing.erase_ns"]) - 4_638_000
+            if longer:
+                return early.Alike(150, (longer,))
+            late = (at["controller.reads_first"], at["gc.trigger_free_blocks"])
+            return early.Alike(2000) if late == ("0", "2") else early.Alike(220, (9,))
+
+        suspends = DRIVE.replace("suspend_program=0", "suspend_program=1")
+        self.assertEqual(self.told_by(suspends, own), ("4638000", "0", "2"))
+
+    def test_an_erase_that_shows_only_beside_its_own_time(self) -> None:
+        def own(one: model.Model) -> early.Alike:
+            longer = int(one.keys["timing.erase_ns"].value) - 4_638_000
+            if not longer:
+                return early.Alike(2000)
+            if abs(longer) < 100:
+                return early.Alike(120, (longer,) * first_collections.AGREED)
+            # Others are late by anything.
+            return early.Alike(120, (random.Random(longer).randint(-(10**7), 10**7),))
+
+        self.assertEqual(self.told_by(DRIVE, own)[0], "4638000")
+
     def test_what_is_none_of_these_is_not_met(self) -> None:
         search, _, alike = self.search(DRIVE)
         base = search.base
@@ -382,6 +421,12 @@ class Found(unittest.TestCase):
 
                     self.assertEqual(first_collections.first_late(late, low, high, guess), wanted)
                     self.assertTrue(all(low < one < high for one in asked), asked)
+
+    def test_sizes_of_a_buffer_that_drained_faster(self) -> None:
+        # Of 32 dies whose next pages were of other types than the drive's.
+        base = model.Model({})
+        base.set(by_steps.BUFFER, 1_835_008, model.FITTED)
+        self.assertIn(2_097_152, early.buffers(base))
 
     def test_the_next_time_of_an_erase(self) -> None:
         def nexts(wanted: int, slope: float, first: int) -> list[int]:

@@ -36,7 +36,7 @@ QUIET = (
     by_steps.READS_FIRST,
 )
 # The write buffer may be so far off: how fast it drains depends on which pages are next.
-BUFFER_OFF = (0.0, 0.02, 0.05)
+BUFFER_OFF = (0.0, 0.02, 0.05, 0.15)
 # So many requests are the drive's own, if any are; and so many are looked at first.
 FEW, AT_FIRST = 8, 64
 # Of so many that are not is kept how much longer they take.
@@ -176,7 +176,7 @@ def quiet(
     may = [sorted(one for one in sizes if one[1] == planes) for planes in PLANES]
     some = [of[len(of) // 2] for of in may if of]
     found: list[tuple[int, int, int, Model]] = []
-    product = itertools.product(_buffers(base), caches or (None,), alike, firsts, some)
+    product = itertools.product(buffers(base), caches or (None,), alike, firsts, some)
     for buffer, cache, count, first, (pages, planes) in product:
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
         one = one.with_values({by_steps.BUFFER: buffer})
@@ -216,7 +216,7 @@ def _roomy(pages: int, planes: int) -> Point:
     return Point(pages, 2.0, 3_000_000, planes)
 
 
-def _buffers(base: Model) -> list[int]:
+def buffers(base: Model) -> list[int]:
     """Sizes that the write buffer may have: the roundest of those that are near."""
     size = int(base.keys[by_steps.BUFFER].value)
     near = (by_steps.roundest(math.ceil(size * (1 - x)), int(size * (1 + x))) for x in BUFFER_OFF)

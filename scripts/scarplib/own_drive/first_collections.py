@@ -31,8 +31,8 @@ ERASE_NS, FEWER, MORE, OPEN_MOST = 4_000_000, 0.03, 0.15, 4
 # So many requests from the first that waits for a collection on are compared: soon the smallest
 # difference has brought what follows into another order.
 LOOK = 200
-# A drive is met when so many are the drive's own.  What is kept free may show before; it is looked
-# at when so many are.
+# A drive is met when so many are the drive's own.  What shows late may show before; it is looked at
+# when so many are.
 MET, ALMOST = 500, 50
 # Of the numbers of blocks the least that does not collect too early, those beside it, and more as
 # far as what collects shows; with noise so many requests come before or after; and at most so
@@ -66,6 +66,8 @@ TRIES = (
     Tries(2, 0.06, 0.0008, 150),
     Tries(4, 0.15, 0.003, 100),
     Tries(3, 1.0, 0.004, 60),
+    # Where an erase shows only within some 100 ns of the right time.
+    Tries(1, 0.025, 0.00001, 0),
 )
 
 
@@ -241,7 +243,7 @@ def _nearest(
     found = max(tried, key=lambda one: tried[one].requests)
     kinds = [replace(kind, point=replace(kind.point, erase_ns=found))]
     if almost <= tried[found].requests < wanted:
-        kinds = _triggers(kinds[0])
+        kinds = _late(kinds[0])
     return max(
         (replace(one, requests=_own(early, one, wanted)) for one in kinds),
         key=lambda one: one.requests,
@@ -252,9 +254,18 @@ def _own(early: Early, kind: Kind, wanted: int | None = None) -> int:
     return early.alike(sized(early.bench, kind.base, kind.point), wanted).requests
 
 
-def _triggers(kind: Kind) -> list[Kind]:
-    """With what a plane may keep free."""
-    return [replace(kind, point=replace(kind.point, trigger=trigger)) for trigger in TRIGGERS]
+def _late(kind: Kind) -> list[Kind]:
+    """With what shows once it collects: what a plane keeps free, and whether reads go first."""
+    kinds = [kind]
+    if by_steps.READS_FIRST in kind.base.keys and SUSPENDS in kind.base.keys:
+        first = int(kind.base.keys[by_steps.READS_FIRST].value)
+        other = kind.base.with_values({by_steps.READS_FIRST: 1 - first})
+        kinds.append(replace(kind, base=other))
+    return [
+        replace(one, point=replace(one.point, trigger=trigger))
+        for one in kinds
+        for trigger in TRIGGERS
+    ]
 
 
 def _agreed(of: Alike) -> int:
@@ -307,7 +318,7 @@ def next_erase(tried: dict[int, Alike]) -> int | None:
 
 def _best(search: Search, early: Early, kind: Kind) -> tuple[Model, Point]:
     """What a plane keeps free shows late; so may erases that are suspended."""
-    kinds = [each for one in _both(kind) for each in _triggers(one)]
+    kinds = [each for one in _both(kind) for each in _late(one)]
     alike = [_own(early, one) for one in kinds]
     best = [one for one, requests in zip(kinds, alike, strict=True) if requests == max(alike)]
     # Where they are alike to the end of the step, the steps that follow say it.
