@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import gzip
 import io
@@ -479,6 +480,38 @@ class OnADrive(Scratch):
         on_drive.probe(drive, found, held_out=False, keep=lambda _: None, say=said.append)
         self.assertEqual(drive.written, before)
         self.assertTrue(any("going on" in one for one in said))
+
+    def test_another_version_does_not_go_on(self) -> None:
+        path, out = self.folder / "disk.img", self.folder / "probe.json"
+        with path.open("wb") as stream:
+            stream.truncate(64 * MIB)
+        options = argparse.Namespace(
+            drive=path, destroy="disk.img", mib=32, seed=1, minutes=1e-9, held_out=False, out=out
+        )
+
+        def go_on() -> None:
+            quiet = io.StringIO()
+            with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+                on_drive.main(options)
+
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_DIRECT))
+        except OSError:
+            self.skipTest("the folder's file system knows no O_DIRECT")
+        go_on()
+        go_on()
+        for other in ("of before", None):
+            found = json.loads(out.read_text())
+            found["source"].pop("measured_by")
+            if other:
+                found["source"]["measured_by"] = other
+            out.write_text(json.dumps(found))
+            before = out.read_bytes()
+            with self.assertRaisesRegex(UserError, "another version of scarp probe"):
+                go_on()
+            self.assertEqual(out.read_bytes(), before)
+            found["source"]["measured_by"] = on_drive.measured_by()
+            out.write_text(json.dumps(found))
 
     def test_rows_are_packed(self) -> None:
         packed = on_drive.packed([(5, TRIM, 4096, 512)]).tobytes()

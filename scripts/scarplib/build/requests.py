@@ -10,11 +10,11 @@ from scarplib.build.compile import RECIPE, compile_program
 from scarplib.build.host_packages import ensure_packages
 from scarplib.paths import ENGINE, SCRIPTS
 
-_SOURCE = SCRIPTS / "scarplib" / "own_drive" / "scarp-requests.c"
+SOURCE = SCRIPTS / "scarplib" / "own_drive" / "scarp-requests.c"
 
 
 def _key() -> str:
-    return tree_hash([_SOURCE, RECIPE])[:20]
+    return tree_hash([SOURCE, RECIPE])[:20]
 
 
 def ensure_requests() -> Path:
@@ -26,6 +26,6 @@ def ensure_requests() -> Path:
     ensure_packages(("gcc", "libc6-dev", "pkg-config", "liburing-dev"))
     with locked("requests"), step(f"building {name}"):
         if not binary.is_file():
-            folders = (_SOURCE.parent,)
-            compile_program(binary, ENGINE, [_SOURCE], ("liburing",), folders, _key)
+            folders = (SOURCE.parent,)
+            compile_program(binary, ENGINE, [SOURCE], ("liburing",), folders, _key)
     return binary

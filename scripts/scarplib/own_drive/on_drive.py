@@ -18,7 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
-from scarplib.build.requests import ensure_requests
+from scarplib.build.cache import tree_hash
+from scarplib.build.requests import SOURCE, ensure_requests
 from scarplib.errors import UserError
 from scarplib.own_drive import features, safety
 from scarplib.own_drive.plan import FLUSH, MIB, READ, TRIM, WRITE, Known, Plan, Row, Step
@@ -34,6 +35,11 @@ REST_S = 2.0
 
 # Of all of the requests of a step on its way; those of the largest step are a 16384th of the span.
 ROW_BYTES = 160
+
+
+def measured_by() -> str:
+    """Of what says which requests there are, and how long each took."""
+    return tree_hash([SOURCE, Path(__file__).with_name("plan.py")])[:20]
 
 
 def packed(rows: Iterable[Row]) -> array[int]:
@@ -282,6 +288,7 @@ def _probe(options: argparse.Namespace, program: Path, target: safety.Target) ->
         "kernel": platform.release(),
         "machine": platform.machine(),
         "temperature": target.temperature,
+        "measured_by": measured_by(),
         "written_bytes": 0,
     }
     found = Probe(source, span, options.seed)
@@ -333,6 +340,12 @@ def _gone_on(path: Path, wanted: Probe) -> Probe:
     if not same or (found.span, found.seed) != (wanted.span, wanted.seed):
         raise UserError(
             f"--out: '{path}' is a probe of something else, or of another size or seed; "
+            "name another file"
+        )
+    # What a latency is, and which requests there are, may be another from version to version.
+    if found.source.get("measured_by") != wanted.source["measured_by"]:
+        raise UserError(
+            f"--out: '{path}' was begun by another version of scarp probe, whose steps are others; "
             "name another file"
         )
     return found
