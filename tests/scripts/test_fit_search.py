@@ -63,6 +63,20 @@ over_provisioning_permille=250
 [gc]
 trigger_free_blocks=2
 """
+# Pages of two types, in two planes of a die: 64 in a row are of one type, in place of 32.
+TWO_PLANES = {
+    "channels=1": "channels=8",
+    "planes_per_die=1": "planes_per_die=2",
+    "blocks_per_plane=90": "blocks_per_plane=40",
+    "page_bytes=8192": "page_bytes=4096",
+    "unit_bytes=8192": "unit_bytes=4096",
+    "cell_bits=1": "cell_bits=2",
+    "read_ns=40000": "read_ns=77000;96250",
+    "program_ns=400000": "program_ns=365000;730000",
+    "channel_mts=1200": "channel_mts=533",
+    "link_mbs=1000": "link_mbs=1600",
+    "buffer_bytes=0": "buffer_bytes=1048576",
+}
 DEMAND = "mapping=demand\nmap_cache_bytes=32768\nunit_bytes=8192"
 
 
@@ -177,6 +191,23 @@ class Found(unittest.TestCase):
         # Where the link is the faster one, reads show it.
         fast = DRIVE.replace("link_mbs=1000", "link_mbs=7000").replace("mts=1200", "mts=400")
         self.assertEqual(self.search(fast)[2], [1])
+
+    def test_channels_show_beside_types_of_pages(self) -> None:
+        text = DRIVE
+        for old, new in TWO_PLANES.items():
+            text = text.replace(old, new)
+        search, _, alike = self.search(text)
+        base = search.base
+        self.assertEqual(alike, [8])
+        self.assertEqual(base.keys["geometry.channels"].value, "8")
+        self.assertEqual(base.keys["geometry.planes_per_die"].value, "2")
+        # The buffer was taken for a smaller one, with blocks of another size.
+        base.set(by_steps.BUFFER, 950_272, model.FITTED)
+        begins = early.Early(search.bench)
+        shown = early.quiet(begins, base, search.sizes(), alike, cores=2)
+        self.assertEqual(base.keys[by_steps.BUFFER].value, "1048576")
+        self.assertIn((32, 2), shown.sizes)
+        self.assertTrue(early.FEW < shown.requests < len(begins.drive))
 
     def test_types_of_pages_tell_sizes_of_blocks(self) -> None:
         text = DRIVE.replace("cell_bits=1", "cell_bits=3").replace(
@@ -346,6 +377,38 @@ class Found(unittest.TestCase):
             return early.Alike(120, (random.Random(longer).randint(-(10**7), 10**7),))
 
         self.assertEqual(self.told_by(DRIVE, own)[0], "4638000")
+
+    def test_blocks_that_are_the_drives_for_longer_come_first(self) -> None:
+        """The right ones are the last of four, and show more only within 0.1 % of the erase."""
+        search, _, _ = self.search(DRIVE)
+        sizes, asked = (16, 24, 64, 32), []
+
+        def own(one: model.Model, *_: object) -> early.Alike:
+            pages = int(one.keys["geometry.pages_per_block"].value)
+            erase = int(one.keys["timing.erase_ns"].value)
+            asked.append(pages)
+            longer = random.Random(erase).randint(-(10**7), 10**7)
+            if pages != 32:
+                return early.Alike(104, (longer,))
+            off = erase - 4_638_000
+            own = 2000 if not off else 108
+            late = off if abs(off) < 5000 else longer
+            return early.Alike(own, (late,) * first_collections.AGREED if off else ())
+
+        begins = mock.Mock(bench=search.bench, drive=[0] * 2000)
+        begins.alike.side_effect = own
+        right = replace(point_of(search, keys(DRIVE)), erase_ns=4_800_000, trigger=3)
+        kinds = [
+            first_collections.Kind(search.base, replace(right, pages=pages), 0.01 * i)
+            for i, pages in enumerate(sizes)
+        ]
+        shown = early.Quiet(100, True, [1], [(pages, 1) for pages in sizes])
+        met = first_collections.meet(search, begins, kinds, shown)
+        assert met
+        self.assertEqual((met[1].pages, met[1].erase_ns), (32, 4_638_000))
+        # All are looked at; then those that are left behind no longer.
+        few = max(first_collections.TRIES[0].more, first_collections.TRIES[2].more)
+        self.assertLess(asked.count(64), few)
 
     def test_what_is_none_of_these_is_not_met(self) -> None:
         search, _, alike = self.search(DRIVE)

@@ -193,4 +193,5 @@ def sized(bench: Bench, base: Model, point: Point) -> Model:
 
 def roomy(bench: Bench, base: Model) -> Model:
     """With so much to spare that nothing is collected."""
-    return sized(bench, base, Point(64, 2.0, 3_000_000, 1))
+    planes = int(base.keys["geometry.planes_per_die"].value)
+    return sized(bench, base, Point(64, 2.0, 3_000_000, planes))

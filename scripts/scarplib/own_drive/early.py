@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
 
@@ -26,7 +27,6 @@ from scarplib.own_drive.blocks import PLANES
 from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.plan import WRITE
 
-PLANES_KEY = "geometry.planes_per_die"
 # What shows before the first collection.
 QUIET = (
     by_steps.BUFFER,
@@ -37,8 +37,9 @@ QUIET = (
 )
 # The write buffer may be so far off: how fast it drains depends on which pages are next.
 BUFFER_OFF = (0.0, 0.02, 0.05, 0.15)
-# So many requests are the drive's own, if any are; and so many are looked at first.
-FEW, AT_FIRST = 8, 64
+# So many requests are the drive's own, if any are; so many are looked at first, and if all are, so
+# many times as many.  Of what shows before the first collection so many combinations are tried.
+FEW, AT_FIRST, MORE_REQUESTS, TRIED_MOST = 8, 64, 8, 256
 # Of so many that are not is kept how much longer they take.
 NEXT = 64
 # With noise: of so many requests the middle one takes so much longer than without collections, as a
@@ -96,7 +97,7 @@ class Early:
             found = self.latencies(candidate, requests)
         except UserError:
             return 0
-        return _onset(found, self.without[int(candidate.keys[PLANES_KEY].value)])
+        return _onset(found, self.without[int(candidate.keys[by_steps.PLANES_KEY].value)])
 
     def unlike(self, candidate: Model, first: int, count: int) -> list[float]:
         """Logarithms of so many latencies from this request on, as shares of the drive's."""
@@ -159,56 +160,87 @@ def noisy(early: Early, base: Model, sizes: Sequence[tuple[int, int]]) -> Quiet:
     return Quiet(onset, 0 < onset < len(early.drive), [], [x for x in sizes if x[1] in may])
 
 
-def quiet(
-    early: Early,
-    base: Model,
-    sizes: Sequence[tuple[int, int]],
-    alike: Sequence[int],
-    caches: Sequence[int] = (),
-) -> Quiet:
-    """What shows there; it is set, and what there still may be comes back.
+@dataclass(frozen=True)
+class _Option:
+    """What shows there, and the size of blocks that it is tried with."""
 
-    That is the write buffer's size; where the mapping is in flash also which of these sizes its
-    cache has, the number of channels and of planes, and whether reads go first.
-    """
+    base: Model
+    channels: int
+    size: tuple[int, int]
+
+    def changed(self, base: Model) -> list[str]:
+        """Keys that are others than in `base`."""
+        keys = self.base.keys
+        return [x for x in QUIET if x in keys and keys[x].value != base.keys[x].value]
+
+
+def _models(base: Model, alike: Sequence[int], caches: Sequence[int]) -> list[tuple[int, Model]]:
+    """With what shows there, and how many channels."""
     firsts = (1, 0) if "nand.suspend_program" in base.keys else (None,)
-    # Sizes whose pages are of the drive's types in its order look nearly the same here.
-    may = [sorted(one for one in sizes if one[1] == planes) for planes in PLANES]
-    some = [of[len(of) // 2] for of in may if of]
-    found: list[tuple[int, int, int, Model]] = []
-    product = itertools.product(buffers(base), caches or (None,), alike, firsts, some)
-    for buffer, cache, count, first, (pages, planes) in product:
+    found = []
+    product = itertools.product(buffers(base), caches or (None,), alike, firsts)
+    for buffer, cache, count, first in product:
         one = by_steps.with_channels(base, count) if len(alike) > 1 else base
         one = one.with_values({by_steps.BUFFER: buffer})
         if cache is not None:
             one = one.with_values({by_steps.CACHE: cache})
         if first is not None:
             one = one.with_values({by_steps.READS_FIRST: first})
-        roomy = sized(early.bench, one, _roomy(pages, planes))
-        requests = early.alike(roomy, AT_FIRST).requests
-        if requests == AT_FIRST:
-            requests = early.alike(roomy).requests
-        found.append((requests, count, planes, one))
-    most = max(one[0] for one in found)
-    best = [one for one in found if one[0] == most]
-    if most >= FEW:
+        found.append((count, one))
+    return found
 
-        def changed(one: Model) -> list[str]:
-            return [x for x in QUIET if x in one.keys and one.keys[x].value != base.keys[x].value]
 
-        # What they are thought to be stays, unless others are nearer.
-        of = min((one[3] for one in best), key=lambda x: len(changed(x)))
-        for name in changed(of):
-            old = base.keys[name]
-            base.set(name, of.keys[name].value, FITTED, old.note, old.interval)
-    counts, planes_of = {one[1] for one in best}, {one[2] for one in best}
-    sizes = [x for x in sizes if x[1] in planes_of]
-    if int(base.keys["nand.cell_bits"].value) > 1:
-        # Which page of a block is of which type may show only here.
-        of_each = {x: early.alike(sized(early.bench, base, _roomy(*x))).requests for x in sizes}
-        most = max(of_each.values())
-        sizes = [x for x in sizes if of_each[x] == most]
+def quiet(
+    early: Early,
+    base: Model,
+    sizes: Sequence[tuple[int, int]],
+    alike: Sequence[int],
+    caches: Sequence[int] = (),
+    cores: int = 1,
+) -> Quiet:
+    """What shows there; it is set, and what there still may be comes back.
+
+    That is the write buffer's size; where the mapping is in flash also which of these sizes its
+    cache has, the number of channels and of planes, and whether reads go first.  Where a page of a
+    block may be of several types, which of them it is shows, too.
+    """
+    models = _models(base, alike, caches)
+    some = list(sizes)
+    typed = int(base.keys["nand.cell_bits"].value) > 1
+    if not typed or len(models) * len(some) > TRIED_MOST:
+        # All sizes look the same, or nearly.
+        may = [sorted(one for one in sizes if one[1] == planes) for planes in PLANES]
+        some = [of[len(of) // 2] for of in may if of]
+    options = [_Option(one, count, size) for count, one in models for size in some]
+    with ThreadPoolExecutor(cores) as pool:
+        owns = list(pool.map(lambda one: _own(early, one.base, one.size), options))
+        most = max(owns)
+        best = [one for one, own in zip(options, owns, strict=True) if own == most]
+        if most >= FEW:
+            # What they are thought to be stays, unless others are nearer.
+            of = min(best, key=lambda one: len(one.changed(base)))
+            for name in of.changed(base):
+                old = base.keys[name]
+                base.set(name, of.base.keys[name].value, FITTED, old.note, old.interval)
+        counts, planes_of = ({one.channels for one in best}, {one.size[1] for one in best})
+        sizes = [x for x in sizes if x[1] in planes_of]
+        if typed:
+            each = list(pool.map(lambda size: _own(early, base, size), sizes))
+            most = max(each)
+            sizes = [size for size, own in zip(sizes, each, strict=True) if own == most]
     return Quiet(most, most >= FEW, [x for x in alike if x in counts], sizes)
+
+
+def _own(early: Early, base: Model, size: tuple[int, int]) -> int:
+    """How many of the first requests are the drive's own, if nothing is collected."""
+    roomy = sized(early.bench, base, _roomy(*size))
+    requests = AT_FIRST
+    while requests < len(early.drive):
+        own = early.alike(roomy, requests).requests
+        if own < requests:
+            return own
+        requests *= MORE_REQUESTS
+    return early.alike(roomy).requests
 
 
 def _roomy(pages: int, planes: int) -> Point:

@@ -33,7 +33,7 @@ ERASE_NS, FEWER, MORE, OPEN_MOST = 4_000_000, 0.03, 0.15, 4
 LOOK = 200
 # A drive is met when so many are the drive's own.  What shows late may show before; it is looked at
 # when so many are.
-MET, ALMOST = 500, 50
+MET, ALMOST = 500, 8
 # Of the numbers of blocks the least that does not collect too early, those beside it, and more as
 # far as what collects shows; with noise so many requests come before or after; and at most so
 # many blocks fewer or more.
@@ -186,12 +186,22 @@ def meet(
         for tries in TRIES:
             kinds = [one for kind in order[: tries.kinds] for one in _both(kind)]
             nearest = functools.partial(_nearest, search, early, almost, wanted, tries)
+            own: list[int] = []
             for first in range(0, len(kinds), cores):
-                some = pool.map(nearest, kinds[first : first + cores])
+                some = list(pool.map(nearest, kinds[first : first + cores]))
                 found = max(some, key=lambda one: one.requests)
                 if found.requests >= wanted:
                     return _best(search, early, found)
+                own += [one.requests for one in some]
+            order = _by_requests(order, own, len(kinds) // max(1, min(tries.kinds, len(order))))
     return None
+
+
+def _by_requests(order: Sequence[Kind], own: Sequence[int], each: int) -> list[Kind]:
+    """Those of which the most requests are the drive's own first; `each` of these are of a kind."""
+    most = [max(own[i : i + each]) for i in range(0, len(own), each)] if own else []
+    first = sorted(range(len(most)), key=lambda i: -most[i])
+    return [order[i] for i in first] + list(order[len(most) :])
 
 
 def alike(kinds: Sequence[Kind]) -> list[Point]:

@@ -169,7 +169,7 @@ def _first(
     """The drive by its first collections; else what channels may be, and blocks that are near."""
     begins = early.Early(search.bench, features.exactly(search.bench.probe))
     if begins.exact:
-        shown = early.quiet(begins, base, search.sizes(), alike, caches)
+        shown = early.quiet(begins, base, search.sizes(), alike, caches, search.asked.cores)
         if shown.own:
             alike, search.may_be = shown.channels, shown.sizes
             if shown.requests == len(begins.drive):
