@@ -174,7 +174,7 @@ class Engine(unittest.TestCase):
         versions = (self.folder, ["gcc=1"])
         guest = mock.Mock(versions={"fio_version": "1"})
         for module, where, make in (
-            (requests, {"_SOURCE": self.source}, requests.ensure_requests),
+            (requests, {"SOURCE": self.source}, requests.ensure_requests),
             (bench_engine, {"sources": lambda: [self.source]}, bench_engine.ensure_program),
             (bench_realtime, {"_sources": lambda: [self.source]}, bench_realtime.ensure_program),
             (programs, {"_sources": lambda: [self.source]},
