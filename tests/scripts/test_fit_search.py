@@ -77,6 +77,18 @@ TWO_PLANES = {
     "link_mbs=1000": "link_mbs=1600",
     "buffer_bytes=0": "buffer_bytes=1048576",
 }
+# Of 32 pages of a block one in three is of each type; the third is one short.
+THREE_TYPES = {
+    "channels=1": "channels=4",
+    "chips_per_channel=4": "chips_per_channel=2",
+    "blocks_per_plane=90": "blocks_per_plane=60",
+    "unit_bytes=8192": "unit_bytes=4096",
+    "cell_bits=1": "cell_bits=3",
+    "read_ns=40000": "read_ns=77000;96250;115500",
+    "program_ns=400000": "program_ns=305000;610000;915000",
+    "channel_mts=1200": "channel_mts=400",
+    "link_mbs=1000": "link_mbs=3200",
+}
 DEMAND = "mapping=demand\nmap_cache_bytes=32768\nunit_bytes=8192"
 
 
@@ -208,6 +220,15 @@ class Found(unittest.TestCase):
         self.assertEqual(base.keys[by_steps.BUFFER].value, "1048576")
         self.assertIn((32, 2), shown.sizes)
         self.assertTrue(early.FEW < shown.requests < len(begins.drive))
+
+    def test_channels_that_are_read_off_stay_with_small_blocks(self) -> None:
+        """Blocks of another size have their types in another order."""
+        text = DRIVE
+        for old, new in THREE_TYPES.items():
+            text = text.replace(old, new)
+        search, seen, alike = self.search(text)
+        self.assertEqual((seen.channels, alike), (4, [4]))
+        self.assertEqual(search.base.keys["geometry.channels"].value, "4")
 
     def test_types_of_pages_tell_sizes_of_blocks(self) -> None:
         text = DRIVE.replace("cell_bits=1", "cell_bits=3").replace(

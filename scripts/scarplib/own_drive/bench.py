@@ -170,6 +170,11 @@ def _reached(parts: list[float]) -> list[float]:
     return found
 
 
+PAGES_KEY, PLANES_KEY = SIZE_KEYS = ("geometry.pages_per_block", "geometry.planes_per_die")
+# Of a block, where that does not show.
+SOME_PAGES = 64
+
+
 @dataclass(frozen=True)
 class Point:
     """What is searched: the blocks, what they have to spare, how long an erase takes."""
@@ -191,7 +196,13 @@ def sized(bench: Bench, base: Model, point: Point) -> Model:
     return found.with_values({**values, "timing.erase_ns": point.erase_ns})
 
 
+def blocks_of(base: Model) -> tuple[int, int]:
+    """Pages of a block and planes of a die, as far as they are known."""
+    pages = int(base.keys[PAGES_KEY].value) if PAGES_KEY in base.keys else SOME_PAGES
+    return pages, int(base.keys[PLANES_KEY].value)
+
+
 def roomy(bench: Bench, base: Model) -> Model:
     """With so much to spare that nothing is collected."""
-    planes = int(base.keys["geometry.planes_per_die"].value)
-    return sized(bench, base, Point(64, 2.0, 3_000_000, planes))
+    pages, planes = blocks_of(base)
+    return sized(bench, base, Point(pages, 2.0, 3_000_000, planes))

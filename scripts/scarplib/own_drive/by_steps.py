@@ -8,9 +8,18 @@ from collections.abc import Callable
 
 from scarplib.errors import UserError
 from scarplib.own_drive import features
-from scarplib.own_drive.bench import Bench, Point, roomy, sized
-from scarplib.own_drive.blocks import PLANES
-from scarplib.own_drive.model import FITTED, READ, Model
+from scarplib.own_drive.bench import (
+    PAGES_KEY,
+    PLANES_KEY,
+    SIZE_KEYS,
+    Bench,
+    Point,
+    blocks_of,
+    roomy,
+    sized,
+)
+from scarplib.own_drive.blocks import BLOCK_PAGES, PLANES
+from scarplib.own_drive.model import FITTED, OPEN, READ, Model
 from scarplib.own_drive.probe_file import Probe
 
 BUFFER, CACHE = "controller.buffer_bytes", "ftl.map_cache_bytes"
@@ -23,7 +32,6 @@ PAIRS_ALIKE, PAIRS_LEAST = 1.2, 1e-6
 # Of sizes of the map's cache so many are compared read by read, so far off as a share.
 CACHE_GRAIN, CACHE_OFF, CACHE_TRIES, CACHE_ALIKE = 1024, 0.015, 24, 8
 CHANNELS, WAYS = "geometry.channels", "geometry.chips_per_channel"
-PLANES_KEY = "geometry.planes_per_die"
 
 
 def roundest(low: int, high: int) -> int:
@@ -42,19 +50,21 @@ def channels(bench: Bench, base: Model) -> list[int]:
     """
     dies = int(base.keys[CHANNELS].value) * int(base.keys[WAYS].value)
 
-    def pairs(count: int, planes: int) -> float:
-        of = with_channels(base, count).with_values({PLANES_KEY: planes})
+    def pairs(count: int, size: tuple[int, int]) -> float:
+        of = with_channels(base, count).with_values(dict(zip(SIZE_KEYS, size, strict=True)))
         return bench.off(roomy(bench, of), "read-pair")
 
+    # Which pages are of which type depends on the size of blocks and on planes.  With another order
+    # of types no number of channels is like the drive.
+    if int(base.keys["nand.cell_bits"].value) > 1:
+        seen = int(base.keys[CHANNELS].value)
+        sizes = [(pages, planes) for planes in PLANES for pages in BLOCK_PAGES]
+        size = min(sizes, key=lambda one: pairs(seen, one))
+        base.set(PAGES_KEY, size[0], OPEN)
+        base.set(PLANES_KEY, size[1], OPEN, base.keys[PLANES_KEY].note)
+    size = blocks_of(base)
     counts = [n for n in range(1, dies + 1) if dies % n == 0]
-    # With pages of several types two planes take as many of one type in a row as two blocks.
-    typed = int(base.keys["nand.cell_bits"].value) > 1
-    may: dict[int, float] = {}
-    for planes in PLANES if typed else (int(base.keys[PLANES_KEY].value),):
-        of = {n: pairs(n, planes) if dies > 1 or typed else 0.0 for n in counts}
-        if not may or min(of.values()) < min(may.values()):
-            may = of
-            base.set(PLANES_KEY, planes, base.keys[PLANES_KEY].how, base.keys[PLANES_KEY].note)
+    may = {n: pairs(n, size) for n in counts} if dies > 1 else {1: 0.0}
     least = min(may.values())
     alike = [n for n, unlike in may.items() if unlike <= least * PAIRS_ALIKE + PAIRS_LEAST]
     if int(base.keys[CHANNELS].value) not in alike:

@@ -22,7 +22,7 @@ from statistics import median
 
 from scarplib.errors import UserError
 from scarplib.own_drive import by_steps
-from scarplib.own_drive.bench import OVERWRITE, Bench, Point, sized
+from scarplib.own_drive.bench import OVERWRITE, PLANES_KEY, Bench, Point, sized
 from scarplib.own_drive.blocks import PLANES
 from scarplib.own_drive.model import FITTED, Model
 from scarplib.own_drive.plan import WRITE
@@ -97,7 +97,7 @@ class Early:
             found = self.latencies(candidate, requests)
         except UserError:
             return 0
-        return _onset(found, self.without[int(candidate.keys[by_steps.PLANES_KEY].value)])
+        return _onset(found, self.without[int(candidate.keys[PLANES_KEY].value)])
 
     def unlike(self, candidate: Model, first: int, count: int) -> list[float]:
         """Logarithms of so many latencies from this request on, as shares of the drive's."""
@@ -222,7 +222,7 @@ def quiet(
             for name in of.changed(base):
                 old = base.keys[name]
                 base.set(name, of.base.keys[name].value, FITTED, old.note, old.interval)
-        counts, planes_of = ({one.channels for one in best}, {one.size[1] for one in best})
+        counts, planes_of = {one.channels for one in best}, {one.size[1] for one in best}
         sizes = [x for x in sizes if x[1] in planes_of]
         if typed:
             each = list(pool.map(lambda size: _own(early, base, size), sizes))
