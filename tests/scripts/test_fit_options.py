@@ -41,12 +41,13 @@ VALUES = {
     "seconds": ("3",),
     "mib": ("300", "2048"),
     "guests": ("1", "0"),
+    "first": ("31", "1"),
 }
 WAYS = {
     "": ("out", "json", "minutes", "seed", "cores"),
     "--check": ("json", "scheme"),
     "--beside": ("json", "scheme", "rows", "age", "steady", "seconds"),
-    "--blind": ("out", "minutes", "seed", "cores", "mib", "guests"),
+    "--blind": ("out", "minutes", "seed", "cores", "mib", "guests", "first"),
 }
 
 
@@ -103,7 +104,7 @@ class NoneIsIgnored(Scratch):
         found = fit_options(["p.json", "--seed", "0"])
         self.assertEqual(found.seed, 0)
         found = fit_options(["--blind", "3"])
-        self.assertEqual((found.mib, found.guests), (2048, 0))
+        self.assertEqual((found.mib, found.guests, found.first), (2048, 0, 1))
         found = fit_options(["a.ini", "--beside", "t.csv"])
         self.assertEqual((found.rows, found.scheme), ("all", "baseline"))
 

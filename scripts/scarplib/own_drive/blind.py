@@ -17,7 +17,7 @@ from scarplib.build import present
 from scarplib.errors import UserError, of_system
 from scarplib.own_drive import bench, figures, fit, model, on_guest, on_replayer
 from scarplib.own_drive.plan import MIB, Plan
-from scarplib.own_drive.probe_file import load
+from scarplib.own_drive.probe_file import Probe, load
 
 # What can be seen from outside; docs/your-drive.md says how near each must come.
 PROPERTIES = (
@@ -121,7 +121,9 @@ class Trial:
     tried: int = 0
     # Probed by a guest's block device, not by the replayer.
     guest: bool = False
-    # Of a guest's: so many of these figures the drawn description itself has in the replayer.
+    # Of a guest's: the same with the fitted description in the replayer in place of a guest.
+    in_replayer: list[dict[str, Any]] = field(default_factory=list)
+    # And so many of those the drawn description itself has there.
     drawn_held: int | None = None
     # What of_what() says of it; nothing: it was written before there was that.
     of: dict[str, Any] = field(default_factory=dict)
@@ -146,10 +148,21 @@ def in_guests(seeds: Sequence[int], guests: int) -> set[int]:
     return {seed for i, seed in at if i * guests // count > (i - 1) * guests // count}
 
 
+def _judged(drive: Probe, fitted: Probe) -> list[dict[str, Any]]:
+    return [
+        {**asdict(one), "difference": one.difference, "held": one.held}
+        for one in figures.compare(drive, fitted)
+        if one.bound is not None
+    ]
+
+
 def trial(
     seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB, guest: bool = False
 ) -> Trial:
-    """Drawn, probed, fitted.  The fit sees the probe's file and nothing else."""
+    """Drawn, probed, fitted.  The fit sees the probe's file and nothing else.
+
+    The result is judged by what measured the drive: the replayer, or a guest's block device.
+    """
     with tempfile.TemporaryDirectory(prefix="scarp-blind-") as scratch:
         folder = Path(scratch)
         keys, path, number = {}, folder / "drawn.ini", seed * 1000
@@ -176,30 +189,33 @@ def trial(
         found = fit.fit(probe, replay, search)
         seconds = time.monotonic() - began
         probe.results = held_out
-        compared, drawn_held = figures.compare(probe, found.probe), None
+        compared = _judged(probe, found.probe)
+        in_replayer: list[dict[str, Any]] = []
+        drawn_held = None
         if guest:
             # As far as the replayer is like a guest at all.
             itself = on_replayer.probe(
                 drive, Plan(span), known=probe.known, held_out=True, size=probe.source["bytes"]
             )
-            pairs = figures.compare(probe, itself)
-            drawn_held = sum(one.held for one in pairs if one.bound is not None)
+            drawn_held = sum(one["held"] for one in _judged(probe, itself))
+            # Like with like: both behind a kernel.
+            in_replayer, path = compared, folder / "fitted.ini"
+            found.model.write(path)
+            compared = _judged(
+                probe, on_guest.probe(on_guest.InGuest(path, span // MIB, held_out=True))
+            )
     fitted = properties({name: key.value for name, key in found.model.keys.items()})
     drawn = properties(keys)
-    judged = [
-        {**asdict(one), "difference": one.difference, "held": one.held}
-        for one in compared
-        if one.bound is not None
-    ]
     return Trial(
         seed,
         drawn,
         fitted,
         [name for name in PROPERTIES if agree(name, drawn[name], fitted[name])],
-        judged,
+        compared,
         seconds,
         found.tried,
         guest,
+        in_replayer,
         drawn_held,
     )
 
@@ -213,7 +229,10 @@ def text(one: Trial) -> str:
         f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"
     ]
     if one.drawn_held is not None:
-        lines.append(f"  the drawn description itself, in the replayer: {one.drawn_held} figures")
+        lines.append(
+            f"  in the replayer: {sum(f['held'] for f in one.in_replayer)} figures, the drawn "
+            f"description itself {one.drawn_held}"
+        )
     for name in PROPERTIES:
         if name not in one.held:
             lines.append(f"  {name}: {one.drawn[name]:g}, fitted {one.fitted[name]:g}")

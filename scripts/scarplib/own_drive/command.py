@@ -253,7 +253,7 @@ def fit_main(given: list[str]) -> int:
     search = fit.Search(options.seed, cores, 60 * options.minutes, None, _say)
     if options.blind:
         done = blind.trials(
-            list(range(1, options.blind + 1)),
+            list(range(options.first, options.first + options.blind)),
             ensure_replay(),
             search,
             out,

@@ -128,7 +128,7 @@ def _onset(found: Sequence[int], without: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Quiet:
-    """Before the first collection: so many requests; what channels, sizes and planes may be."""
+    """Before the first collection: so many requests; what channels, sizes, planes, caches may be."""
 
     requests: int
     # Is any of it this program's?  Another simulator's times repeat, too.  With noise: does it
@@ -136,6 +136,8 @@ class Quiet:
     own: bool
     channels: list[int]
     sizes: list[tuple[int, int]]
+    # Of the map, if it is in flash.
+    caches: tuple[int, ...] = ()
 
 
 def noisy(early: Early, base: Model, sizes: Sequence[tuple[int, int]]) -> Quiet:
@@ -228,7 +230,9 @@ def quiet(
             each = list(pool.map(lambda size: _own(early, base, size), sizes))
             most = max(each)
             sizes = [size for size, own in zip(sizes, each, strict=True) if own == most]
-    return Quiet(most, most >= FEW, [x for x in alike if x in counts], sizes)
+    left = {int(one.base.keys[by_steps.CACHE].value) for one in best} if caches else set()
+    counts_left = [one for one in alike if one in counts]
+    return Quiet(most, most >= FEW, counts_left, sizes, tuple(x for x in caches if x in left))
 
 
 def _own(early: Early, base: Model, size: tuple[int, int]) -> int:

@@ -38,8 +38,9 @@ MET, ALMOST = 500, 8
 # far as what collects shows; with noise so many requests come before or after; and at most so
 # many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
-# So well is an erase's time known, as a share, by how long these take; no request counts for more.
-ROUGHLY, MOST = 0.1, 1.0
+# So well is an erase's time known, as a logarithm, by how unlike these are, and so well of so many
+# kinds of blocks that are the nearest then; no request counts for more.
+ROUGHLY, CLOSELY, CLOSELY_KINDS, MOST = 0.04, 0.003, 24, 1.0
 # With noise the drive's own blocks are not more unlike it than this, on average as a logarithm; and
 # what is at most so much more than the nearest, and this besides, may be the drive's.
 OWN, AS_NEAR, OWN_LEAST = 0.15, 1.3, 0.002
@@ -127,7 +128,14 @@ def begun(search: Search, early: Early, base: Model, shown: Quiet) -> list[Kind]
     sizes = [one for one in shown.sizes if search.is_drive(Point(one[0], 0.0, ERASE_NS, one[1]))]
     with _pool(search) as pool:
         found = [kind for kinds in pool.map(of, sizes) for kind in kinds]
-    return sorted((one for one in found if one.unlike < math.inf), key=lambda one: one.unlike)
+        found = _nearest_first(found)
+        some = found[:CLOSELY_KINDS]
+        some = list(pool.map(lambda kind: _finer(search, early, kind, shown), some))
+    return _nearest_first([*some, *found[CLOSELY_KINDS:]])
+
+
+def _nearest_first(kinds: Iterable[Kind]) -> list[Kind]:
+    return sorted((one for one in kinds if one.unlike < math.inf), key=lambda one: one.unlike)
 
 
 def _beside(early: Early, base: Model, point: Point) -> Iterable[int]:
@@ -141,22 +149,53 @@ def _beside(early: Early, base: Model, point: Point) -> Iterable[int]:
     return range(-more, more + 1)
 
 
-def _guess(search: Search, early: Early, kind: Kind, shown: Quiet) -> Kind:
-    """With the time of an erase with which these requests take as long; all in all it is longer."""
-    low, high = (10**one for one in ERASES)
-    found, before = kind, 0 if early.exact else ABOUT
-    try:
-        while high > (1 + ROUGHLY) * low and not search.over():
-            point = replace(kind.point, erase_ns=round(math.sqrt(low * high)))
+def _guess(
+    search: Search,
+    early: Early,
+    kind: Kind,
+    shown: Quiet,
+    between: tuple[float, float] = ERASES,
+    within: float = ROUGHLY,
+) -> Kind:
+    """With the time of an erase with which these requests are the least unlike the drive's.
+
+    Not that with which they take as long all in all: where little waits for an erase, what goes
+    another way meanwhile may be longer than that.
+    """
+    from scipy.optimize import minimize_scalar
+
+    before = 0 if early.exact else ABOUT
+    tried: dict[int, float] = {}
+
+    def off(logarithm: float) -> float:
+        erase = round(10**logarithm)
+        if search.over():
+            return MOST
+        if erase not in tried:
+            point = replace(kind.point, erase_ns=erase)
             unlike = early.unlike(
                 sized(early.bench, kind.base, point), max(0, shown.requests - before), LOOK + before
             )
-            off = sum(min(MOST, abs(one)) for one in unlike) / max(1, len(unlike))
-            found = replace(kind, point=point, unlike=off)
-            low, high = (low, point.erase_ns) if sum(unlike) > 0 else (point.erase_ns, high)
+            tried[erase] = sum(min(MOST, abs(one)) for one in unlike) / max(1, len(unlike))
+        return tried[erase]
+
+    try:
+        minimize_scalar(off, bounds=between, method="bounded", options={"xatol": within})
     except UserError:
         return kind
-    return found
+    if not tried:
+        return kind
+    erase = min(tried, key=lambda one: tried[one])
+    return replace(kind, point=replace(kind.point, erase_ns=erase), unlike=tried[erase])
+
+
+def _finer(search: Search, early: Early, kind: Kind, shown: Quiet) -> Kind:
+    """So that kinds of blocks differ by more than by what is not known of an erase."""
+    known, (low, high) = math.log10(kind.point.erase_ns), ERASES
+    between = max(low, known - ROUGHLY), min(high, known + ROUGHLY)
+    return min(
+        kind, _guess(search, early, kind, shown, between, CLOSELY), key=lambda one: one.unlike
+    )
 
 
 def first_late(late: Callable[[int], bool], low: int, high: int, guess: int) -> int:
@@ -181,21 +220,25 @@ def meet(
     search: Search, early: Early, order: Sequence[Kind], shown: Quiet
 ) -> tuple[Model, Point] | None:
     """The drive's blocks and the time of its erases, or None where none of these is the drive."""
-    wanted, almost = min(len(early.drive), shown.requests + MET), shown.requests + ALMOST
+    wanted = _wanted(early, shown)
     cores = search.asked.cores
     with _pool(search) as pool:
         for tries in TRIES:
             kinds = [one for kind in order[: tries.kinds] for one in _both(kind)]
-            nearest = functools.partial(_nearest, search, early, almost, wanted, tries)
+            nearest = functools.partial(_nearest, search, early, shown, tries)
             own: list[int] = []
             for first in range(0, len(kinds), cores):
                 some = list(pool.map(nearest, kinds[first : first + cores]))
                 found = max(some, key=lambda one: one.requests)
                 if found.requests >= wanted:
-                    return _best(search, early, found)
+                    return _best(search, early, found, shown)
                 own += [one.requests for one in some]
             order = _by_requests(order, own, len(kinds) // max(1, min(tries.kinds, len(order))))
     return None
+
+
+def _wanted(early: Early, shown: Quiet) -> int:
+    return min(len(early.drive), shown.requests + MET)
 
 
 def _by_requests(order: Sequence[Kind], own: Sequence[int], each: int) -> list[Kind]:
@@ -226,10 +269,9 @@ def _both(kind: Kind) -> list[Kind]:
     return [kind, replace(kind, base=other)]
 
 
-def _nearest(
-    search: Search, early: Early, almost: int, wanted: int, tries: Tries, kind: Kind
-) -> Kind:
+def _nearest(search: Search, early: Early, shown: Quiet, tries: Tries, kind: Kind) -> Kind:
     """With the erase's time of which the most requests are the drive's own, of those tried."""
+    wanted, almost = _wanted(early, shown), shown.requests + ALMOST
     tried: dict[int, Alike] = {}
 
     def attempt(erase: int) -> bool:
@@ -254,7 +296,7 @@ def _nearest(
     found = max(tried, key=lambda one: tried[one].requests)
     kinds = [replace(kind, point=replace(kind.point, erase_ns=found))]
     if almost <= tried[found].requests < wanted:
-        kinds = _late(kinds[0])
+        kinds = _late(kinds[0], shown)
     return max(
         (replace(one, requests=_own(early, one, wanted)) for one in kinds),
         key=lambda one: one.requests,
@@ -265,13 +307,17 @@ def _own(early: Early, kind: Kind, wanted: int | None = None) -> int:
     return early.alike(sized(early.bench, kind.base, kind.point), wanted).requests
 
 
-def _late(kind: Kind) -> list[Kind]:
-    """With what shows once it collects: what a plane keeps free, and whether reads go first."""
-    kinds = [kind]
+def _late(kind: Kind, shown: Quiet) -> list[Kind]:
+    """With what shows once it collects: what a plane keeps free, and whether reads go first.
+
+    And the size of the map's cache, where several had looked the same before.
+    """
+    bases = [kind.base.with_values({by_steps.CACHE: one}) for one in shown.caches] or [kind.base]
+    kinds = [replace(kind, base=one) for one in bases]
     if by_steps.READS_FIRST in kind.base.keys and SUSPENDS in kind.base.keys:
         first = int(kind.base.keys[by_steps.READS_FIRST].value)
-        other = kind.base.with_values({by_steps.READS_FIRST: 1 - first})
-        kinds.append(replace(kind, base=other))
+        others = [one.with_values({by_steps.READS_FIRST: 1 - first}) for one in bases]
+        kinds += [replace(kind, base=one) for one in others]
     return [
         replace(one, point=replace(one.point, trigger=trigger))
         for one in kinds
@@ -327,12 +373,15 @@ def next_erase(tried: dict[int, Alike]) -> int | None:
     return middle if middle not in tried else None
 
 
-def _best(search: Search, early: Early, kind: Kind) -> tuple[Model, Point]:
+def _best(search: Search, early: Early, kind: Kind, shown: Quiet) -> tuple[Model, Point]:
     """What a plane keeps free shows late; so may erases that are suspended."""
-    kinds = [each for one in _both(kind) for each in _late(one)]
-    alike = [_own(early, one) for one in kinds]
-    best = [one for one, requests in zip(kinds, alike, strict=True) if requests == max(alike)]
-    # Where they are alike to the end of the step, the steps that follow say it.
-    scores = [search.with_base(one.base).score(one.point, SEEN) for one in best]
+    kinds = [each for one in _both(kind) for each in _late(one, shown)]
+    with _pool(search) as pool:
+        alike = list(pool.map(lambda one: _own(early, one), kinds))
+        best = [one for one, requests in zip(kinds, alike, strict=True) if requests == max(alike)]
+        # Where they are alike to the end of the step, the steps that follow say it.
+        scores = list(
+            pool.map(lambda one: search.with_base(one.base).score(one.point, SEEN), best)
+        )
     found = best[scores.index(min(scores))]
     return found.base, found.point

@@ -14,7 +14,7 @@ TAKES = {
     "": ("out", "json", "minutes", "seed", "cores"),
     "--check": ("json", "scheme"),
     "--beside": ("json", "scheme", "rows", "age", "steady", "seconds"),
-    "--blind": ("out", "minutes", "seed", "cores", "mib", "guests"),
+    "--blind": ("out", "minutes", "seed", "cores", "mib", "guests", "first"),
 }
 # What these are if nothing is said: told apart from what is said, which must not be ignored.
 USUAL: dict[str, int | str] = {
@@ -25,6 +25,7 @@ USUAL: dict[str, int | str] = {
     "rows": "all",
     "mib": 2048,
     "guests": 0,
+    "first": 1,
 }
 
 
@@ -117,6 +118,12 @@ def fit_parser() -> Parser:
         type=integer("--blind", 1, 1000),
         metavar="N",
         help="fits so many descriptions that are drawn, without looking",
+    )
+    parser.add_argument(
+        "--first",
+        type=integer("--first", 1, 1000000),
+        metavar="N",
+        help="of --blind: the number of the first; others are other drives (default: 1)",
     )
     parser.add_argument(
         "--mib",
