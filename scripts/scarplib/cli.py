@@ -374,6 +374,9 @@ def _blind(options: argparse.Namespace) -> int:
         return 0
     words = ["--blind", str(count), "--minutes", str(minutes), "--mib", str(largest)]
     words += ["--guests", str(guests)]
+    if not options.quick:
+        # Those before were looked at when the search was made.
+        words += ["--first", "31"]
     out = "blind-quick.json" if options.quick else "blind.json"
     return _fit([*words, "--cores", str(options.cores), "-o", out])
 

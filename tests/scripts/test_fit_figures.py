@@ -193,6 +193,19 @@ class OddProbes(unittest.TestCase):
         each = self.probe.results["read-pair"].each
         each[7::8] = [2 * takes for takes in each[7::8]]
 
+    def test_a_few_pairs_that_a_kernel_disturbed(self) -> None:
+        """Two that meet do not seem to; two seem to that do not, one of them before all others."""
+        self.pairs_meet()
+        whole = self.second()
+        right = features.read_off(whole)
+        self.assertEqual((right.dies, right.stripe), (4, 16384))
+        each = self.probe.results["read-pair"].each
+        for pair, by in ((1, 2.0), (700, 2.0), (127, 0.5), (1023, 0.5)):
+            each[2 * pair + 1] = round(by * each[2 * pair + 1])
+        found = features.read_off(whole)
+        # How many channels there are is compared with candidates later.
+        self.assertEqual((found.dies, found.stripe), (4, 16384))
+
     def test_one_with_too_few_latencies(self) -> None:
         self.pairs_meet()
         self.second()

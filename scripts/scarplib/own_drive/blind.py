@@ -121,10 +121,10 @@ class Trial:
     tried: int = 0
     # Probed by a guest's block device, not by the replayer.
     guest: bool = False
-    # Of a guest's: the same with the fitted description in the replayer in place of a guest.
-    in_replayer: list[dict[str, Any]] = field(default_factory=list)
-    # And so many of those the drawn description itself has there.
+    # Of a guest's: so many of these figures the drawn description itself has in the replayer.
     drawn_held: int | None = None
+    # And the same figures of the fitted description behind the same kernel, which judge nothing.
+    in_guest: list[dict[str, Any]] = field(default_factory=list)
     # What of_what() says of it; nothing: it was written before there was that.
     of: dict[str, Any] = field(default_factory=dict)
 
@@ -159,10 +159,7 @@ def _judged(drive: Probe, fitted: Probe) -> list[dict[str, Any]]:
 def trial(
     seed: int, replay: Path, search: fit.Search, most: int = 2048 * MIB, guest: bool = False
 ) -> Trial:
-    """Drawn, probed, fitted.  The fit sees the probe's file and nothing else.
-
-    The result is judged by what measured the drive: the replayer, or a guest's block device.
-    """
+    """Drawn, probed, fitted.  The fit sees the probe's file and nothing else."""
     with tempfile.TemporaryDirectory(prefix="scarp-blind-") as scratch:
         folder = Path(scratch)
         keys, path, number = {}, folder / "drawn.ini", seed * 1000
@@ -190,7 +187,7 @@ def trial(
         seconds = time.monotonic() - began
         probe.results = held_out
         compared = _judged(probe, found.probe)
-        in_replayer: list[dict[str, Any]] = []
+        in_guest: list[dict[str, Any]] = []
         drawn_held = None
         if guest:
             # As far as the replayer is like a guest at all.
@@ -198,12 +195,11 @@ def trial(
                 drive, Plan(span), known=probe.known, held_out=True, size=probe.source["bytes"]
             )
             drawn_held = sum(one["held"] for one in _judged(probe, itself))
-            # Like with like: both behind a kernel.
-            in_replayer, path = compared, folder / "fitted.ini"
+            # As a guest of the user's has it.
+            path = folder / "fitted.ini"
             found.model.write(path)
-            compared = _judged(
-                probe, on_guest.probe(on_guest.InGuest(path, span // MIB, held_out=True))
-            )
+            again = on_guest.probe(on_guest.InGuest(path, span // MIB, held_out=True))
+            in_guest = _judged(probe, again)
     fitted = properties({name: key.value for name, key in found.model.keys.items()})
     drawn = properties(keys)
     return Trial(
@@ -215,8 +211,8 @@ def trial(
         seconds,
         found.tried,
         guest,
-        in_replayer,
         drawn_held,
+        in_guest,
     )
 
 
@@ -229,10 +225,10 @@ def text(one: Trial) -> str:
         f"not fitted; {one.tried} candidates, {one.seconds:.0f} s"
     ]
     if one.drawn_held is not None:
-        lines.append(
-            f"  in the replayer: {sum(f['held'] for f in one.in_replayer)} figures, the drawn "
-            f"description itself {one.drawn_held}"
-        )
+        lines.append(f"  the drawn description itself, in the replayer: {one.drawn_held} figures")
+    if one.in_guest:
+        held = sum(f["held"] for f in one.in_guest)
+        lines.append(f"  the fitted description in a guest: {held} figures")
     for name in PROPERTIES:
         if name not in one.held:
             lines.append(f"  {name}: {one.drawn[name]:g}, fitted {one.fitted[name]:g}")

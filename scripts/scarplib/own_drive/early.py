@@ -128,7 +128,7 @@ def _onset(found: Sequence[int], without: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Quiet:
-    """Before the first collection: so many requests; what channels, sizes, planes, caches may be."""
+    """Before the first collection: so many requests; which channels, sizes, planes may be."""
 
     requests: int
     # Is any of it this program's?  Another simulator's times repeat, too.  With noise: does it

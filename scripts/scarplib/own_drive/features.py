@@ -7,6 +7,7 @@ A rule that finds nothing says None: the drive does not show it.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -29,6 +30,8 @@ SAME = 0.02
 SAME_NS = 150
 # Reads one by one take so many different times at most where no clock and no kernel is between.
 EXACT_TIMES = 8
+# Of addresses that meet on a die one in so many at most is not what the pattern says.
+FEW_MEET = 8
 # Steps that the second part of the plan is made from, and what else all of it is read off.
 FIRST = ("fill", "read-size", "read-single", "read-pair", "trimmed")
 SECOND = ("burst", "flush", "write-size", "write-flush", "behind", "overwrite")
@@ -159,9 +162,9 @@ def _layout(probe: Probe) -> _Layout:
     # At whole pages from the first.
     whole = waits[step - 1 :: step]
     met = [wait >= array for wait in whole]
-    stripe = next((i + 1 for i, one in enumerate(met) if one), len(met))
+    period, met = _repeating(met)
     # Several planes of a die in a row: the first that meets is no whole round.
-    period = _period(met)
+    stripe = next((i + 1 for i, one in enumerate(met) if one), len(met))
     here = sum(met[:period])
     dies = max(1, round(period / max(here, 1)))
     free = min(whole)
@@ -179,12 +182,18 @@ def _layout(probe: Probe) -> _Layout:
     return _Layout(stripe * page, dies, max(channels, 1), page, any(met))
 
 
-def _period(met: list[bool]) -> int:
-    """The least distance after which the pattern of meeting repeats."""
-    for period in range(1, len(met)):
-        if met[period - 1] and all(met[i] == met[i - period] for i in range(period, len(met))):
-            return period
-    return len(met)
+def _repeating(met: list[bool]) -> tuple[int, list[bool]]:
+    """The least distance after which the pattern of meeting repeats; and that pattern.
+
+    A kernel may have kept a few of them from what they are.
+    """
+    for most in (0, sum(met) // FEW_MEET):
+        for period in range(1, len(met) // 2 + 1 if most else len(met)):
+            each = [2 * sum(met[i::period]) > len(met[i::period]) for i in range(period)]
+            pattern = [each[i % period] for i in range(len(met))]
+            if each[-1] and sum(map(operator.ne, met, pattern)) <= most:
+                return period, pattern
+    return len(met), met
 
 
 def known(probe: Probe) -> Known:

@@ -41,6 +41,7 @@ BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
 # So well is an erase's time known, as a logarithm, by how unlike these are, and so well of so many
 # kinds of blocks that are the nearest then; no request counts for more.
 ROUGHLY, CLOSELY, CLOSELY_KINDS, MOST = 0.04, 0.003, 24, 1.0
+GOLDEN = (math.sqrt(5) - 1) / 2
 # With noise the drive's own blocks are not more unlike it than this, on average as a logarithm; and
 # what is at most so much more than the nearest, and this besides, may be the drive's.
 OWN, AS_NEAR, OWN_LEAST = 0.15, 1.3, 0.002
@@ -162,8 +163,6 @@ def _guess(
     Not that with which they take as long all in all: where little waits for an erase, what goes
     another way meanwhile may be longer than that.
     """
-    from scipy.optimize import minimize_scalar
-
     before = 0 if early.exact else ABOUT
     tried: dict[int, float] = {}
 
@@ -180,13 +179,28 @@ def _guess(
         return tried[erase]
 
     try:
-        minimize_scalar(off, bounds=between, method="bounded", options={"xatol": within})
+        _golden_section(off, *between, within)
     except UserError:
         return kind
     if not tried:
         return kind
     erase = min(tried, key=lambda one: tried[one])
     return replace(kind, point=replace(kind.point, erase_ns=erase), unlike=tried[erase])
+
+
+def _golden_section(of: Callable[[float], float], low: float, high: float, within: float) -> None:
+    """Asks nearer and nearer to where it is least, until that is known so well (Kiefer 1953)."""
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    of_left, of_right = of(left), of(right)
+    while high - low > within:
+        if of_left <= of_right:
+            high, right, of_right = right, left, of_left
+            left = high - GOLDEN * (high - low)
+            of_left = of(left)
+        else:
+            low, left, of_left = left, right, of_right
+            right = low + GOLDEN * (high - low)
+            of_right = of(right)
 
 
 def _finer(search: Search, early: Early, kind: Kind, shown: Quiet) -> Kind:
@@ -380,8 +394,6 @@ def _best(search: Search, early: Early, kind: Kind, shown: Quiet) -> tuple[Model
         alike = list(pool.map(lambda one: _own(early, one), kinds))
         best = [one for one, requests in zip(kinds, alike, strict=True) if requests == max(alike)]
         # Where they are alike to the end of the step, the steps that follow say it.
-        scores = list(
-            pool.map(lambda one: search.with_base(one.base).score(one.point, SEEN), best)
-        )
+        scores = list(pool.map(lambda one: search.with_base(one.base).score(one.point, SEEN), best))
     found = best[scores.index(min(scores))]
     return found.base, found.point
