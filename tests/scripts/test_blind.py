@@ -81,7 +81,9 @@ class TheThirty(unittest.TestCase):
         self.assertIn(f"has {', '.join(map(str, itself[:-1]))} and {itself[-1]} of the 16", page)
         # Behind a kernel again.
         again = sorted(sum(x["held"] for x in one.in_guest) for one in done if one.guest)
-        said = f"have {', '.join(map(str, again[:-1]))} and {again[-1]} of the figures that the guest"
+        said = (
+            f"have {', '.join(map(str, again[:-1]))} and {again[-1]} of the figures that the guest"
+        )
         self.assertIn(said, page)
 
 
