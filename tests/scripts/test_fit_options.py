@@ -135,8 +135,15 @@ class FiguresForPrograms(Scratch):
         ):
             command.fit_main(list(words))
 
+    def test_of_a_probe_in_place_of_a_description_are_none(self) -> None:
+        probe = self.folder / "probe.json"
+        probe.write_text("{}")
+        with self.assertRaisesRegex(UserError, "probe.json: is JSON; --check takes a description"):
+            self.fit(str(probe), "--check", str(probe))
+
     def test_are_written(self) -> None:
         drive, out = str(self.folder / "drive.ini"), self.folder / "figures.json"
+        Path(drive).touch()
         for way, other in (("--check", "probe.json"), ("--beside", "table.csv")):
             out.unlink(missing_ok=True)
             # Twice: what it wrote itself it writes anew.
@@ -149,6 +156,7 @@ class FiguresForPrograms(Scratch):
             self.assertAlmostEqual(one["difference"], 0.04)
             self.assertEqual(self.FIGURES[1].difference, math.inf)
             self.assertIsNone(other_one["difference"])
+            self.assertEqual((one["bound"], one["held"]), (self.FIGURES[0].bound, True))
 
     def test_replace_no_other_file(self) -> None:
         mine, probe = self.folder / "mine.json", self.folder / "probe.json"

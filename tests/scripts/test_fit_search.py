@@ -466,6 +466,18 @@ class Found(unittest.TestCase):
         assert met
         self.assertEqual((met[1].pages, met[1].erase_ns), (32, 4_638_000))
 
+    def test_a_part_of_a_drive_does_not_show_how_it_collects(self) -> None:
+        search, _, _ = self.search(DRIVE)
+        probe = search.bench.probe
+        for more, how in ((0, model.FITTED), (64 * MIB, model.OPEN)):
+            probe.source["bytes"] += more
+            whole = bench.sized(search.bench, search.base, bench.Point(32, 0.2, 4_638_000, 1))
+            with mock.patch.object(fit, "_search", return_value=(whole, 1, 0.0)):
+                found = fit.fit(probe, replayer.ensure_replay(), fit.Search()).model
+            for name in ("geometry.blocks_per_plane", "timing.erase_ns"):
+                self.assertEqual(found.keys[name].how, how)
+            self.assertEqual(found.keys["timing.read_ns"].how, model.READ)
+
     def test_what_is_none_of_these_is_not_met(self) -> None:
         search, _, alike = self.search(DRIVE)
         base = search.base

@@ -275,6 +275,17 @@ def fit_main(given: list[str]) -> int:
     print()
     _print(found.figures)
     print(f"\n{out}: {found.tried} candidates tried")
+    if not fit.of_all(probe):
+        print(
+            f"{options.input.name} is of {probe.span // MIB} of {probe.source['bytes'] // MIB} MiB: "
+            "how the drive collects does not show, and blocks, spare and erases do not follow"
+        )
+    judged = [one for one in found.figures if one.bound is not None]
+    held = sum(one.held for one in judged)
+    if 2 * held < len(judged):
+        print(
+            f"this is not like the drive: {held} of {len(judged)} figures are within their bounds"
+        )
     return 0
 
 
@@ -314,6 +325,8 @@ def _keys_text(found: object) -> str:
 def _check(options: argparse.Namespace) -> list[figures.Figure]:
     description, other, scheme = options.input, options.check, options.scheme
     probe = load(other)
+    if _is_json(description):
+        raise UserError(f"{description}: is JSON; --check takes a description (….ini) and a probe")
     with tempfile.TemporaryDirectory(prefix="scarp-check-") as scratch:
         drive = on_replayer.Replayed(ensure_replay(), description, Path(scratch), scheme=scheme)
         size = drive.logical_bytes()
@@ -339,8 +352,10 @@ def _print(compared: list[figures.Figure], wide: bool = False) -> None:
 
 def _is_fios(table: Path) -> bool:
     """JSON, by its name or by how it begins; the rest is a table."""
-    if table.suffix == ".json":
-        return True
+    return table.suffix == ".json" or _is_json(table)
+
+
+def _is_json(table: Path) -> bool:
     try:
         with table.open("rb") as stream:
             return stream.read(64).lstrip().startswith(b"{")

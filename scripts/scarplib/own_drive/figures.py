@@ -78,9 +78,14 @@ def compare(drive: Probe, model: Probe, steps: Iterable[str] | None = None) -> l
 
 
 def for_programs(figures: Iterable[Figure]) -> list[dict[str, Any]]:
-    """For JSON, which has no infinity: that is null."""
+    """For JSON, which has no infinity: that is null; so is a bound that nobody asks for."""
     return [
-        {**asdict(one), "difference": one.difference if math.isfinite(one.difference) else None}
+        {
+            **asdict(one),
+            "difference": one.difference if math.isfinite(one.difference) else None,
+            "bound": one.bound,
+            "held": one.held,
+        }
         for one in figures
     ]
 

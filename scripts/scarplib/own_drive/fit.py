@@ -51,6 +51,8 @@ NEAR, NEAR_MOST = 3.0, 3
 FOUND = 0.02
 # Of keys that show only with the blocks so many combinations are looked at to the end.
 VARIANTS = 3
+# A probe of such a share is of the whole drive.
+WHOLE = 0.99
 # One as near as this is the drive; so often all keys are looked at again.
 EXACT, ROUNDS = 1e-4, 5
 
@@ -251,6 +253,12 @@ def _say_how(search: blocks.Search, found: Model, point: Point, least: float) ->
         found.set(TRIGGER_KEY, point.trigger, OPEN, f"{usual}adds to what is spare and never used")
 
 
+def of_all(probe: Probe) -> bool:
+    """Is it of the whole drive?  Else it collects less than a full one, or nothing."""
+    whole: int = probe.source["bytes"]
+    return probe.span >= WHOLE * whole
+
+
 def fit(probe: Probe, replay: Path, search: Search) -> Fit:
     """A description whose probe is like this one."""
     seen = features.read_off(probe)
@@ -267,6 +275,10 @@ def fit(probe: Probe, replay: Path, search: Search) -> Fit:
             caches = by_steps.cache(bench, base)
         by_steps.reads_first(bench, base)
         found, tried, least = _search(bench, base, search, seen, alike, caches)
+        if not of_all(probe):
+            for name in SEARCHED:
+                if name in found.keys and found.keys[name].how == FITTED:
+                    found.set(name, found.keys[name].value, OPEN, "the probe is of a part alone")
         search.say("the result's own probe")
         own = bench.run(found, held_out=True)
         return Fit(found, own, figures.compare(probe, own), tried, least)

@@ -185,7 +185,8 @@ def load(path: Path) -> Probe:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is no JSON, as `scarp probe` writes it: {error}") from error
+        made = "`scarp probe` makes one of a device or a description"
+        raise UserError(f"{path}: is no JSON, so it is no probe; {made}: {error}") from error
     schema = found.pop("schema", None) if isinstance(found, dict) else None
     if schema != SCHEMA:
         raise UserError(f"{path}: is no probe: its schema is {schema!r}, not '{SCHEMA}'")
