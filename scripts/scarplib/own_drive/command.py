@@ -98,7 +98,9 @@ def probe_parser() -> Parser:
         description="Measures a drive by a plan: a description in the replayer, in seconds, or a "
         "block device, which loses its data.",
     )
-    parser.add_argument("drive", type=Path, help="a description (devices/….ini) or a block device")
+    parser.add_argument(
+        "drive", type=Path, help="a description (….ini), a block device, or an empty file"
+    )
     parser.add_argument(
         "-o",
         "--out",
@@ -166,7 +168,12 @@ def probe_main(given: list[str]) -> int:
             raise UserError("--scheme, --set, --guest: are of a description; a device is as it is")
         from scarplib.own_drive import on_drive
 
-        return on_drive.main(options)
+        status = on_drive.main(options)
+        # Of what is no drive, such as a file in RAM, not all can be read off.
+        with contextlib.suppress(UserError):
+            if not status and not (found := load(options.out)).left_out:
+                print(_features_text(found))
+        return status
     if options.destroy or options.minutes:
         raise UserError("--destroy, --minutes: are of a device; nothing of a description is lost")
     _check_same_description(options.out, options.drive, options.guest)
@@ -276,8 +283,9 @@ def fit_main(given: list[str]) -> int:
     _print(found.figures)
     print(f"\n{out}: {found.tried} candidates tried")
     if not fit.of_all(probe):
+        part, whole = probe.span // MIB, probe.source["bytes"] // MIB
         print(
-            f"{options.input.name} is of {probe.span // MIB} of {probe.source['bytes'] // MIB} MiB: "
+            f"{options.input.name} is of {part} of {whole} MiB: "
             "how the drive collects does not show, and blocks, spare and erases do not follow"
         )
     judged = [one for one in found.figures if one.bound is not None]
