@@ -114,6 +114,23 @@ class ADescription(Scratch):
         plan = Plan(drive.logical_bytes() // MIB * MIB)
         return on_replayer.probe(drive, plan)
 
+    def test_of_a_device_a_whole_one_ends_with_what_it_shows(self) -> None:
+        out, said = self.folder / "probe.json", io.StringIO()
+        found = self.probe()
+        for left_out, ends in (([], "dies that work at once"), (["spaced"], "")):
+            found.left_out = left_out
+            found.write(out)
+            with (
+                mock.patch.object(on_drive, "main", lambda _: 0),
+                contextlib.redirect_stdout(said),
+            ):
+                words = ["disk.img", "--destroy", "disk.img", "-o", str(out)]
+                self.assertEqual(command.probe_main(words), 0)
+            self.assertIn(ends, said.getvalue())
+            self.assertEqual(bool(said.getvalue()), bool(ends))
+            said.seek(0)
+            said.truncate()
+
     def test_is_read_off(self) -> None:
         found = self.probe()
         seen = features.read_off(found)

@@ -30,7 +30,7 @@ SAME = 0.02
 SAME_NS = 150
 # Reads one by one take so many different times at most where no clock and no kernel is between.
 EXACT_TIMES = 8
-# Of addresses that meet on a die one in so many at most is not what the pattern says.
+# For each so many pairs that meet on a die, one pair may be other than the pattern says.
 FEW_MEET = 8
 # Steps that the second part of the plan is made from, and what else all of it is read off.
 FIRST = ("fill", "read-size", "read-single", "read-pair", "trimmed")
@@ -185,7 +185,7 @@ def _layout(probe: Probe) -> _Layout:
 def _repeating(met: list[bool]) -> tuple[int, list[bool]]:
     """The least distance after which the pattern of meeting repeats; and that pattern.
 
-    A kernel may have kept a few of them from what they are.
+    A few pairs that a kernel disturbed do not hide it.
     """
     for most in (0, sum(met) // FEW_MEET):
         for period in range(1, len(met) // 2 + 1 if most else len(met)):

@@ -38,9 +38,11 @@ MET, ALMOST = 500, 8
 # far as what collects shows; with noise so many requests come before or after; and at most so
 # many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
-# So well is an erase's time known, as a logarithm, by how unlike these are, and so well of so many
-# kinds of blocks that are the nearest then; no request counts for more.
-ROUGHLY, CLOSELY, CLOSELY_KINDS, MOST = 0.04, 0.003, 24, 1.0
+# So well is an erase's time guessed for each kind of blocks, as a logarithm; and then so well for so
+# many kinds, the nearest.
+ROUGHLY, CLOSELY, CLOSELY_KINDS = 0.04, 0.003, 24
+# How unlike one request is counts for no more than this.
+MOST = 1.0
 GOLDEN = (math.sqrt(5) - 1) / 2
 # With noise the drive's own blocks are not more unlike it than this, on average as a logarithm; and
 # what is at most so much more than the nearest, and this besides, may be the drive's.
@@ -160,8 +162,7 @@ def _guess(
 ) -> Kind:
     """With the time of an erase with which these requests are the least unlike the drive's.
 
-    Not that with which they take as long all in all: where little waits for an erase, what goes
-    another way meanwhile may be longer than that.
+    Their sum would not do: where little waits for an erase, other differences outweigh it.
     """
     before = 0 if early.exact else ABOUT
     tried: dict[int, float] = {}
@@ -189,7 +190,10 @@ def _guess(
 
 
 def _golden_section(of: Callable[[float], float], low: float, high: float, within: float) -> None:
-    """Asks nearer and nearer to where it is least, until that is known so well (Kiefer 1953)."""
+    """Asks nearer and nearer to where it is least, until that is known so well (Kiefer 1953).
+
+    SciPy has more, but is not where the tests run.
+    """
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     of_left, of_right = of(left), of(right)
     while high - low > within:

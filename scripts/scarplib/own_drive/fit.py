@@ -31,6 +31,7 @@ from scarplib.own_drive import (
 from scarplib.own_drive.bench import OVERWRITE, SEEN, Bench, Point, sized
 from scarplib.own_drive.figures import Figure
 from scarplib.own_drive.model import FITTED, OPEN, TRIGGER, Key, Model
+from scarplib.own_drive.plan import MIB
 from scarplib.own_drive.probe_file import Probe
 
 SEARCHED = (
@@ -51,8 +52,8 @@ NEAR, NEAR_MOST = 3.0, 3
 FOUND = 0.02
 # Of keys that show only with the blocks so many combinations are looked at to the end.
 VARIANTS = 3
-# A probe of such a share is of the whole drive.
-WHOLE = 0.99
+# A probe may leave out such a share of the drive, or what is no whole MiB.
+LEFT_OUT = 0.01
 # One as near as this is the drive; so often all keys are looked at again.
 EXACT, ROUNDS = 1e-4, 5
 
@@ -256,7 +257,7 @@ def _say_how(search: blocks.Search, found: Model, point: Point, least: float) ->
 def of_all(probe: Probe) -> bool:
     """Is it of the whole drive?  Else it collects less than a full one, or nothing."""
     whole: int = probe.source["bytes"]
-    return probe.span >= WHOLE * whole
+    return whole - probe.span < max(MIB, LEFT_OUT * whole)
 
 
 def fit(probe: Probe, replay: Path, search: Search) -> Fit:
