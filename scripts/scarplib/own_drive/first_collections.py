@@ -38,8 +38,8 @@ MET, ALMOST = 500, 8
 # far as what collects shows; with noise so many requests come before or after; and at most so
 # many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
-# So well is an erase's time guessed for each kind of blocks, as a logarithm; and then so well for so
-# many kinds, the nearest.
+# How near an erase's time is guessed, as a logarithm: first for each kind of blocks, then nearer for
+# so many kinds, those that are most like the drive.
 ROUGHLY, CLOSELY, CLOSELY_KINDS = 0.04, 0.003, 24
 # How unlike one request is counts for no more than this.
 MOST = 1.0
