@@ -38,8 +38,8 @@ MET, ALMOST = 500, 8
 # far as what collects shows; with noise so many requests come before or after; and at most so
 # many blocks fewer or more.
 BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
-# How near an erase's time is guessed, as a logarithm: first for each kind of blocks, then nearer for
-# so many kinds, those that are most like the drive.
+# How near an erase's time is guessed, as a logarithm: first for each kind of blocks, then nearer
+# for so many kinds, those that are most like the drive.
 ROUGHLY, CLOSELY, CLOSELY_KINDS = 0.04, 0.003, 24
 # How unlike one request is counts for no more than this.
 MOST = 1.0
