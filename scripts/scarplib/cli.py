@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from scarplib.guest.user_guest import User
 
 # Each function imports what it needs itself: `--help` and wrong arguments need none of it.
+
+# What a program that is interrupted has to take away its files, before it is told once more.
+ENDS_S = 10
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -92,7 +96,21 @@ def _sweep(given: list[str]) -> int:
     command = [str(ensure_venv(REPRODUCE_PACKAGES)), "-B", "-m", "scarplib.reproduce.sweep"]
     command.append(sweep.program(asked))
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
-    return subprocess.run([*command, *given], env=environment, check=False).returncode
+    return _status([*command, *given], environment)
+
+
+def _status(words: list[str], environment: dict[str, str]) -> int:
+    """A program's exit status.  An interrupted one may end in its own way, and leaves nothing."""
+    with subprocess.Popen(words, env=environment) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            # The terminal has told it, too; who told this process alone is waited for no longer.
+            try:
+                return child.wait(ENDS_S)
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGINT)
+                return child.wait()
 
 
 def _probe(given: list[str]) -> int:
@@ -112,7 +130,7 @@ def _fit(given: list[str]) -> int:
         return command.fit_main(given)
     words = [str(ensure_venv(FIT_PACKAGES)), "-B", "-m", "scarplib.own_drive.command", *given]
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
-    return subprocess.run(words, env=environment, check=False).returncode
+    return _status(words, environment)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -358,7 +376,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     how = "quick" if options.quick else "estimate" if options.estimate else ""
     command += [options.paper, str(options.cores), how, options.traces]
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
-    return subprocess.run(command, env=environment, check=False).returncode
+    return _status(command, environment)
 
 
 def _blind(options: argparse.Namespace) -> int:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -250,3 +252,66 @@ class NowhereToWrite(Scratch):
 
     def test_a_reader_that_has_had_enough(self) -> None:
         self.assertEqual(self.main("raise BrokenPipeError"), (1, ""))
+
+
+class AnInterruptedOne(Scratch):
+    """`scarp fit` runs where SciPy is, as a process of its own."""
+
+    def end(self, child: str, told: str) -> tuple[int, str]:
+        """The parent's status and output; `told`: who gets SIGINT, "both" as by a terminal."""
+        text = (
+            "import os, sys\nfrom scarplib import cli\ncli.ENDS_S = 5\n"
+            f"sys.exit(cli._status([sys.executable, '-c', {child!r}], dict(os.environ)))\n"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-Bc", text],
+            cwd=ROOT / "scripts",
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            # Whoever runs the suite in the background has it ignored.
+            preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler),
+        ) as parent:
+            assert parent.stdout
+            self.assertEqual(parent.stdout.readline(), "begun\n")
+            (os.killpg if told == "both" else os.kill)(parent.pid, signal.SIGINT)
+            said = parent.communicate()[0]
+        return parent.returncode, said
+
+    # It takes its files away for longer than Python waits by itself, a quarter of a second.
+    CHILD = """import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    print("begun", flush=True)
+    time.sleep(600)
+except KeyboardInterrupt:
+    time.sleep(1)
+    print("tidied")
+    raise SystemExit(130)
+"""
+
+    def test_ends_in_its_own_way(self) -> None:
+        self.assertEqual(self.end(self.CHILD, "both"), (130, "tidied\n"))
+
+    def test_is_told_if_its_parent_alone_was(self) -> None:
+        with_less = self.CHILD.replace("time.sleep(1)", "pass")
+        self.assertEqual(self.end(with_less, "parent"), (130, "tidied\n"))
+
+    def test_says_that_the_same_command_goes_on(self) -> None:
+        out = self.folder / "x.ini"
+
+        def begun(*_: object) -> None:
+            out.with_suffix(".tried.jsonl").write_text("{}\n")
+            raise KeyboardInterrupt
+
+        said = io.StringIO()
+        with (
+            mock.patch.object(fit, "fit", begun),
+            mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+            contextlib.redirect_stderr(said),
+            self.assertRaises(KeyboardInterrupt),
+        ):
+            probe = self.folder / "probe.json"
+            probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1).write(probe)
+            command.fit_main([str(probe), "-o", str(out)])
+        self.assertRegex(said.getvalue(), r"x\.tried\.jsonl: .*the same command goes on with it")

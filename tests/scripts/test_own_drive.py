@@ -339,6 +339,8 @@ class AProbesFile(Scratch, Refused):
         said = self.error("fit", "a.ini", "--beside", "x", "--steady", "--age", "0")
         self.assertIn("--steady: nothing of an empty drive", said)
         self.assertIn("--mib", self.error("probe", "devices/demo.ini", "--mib", "31"))
+        said = self.error("probe", "devices/demo.ini", "--mib", "1000000")
+        self.assertRegex(said, r"--mib: 1000000 of a drive of (\d+) MiB: at most \1$")
         self.assertIn("--minutes", self.error("fit", "x.json", "--minutes", "0"))
 
 

@@ -960,6 +960,14 @@ class ALargeDrive(Scratch, Refused):
             self.assertIn("--mib: requests to 4096 MiB", self.error("probe", str(path), *words))
         self.assertEqual(path.stat().st_blocks, 0)
 
+    def test_more_than_the_drive_has(self) -> None:
+        path = self.image(A, 33)
+        self.direct(path)
+        words = ("--mib", "34", "--destroy", A, "-o", str(self.folder / "x"))
+        said = self.error("probe", str(path), *words)
+        self.assertIn("--mib: 34 of a drive of 33 MiB: at most 33", said)
+        self.assertEqual(path.stat().st_blocks, 0)
+
     def test_a_request_takes_no_more_than_is_said(self) -> None:
         program, count = self.folder / "requests", 200_000
         program.write_text(

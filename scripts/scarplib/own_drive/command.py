@@ -20,7 +20,7 @@ from scarplib.errors import UserError, of_system
 from scarplib.option_types import Parser, integer, one_scheme
 from scarplib.own_drive import cited, features, figures, fio_json, on_guest, on_replayer
 from scarplib.own_drive.fit_options import fit_options
-from scarplib.own_drive.plan import MIB, Plan
+from scarplib.own_drive.plan import MIB, Plan, span_of
 from scarplib.own_drive.probe_file import Probe, load
 
 # How files begin that this command writes, and may write anew.
@@ -196,10 +196,7 @@ def _probed(options: argparse.Namespace) -> Probe:
         keys, scheme = tuple(options.set), options.scheme or "baseline"
         drive = on_replayer.Replayed(ensure_replay(), options.drive, Path(scratch), keys, scheme)
         size = drive.logical_bytes()
-        most = size // MIB
-        span = min(options.mib or most, most) * MIB
-        if span < 32 * MIB:
-            raise UserError(f"{options.drive}: has {size} bytes; a plan needs 32 MiB")
+        span = span_of(options.drive, size, options.mib)
         if not options.guest:
             return on_replayer.probe(
                 drive, Plan(span, options.seed), size=size, held_out=options.held_out, say=_say
@@ -272,7 +269,12 @@ def fit_main(given: list[str]) -> int:
         return 0
     probe = load(options.input)
     search.memory = memory
-    found = fit.fit(probe, ensure_replay(), search)
+    try:
+        found = fit.fit(probe, ensure_replay(), search)
+    except KeyboardInterrupt:
+        if memory.exists():
+            _say(f"{memory}: what was tried; the same command goes on with it")
+        raise
     head = f"{FITTED[2:]} {options.input.name} by `scarp fit`; docs/your-drive.md."
     with whole_file.writing("--out", out) as stream:
         stream.write(found.model.text(head))

@@ -131,7 +131,7 @@ def _search(
     if met:
         base.keys |= met[0].keys
         point, least = met[1], search.with_base(base).score(met[1], SEEN)
-        asked.say(f"its own first collections, {least:.2g} off")
+        asked.say(f"its own first collections: by {least:.2g} unlike the drive")
     else:
         point, least = search.exact(_near(search, order))
     # Where time is over before the first round, these are known at least roughly.
@@ -148,7 +148,7 @@ def _search(
             by_steps.buffer(bench, base, seen, point)
         point, least = search.polish(point)
         best.see(base, point, least)
-        asked.say(f"{least:.2g} off")
+        asked.say(f"by {least:.2g} unlike the drive")
         if least <= EXACT or search.over():
             break
         if (base.text(), point) == before and (wider := search.wider(point)) != point:

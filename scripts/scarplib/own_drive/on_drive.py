@@ -22,7 +22,7 @@ from scarplib.build.cache import tree_hash
 from scarplib.build.requests import SOURCE, ensure_requests
 from scarplib.errors import UserError
 from scarplib.own_drive import features, safety
-from scarplib.own_drive.plan import FLUSH, MIB, READ, TRIM, WRITE, Known, Plan, Row, Step
+from scarplib.own_drive.plan import FLUSH, MIB, READ, TRIM, WRITE, Known, Plan, Row, Step, span_of
 from scarplib.own_drive.probe_file import Probe, Result, load, result
 
 _KINDS = {READ: 0, WRITE: 1, TRIM: 2, FLUSH: 3}
@@ -275,9 +275,7 @@ def _ended_in_order() -> Iterator[None]:
 
 def _probe(options: argparse.Namespace, program: Path, target: safety.Target) -> int:
     """Of what is held."""
-    span = min((options.mib or DEVICE_MIB) * MIB, target.bytes // MIB * MIB)
-    if span < 32 * MIB:
-        raise UserError(f"{target.path}: has {target.bytes} bytes; a plan needs 32 MiB")
+    span = span_of(target.path, target.bytes, options.mib, DEVICE_MIB)
     check_memory(span)
     source = {
         "kind": "device",

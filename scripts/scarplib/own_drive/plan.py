@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from scarplib.errors import UserError
 
@@ -20,6 +21,8 @@ MIB = 1024 * KIB
 READ, WRITE, TRIM, FLUSH = "R", "W", "T", "F"
 SIZES = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 DEPTHS = (1, 4, 16, 64, 256)
+# Of a drive, or of a part of it: what a plan needs.
+LEAST_MIB = 32
 # An idle drive has finished whatever it did.
 GAP_NS = 30_000_000
 # Reads leave nothing to be done.
@@ -63,6 +66,16 @@ class Known:
     stripe: int
 
 
+def span_of(drive: Path, size: int, mib: int | None, usual: int | None = None) -> int:
+    """How many bytes of a drive of `size` a plan is of: `--mib`, else `usual` MiB, or all."""
+    most = size // MIB
+    if most < LEAST_MIB:
+        raise UserError(f"{drive}: has {size} bytes; a plan needs {LEAST_MIB} MiB")
+    if mib and mib > most:
+        raise UserError(f"--mib: {mib} of a drive of {most} MiB: at most {most}")
+    return (mib or min(usual or most, most)) * MIB
+
+
 @dataclass(frozen=True)
 class Plan:
     """Sizes that all steps follow from, and the seed of what is drawn."""
@@ -71,8 +84,8 @@ class Plan:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.span < 32 * MIB:
-            raise UserError(f"{self.span} bytes are too few: a plan needs 32 MiB")
+        if self.span < LEAST_MIB * MIB:
+            raise UserError(f"{self.span} bytes are too few: a plan needs {LEAST_MIB} MiB")
 
     def _random(self, name: str) -> random.Random:
         return random.Random(f"{self.seed} {name}")
