@@ -48,7 +48,7 @@ def read() -> list[Range]:
 
 
 class Goal:
-    """Goes on where the record ends, until it has so many commands of each clock."""
+    """Goes on where the record ends, until this device has had so many commands on each clock."""
 
     def __init__(self, commands: int) -> None:
         self.each = commands // len(CLOCKS)
@@ -58,8 +58,12 @@ class Goal:
     def counted(self, ranges: list[Range]) -> Counter[str]:
         return sum((each.commands for each in ranges), Counter())
 
+    def own(self) -> list[Range]:
+        """What another device has passed says nothing of this one."""
+        return [each for each in self.before if each.device == self.device]
+
     def cases(self) -> Iterator[Case]:
-        while min(self.counted(self.before)[clock] for clock in CLOCKS) < self.each:
+        while min(self.counted(self.own())[clock] for clock in CLOCKS) < self.each:
             first = max((each.last for each in self.before), default=0) + 1
             now = Range(self.device, self.commit, first, first + BLOCK - 1)
             self.now, began = now, time.monotonic()
@@ -78,9 +82,8 @@ class Goal:
 
     def said(self) -> list[str]:
         """What there is now, and how much of it this device has seen."""
-        own = [each for each in self.before if each.device == self.device]
         lines = []
-        for name, ranges in (("in all", self.before), ("on these sources", own)):
+        for name, ranges in (("in all", self.before), ("on these sources", self.own())):
             commands = self.counted(ranges)
             parts = ", ".join(f"{commands[clock]:,} {clock}" for clock in CLOCKS)
             bad = sum(len(each.failed) for each in ranges)

@@ -113,7 +113,7 @@ def main() -> int:
         "--goal",
         type=int,
         metavar="COMMANDS",
-        help=f"go on after the last seed of {record.RECORD.name}, until there are so many",
+        help=f"go on after the last seed of {record.RECORD.name}, until this device had so many",
     )
     args = parser.parse_args()
     goal = record.Goal(args.goal) if args.goal else None
