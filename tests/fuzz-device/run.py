@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,9 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
+sys.path[:0] = [
+    str(ROOT / "scripts"),
+    str(ROOT / "tests/qtest"),
+    str(Path(__file__).resolve().parent),
+]
 
 import seeds  # noqa: E402
+from patience import Patience, processor_s  # noqa: E402
 from scarplib.build.host_packages import (  # noqa: E402
     BUILD_PACKAGES,
     CLANG_PACKAGES,
@@ -67,8 +73,10 @@ CONFIGURATIONS = {
 }
 # Of a machine with functions that are not there yet: the host bridge, and regions by their names.
 REGIONS = "mch pcie-mmcfg* nvme?0? msix-*"
-# What an input may take: a QEMU that is busy for longer hangs.
-INPUT_S = 60
+# A QEMU that sleeps for so long hangs: an input lets no time pass but by steps of the clock.
+ASLEEP_S = 60
+# So does one that is busy for so long, and libFuzzer has nothing to say of it.
+BUSY_S = 3600
 PROFILE = "profile.raw"
 # libFuzzer's, of what it has found and of what it has done.
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+cov: (\d+)", re.MULTILINE)
@@ -96,6 +104,30 @@ class Result:
         return said if not self.status else f"{said}; ENDED WITH {self.status}, {self.log}"
 
 
+def watched(process: subprocess.Popen[bytes], log: Path) -> int:
+    """Its exit status.  One that hangs is ended, and libFuzzer keeps the input.
+
+    libFuzzer's own alarm comes to nothing: QEMU's main thread blocks it, others are not asked.
+    """
+    size, used = -1, -1.0
+    asleep = busy = Patience(process.pid, 0)
+    while True:
+        try:
+            return process.wait(1)
+        except subprocess.TimeoutExpired:
+            pass
+        if log.stat().st_size != size:
+            size, busy = log.stat().st_size, Patience(process.pid, BUSY_S)
+        if processor_s(process.pid) != used:
+            used, asleep = processor_s(process.pid), Patience(process.pid, ASLEEP_S)
+        elif not asleep.spend(1):
+            break
+        if not busy.spend(1):
+            break
+    process.send_signal(signal.SIGABRT)
+    return process.wait()
+
+
 def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
     out = args.out / name
     corpus = out / "corpus"
@@ -121,21 +153,21 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
             "--fuzz-target=generic-fuzz",
             f"-runs={args.runs if args.runs else -1}",
             f"-max_total_time={args.seconds}",
-            f"-timeout={INPUT_S}",
             "-print_final_stats=1",
             f"-artifact_prefix={out}/",
             f"-seed={args.seed}",
             str(corpus),
         ]
-        done = subprocess.run(
-            command, env=environment, stdout=stream, stderr=stream, cwd=folder, check=False
-        )
+        with subprocess.Popen(
+            command, env=environment, stdout=stream, stderr=stream, cwd=folder
+        ) as process:
+            status = watched(process, log)
     seconds = time.monotonic() - began
     lines = [(int(n), int(cov)) for n, _, cov in LINE.findall(log.read_bytes())]
     edges = max((cov for _, cov in lines), default=0)
     last_new = min((n for n, cov in lines if cov == edges), default=0)
     executions = max((n for n, _ in lines), default=0)
-    return Result(name, executions, last_new, edges, seconds, done.returncode, profile, log)
+    return Result(name, executions, last_new, edges, seconds, status, profile, log)
 
 
 def tool(name: str) -> str:

@@ -15,6 +15,15 @@ PAUSE_S = 0.0005
 WATCH_S = 0.02
 
 
+def processor_s(pid: int, proc: Path = Path("/proc")) -> float:
+    """What a program has used of processors; 0 if it is no more."""
+    try:
+        fields = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Patience:
     """Seconds that a program had, and did not use: a busy host takes none of them.
 
@@ -23,20 +32,13 @@ class Patience:
     """
 
     def __init__(self, pid: int, seconds: float, proc: Path = Path("/proc")) -> None:
-        self._folder = proc / str(pid)
+        self._pid, self._proc = pid, proc
         self._left = seconds
-        self._used = self._processor_s()
-
-    def _processor_s(self) -> float:
-        try:
-            fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        self._used = processor_s(pid, proc)
 
     def _asleep(self) -> bool:
         try:
-            for thread in (self._folder / "task").iterdir():
+            for thread in (self._proc / str(self._pid) / "task").iterdir():
                 if (thread / "stat").read_text().rpartition(")")[2].split()[0] not in ASLEEP:
                     return False
         except OSError:
@@ -45,7 +47,7 @@ class Patience:
 
     def spend(self, seconds: float) -> bool:
         """So long it has just been waited for; false when that is enough."""
-        used = self._processor_s()
+        used = processor_s(self._pid, self._proc)
         self._left -= max(used - self._used, 0.0)
         self._used = used
         if self._asleep():

@@ -45,6 +45,8 @@ PRACT = 1 << 29  # of a read or write
 DEPTH = 8
 # A QEMU that a guest keeps busy for ever is ended after so much processor time.
 BUSY_S = 20
+# What a write takes that others wait behind.
+SLOW_NS = 50_000_000
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
     (Controller, ""),
     (HostController, ",clock=realtime"),
@@ -115,6 +117,28 @@ class Hostile(DriveTest):
                 for each in (cid, *others):
                     self.assertEqual(ns.queue.wait(each).status, 0)
                 self.assertEqual((machine.quit(), machine.stderr()), (0, ""))
+
+    def test_reset_while_data_waits_for_a_bounce_buffer(self) -> None:
+        """QEMU's own drive: its block layer has one for each device, and the next write waits."""
+        machine = self.machine(
+            ["-blockdev", f"null-co,node-name=d0,size={4 * MIB},latency-ns={SLOW_NS}"],
+            ["-device", f"nvme,id=nvme0,serial=s,addr={SLOT}"],
+            ["-device", "nvme-ns,bus=nvme0,drive=d0"],
+        )
+        machine.give_up_after(BUSY_S)
+        ctrl = HostController(machine, SLOT)
+        enable_mmconfig(machine)
+        registers = (Function(machine, SLOT).config, 0)
+        ns = Namespace(ctrl.create_queue())
+        for _ in range(2):
+            for index in range(3):
+                ns.start(Op.WRITE, index * 4 * KIB, 4 * KIB, registers)
+            ctrl.disable()
+            ctrl.enable()
+            ns = Namespace(ctrl.create_queue())
+        _, prp = ns.buffer(4 * KIB)
+        self.assertEqual(ns.queue.wait(ns.start(Op.WRITE, 0, 4 * KIB, prp)).status, 0)
+        self.assertEqual((machine.quit(), machine.stderr()), (0, ""))
 
     def test_interrupt_that_reset_the_function(self) -> None:
         for kind, more in CLOCKS:

@@ -81,6 +81,7 @@ SERIES = {
     "0038": ("A list of empty descriptors is read for minutes", "again_and_again"),
     "0039": ("A device that a bridge ejects goes within its access", "from_a_bridge"),
     "0040": ("Commands that ring their own queue are served for ever", "ring_their_own"),
+    "0041": ("A transfer that waits for a bounce buffer is cancelled for ever", "a_bounce_buffer"),
 }
 
 
@@ -89,8 +90,9 @@ QEMUS = ("hw/nvme/", "hw/pci/", "system/")
 
 # Of these, what no sequence draws: answers that are another controller's doorbells, a drive that
 # its own data ejects, one with virtual functions that is ejected, one on a block backend, copies
-# from two namespaces, many of them, a controller that is refused, and lists of a million entries.
-ALONE = ("0021", "0024", "0033", "0034", "0035", "0036", "0037", "0038", "0039", "0040")
+# from two namespaces, many of them, a controller that is refused, lists of a million entries, and
+# block backends again.
+ALONE = ("0021", "0024", "0033", "0034", "0035", "0036", "0037", "0038", "0039", "0040", "0041")
 
 
 @dataclass
