@@ -380,6 +380,39 @@ class Hostile(DriveTest):
         self.assertEqual(machine.quit(), 0)
         self.assertRegex(machine.stderr(), r"^.*: warning: Blocked re-entrant IO .*$")
 
+    def test_event_descriptors_are_guarded_without_data(self) -> None:
+        """As above, but it is the index of its queue's event that is the second one's doorbell.
+
+        Data has a guard of its own, whoever serves the queue.
+        """
+        zones = f",zoned=on,zoned.zone_size={ZONE_BYTES},size={ZONES * ZONE_BYTES}"
+        machine = self.machine(
+            flash(more=",clock=realtime"),
+            ["-device", "nvme-subsys,id=subsys0"],
+            ["-device", f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT},ioeventfd=on"],
+            ["-device", f"nvme,id=nvme1,serial=s,subsys=subsys0,addr={SLOT + 1}"],
+            namespace(more=zones),
+        )
+        first, second = HostController(machine, SLOT), HostController(machine, SLOT + 1)
+        own, other = first.create_queue(), second.create_queue()
+        self.assertEqual(own.qid, other.qid)
+        shadow = machine.alloc(PAGE)
+        machine.write(shadow, bytes(PAGE))
+        buffers = (shadow, second.bar + 0x1000)
+        done = first.admin.wait(first.admin.submit(DOORBELL_BUFFERS, 0, buffers))
+        self.assertEqual(done.status, 0)
+        none = (0, 0, REPORT_BYTES // 4 - 1, OFFLINE)
+        zeroes = other.submit(ZONE_REPORT, 1, (first.bar + CC, 0), none, ring=False)
+        one = own.submit(Op.FLUSH, 1, (0, 0), ring=False)
+        machine.writel(shadow + own.qid * 8, 1)
+        own.ring()
+        self.assertEqual(own.wait(one).status, 0)
+        other.wait(zeroes)
+        self.assertEqual(machine.readl(first.bar + CC) & 1, 1)
+        self.assertEqual(machine.readl(first.bar + CSTS) & 1, 1)
+        self.assertEqual(machine.quit(), 0)
+        self.assertRegex(machine.stderr(), r"^.*: warning: Blocked re-entrant IO .*$")
+
     def test_doorbell_buffers_once_more(self) -> None:
         """A queue that has an event descriptor gets no other, which would outlive it."""
         machine = self.machine(

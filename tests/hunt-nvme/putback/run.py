@@ -145,7 +145,9 @@ def patched(group: list[Defect], build: Path, work: Path) -> list[str]:
         whole = defect.patch.read_text().split("diff --git ")
         parts = [part for part in whole[1:] if part.split()[1][2:] in names]
         text = "".join(f"diff --git {part}" for part in parts) or whole[0]
-        command = ["patch", "-p1", "-s", "--batch", "--no-backup-if-mismatch", "-d", str(work)]
+        # Later patches have other lines beside it.  None is taken for a reversed one.
+        command = ["patch", "-p1", "-F3", "-s", "--force"]
+        command += ["--no-backup-if-mismatch", "-d", str(work)]
         if defect.taken_back:
             command.append("-R")
         subprocess.run(command, input=text, text=True, check=True)
