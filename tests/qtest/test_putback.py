@@ -38,7 +38,9 @@ class Defects(unittest.TestCase):
             for defect in module.defects([]):
                 with self.subTest(defect.name):
                     try:
-                        names = module.patched([defect], source.with_name("build"), Path(folder) / "work")
+                        names = module.patched(
+                            [defect], source.with_name("build"), Path(folder) / "work"
+                        )
                     except subprocess.CalledProcessError:
                         self.fail(f"{defect.patch.name} does not apply")
                     self.assertTrue(names)

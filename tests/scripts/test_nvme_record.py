@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import tempfile
 import types
@@ -21,10 +22,12 @@ CASES.__dict__.update(
     Outcome=object,
     drawn=lambda seed, clock: types.SimpleNamespace(seed=seed, clock=clock),
 )
-with mock.patch.dict(sys.modules, cases=CASES):
-    sys.path.insert(0, str(TESTS / "hunt-nvme"))
-    import record
-sys.path.remove(str(TESTS / "hunt-nvme"))
+SPEC = importlib.util.spec_from_file_location("record", TESTS / "hunt-nvme" / "record.py")
+assert SPEC
+assert SPEC.loader
+record = importlib.util.module_from_spec(SPEC)
+with mock.patch.dict(sys.modules, cases=CASES, record=record):
+    SPEC.loader.exec_module(record)
 
 LINE = "{} c 1 20 {} {} 9 -\n"
 
@@ -36,13 +39,14 @@ class AGoal(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.path = Path(scratch.name) / "record.txt"
-        for name, value in (("RECORD", self.path), ("BLOCK", 2)):
-            patch = mock.patch.object(record, name, value)
+        patches = (
+            mock.patch.object(record, "RECORD", self.path),
+            mock.patch.object(record, "BLOCK", 2),
+            mock.patch.object(record.present, "device_hash", lambda: "today"),
+        )
+        for patch in patches:
             patch.start()
             self.addCleanup(patch.stop)
-        patch = mock.patch.object(record.present, "device_hash", lambda: "today")
-        patch.start()
-        self.addCleanup(patch.stop)
 
     def run_to(self, commands: int, wrong: int = 0) -> list[int]:
         """The seeds that it asks for; this one fails."""
