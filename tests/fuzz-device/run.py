@@ -77,6 +77,7 @@ REGIONS = "mch pcie-mmcfg* nvme?0? msix-*"
 ASLEEP_S = 60
 # So does one that is busy for so long, and libFuzzer has nothing to say of it.
 BUSY_S = 3600
+LOOK_S = 0.5
 PROFILE = "profile.raw"
 # libFuzzer's, of what it has found and of what it has done.
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+cov: (\d+)", re.MULTILINE)
@@ -113,16 +114,16 @@ def watched(process: subprocess.Popen[bytes], log: Path) -> int:
     asleep = busy = Patience(process.pid, 0)
     while True:
         try:
-            return process.wait(1)
+            return process.wait(LOOK_S)
         except subprocess.TimeoutExpired:
             pass
         if log.stat().st_size != size:
             size, busy = log.stat().st_size, Patience(process.pid, BUSY_S)
         if processor_s(process.pid) != used:
             used, asleep = processor_s(process.pid), Patience(process.pid, ASLEEP_S)
-        elif not asleep.spend(1):
+        elif not asleep.spend(LOOK_S):
             break
-        if not busy.spend(1):
+        if not busy.spend(LOOK_S):
             break
     process.send_signal(signal.SIGABRT)
     return process.wait()
