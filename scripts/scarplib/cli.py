@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Each function imports what it needs itself: `--help` and wrong arguments need none of it.
 
-# What a program that is interrupted has to take away its files, before it is told once more.
+# So long an interrupted program may take to end by itself, before it is interrupted from here.
 ENDS_S = 10
 
 
@@ -100,12 +100,12 @@ def _sweep(given: list[str]) -> int:
 
 
 def _status(words: list[str], environment: dict[str, str]) -> int:
-    """A program's exit status.  An interrupted one may end in its own way, and leaves nothing."""
+    """A program's exit status.  When interrupted it has time to take its files away."""
     with subprocess.Popen(words, env=environment) as child:
         try:
             return child.wait()
         except KeyboardInterrupt:
-            # The terminal has told it, too; who told this process alone is waited for no longer.
+            # A terminal interrupts both.  If it goes on, only this process was interrupted.
             try:
                 return child.wait(ENDS_S)
             except subprocess.TimeoutExpired:

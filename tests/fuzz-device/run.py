@@ -88,6 +88,7 @@ class Result:
     name: str
     executions: int
     last_new: int  # the execution that reached an edge for the last time
+    late: int  # edges that the last tenth of them found
     edges: int
     seconds: float
     status: int
@@ -96,11 +97,10 @@ class Result:
 
     def text(self) -> str:
         rate = self.executions / max(self.seconds, 1)
-        late = self.last_new > 0.9 * self.executions
         said = (
             f"{self.name}: {self.executions:,} executions in {self.seconds:.0f} s, {rate:.0f} a "
             f"second; {self.edges:,} edges, the last new one at execution {self.last_new:,}"
-            f"{' (in the last tenth)' if late else ''}"
+            f", {self.late} of them in the last tenth"
         )
         return said if not self.status else f"{said}; ENDED WITH {self.status}, {self.log}"
 
@@ -168,7 +168,8 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
     edges = max((cov for _, cov in lines), default=0)
     last_new = min((n for n, cov in lines if cov == edges), default=0)
     executions = max((n for n, _ in lines), default=0)
-    return Result(name, executions, last_new, edges, seconds, status, profile, log)
+    late = edges - max((cov for n, cov in lines if n <= 0.9 * executions), default=0)
+    return Result(name, executions, last_new, late, edges, seconds, status, profile, log)
 
 
 def tool(name: str) -> str:

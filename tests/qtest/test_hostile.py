@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from fixture import KIB, MIB, DriveTest, flash, namespace, pattern
+from machine import Machine
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue
 from pci import (
     EXPRESS,
@@ -344,12 +345,8 @@ class Hostile(DriveTest):
         self.assertEqual(ns.queue.wait(cid).status, 0)
         self.finish(machine)
 
-    def test_event_descriptors_are_guarded(self) -> None:
-        """What serves a queue whose doorbell is an event descriptor cannot disable its controller.
-
-        An answer of the first controller is the doorbell of the second, whose own answer, nothing
-        but zeroes, is the first one's configuration.
-        """
+    def with_event_descriptors(self) -> tuple[Machine, HostController, HostController]:
+        """Two controllers of a zoned namespace; the first one's doorbells are descriptors."""
         zones = f",zoned=on,zoned.zone_size={ZONE_BYTES},size={ZONES * ZONE_BYTES}"
         machine = self.machine(
             flash(more=",clock=realtime"),
@@ -359,6 +356,15 @@ class Hostile(DriveTest):
             namespace(more=zones),
         )
         first, second = HostController(machine, SLOT), HostController(machine, SLOT + 1)
+        return machine, first, second
+
+    def test_event_descriptors_are_guarded(self) -> None:
+        """What serves a queue whose doorbell is an event descriptor cannot disable its controller.
+
+        An answer of the first controller is the doorbell of the second, whose own answer, nothing
+        but zeroes, is the first one's configuration.
+        """
+        machine, first, second = self.with_event_descriptors()
         own, other = first.create_queue(), second.create_queue()
         shadow = machine.alloc(PAGE)
         machine.write(shadow, bytes(PAGE))
@@ -385,15 +391,7 @@ class Hostile(DriveTest):
 
         Data has a guard of its own, whoever serves the queue.
         """
-        zones = f",zoned=on,zoned.zone_size={ZONE_BYTES},size={ZONES * ZONE_BYTES}"
-        machine = self.machine(
-            flash(more=",clock=realtime"),
-            ["-device", "nvme-subsys,id=subsys0"],
-            ["-device", f"nvme,id=nvme0,serial=s,subsys=subsys0,addr={SLOT},ioeventfd=on"],
-            ["-device", f"nvme,id=nvme1,serial=s,subsys=subsys0,addr={SLOT + 1}"],
-            namespace(more=zones),
-        )
-        first, second = HostController(machine, SLOT), HostController(machine, SLOT + 1)
+        machine, first, second = self.with_event_descriptors()
         own, other = first.create_queue(), second.create_queue()
         self.assertEqual(own.qid, other.qid)
         shadow = machine.alloc(PAGE)
