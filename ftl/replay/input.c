@@ -300,14 +300,18 @@ static bool open_file(TraceFile *trace, GError **error)
     return trace->gzip || damaged(trace, g_strerror(errno), error);
 }
 
-/* blkparse: what was queued if that was traced, else what was issued. */
+/*
+ * blkparse: what was queued if that was traced, else what was issued.
+ * A trace may be any bytes, and GLib does not ask whether they are UTF-8.
+ */
 static char action_of(const char *head)
 {
     g_auto(GStrv) lines = g_strsplit(head, "\n", 400);
+    g_autoptr(GRegex) queued = g_regex_new(
+        "^ *\\d+,\\d+ +\\d+ +\\d+ +[\\d.]+ +\\d+ +Q ", G_REGEX_RAW, 0, NULL);
 
     for (char **line = lines; *line; line++) {
-        if (g_regex_match_simple("^ *\\d+,\\d+ +\\d+ +\\d+ +[\\d.]+ +\\d+ +Q ",
-                                 *line, 0, 0)) {
+        if (g_regex_match(queued, *line, 0, NULL)) {
             return 'Q';
         }
     }

@@ -234,16 +234,20 @@ def archive(data: bytes) -> None:
 # ---- a whole folder ------------------------------------------------------------------------------
 
 
-def good() -> Path:
-    """A guest's folder as it should be, made once."""
-    folder = WORK / "good"
-    if not folder.exists():
+GOOD: dict[str, bytes] = {}
+
+
+def good() -> dict[str, bytes]:
+    """A guest's folder as it should be: what its files say, by name; made once."""
+    if not GOOD:
+        folder = WORK / "good"
         synthetic.write_scheme(folder, "baseline", count=30)
         (folder / "script.log.off").write_text("it said nothing\n")
         (folder / "stats-done.bin").write_bytes((folder / "stats-end.bin").read_bytes())
-        (folder / "files").mkdir()
+        (folder / script.LATENCIES).parent.mkdir()
         (folder / script.LATENCIES).write_text("read 12\nwrite 5 3\n")
-    return folder
+        GOOD.update({name: (folder / name).read_bytes() for name in NAMES})
+    return dict(GOOD)
 
 
 NAMES = (
@@ -263,17 +267,31 @@ def repaired(rows: bytearray) -> bytes:
     return bytes(rows)
 
 
+ON_DISK: dict[str, bytes] = {}
+"""What the edited folder holds: only what differs is written, as most of an execution were files."""
+
+
+def lay_out(folder: Path, wanted: dict[str, bytes]) -> None:
+    for name in ON_DISK.keys() - wanted.keys():
+        (folder / name).unlink()
+        del ON_DISK[name]
+    for name, text in wanted.items():
+        if ON_DISK.get(name) != text:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(text)
+            ON_DISK[name] = text
+
+
 def run(data: bytes) -> None:
     """Edits of five bytes: which file, where (16 bits), which kind of edit, and its value."""
     folder = WORK / "run"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(good(), folder)
+    files = good()
     for at in range(0, len(data) - 4, 5):
         number, where, kind, value = struct.unpack_from("<BHBB", data, at)
-        path = folder / NAMES[number % len(NAMES)]
-        if not path.is_file():
+        name = NAMES[number % len(NAMES)]
+        if name not in files:
             continue
-        text = bytearray(path.read_bytes())
+        text = bytearray(files[name])
         where %= max(len(text), 1)
         if kind % 5 == 0:
             text[where : where + 1] = bytes([value])
@@ -283,11 +301,12 @@ def run(data: bytes) -> None:
             del text[where : where + value]
         elif kind % 5 == 3:
             text[where:where] = text[: value + 1]
-        elif path.suffix == ".off":
+        elif name.endswith(".off"):
             # With it, it is a script's run.
-            path.rename(path.with_suffix(""))
+            files[name.removesuffix(".off")] = files.pop(name)
             continue
-        path.write_bytes(repaired(text) if path.name == "cmd.bin" else bytes(text))
+        files[name] = repaired(text) if name == "cmd.bin" else bytes(text)
+    lay_out(folder, files)
     with one_line():
         found = summary.load_scheme(folder, "x")
         json.dumps(found.summary, allow_nan=False)
