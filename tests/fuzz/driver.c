@@ -1,8 +1,10 @@
 /*
- * For compilers without libFuzzer: mutates the files of a folder for a while.
+ * For compilers without libFuzzer: tries the files of a folder, then mutates
+ * them for a while.
  *
- * It knows -max_total_time=SECONDS and the folder; the seed is fixed, so that
- * a crash comes again, and the input at hand is written before it is tried.
+ * It knows -max_total_time=SECONDS and the folder.  The seed is fixed and the
+ * files are sorted, so that a crash comes again; the input at hand is written
+ * before it is tried.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -57,6 +59,34 @@ static size_t mutate(GRand *rand, uint8_t *data, size_t size)
     return size;
 }
 
+static int by_name(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_seeds(GPtrArray *seeds, const char *folder)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    GDir *dir = g_dir_open(folder, 0, NULL);
+
+    if (!dir) {
+        return;
+    }
+    for (const char *name; (name = g_dir_read_name(dir));) {
+        g_ptr_array_add(names, g_build_filename(folder, name, NULL));
+    }
+    g_dir_close(dir);
+    g_ptr_array_sort(names, by_name);
+    for (unsigned i = 0; i < names->len; i++) {
+        char *text;
+        gsize size;
+
+        if (g_file_get_contents(names->pdata[i], &text, &size, NULL)) {
+            g_ptr_array_add(seeds, g_bytes_new_take(text, size));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     GRand *rand = g_rand_new_with_seed(1);
@@ -65,44 +95,35 @@ int main(int argc, char **argv)
     const char *prefix = "";
     uint8_t data[MAX_BYTES + 64];
     uint64_t runs = 0;
-    gint64 end_us = g_get_monotonic_time();
+    gint64 seconds = 0, end_us;
 
     for (int i = 1; i < argc; i++) {
-        GDir *dir;
-
         if (g_str_has_prefix(argv[i], "-max_total_time=")) {
-            end_us += atoll(argv[i] + 16) * 1000000;
+            seconds = atoll(argv[i] + 16);
         } else if (g_str_has_prefix(argv[i], "-artifact_prefix=")) {
             prefix = argv[i] + 17;
         } else if (*argv[i] != '-') {
-            dir = g_dir_open(argv[i], 0, NULL);
-            if (!dir) {
-                continue;
-            }
-            for (const char *name; (name = g_dir_read_name(dir));) {
-                char *path = g_build_filename(argv[i], name, NULL), *text;
-                gsize size;
-
-                if (g_file_get_contents(path, &text, &size, NULL)) {
-                    g_ptr_array_add(seeds, g_bytes_new_take(text, size));
-                }
-                g_free(path);
-            }
-            g_dir_close(dir);
+            add_seeds(seeds, argv[i]);
         }
     }
     if (!seeds->len) {
         fprintf(stderr, "no seeds\n");
         return 1;
     }
-    while (g_get_monotonic_time() < end_us) {
+    end_us = g_get_monotonic_time() + seconds * 1000000;
+    while (runs < seeds->len || g_get_monotonic_time() < end_us) {
+        bool as_it_is = runs < seeds->len;
         gsize size;
         const void *seed = g_bytes_get_data(
-            seeds->pdata[g_rand_int_range(rand, 0, seeds->len)], &size);
+            seeds->pdata[as_it_is ? runs : g_rand_int(rand) % seeds->len],
+            &size);
         g_autofree char *path = g_strconcat(prefix, "input", NULL);
 
-        memcpy(data, seed, MIN(size, MAX_BYTES));
-        size = mutate(rand, data, MIN(size, MAX_BYTES));
+        size = MIN(size, MAX_BYTES);
+        memcpy(data, seed, size);
+        if (!as_it_is) {
+            size = mutate(rand, data, size);
+        }
         g_file_set_contents(path, (char *)data, size, NULL);
         LLVMFuzzerTestOneInput(data, size);
         runs++;

@@ -5,6 +5,8 @@
 # By libFuzzer also so often each: run.sh 1000000x [TARGET...]; it says what the last tenth brought.
 # Ends non-zero at the first crash, whose input is printed, and kept in $FUZZ_KEEP if that is a folder.
 # $FUZZ_CORPUS: a folder in which each target keeps what reached something new, and begins with it.
+# FUZZ_PACK=1: what such a run began with and found, as few inputs as reach all of it, is packed into
+# tests/fuzz/corpus, with which every run begins.
 # FUZZ_LAWS=end: a drive's tables are checked when its commands have ended, not after every event, which
 # takes 10 times as long; and libFuzzer is told what the parsers compare, not what the engine does: its
 # scans of tables took half of the time, and an input's bytes are never in them.
@@ -144,6 +146,8 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
     corpus=${corpus:-$work/corpus-}$target
     mkdir -p "$corpus"
     cp "$work/seeds/$target"* "$corpus"
+    packed=$top/tests/fuzz/corpus/$target.tar.gz
+    [ ! -e "$packed" ] || tar -xzf "$packed" -C "$corpus"
     status=0
     [ -n "$runs" ] && bound="-runs=$runs -print_final_stats=1" || bound=-max_total_time=$seconds
     # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
@@ -165,6 +169,13 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
         exit 1
     fi
     done=$((done + 1))
+    if [ -n "$runs" ] && [ -n "${FUZZ_PACK:-}" ]; then
+        mkdir -p "$work/least" "${packed%/*}"
+        "$work/$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "$work/least" "$corpus" >"$work/merge" 2>&1
+        tar -C "$work/least" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - . |
+            gzip -9n >"$packed"
+        rm -rf "$work/least"
+    fi
     if [ -n "$runs" ]; then
         # "#N NEW cov: EDGES …" for each input that brought something.
         echo "ok $done $name: $(awk -v runs="$runs" '
