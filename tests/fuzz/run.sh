@@ -171,7 +171,11 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
     done=$((done + 1))
     if [ -n "$runs" ] && [ -n "${FUZZ_PACK:-}" ]; then
         mkdir -p "$work/least" "${packed%/*}"
-        "$work/$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "$work/least" "$corpus" >"$work/merge" 2>&1
+        case $target in
+        scripts-*) cp "$corpus"/* "$work/least" ;; # atheris starts itself anew for a merge, and cannot
+        *) "$work/$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "$work/least" "$corpus" \
+            >"$work/merge" 2>&1 ;;
+        esac
         tar -C "$work/least" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - . |
             gzip -9n >"$packed"
         rm -rf "$work/least"
