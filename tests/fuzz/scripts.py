@@ -234,20 +234,16 @@ def archive(data: bytes) -> None:
 # ---- a whole folder ------------------------------------------------------------------------------
 
 
-GOOD: dict[str, bytes] = {}
-
-
-def good() -> dict[str, bytes]:
-    """A guest's folder as it should be: what its files say, by name; made once."""
-    if not GOOD:
-        folder = WORK / "good"
+def good() -> Path:
+    """A guest's folder as it should be, made once."""
+    folder = WORK / "good"
+    if not folder.exists():
         synthetic.write_scheme(folder, "baseline", count=30)
         (folder / "script.log.off").write_text("it said nothing\n")
         (folder / "stats-done.bin").write_bytes((folder / "stats-end.bin").read_bytes())
-        (folder / script.LATENCIES).parent.mkdir()
+        (folder / "files").mkdir()
         (folder / script.LATENCIES).write_text("read 12\nwrite 5 3\n")
-        GOOD.update({name: (folder / name).read_bytes() for name in NAMES})
-    return dict(GOOD)
+    return folder
 
 
 NAMES = (
@@ -267,8 +263,10 @@ def repaired(rows: bytearray) -> bytes:
     return bytes(rows)
 
 
+GOOD: dict[str, bytes] = {}
+"""What each file of a good folder says."""
 ON_DISK: dict[str, bytes] = {}
-"""What the edited folder holds: only what differs is written, as most of an execution were files."""
+"""What the edited folder holds: writing all of it was most of an execution."""
 
 
 def lay_out(folder: Path, wanted: dict[str, bytes]) -> None:
@@ -285,7 +283,9 @@ def lay_out(folder: Path, wanted: dict[str, bytes]) -> None:
 def run(data: bytes) -> None:
     """Edits of five bytes: which file, where (16 bits), which kind of edit, and its value."""
     folder = WORK / "run"
-    files = good()
+    if not GOOD:
+        GOOD.update({name: (good() / name).read_bytes() for name in NAMES})
+    files = dict(GOOD)
     for at in range(0, len(data) - 4, 5):
         number, where, kind, value = struct.unpack_from("<BHBB", data, at)
         name = NAMES[number % len(NAMES)]

@@ -34,10 +34,9 @@ class WithoutLibFuzzer(unittest.TestCase):
             text=True,
             check=True,
         ).stdout.split()
+        sources = [str(self.folder / "target.c"), str(FUZZ / "driver.c")]
         subprocess.run(
-            ["cc", f"-I{FUZZ}", self.folder / "target.c", FUZZ / "driver.c"]
-            + [*flags, "-o", self.folder / "fuzz"],
-            check=True,
+            ["cc", f"-I{FUZZ}", *sources, *flags, "-o", str(self.folder / "fuzz")], check=True
         )
 
     def tried(self) -> subprocess.CompletedProcess[str]:
