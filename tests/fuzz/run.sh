@@ -174,7 +174,7 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
         case $target in
         scripts-*) cp "$corpus"/* "$work/least" ;; # atheris starts itself anew for a merge, and cannot
         *) "$work/$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "$work/least" "$corpus" \
-            >"$work/merge" 2>&1 ;;
+            >"$work/merge" 2>&1 || { tail -n 20 "$work/merge"; exit 1; } ;;
         esac
         tar -C "$work/least" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - . |
             gzip -9n >"$packed"
