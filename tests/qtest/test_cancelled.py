@@ -161,6 +161,23 @@ class Cancelled(DriveTest):
         rows = {row.op: row for row in self.finish(machine)}
         self.assertLess(rows[1].submit_ns, rows[0].complete_ns)
 
+    def test_the_memory_of_a_read_is_the_guests_again(self) -> None:
+        """Its data does not come when the drive has it at last."""
+        for cancel in (self.reset, self.delete_queue, self.abort):
+            with self.subTest(cancel=cancel.__name__):
+                machine, ctrl, ns = self.drive(more=SLOW_LINK)
+                self.assertEqual(ns.write(0, OLD).status, 0)
+                addr, prp = ns.buffer(4 * KIB)
+                cid = ns.start(Op.READ, 0, 4 * KIB, prp)
+                machine.step(20_000)
+                self.assertIsNone(ns.queue.done(cid))
+                ns = cancel(ctrl, ns, cid)
+                machine.write(addr, NEW)
+                machine.step(LATER_NS)
+                self.assertEqual(machine.read(addr, 4 * KIB), NEW)
+                self.assertEqual(ns.read(0, 4 * KIB), OLD)
+                self.finish(machine)
+
     def test_what_waits_for_it_is_cancelled_too(self) -> None:
         machine, ctrl, ns = self.drive()
         self.start_behind_others(machine, ns)

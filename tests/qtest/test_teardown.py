@@ -7,10 +7,12 @@ Or the guest goes, and QEMU stays.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from logs import read_commands
 from machine import Machine
-from nvme import Controller, Namespace, Op
+from nvme import PAGE, Admin, Controller, Namespace, Op
 from test_interruptions import EJECT
 from test_realtime import HostController
 
@@ -70,6 +72,58 @@ class Teardown(DriveTest):
 
     def test_on_the_hosts_clock(self) -> None:
         self.check(HostController, ",clock=realtime")
+
+
+class Threads(DriveTest):
+    """Drives that are taken out one after the other, of a QEMU that goes on."""
+
+    DRIVES = 5
+
+    def coroutines(self, machine: Machine) -> int:
+        """Stacks of theirs, which are of a MiB: below each is a page that nobody may touch."""
+        text = Path(f"/proc/{machine.process.pid}/maps").read_text(encoding="utf-8")
+        count, guard = 0, 0
+        for line in text.splitlines():
+            places, access = line.split()[:2]
+            first, last = (int(place, 16) for place in places.split("-"))
+            count += access == "rw-p" and first == guard and last - first == MIB
+            guard = last if access == "---p" and last - first == PAGE else 0
+        return count
+
+    def take_out(self, machine: Machine, index: int) -> None:
+        machine.qmp("device_del", id=f"nvme{index}")
+        machine.outl(EJECT, 1 << SLOT + index)
+        machine.wait_until(lambda: f"nvme{index}" not in machine.peripherals(), "its end")
+        machine.qmp(
+            "qom-set", path=f"/machine/peripheral/f{index}", property="realized", value=False
+        )
+
+    def test_a_format_leaves_nothing_of_a_thread(self) -> None:
+        """Each has formatted in a thread of its own, and what that needed goes with it."""
+        indexes = range(self.DRIVES)
+        machine = self.machine(
+            ["-machine", "pc"],
+            *(
+                flash(f"f{index}", more=f",clock=realtime,{SLOWER}")
+                + controller(index)
+                + namespace(f"f{index}", index)
+                for index in indexes
+            ),
+        )
+        for index in indexes:
+            ctrl = HostController(machine, SLOT + index)
+            ns = Namespace(ctrl.create_queue())
+            _, prp = ns.buffer(128 * KIB)
+            cid = ns.start(Op.WRITE, 0, 128 * KIB, prp)
+            # It waits for that write, whose end is in the drive's thread.
+            ctrl.check(Admin.FORMAT, 1)
+            self.assertEqual(ns.queue.wait(cid).status, 0)
+            self.take_out(machine, index)
+            if index == 0:
+                before = self.coroutines(machine)
+        self.assertGreater(before, 0, "the main thread keeps some for itself")
+        self.assertEqual(self.coroutines(machine), before)
+        self.finish(machine)
 
 
 class NoShutdown(DriveTest):

@@ -68,7 +68,10 @@ SERIES = {
         "into_the_memory_of_another_controller",
     ),
     "0027": ("Data that leads to no memory is an error of the media", "where_no_memory_is"),
-    "0028": ("Format leaks a coroutine of the drive's thread", ""),
+    "0028": (
+        "Format leaks a coroutine of the drive's thread",
+        "a_format_leaves_nothing",
+    ),
     "0032": (
         "A queue gets an event descriptor each time doorbells are told of, and leaves them",
         "doorbell_buffers_once_more",
