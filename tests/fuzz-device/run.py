@@ -79,29 +79,80 @@ ASLEEP_S = 60
 BUSY_S = 3600
 LOOK_S = 0.5
 PROFILE = "profile.raw"
-# libFuzzer's, of what it has found and of what it has done.
-LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+cov: (\d+)", re.MULTILINE)
+# libFuzzer's: a place that is new, before the execution that reached it; at the end, each function.
+LINE = re.compile(r"#(\d+)\s+(\w+)\s+cov: (\d+)")
+PLACE = re.compile(r"\tNEW_PC: \S+ in (\S+) (\S+?)(:\d+)?(:\d+)?$")
+FUNCTION = re.compile(r"(UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) \S+ (\S+?)(:\d+)?$")
+
+
+@dataclass
+class Found:
+    """What libFuzzer's log says."""
+
+    executions: int = 0
+    edges: int = 0
+    last_new: int = 0  # the execution that reached an edge for the last time
+    late: int = 0  # edges that the last tenth of them found
+    device_edges: int = 0
+    device_all: int = 0
+    device_last_new: int = 0
+    device_late: int = 0
+    device_late_in: tuple[str, ...] = ()  # the functions
+
+
+def is_ours(path: str) -> bool:
+    return "/hw/nvme/" in path and "/scarp/ftl/" not in path and path.endswith(".c")
+
+
+def found(log: str) -> Found:
+    """Of the device: what has a place in its sources."""
+    edges: list[tuple[int, int]] = []
+    places: list[tuple[int, str]] = []
+    waiting: list[str] = []
+    result = Found()
+    for line in log.splitlines():
+        if place := PLACE.match(line):
+            if is_ours(place[2]):
+                waiting.append(place[1])
+        elif said := LINE.match(line):
+            edges.append((int(said[1]), int(said[3])))
+            places += [(int(said[1]), name) for name in waiting]
+            waiting = []
+        elif (function := FUNCTION.match(line)) and is_ours(function[4]):
+            result.device_edges += int(function[2])
+            result.device_all += int(function[3])
+    if edges:
+        result.executions = max(n for n, _ in edges)
+        result.edges = max(cov for _, cov in edges)
+        result.last_new = min(n for n, cov in edges if cov == result.edges)
+        early = 0.9 * result.executions
+        result.late = result.edges - max((cov for n, cov in edges if n <= early), default=0)
+        result.device_last_new = max((n for n, _ in places), default=0)
+        late = [name for n, name in places if n > early]
+        result.device_late, result.device_late_in = len(late), tuple(sorted(set(late)))
+    return result
 
 
 @dataclass
 class Result:
     name: str
-    executions: int
-    last_new: int  # the execution that reached an edge for the last time
-    late: int  # edges that the last tenth of them found
-    edges: int
+    found: Found
     seconds: float
     status: int
     profile: Path
     log: Path
 
     def text(self) -> str:
-        rate = self.executions / max(self.seconds, 1)
+        of = self.found
+        rate = of.executions / max(self.seconds, 1)
         said = (
-            f"{self.name}: {self.executions:,} executions in {self.seconds:.0f} s, {rate:.0f} a "
-            f"second; {self.edges:,} edges, the last new one at execution {self.last_new:,}"
-            f", {self.late} of them in the last tenth"
+            f"{self.name}: {of.executions:,} executions in {self.seconds:.0f} s, {rate:.0f} a "
+            f"second; {of.edges:,} edges, the last new one at execution {of.last_new:,}, {of.late} "
+            f"of them in the last tenth; of the device {of.device_edges:,} of {of.device_all:,}, "
+            f"the last new one at {of.device_last_new:,}, {of.device_late} in the last tenth"
         )
+        if of.device_late:
+            said += f" ({', '.join(of.device_late_in)})"
         return said if not self.status else f"{said}; ENDED WITH {self.status}, {self.log}"
 
 
@@ -155,6 +206,8 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
             f"-runs={args.runs if args.runs else -1}",
             f"-max_total_time={args.seconds}",
             "-print_final_stats=1",
+            "-print_pcs=1",
+            "-print_coverage=1",
             f"-artifact_prefix={out}/",
             f"-seed={args.seed}",
             str(corpus),
@@ -164,12 +217,8 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
         ) as process:
             status = watched(process, log)
     seconds = time.monotonic() - began
-    lines = [(int(n), int(cov)) for n, _, cov in LINE.findall(log.read_bytes())]
-    edges = max((cov for _, cov in lines), default=0)
-    last_new = min((n for n, cov in lines if cov == edges), default=0)
-    executions = max((n for n, _ in lines), default=0)
-    late = edges - max((cov for n, cov in lines if n <= 0.9 * executions), default=0)
-    return Result(name, executions, last_new, late, edges, seconds, status, profile, log)
+    said = found(log.read_text(errors="replace"))
+    return Result(name, said, seconds, status, profile, log)
 
 
 def tool(name: str) -> str:
@@ -189,10 +238,6 @@ def exported(binary: Path, result: Result) -> dict[str, object]:
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: dict[str, object] = json.loads(text)["data"][0]
     return found
-
-
-def is_ours(path: str) -> bool:
-    return "/hw/nvme/" in path and "/scarp/ftl/" not in path and path.endswith(".c")
 
 
 def coverage(binary: Path, results: list[Result]) -> None:
@@ -254,7 +299,7 @@ def main() -> int:
         results.append(fuzz(binary, name, args))
         print(results[-1].text(), flush=True)
     coverage(binary, results)
-    bad = [each.name for each in results if each.status or not each.executions]
+    bad = [each.name for each in results if each.status or not each.found.executions]
     print(f"\n{len(results) - len(bad)} passed, {len(bad)} failed")
     return 1 if bad else 0
 

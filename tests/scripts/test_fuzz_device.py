@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tests/fuzz-device/run.py: a QEMU that hangs under the fuzzer is ended, and its input kept."""
+"""tests/fuzz-device/run.py: what libFuzzer found is told; a QEMU that hangs is ended."""
 
 from __future__ import annotations
 
@@ -25,6 +25,49 @@ def program() -> object:
         spec.loader.exec_module(module)
     sys.path[:] = before
     return module
+
+
+PCS = """\
+\tNEW_PC: 0x55 in before /src/hw/nvme/ctrl.c:3
+#50\tINITED cov: 100 ft: 100 corp: 1/1b exec/s: 0 rss: 30Mb
+\tNEW_PC: 0x56 in nvme_read ../src/hw/nvme/ctrl.c:6:9
+\tNEW_PC: 0x57 in pci_read ../src/hw/pci/pci.c:7:1
+#900\tNEW    cov: 102 ft: 3 corp: 2/4b lim: 4 exec/s: 0 rss: 30Mb L: 3/3 MS: 2 CrossOver-
+#905\tREDUCE cov: 102 ft: 3 corp: 2/4b lim: 4 exec/s: 0 rss: 30Mb L: 3/3 MS: 2 CrossOver-
+\tNEW_PC: 0x58 in scarp_drive_new ../src/hw/nvme/scarp/ftl/drive.c:8
+#951\tNEW    cov: 103 ft: 4 corp: 3/5b lim: 4 exec/s: 0 rss: 30Mb L: 3/3 MS: 2 CrossOver-
+%s#1000\tDONE   cov: %d ft: 4 corp: 3/5b lim: 4 exec/s: 0 rss: 30Mb
+COVERED_FUNC: hits: 2 edges: 3/5 nvme_read ../src/hw/nvme/ctrl.c:5
+  UNCOVERED_PC: ../src/hw/nvme/ctrl.c:8
+UNCOVERED_FUNC: hits: 0 edges: 0/7 flash_json ../src/hw/nvme/scarp/hw/flash-rows.c:3
+COVERED_FUNC: hits: 2 edges: 30/50 pci_read ../src/hw/pci/pci.c:5
+"""
+LATE = """\
+\tNEW_PC: 0x59 in flash_submit ../src/hw/nvme/scarp/hw/flash-command.c:8:22
+\tNEW_PC: 0x60 in flash_submit ../src/hw/nvme/scarp/hw/flash-command.c:9:2
+\tNEW_FUNC[1/1]: 0x59 in flash_submit ../src/hw/nvme/scarp/hw/flash-command.c:3
+#970\tNEW    cov: 105 ft: 4 corp: 3/5b lim: 4 exec/s: 0 rss: 30Mb L: 3/3 MS: 2 CrossOver-
+"""
+
+
+class Found(unittest.TestCase):
+    """What is new of the device is told from what is new of QEMU."""
+
+    def test_of_qemu_alone(self) -> None:
+        found = program().found(PCS % ("", 103))  # type: ignore[attr-defined]
+        self.assertEqual((found.executions, found.edges, found.last_new), (1000, 103, 951))
+        self.assertEqual((found.late, found.device_late, found.device_last_new), (1, 0, 900))
+        self.assertEqual((found.device_edges, found.device_all), (3, 12))
+
+    def test_of_the_device(self) -> None:
+        found = program().found(PCS % (LATE, 105))  # type: ignore[attr-defined]
+        self.assertEqual((found.late, found.last_new), (3, 970))
+        self.assertEqual((found.device_late, found.device_last_new), (2, 970))
+        self.assertEqual(found.device_late_in, ("flash_submit",))
+
+    def test_of_nothing(self) -> None:
+        found = program().found("it did not start\n")  # type: ignore[attr-defined]
+        self.assertEqual((found.executions, found.edges, found.device_late), (0, 0, 0))
 
 
 class Watched(unittest.TestCase):
