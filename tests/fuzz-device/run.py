@@ -46,6 +46,8 @@ NAMESPACE = "-device nvme-ns,bus=n0,flash=f0"
 LOGS = "cmd-log=cmd,gc-log=gc,progress=progress"
 LATE = "clock=realtime,lateness-log=late"
 STREAMS = "overrides=ftl.streams=4;ftl.over_provisioning_permille=500"
+# Of random writes in zones.  Without a block size QEMU divides by 0 at its start.
+WINDOWS = "logical_block_size=512,zoned.zrwas=32K,zoned.zrwafg=4K,zoned.numzrwa=2"
 STOCK, FUNCTIONS = "stock", "functions"
 CONFIGURATIONS = {
     "virtual": [f"{FLASH},{LOGS}", SUBSYSTEM, CONTROLLER, f"{NAMESPACE},size=2M", NAMESPACE],
@@ -53,8 +55,9 @@ CONFIGURATIONS = {
     "zones": [
         FLASH,
         SUBSYSTEM,
-        f"{CONTROLLER},cmb_size_mb=1,legacy-cmb=on",
-        f"{NAMESPACE},zoned=on,zoned.zone_size=256K,zoned.max_open=3,zoned.max_active=4",
+        "-object memory-backend-ram,id=p0,size=64K",
+        f"{CONTROLLER},cmb_size_mb=1,legacy-cmb=on,pmrdev=p0",
+        f"{NAMESPACE},zoned=on,zoned.zone_size=256K,zoned.max_open=3,zoned.max_active=4,{WINDOWS}",
     ],
     FUNCTIONS: [
         f"{FLASH},{STREAMS}",

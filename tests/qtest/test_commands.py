@@ -15,6 +15,8 @@ from test_realtime import HostController
 HOST_BEHAVIOR = 0x16
 # Copies may have ranges of descriptor format 2, which name a namespace.
 COPY_FORMAT_2 = 1 << 2
+# Of zones: no resources for a window of random writes; a write behind the zone's pointer.
+NO_WINDOW, ZONE_INVALID_WRITE = 0x1B7, 0x1BC
 
 
 class Commands(DriveTest):
@@ -164,6 +166,39 @@ class Commands(DriveTest):
         cid = ns.queue.submit(Op.ZONE_SEND, 1, cdw=(0, 0, 0, 4))  # reset
         self.assertEqual(ns.queue.wait(cid).status, 0)
         self.assertEqual(ns.read(0, 32 * KIB), bytes(32 * KIB))
+        self.finish(machine)
+
+    def test_a_zones_window_of_random_writes(self) -> None:
+        """ZRWA: there, blocks are written in any order and again; what is behind it is not."""
+        window = ",logical_block_size=512,zoned.zrwas=32K,zoned.zrwafg=4K,zoned.numzrwa=1"
+        machine, _, ns = self.drive(more_ns=f",zoned=on,zoned.zone_size=1M,zoned.max_active=2{window}")
+
+        def send(zone: int, action: int) -> int:
+            block = zone * MIB // 512
+            cid = ns.queue.submit(Op.ZONE_SEND, 1, cdw=(block, 0, 0, action))
+            return ns.queue.wait(cid).status
+
+        opened, closed, finished, flushed, with_window = 3, 1, 2, 0x11, 1 << 9
+        self.assertEqual(send(0, opened | with_window), 0)
+        self.assertEqual(send(1, opened | with_window), NO_WINDOW)
+        for tag, offset in enumerate((16 * KIB, 0, 28 * KIB, 16 * KIB)):
+            self.assertEqual(ns.write(offset, pattern(tag, 4 * KIB)).status, 0)
+        wanted = {0: 1, 16: 3, 28: 2}
+        for at in range(0, 32, 4):
+            data = pattern(wanted[at], 4 * KIB) if at in wanted else bytes(4 * KIB)
+            self.assertEqual(ns.read(at * KIB, 4 * KIB), data)
+        self.assertEqual(ns.write(64 * KIB, pattern(4, 4 * KIB)).status, ZONE_INVALID_WRITE)
+        # The window goes on by as much as this is beyond it, and by less than was asked for.
+        self.assertEqual(ns.write(32 * KIB, pattern(5, 4 * KIB)).status, 0)
+        self.assertEqual(ns.write(0, pattern(6, 4 * KIB)).status, ZONE_INVALID_WRITE)
+        self.assertEqual(ns.write(4 * KIB, pattern(7, 4 * KIB)).status, 0)
+        cid = ns.queue.submit(Op.ZONE_SEND, 1, cdw=(16 * KIB // 512 - 1, 0, 0, flushed))
+        self.assertEqual(ns.queue.wait(cid).status, 0)
+        self.assertEqual(ns.write(4 * KIB, pattern(8, 4 * KIB)).status, ZONE_INVALID_WRITE)
+        self.assertEqual(ns.read(4 * KIB, 4 * KIB), pattern(7, 4 * KIB))
+        # Only a zone that is full gives its window back.
+        self.assertEqual((send(0, closed), send(1, opened | with_window)), (0, NO_WINDOW))
+        self.assertEqual((send(0, finished), send(1, opened | with_window)), (0, 0))
         self.finish(machine)
 
     def test_zone_of_more_than_a_command(self) -> None:

@@ -14,6 +14,7 @@ SLOT = 4
 TRANSFER_ERROR, OFFSET_INVALID = 0x004, 0x013
 NOWHERE = 1 << 44
 BUFFER = 0xE8000000  # where the controller's memory is put
+PMRCTL, PMRMSCL, PMRMSCU = 0xE04, 0xE14, 0xE18
 CLOCKS: tuple[tuple[type[Controller], str], ...] = (
     (Controller, ""),
     (HostController, ",clock=realtime"),
@@ -81,3 +82,36 @@ class Pointers(DriveTest):
         for index in range(16):
             self.assertEqual(machine.read(BUFFER + index * PAGE, PAGE), pattern(index, 4 * KIB))
         self.finish(machine)
+
+    def test_into_the_memory_that_is_persistent(self) -> None:
+        """The controller's own, where the host says that it is; partly there is nowhere."""
+        for kind, more in CLOCKS:
+            with self.subTest(more):
+                machine = self.machine(
+                    ["-object", "memory-backend-ram,id=m0,size=64K"],
+                    flash(more=more),
+                    ["-device", f"nvme,id=nvme0,serial=s,addr={SLOT},pmrdev=m0"],
+                    namespace(),
+                )
+                ctrl = kind(machine, SLOT)
+                ctrl.place(SLOT, 4, BUFFER)
+                machine.writel(ctrl.bar + PMRCTL, 1)
+                machine.writel(ctrl.bar + PMRMSCU, 0)
+                machine.writel(ctrl.bar + PMRMSCL, BUFFER | 1 << 1)
+                ns = Namespace(ctrl.create_queue())
+                machine.write(BUFFER + PAGE, pattern(1, 2 * PAGE))
+                pages = (BUFFER + PAGE, BUFFER + 2 * PAGE)
+                self.assertEqual(ns.queue.wait(ns.start(Op.WRITE, 0, 2 * PAGE, pages)).status, 0)
+                self.assertEqual(ns.read(0, 2 * PAGE), pattern(1, 2 * PAGE))
+                target = (BUFFER + 4 * PAGE, BUFFER + 5 * PAGE)
+                self.assertEqual(ns.queue.wait(ns.start(Op.READ, 0, 2 * PAGE, target)).status, 0)
+                self.assertEqual(machine.read(BUFFER + 4 * PAGE, 2 * PAGE), pattern(1, 2 * PAGE))
+                # A transfer that is there in part only, and one that is there no more.
+                partly = (BUFFER + 15 * PAGE, BUFFER + 16 * PAGE)
+                cid = ns.start(Op.READ, 0, 2 * PAGE, partly)
+                self.assertNotEqual(ns.queue.wait(cid).status, 0)
+                machine.writel(ctrl.bar + PMRCTL, 0)
+                cid = ns.start(Op.READ, 0, 2 * PAGE, target)
+                self.assertEqual(ns.queue.wait(cid).status, TRANSFER_ERROR)
+                self.assertEqual(ns.read(0, 2 * PAGE), pattern(1, 2 * PAGE))
+                self.finish(machine)
