@@ -65,7 +65,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
             1,
         ),
         Suite("upstream", [scarp, "test-upstream"], 2),
-        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "5"], 1),
+        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "30"], 1),
         # Scenarios that once failed, then for a minute scenarios that follow from the commit.
         Suite("hunt", ["sh", "tests/hunt/run.sh", "test", "60"], 2),
         # Arrays of drives that fail and servers that are killed: what once failed, then fresh ones.
