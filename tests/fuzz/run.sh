@@ -151,6 +151,7 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
     [ ! -e "$packed" ] || tar -xzf "$packed" -C "$corpus"
     status=0
     [ -n "$runs" ] && bound="-runs=$runs -print_final_stats=1" || bound=-max_total_time=$seconds
+    case $runs-$target in -* | *-scripts-*) ;; *) bound="$bound -print_pcs=1" ;; esac
     # An input without end is a defect.  libFuzzer knows it by the wall clock, and keeps it; processor
     # time ends any other, too, where there is no libFuzzer.
     (
@@ -182,14 +183,24 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
         rm -rf "$work/least"
     fi
     if [ -n "$runs" ]; then
-        # "#N NEW cov: EDGES …" for each input that brought something.
+        # "#N NEW cov: EDGES …" for each input that brought something; before it a line for each place,
+        # "NEW_PC: … in FUNCTION …/FILE:LINE".
         echo "ok $done $name: $(awk -v runs="$runs" '
+            /NEW_PC: .* in / {
+                file = $NF; sub(/:.*/, "", file); sub(/.*\//, "", file)
+                waits[file]++
+            }
             match($0, / cov: [0-9]+/) {
                 cov = substr($0, RSTART + 6, RLENGTH - 6); at = substr($1, 2) + 0
                 if (at <= runs * 9 / 10) before = cov
+                else for (file in waits) late[file] += waits[file]
+                delete waits
             }
             /^Done/ { n = $2; s = $5 }
-            END { print n " executions in " s " s, " cov " edges, " cov - before " of them in the last tenth" }
+            END {
+                print n " executions in " s " s, " cov " edges, " cov - before " of them in the last tenth"
+                for (file in late) print "# " late[file] " in " file | "sort -k2rn -k4"
+            }
         ' "$work/log")"
     else
         echo "ok $done $name: $(tail -n 1 "$work/log")"
