@@ -171,7 +171,8 @@ class Commands(DriveTest):
     def test_a_zones_window_of_random_writes(self) -> None:
         """ZRWA: there, blocks are written in any order and again; what is behind it is not."""
         window = ",logical_block_size=512,zoned.zrwas=32K,zoned.zrwafg=4K,zoned.numzrwa=1"
-        machine, _, ns = self.drive(more_ns=f",zoned=on,zoned.zone_size=1M,zoned.max_active=2{window}")
+        zones = ",zoned=on,zoned.zone_size=1M,zoned.max_active=2"
+        machine, _, ns = self.drive(more_ns=f"{zones}{window}")
 
         def send(zone: int, action: int) -> int:
             block = zone * MIB // 512
