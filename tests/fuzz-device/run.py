@@ -84,7 +84,7 @@ LOOK_S = 0.5
 PROFILE = "profile.raw"
 # libFuzzer's: a place that is new, before the execution that reached it; at the end, each function.
 LINE = re.compile(r"#(\d+)\s+(\w+)\s+cov: (\d+)")
-PLACE = re.compile(r"\tNEW_PC: \S+ in (\S+) (\S+?)(:\d+)?(:\d+)?$")
+PLACE = re.compile(r"\tNEW_PC: \S+ in \S+ (\S+?)(:\d+)?(:\d+)?$")
 FUNCTION = re.compile(r"(UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) \S+ (\S+?)(:\d+)?$")
 
 
@@ -100,7 +100,7 @@ class Found:
     device_all: int = 0
     device_last_new: int = 0
     device_late: int = 0
-    device_late_in: tuple[str, ...] = ()  # the functions
+    device_late_in: tuple[str, ...] = ()  # files and lines
 
 
 def is_ours(path: str) -> bool:
@@ -115,8 +115,8 @@ def found(log: str) -> Found:
     result = Found()
     for line in log.splitlines():
         if place := PLACE.match(line):
-            if is_ours(place[2]):
-                waiting.append(place[1])
+            if is_ours(place[1]):
+                waiting.append(f"{Path(place[1]).name}{place[2] or ''}")
         elif said := LINE.match(line):
             edges.append((int(said[1]), int(said[3])))
             places += [(int(said[1]), name) for name in waiting]

@@ -63,7 +63,7 @@ class Found(unittest.TestCase):
         found = program().found(PCS % (LATE, 105))  # type: ignore[attr-defined]
         self.assertEqual((found.late, found.last_new), (3, 970))
         self.assertEqual((found.device_late, found.device_last_new), (2, 970))
-        self.assertEqual(found.device_late_in, ("flash_submit",))
+        self.assertEqual(found.device_late_in, ("flash-command.c:8", "flash-command.c:9"))
 
     def test_of_nothing(self) -> None:
         found = program().found("it did not start\n")  # type: ignore[attr-defined]
