@@ -105,7 +105,8 @@ def admin(made: Sequence) -> None:
         made.send(0, sqe(6, 1, (cns,)))
     made.send(0, sqe(0xC))  # tell me of events
     made.send(0, sqe(0x1A, 1, (255, 0x0101)))
-    made.send(0, sqe(0x15, 1, (1,)), struct.pack("<2H", 1, 0))
+    for attached in (1, 0, 0):
+        made.send(0, sqe(0x15, 1, (attached,)), struct.pack("<2H", 1, 0))
     for feature in (1, 2, 4, 5, 6, 7, 0xB, 0xE, 0x16, 0x1D, 0x1E):
         made.send(0, sqe(0xA, 1, (feature,)))
         made.send(0, sqe(9, 1, (feature, 0x10001)), bytes(8))
@@ -140,6 +141,25 @@ def data(made: Sequence) -> None:
     pieces = struct.pack("<QI3xB", DATA, 4096, 0)
     words = struct.pack("<BBHIQQ", 2, 0x40, 7, 1, 0, 0) + struct.pack("<QI3xB", LIST, 16, 0x30)
     made.send(1, words + struct.pack("<6I", 0, 0, 7, 0, 0, 0), pieces)
+
+
+def forms(made: Sequence) -> None:
+    """Blocks that are extended by metadata of no bytes, and lists of pieces of every form."""
+    made.queue()
+    made.send(0, sqe(0x80, 1, (1 << 4,)))
+    made.step()
+    for opcode in (1, 2, 5, 0xC):
+        made.send(1, sqe(opcode, 1, (0, 0, 7)), b"extended")
+    made.send(1, sqe(0x19, 1, (64, 0, 0)), struct.pack("<QQHHIIIHH", 0, 0, 7, 0, 0, 0, 0, 0, 0))
+    piece, fields = struct.pack("<QI3xB", DATA, 16, 0), struct.pack("<6I", 0, 0, 7, 0, 0, 0)
+    # A segment of so many that it is read in parts; then kinds of descriptors.
+    for length, kind in ((512 * 16, 0x30), (512 * 16, 0x20), (16, 0x20), (16, 0x10), (16, 0x40)):
+        words = struct.pack("<BBHIQQ", 2, 0x40, 7, 1, 0, 0)
+        made.send(1, words + struct.pack("<QI3xB", LIST, length, kind) + fields, piece)
+    for kind in (0x10, 0x20, 0x30, 0x40, 0xF0):
+        words = struct.pack("<BBHIQQ", 2, 0x40, 7, 1, 0, 0)
+        inner = struct.pack("<QI3xB", LIST, 16, kind)
+        made.send(1, words + struct.pack("<QI3xB", LIST, 32, 0x30) + fields, piece, inner)
 
 
 def ends(made: Sequence) -> None:
@@ -202,6 +222,7 @@ SEEDS = {
     "admin": admin,
     "logs": logs,
     "data": data,
+    "forms": forms,
     "ends": ends,
     "doorbells": doorbells,
     "zones": zones,
