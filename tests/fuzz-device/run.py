@@ -3,8 +3,10 @@
 """QEMU's generic fuzzer on the drive, in four configurations, and on stock nvme of the same build.
 
 It writes bytes to the registers of the controller and to the memory that it reads, and lets time
-pass.  libFuzzer keeps what reaches new code in --out, and the next run goes on with that.  At the
-end: the rate, when the last new edge was found, and how much of each source file was reached.
+pass.  libFuzzer keeps what reaches new code in --out, and the next run goes on with that.  With
+--pack, as few inputs as reach the same are kept in corpus/ beside this file: every run begins with
+them.  At the end: the rate, when the last new edge was found in all that libFuzzer guides itself by
+(QEMU's hw/ and net/) and in the device alone, and how much of each source file was reached.
 """
 
 from __future__ import annotations
@@ -21,12 +23,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [
-    str(ROOT / "scripts"),
-    str(ROOT / "tests/qtest"),
-    str(Path(__file__).resolve().parent),
-]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/qtest"), str(HERE)]
 
 import seeds  # noqa: E402
 from patience import Patience, processor_s  # noqa: E402
@@ -183,13 +182,8 @@ def watched(process: subprocess.Popen[bytes], log: Path) -> int:
     return process.wait()
 
 
-def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
-    out = args.out / name
-    corpus = out / "corpus"
-    corpus.mkdir(parents=True, exist_ok=True)
-    seeds.lay(corpus, name == FUNCTIONS)
-    log, profile = out / "log", out / PROFILE
-    began = time.monotonic()
+def run(binary: Path, name: str, options: list[str], log: Path, profile: Path) -> int:
+    """libFuzzer's exit status on that machine, in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder, log.open("wb") as stream:
         bios = Path(folder) / "bios.bin"
         bios.write_bytes(bytes(128 << 10))  # never executed
@@ -203,25 +197,58 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
             "ASAN_OPTIONS": "detect_leaks=0",
             "LLVM_PROFILE_FILE": str(profile),
         }
-        command = [
-            str(binary),
-            "--fuzz-target=generic-fuzz",
-            f"-runs={args.runs if args.runs else -1}",
-            f"-max_total_time={args.seconds}",
-            "-print_final_stats=1",
-            "-print_pcs=1",
-            "-print_coverage=1",
-            f"-artifact_prefix={out}/",
-            f"-seed={args.seed}",
-            str(corpus),
-        ]
+        command = [str(binary), "--fuzz-target=generic-fuzz", *options]
         with subprocess.Popen(
             command, env=environment, stdout=stream, stderr=stream, cwd=folder
         ) as process:
-            status = watched(process, log)
+            return watched(process, log)
+
+
+def kept(name: str) -> Path:
+    return HERE / "corpus" / f"{name}.tar.gz"
+
+
+def lay(name: str, corpus: Path) -> None:
+    """What a run begins with, beside what the last one left there."""
+    corpus.mkdir(parents=True, exist_ok=True)
+    seeds.lay(corpus, name == FUNCTIONS)
+    if kept(name).is_file():
+        subprocess.run(["tar", "-xzf", str(kept(name)), "-C", str(corpus)], check=True)
+
+
+def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
+    out = args.out / name
+    corpus, log, profile = out / "corpus", out / "log", out / PROFILE
+    lay(name, corpus)
+    options = [
+        f"-runs={args.runs if args.runs else -1}",
+        f"-max_total_time={args.seconds}",
+        "-print_final_stats=1",
+        "-print_pcs=1",
+        "-print_coverage=1",
+        f"-artifact_prefix={out}/",
+        f"-seed={args.seed}",
+        str(corpus),
+    ]
+    began = time.monotonic()
+    status = run(binary, name, options, log, profile)
     seconds = time.monotonic() - began
-    said = found(log.read_text(errors="replace"))
-    return Result(name, said, seconds, status, profile, log)
+    return Result(name, found(log.read_text(errors="replace")), seconds, status, profile, log)
+
+
+def pack(binary: Path, name: str, out: Path) -> int:
+    """Keep as few inputs as reach every edge that the corpus reaches; libFuzzer's exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-set_cover_merge=1", "-use_counters=0", folder, str(out / name / "corpus")]
+        log = out / name / "merge-log"
+        if status := run(binary, name, options, log, Path(os.devnull)):
+            print(f"{name}: its inputs were not packed, {log}", file=sys.stderr)
+            return status
+        kept(name).parent.mkdir(exist_ok=True)
+        order = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]
+        command = ["tar", "-I", "gzip -9n", "-C", folder, *order, "-cf", str(kept(name)), "."]
+        subprocess.run(command, check=True)
+    return 0
 
 
 def tool(name: str) -> str:
@@ -287,6 +314,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=0, help="at most so many executions of each")
     parser.add_argument("--seed", type=int, default=1, help="libFuzzer's")
     parser.add_argument("--binary", type=Path, help="a fuzzer that is built; default: build it")
+    parser.add_argument(
+        "--pack", action="store_true", help="keep what was found: every run begins with that"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "fuzz-device")
     args = parser.parse_args()
     for name in args.names:
@@ -303,6 +333,9 @@ def main() -> int:
         print(results[-1].text(), flush=True)
     coverage(binary, results)
     bad = [each.name for each in results if each.status or not each.found.executions]
+    if args.pack:
+        good = [each.name for each in results if each.name not in bad]
+        bad += [name for name in good if pack(binary, name, args.out)]
     print(f"\n{len(results) - len(bad)} passed, {len(bad)} failed")
     return 1 if bad else 0
 

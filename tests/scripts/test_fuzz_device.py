@@ -70,6 +70,29 @@ class Found(unittest.TestCase):
         self.assertEqual((found.executions, found.edges, found.device_late), (0, 0, 0))
 
 
+class Kept(unittest.TestCase):
+    def test_a_run_begins_with_it(self) -> None:
+        module = program()
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "corpus").mkdir()
+            (folder / "found").mkdir()
+            (folder / "found" / "input").write_text("kept")
+            packed = folder / "corpus" / "zones.tar.gz"
+            subprocess.run(["tar", "-czf", packed, "-C", folder / "found", "."], check=True)
+            with mock.patch.multiple(module, HERE=folder):
+                module.lay("zones", folder / "a")  # type: ignore[attr-defined]
+                module.lay("virtual", folder / "b")  # type: ignore[attr-defined]
+            seeds = {path.name for path in (folder / "b").iterdir()}
+            self.assertIn("seed-zones", seeds)
+            self.assertEqual({path.name for path in (folder / "a").iterdir()}, seeds | {"input"})
+
+    def test_each_is_a_machine_s(self) -> None:
+        names = {path.name for path in (TESTS / "fuzz-device" / "corpus").glob("*")}
+        machines = program().CONFIGURATIONS  # type: ignore[attr-defined]
+        self.assertLessEqual(names, {f"{machine}.tar.gz" for machine in machines})
+
+
 class Watched(unittest.TestCase):
     def status(self, text: str, asleep_s: int, busy_s: int) -> tuple[int, str]:
         """Of a fuzzer that does this; and what it says when it is ended, as libFuzzer would."""
