@@ -169,7 +169,7 @@ class Commands(DriveTest):
         self.finish(machine)
 
     def test_a_zones_window_of_random_writes(self) -> None:
-        """ZRWA: there, blocks are written in any order and again; what is behind it is not."""
+        """ZRWA: blocks in it are written in any order and again, those behind it no more."""
         window = ",logical_block_size=512,zoned.zrwas=32K,zoned.zrwafg=4K,zoned.numzrwa=1"
         zones = ",zoned=on,zoned.zone_size=1M,zoned.max_active=2"
         machine, _, ns = self.drive(more_ns=f"{zones}{window}")
@@ -189,7 +189,7 @@ class Commands(DriveTest):
             data = pattern(wanted[at], 4 * KIB) if at in wanted else bytes(4 * KIB)
             self.assertEqual(ns.read(at * KIB, 4 * KIB), data)
         self.assertEqual(ns.write(64 * KIB, pattern(4, 4 * KIB)).status, ZONE_INVALID_WRITE)
-        # The window goes on by as much as this is beyond it, and by less than was asked for.
+        # 4 KiB beyond the window: it moves on by as much.
         self.assertEqual(ns.write(32 * KIB, pattern(5, 4 * KIB)).status, 0)
         self.assertEqual(ns.write(0, pattern(6, 4 * KIB)).status, ZONE_INVALID_WRITE)
         self.assertEqual(ns.write(4 * KIB, pattern(7, 4 * KIB)).status, 0)

@@ -89,6 +89,7 @@ class Kept(unittest.TestCase):
 
     def test_each_is_a_machine_s(self) -> None:
         names = {path.name for path in (TESTS / "fuzz-device" / "corpus").glob("*")}
+        self.assertTrue(names)
         machines = program().CONFIGURATIONS  # type: ignore[attr-defined]
         self.assertLessEqual(names, {f"{machine}.tar.gz" for machine in machines})
 
