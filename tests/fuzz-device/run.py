@@ -5,13 +5,16 @@
 It writes bytes to the registers of the controller and to the memory that it reads, and lets time
 pass.  libFuzzer keeps what reaches new code in --out, and the next run goes on with that.  With
 --pack, as few inputs as reach the same are kept in corpus/ beside this file: every run begins with
-them.  At the end: the rate, when the last new edge was found in all that libFuzzer guides itself by
-(QEMU's hw/ and net/) and in the device alone, and how much of each source file was reached.
+them.  With --drawn N, N sequences of commands that mean something are tried before (drawn.py), and
+those that reach something new are left in --out.  At the end: the rate, when the last new edge was
+found in all that libFuzzer guides itself by (QEMU's hw/ and net/) and in the device alone, and how
+much of each source file was reached.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -20,13 +23,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/qtest"), str(HERE)]
 
+import drawn  # noqa: E402
 import seeds  # noqa: E402
 from patience import Patience, processor_s  # noqa: E402
 from scarplib.build.host_packages import (  # noqa: E402
@@ -84,7 +88,9 @@ PROFILE = "profile.raw"
 # libFuzzer's: a place that is new, before the execution that reached it; at the end, each function.
 LINE = re.compile(r"#(\d+)\s+(\w+)\s+cov: (\d+)")
 PLACE = re.compile(r"\tNEW_PC: \S+ in \S+ (\S+?)(:\d+)?(:\d+)?$")
-FUNCTION = re.compile(r"(UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) \S+ (\S+?)(:\d+)?$")
+FUNCTION = re.compile(r"(UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) (\S+) (\S+?)(:\d+)?$")
+# A merge's second attempt and those after it.
+CRASHED = re.compile(r"^MERGE-OUTER: attempt ([2-9]|1\d)", re.MULTILINE)
 
 
 @dataclass
@@ -100,6 +106,8 @@ class Found:
     device_last_new: int = 0
     device_late: int = 0
     device_late_in: tuple[str, ...] = ()  # files and lines
+    reached: set[tuple[str, str]] = field(default_factory=set)  # the device's: file, function
+    missed: set[tuple[str, str]] = field(default_factory=set)
 
 
 def is_ours(path: str) -> bool:
@@ -120,9 +128,11 @@ def found(log: str) -> Found:
             edges.append((int(said[1]), int(said[3])))
             places += [(int(said[1]), name) for name in waiting]
             waiting = []
-        elif (function := FUNCTION.match(line)) and is_ours(function[4]):
+        elif (function := FUNCTION.match(line)) and is_ours(function[5]):
             result.device_edges += int(function[2])
             result.device_all += int(function[3])
+            functions = result.missed if function[1] else result.reached
+            functions.add((function[5].partition("/hw/nvme/")[2], function[4]))
     if edges:
         result.executions = max(n for n, _ in edges)
         result.edges = max(cov for _, cov in edges)
@@ -158,6 +168,16 @@ class Result:
         return said if not self.status else f"{said}; ENDED WITH {self.status}, {self.log}"
 
 
+def family(pid: int) -> list[int]:
+    """A process and those that it has started: libFuzzer merges in a child of a shell."""
+    pids = [pid]
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text().split():
+                pids += family(int(child))
+    return pids
+
+
 def watched(process: subprocess.Popen[bytes], log: Path) -> int:
     """Its exit status.  One that hangs is ended, and libFuzzer keeps the input.
 
@@ -172,13 +192,16 @@ def watched(process: subprocess.Popen[bytes], log: Path) -> int:
             pass
         if log.stat().st_size != size:
             size, busy = log.stat().st_size, Patience(process.pid, BUSY_S)
-        if processor_s(process.pid) != used:
-            used, asleep = processor_s(process.pid), Patience(process.pid, ASLEEP_S)
+        now = sum(map(processor_s, family(process.pid)))
+        if now != used:
+            used, asleep = now, Patience(process.pid, ASLEEP_S)
         elif not asleep.spend(LOOK_S):
             break
         if not busy.spend(LOOK_S):
             break
-    process.send_signal(signal.SIGABRT)
+    for pid in reversed(family(process.pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGABRT)
     return process.wait()
 
 
@@ -208,6 +231,17 @@ def kept(name: str) -> Path:
     return HERE / "corpus" / f"{name}.tar.gz"
 
 
+def take(binary: Path, name: str, count: int, seed: int, out: Path) -> int:
+    """Draw sequences, and leave those that reach something new in the corpus; the exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        drawn.lay(Path(folder), name == FUNCTIONS, count, seed)
+        options = ["-merge=1", f"-artifact_prefix={out}/", str(out / "corpus"), folder]
+        log = out / "drawn-log"
+        status = run(binary, name, options, log, Path(os.devnull))
+        # After an input that crashes a merge goes on with the next one.
+        return status or int(CRASHED.search(log.read_text(errors="replace")) is not None)
+
+
 def lay(name: str, corpus: Path) -> None:
     """What a run begins with, beside what the last one left there."""
     corpus.mkdir(parents=True, exist_ok=True)
@@ -220,6 +254,8 @@ def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
     out = args.out / name
     corpus, log, profile = out / "corpus", out / "log", out / PROFILE
     lay(name, corpus)
+    if args.drawn and (status := take(binary, name, args.drawn, args.seed, out)):
+        return Result(name, Found(), 0, status, profile, out / "drawn-log")
     options = [
         f"-runs={args.runs if args.runs else -1}",
         f"-max_total_time={args.seconds}",
@@ -260,11 +296,14 @@ def tool(name: str) -> str:
 
 
 def exported(binary: Path, result: Result) -> dict[str, object]:
-    """What was reached, as llvm-cov says it, of the sources of the device."""
+    """What was reached of each source file, as llvm-cov says it.
+
+    Without functions, which would take gigabytes for all of QEMU's; libFuzzer has told of those.
+    """
     data = result.profile.with_suffix(".data")
     merge = [tool("llvm-profdata"), "merge", "-sparse", "-o", str(data), str(result.profile)]
     subprocess.run(merge, check=True)
-    command = [tool("llvm-cov"), "export", f"-instr-profile={data}", str(binary)]
+    command = [tool("llvm-cov"), "export", "-summary-only", f"-instr-profile={data}", str(binary)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: dict[str, object] = json.loads(text)["data"][0]
     return found
@@ -273,8 +312,9 @@ def exported(binary: Path, result: Result) -> dict[str, object]:
 def coverage(binary: Path, results: list[Result]) -> None:
     """A table of files and configurations; then what no configuration with a flash has reached."""
     lines: dict[str, dict[str, str]] = {}
-    reached: set[tuple[str, str]] = set()
-    every: set[tuple[str, str]] = set()
+    flash = [result.found for result in results if result.name != STOCK]
+    reached = {each for one in flash for each in one.reached}
+    every = reached | {each for one in flash for each in one.missed}
     for result in results:
         if not result.profile.is_file() or not result.profile.stat().st_size:
             print(f"# {result.name}: it left no profile")
@@ -285,13 +325,6 @@ def coverage(binary: Path, results: list[Result]) -> None:
                 said = each["summary"]["lines"]
                 name = each["filename"].partition("/hw/nvme/")[2]
                 lines.setdefault(name, {})[result.name] = f"{said['percent']:.0f} %"
-        for each in data["functions"]:  # type: ignore[attr-defined]
-            (path, *_) = each["filenames"]
-            if is_ours(path) and result.name != STOCK:
-                key = (path.partition("/hw/nvme/")[2], each["name"].rpartition(":")[2])
-                every.add(key)
-                if each["count"]:
-                    reached.add(key)
     names = [result.name for result in results]
     print("\n| lines reached | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 1) + "|")
@@ -312,7 +345,8 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help=f"of {', '.join(CONFIGURATIONS)} (all)")
     parser.add_argument("--seconds", type=int, help="for each (60, or with --runs no end)")
     parser.add_argument("--runs", type=int, default=0, help="at most so many executions of each")
-    parser.add_argument("--seed", type=int, default=1, help="libFuzzer's")
+    parser.add_argument("--seed", type=int, default=1, help="libFuzzer's, and the draw's")
+    parser.add_argument("--drawn", type=int, default=0, help="begin with so many drawn sequences")
     parser.add_argument("--binary", type=Path, help="a fuzzer that is built; default: build it")
     parser.add_argument(
         "--pack", action="store_true", help="keep what was found: every run begins with that"

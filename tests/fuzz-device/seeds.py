@@ -56,7 +56,7 @@ def mapped() -> list[bytes]:
 
 def sqe(opcode: int, nsid: int = 0, cdw: Word = (), data: int = DATA, flags: int = 0) -> bytes:
     words = [*cdw, *[0] * (6 - len(cdw))]
-    second = data + 4096 if data else 0
+    second = data + 4096 & (1 << 64) - 1 if data else 0
     return struct.pack("<BBHIQQQQ6I", opcode, flags, 7, nsid, 0, 0, data, second, *words)
 
 

@@ -58,6 +58,8 @@ class Found(unittest.TestCase):
         self.assertEqual((found.executions, found.edges, found.last_new), (1000, 103, 951))
         self.assertEqual((found.late, found.device_late, found.device_last_new), (1, 0, 900))
         self.assertEqual((found.device_edges, found.device_all), (3, 12))
+        self.assertEqual(found.reached, {("ctrl.c", "nvme_read")})
+        self.assertEqual(found.missed, {("scarp/hw/flash-rows.c", "flash_json")})
 
     def test_of_the_device(self) -> None:
         found = program().found(PCS % (LATE, 105))  # type: ignore[attr-defined]
@@ -94,6 +96,64 @@ class Kept(unittest.TestCase):
         self.assertLessEqual(names, {f"{machine}.tar.gz" for machine in machines})
 
 
+class Drawn(unittest.TestCase):
+    """Sequences that are drawn are whole, the same at each run, and of commands that differ."""
+
+    def laid(self, functions: bool, seed: int) -> list[bytes]:
+        with tempfile.TemporaryDirectory() as folder:
+            program().drawn.lay(Path(folder), functions, 200, seed)  # type: ignore[attr-defined]
+            return [path.read_bytes() for path in sorted(Path(folder).iterdir())]
+
+    def test_the_same_numbers_give_the_same(self) -> None:
+        first = self.laid(False, 1)
+        self.assertEqual(first, self.laid(False, 1))
+        self.assertNotEqual(first, self.laid(False, 2))
+        self.assertEqual(len(set(first)), 200)
+
+    def test_the_fuzzer_reads_each_whole(self) -> None:
+        module = program()
+        for functions in (False, True):
+            for text in self.laid(functions, 3):
+                self.assertLessEqual(len(text), module.drawn.MAX_BYTES)  # type: ignore[attr-defined]
+
+    def test_every_command_comes(self) -> None:
+        module = program()
+        pattern = bytes([module.seeds.ADD_PATTERN, 0, 0])  # type: ignore[attr-defined]
+        opcodes = {
+            part[3]
+            for text in self.laid(False, 4)
+            for part in text.split(module.seeds.SEPARATOR)  # type: ignore[attr-defined]
+            if part[:3] == pattern and len(part) == 3 + 64
+        }
+        expected = {*module.drawn.ADMIN, *module.drawn.IO}  # type: ignore[attr-defined]
+        self.assertEqual(expected - opcodes, set())
+
+    def test_what_is_new_is_left_and_a_crash_ends_the_run(self) -> None:
+        """A stand-in for QEMU that merges: it keeps the first of what was drawn, or dies."""
+        module = program()
+        keeps = (
+            "import pathlib, shutil, sys\n"
+            "kept, drawn = map(pathlib.Path, sys.argv[-2:])\n"
+            "assert '-merge=1' in sys.argv\n"
+            "assert len(list(drawn.iterdir())) == 5\n"
+            "shutil.copy(drawn / 'drawn-0', kept)\n"
+        )
+        crashed = "print('MERGE-OUTER: attempt 1\\nMERGE-OUTER: attempt 2')\n"
+        for text, status, left in (
+            (keeps, 0, ["drawn-0"]),
+            (keeps + crashed, 1, ["drawn-0"]),
+            ("raise SystemExit(77)\n", 77, []),
+        ):
+            with self.subTest(status=status), tempfile.TemporaryDirectory() as name:
+                out = Path(name)
+                (out / "corpus").mkdir()
+                binary = out / "qemu"
+                binary.write_text(f"#!{sys.executable}\n{text}")
+                binary.chmod(0o755)
+                self.assertEqual(module.take(binary, "virtual", 5, 1, out), status)  # type: ignore[attr-defined]
+                self.assertEqual([path.name for path in (out / "corpus").iterdir()], left)
+
+
 class Watched(unittest.TestCase):
     def status(self, text: str, asleep_s: int, busy_s: int) -> tuple[int, str]:
         """Of a fuzzer that does this; and what it says when it is ended, as libFuzzer would."""
@@ -120,6 +180,26 @@ class Watched(unittest.TestCase):
 
     def test_one_that_is_busy_and_says_nothing_is_ended(self) -> None:
         self.assertEqual(self.status("while True: pass", 600, 2), (77, "kept\n"))
+
+    def test_one_whose_child_works_is_not(self) -> None:
+        works = (
+            "import subprocess\n"
+            "child = 'import time\\nwhile time.process_time() < 4: pass'\n"
+            "sys.exit(subprocess.call([sys.executable, '-c', child]) + 3)"
+        )
+        self.assertEqual(self.status(works, 2, 600), (3, ""))
+
+    def test_its_child_is_ended_too(self) -> None:
+        sleeps = (
+            "import os, subprocess\n"
+            "child = 'import time\\ntime.sleep(600)'\n"
+            "process = subprocess.Popen([sys.executable, '-c', child])\n"
+            "print(process.wait(), flush=True)\n"
+            "time.sleep(600)"
+        )
+        status, said = self.status(sleeps, 2, 600)
+        self.assertEqual(status, 77)
+        self.assertIn(said, ("-6\nkept\n", "kept\n"))
 
     def test_one_that_goes_on_is_not(self) -> None:
         goes_on = (
