@@ -28,6 +28,9 @@ NSIDS = (1, 1, 1, 1, 1, 2, 2, 0xFFFFFFFF, 0xFFFFFFFF, 0, 3, 0xFFFFFFFE)
 NUMBERS: Words = (*range(10), 15, 16, 31, 63, 64, 127, 128, 255, 256, 511, 512, 1023, 4095)
 NUMBERS += (0xFFFF, 1 << 16, 1 << 20, 1 << 24, 1 << 30, 1 << 31, 0xFFFFFFFF)
 LOG_PAGES = (1, 2, 3, 4, 5, 6, 0x0D, 0x20, 0x21, 0x22, 0x23, 0x80, 0xC0, 0xC9, 0xCA, 0xCB)
+# An operation of the fuzzer's: a read.
+READ = 2
+MSIX_ON, MSIX_MASKED = 1 << 15, 1 << 14
 STATUS, CMB_CONTROL, PMR_CONTROL = 0x1C, 0x50, 0xE04
 REGISTERS: Words = (0x00, 0x08, 0x0C, 0x10, seeds.CC, STATUS, 0x20, seeds.AQA, 0x38, 0x3C)
 REGISTERS += (CMB_CONTROL, 0x54, 0x58, PMR_CONTROL - 4, PMR_CONTROL, 0xE08, 0xE0C, 0xE10, 0xE14)
@@ -175,7 +178,7 @@ def command(draw: random.Random, queue: int) -> tuple[bytes, ...]:
 
 def disturb(draw: random.Random, made: seeds.Sequence) -> None:
     """Something other than a command: a register, a doorbell, the controller off and on."""
-    kind = draw.randrange(5)
+    kind = draw.randrange(7)
     if kind == 0:
         made.register(draw.choice(REGISTERS), number(draw))
     elif kind == 1:
@@ -189,6 +192,11 @@ def disturb(draw: random.Random, made: seeds.Sequence) -> None:
         for value in (0, seeds.ENABLED ^ (bits(draw, 3) << 4)):
             made.register(seeds.CC, value)
         made.tails.clear()
+    elif kind == 4:
+        size = draw.randrange(4)
+        made.put(struct.pack("<BBBxxI", READ, size, made.region, draw.choice(REGISTERS)))
+    elif kind == 5:
+        made.interrupts(draw.choice((MSIX_ON, MSIX_ON, MSIX_ON | MSIX_MASKED, 0)))
     else:
         made.register(draw.choice((CMB_CONTROL, PMR_CONTROL)), draw.choice((1, 2, 3, 0)))
 
@@ -197,8 +205,10 @@ def sequence(draw: random.Random, functions: bool) -> bytes:
     made = seeds.Sequence(functions)
     if draw.random() < 0.8:
         made.queue()
-    if draw.random() < 0.15:
-        made.send(0, seeds.sqe(0x80, draw.choice((1, 0xFFFFFFFF)), (bits(draw, 3, 1),)))
+    if draw.random() < 0.5:
+        made.interrupts(MSIX_ON)
+    if draw.random() < 0.2:
+        made.send(0, seeds.sqe(0x80, draw.choice((1, 0xFFFFFFFF)), (bits(draw, 4, 1),)))
         made.step()
     for _ in range(draw.randint(1, MOST_COMMANDS)):
         if draw.random() < 0.2:

@@ -19,11 +19,12 @@ SEPARATOR = b"FUZZ"
 # Operations of the fuzzer, by their numbers.
 PCI_WRITE = 5
 WRITE, ADD_PATTERN, CLEAR_PATTERNS, CLOCK_STEP = 3, 7, 8, 9
-LONG, QUAD = 2, 3
+WORD, LONG, QUAD = 1, 2, 3
 # Of a machine with virtual functions: its first region is the configuration space, the next one are
 # the registers.
 SLOT, MMCONFIG, BAR = 4, 0xB0000000, 0xD0000000
 FUNCTIONS = 2
+MSIX_CONTROL = 0x42
 SRIOV, SRIOV_CONTROL, SRIOV_NUMBER, SRIOV_BAR = 0x120, 0x08, 0x10, 0x24
 # The controller's registers; its doorbells are in them.
 CC, AQA, ASQ, ACQ, DOORBELLS = 0x14, 0x24, 0x28, 0x30, 0x1000
@@ -71,6 +72,13 @@ class Sequence:
         self.register(ASQ, RAM, QUAD)
         self.register(ACQ, RAM + 0x4000, QUAD)
         self.register(CC, ENABLED)
+
+    def interrupts(self, value: int) -> None:
+        """What MSI-X's message control says."""
+        if self.region:
+            self.put(write((SLOT << 15) + MSIX_CONTROL, value, WORD))
+        else:
+            self.put(struct.pack("<BBBBxI", PCI_WRITE, WORD, 0, MSIX_CONTROL, value))
 
     def register(self, offset: int, value: int, size: int = LONG) -> None:
         self.put(write(offset, value, size, self.region))
