@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tests/fuzz begins with: inputs that are kept, each tried as it is."""
 
+import os
 import subprocess
 import tarfile
 import tempfile
@@ -59,6 +60,58 @@ class WithoutLibFuzzer(unittest.TestCase):
     def test_no_inputs(self) -> None:
         ended = self.tried()
         self.assertEqual((ended.returncode, ended.stderr), (1, "no seeds\n"))
+
+
+# Writes down how it is called, and makes programs that do nothing.
+CLANG = """\
+#!/bin/sh
+echo "$*" >>"$CALLS"
+while [ $# -gt 0 ]; do
+    [ "$1" = -o ] && printf '#!/bin/sh\\necho Done' >"$2" && chmod +x "$2"
+    shift
+done
+"""
+
+
+class Variables(unittest.TestCase):
+    """What run.sh is told by its environment."""
+
+    def run_sh(self, clang: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], str]:
+        """It, and how it called a compiler that is none."""
+        with tempfile.TemporaryDirectory() as name:
+            calls, compiler = Path(name) / "calls", Path(name) / "clang"
+            calls.touch()
+            compiler.write_text(clang)
+            compiler.chmod(0o755)
+            path = f"{name}:{os.environ['PATH']}"
+            ended = subprocess.run(
+                ["sh", str(FUZZ / "run.sh"), "1", "label"],
+                env={**os.environ, "PATH": path, "CALLS": str(calls), **variables},
+                capture_output=True,
+                text=True,
+            )
+            return ended, calls.read_text()
+
+    def test_without_sanitizers(self) -> None:
+        for value, expected in (("", True), ("none", False)):
+            with self.subTest(value):
+                ended, calls = self.run_sh(CLANG, FUZZ_SANITIZE=value)
+                self.assertEqual(ended.stdout.splitlines()[-1], "1..1", ended.stderr)
+                engine = [line for line in calls.splitlines() if "/ftl/" in line and " -c " in line]
+                self.assertGreater(len(engine), 50)
+                sanitized = ["-fsanitize=address,undefined" in line for line in engine]
+                self.assertEqual(sanitized, [expected] * len(engine))
+
+    def test_without_sanitizers_needs_clang(self) -> None:
+        ended, _ = self.run_sh("#!/bin/sh\nexit 1\n", FUZZ_SANITIZE="none")
+        self.assertEqual(ended.returncode, 1)
+        self.assertEqual(ended.stderr, "run.sh: FUZZ_SANITIZE: needs clang's libFuzzer\n")
+
+    def test_values_that_are_none(self) -> None:
+        for key, allowed in (("FUZZ_SANITIZE", "none"), ("FUZZ_LAWS", "end")):
+            ended, calls = self.run_sh(CLANG, **{key: "x"})
+            self.assertEqual((ended.returncode, calls), (1, ""))
+            self.assertEqual(ended.stderr, f"run.sh: {key}=x: {allowed}, or nothing\n")
 
 
 class Kept(unittest.TestCase):
