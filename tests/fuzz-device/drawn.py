@@ -57,10 +57,8 @@ def admin_words(draw: random.Random, opcode: int) -> Words:
         0x00: lambda: (draw.choice((0, 1, 2, 3)),),
         0x01: lambda: (queue, draw.choice((0, 1, 2, 3, 64)) << 16 | bits(draw, 1, 2)),
         0x02: lambda: (
-            draw.choice((0, 1, 127, 0x3FF, 0xFFFF)) << 16
-            | bits(draw, 0, 0)
-            | draw.choice(LOG_PAGES),
-            0,
+            draw.choice((0, 1, 127, 0x3FF, 0xFFFF)) << 16 | draw.choice(LOG_PAGES),
+            draw.choice((0, 0, 0, 3, 0xFFFF)),
             draw.choice((0, 0, 4, 3, 512, 4096, 0xFFFFFFFF)),
             draw.choice((0, 0, 0, 1)),
             draw.choice((0, 0, 1 << 23, 0x02000000)),
@@ -120,10 +118,9 @@ def address(draw: random.Random) -> int:
 
 
 def descriptor(draw: random.Random) -> bytes:
-    """One piece of a scatter-gather list; NVMe Base 2.0, figure 95."""
-    kind = draw.choice((0, 0, 0, 0x10, 0x20, 0x30, 0x20, 0x30, 0x40, 0x50, 0xF0)) | draw.choice(
-        (0, 0, 0, 1, 0xA)
-    )
+    """One piece of a scatter-gather list; NVMe Base 2.0, clause 4.1.2."""
+    kind = draw.choice((0, 0, 0, 0x10, 0x20, 0x30, 0x20, 0x30, 0x40, 0x50, 0xF0))
+    kind |= draw.choice((0, 0, 0, 1, 0xA))
     length = draw.choice((16, 32, 64, 512, 4096, 4096, 8192, 8192, 17, 0, 1 << 16))
     where = draw.choice((address(draw), seeds.LIST, seeds.LIST + 64))
     return struct.pack("<QI3xB", where, length, kind)
@@ -138,13 +135,13 @@ def ranges(draw: random.Random) -> bytes:
 def copied(draw: random.Random) -> bytes:
     """A source of a Copy, of format 0 or 1."""
     lba, blocks = draw.choice((0, 8, 512, 4095)), draw.choice((0, 7, 127, 999))
-    return struct.pack("<QQHHIIIHH", 0, lba, blocks, 0, 0, 0, draw.getrandbits(32), 0, 0)
+    return struct.pack("<QQH6xIHH", 0, lba, blocks, draw.getrandbits(32), 0, 0)
 
 
 def handles(draw: random.Random) -> bytes:
     """A source of a Copy, of format 2 or 3, which names a namespace."""
     nsid, lba = draw.choice((0, 1, 2)), draw.choice((0, 8, 512))
-    return struct.pack("<QQHHQQII", nsid, lba, 7, 0, 0, 0, 0, 0)
+    return struct.pack("<QQH6xIHH", nsid, lba, 7, 0, 0, 0)
 
 
 def payload(draw: random.Random, opcode: int) -> bytes:
@@ -213,8 +210,7 @@ def sequence(draw: random.Random, functions: bool) -> bytes:
     for _ in range(draw.randint(1, MOST_COMMANDS)):
         if draw.random() < 0.2:
             disturb(draw, made)
-        queue = int(1 in made.tails or draw.random() < 0.6)
-        queue = 0 if draw.random() < 0.4 else queue
+        queue = int(draw.random() < (0.6 if 1 in made.tails else 0.35))
         made.send(queue, *command(draw, queue), wait=draw.random() < 0.85)
     made.step()
     return made.bytes()

@@ -333,7 +333,7 @@ def coverage(binary: Path, results: list[Result]) -> None:
     missing: dict[str, list[str]] = {}
     for file, function in sorted(every - reached):
         missing.setdefault(file, []).append(function)
-    print("\nnever reached with a flash:")
+    print("\nnever reached by an input with a flash, whatever QEMU's start has run:")
     for file, functions in missing.items():
         print(f"  {file}: {', '.join(functions)}")
 
