@@ -61,7 +61,9 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
             return broken(error, "has left its planes", s);
         }
     }
-    return !contents || !drive->store_data || sums_up(drive, s) ||
+    /* An older version that a lie brings back is not what the parity is of. */
+    return !contents || !drive->store_data || scarp_map_rebuild_lies(drive) ||
+           sums_up(drive, s) ||
            broken(error, "is not what its parity says", s);
 }
 

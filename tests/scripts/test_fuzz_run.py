@@ -114,6 +114,39 @@ class Variables(unittest.TestCase):
             self.assertEqual(ended.stderr, f"run.sh: {key}=x: {allowed}, or nothing\n")
 
 
+# As libFuzzer, it knows of SIGABRT, and not of a trap.
+FAILS = """
+#include "fuzz.h"
+#include <glib.h>
+#include <unistd.h>
+static void keep(int signal)
+{
+    _exit(signal == SIGABRT ? 7 : 1);
+}
+int main(void)
+{
+    signal(SIGABRT, keep);
+    g_error("a law is broken");
+}
+"""
+
+
+class Errors(unittest.TestCase):
+    def test_the_input_of_a_broken_law_is_kept(self) -> None:
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "glib-2.0"],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout.split()
+        with tempfile.TemporaryDirectory() as name:
+            source, program = Path(name) / "fails.c", Path(name) / "fails"
+            source.write_text(FAILS)
+            subprocess.run(["cc", f"-I{FUZZ}", str(source), *flags, "-o", str(program)], check=True)
+            ended = subprocess.run([program], stderr=subprocess.PIPE, text=True)
+            self.assertEqual(ended.returncode, 7, ended.stderr)
+
+
 class Kept(unittest.TestCase):
     def test_each_is_a_target_s(self) -> None:
         targets = {path.stem.removeprefix("fuzz-") for path in FUZZ.glob("fuzz-*.c")}
