@@ -18,9 +18,11 @@ static inline void fuzz_abort(int signal)
 }
 
 /* g_error() ends in a trap, after which libFuzzer would keep no input. */
-__attribute__((constructor)) static void fuzz_traps_abort(void)
+static void __attribute__((constructor)) fuzz_traps_abort(void)
 {
-    signal(SIGTRAP, fuzz_abort);
+    struct sigaction action = { .sa_handler = fuzz_abort };
+
+    sigaction(SIGTRAP, &action, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
