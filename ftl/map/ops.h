@@ -265,7 +265,8 @@ void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 /* By a lie of the description, that may find another place than the mapping's. */
 static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
 {
-    return drive->desc.unserialised || drive->desc.deallocation_undone;
+    return drive->desc.unserialised || drive->desc.deallocation_undone ||
+           drive->desc.no_checkpoint;
 }
 
 /* ---- After a power cut: map/mend.c -------------------------------------- */

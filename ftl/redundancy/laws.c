@@ -62,7 +62,7 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
         }
     }
     /* An older version that a lie brings back is not what the parity is of. */
-    return !contents || !drive->store_data || scarp_map_rebuild_lies(drive) ||
+    return !contents || !drive->store_data || drive->desc.unserialised ||
            sums_up(drive, s) ||
            broken(error, "is not what its parity says", s);
 }
