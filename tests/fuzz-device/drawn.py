@@ -28,8 +28,6 @@ NSIDS = (1, 1, 1, 1, 1, 2, 2, 0xFFFFFFFF, 0xFFFFFFFF, 0, 3, 0xFFFFFFFE)
 NUMBERS: Words = (*range(10), 15, 16, 31, 63, 64, 127, 128, 255, 256, 511, 512, 1023, 4095)
 NUMBERS += (0xFFFF, 1 << 16, 1 << 20, 1 << 24, 1 << 30, 1 << 31, 0xFFFFFFFF)
 LOG_PAGES = (1, 2, 3, 4, 5, 6, 0x0D, 0x20, 0x21, 0x22, 0x23, 0x80, 0xC0, 0xC9, 0xCA, 0xCB)
-# An operation of the fuzzer's: a read.
-READ = 2
 MSIX_ON, MSIX_MASKED = 1 << 15, 1 << 14
 STATUS, CMB_CONTROL, PMR_CONTROL = 0x1C, 0x50, 0xE04
 REGISTERS: Words = (0x00, 0x08, 0x0C, 0x10, seeds.CC, STATUS, 0x20, seeds.AQA, 0x38, 0x3C)
@@ -133,15 +131,13 @@ def ranges(draw: random.Random) -> bytes:
 
 
 def copied(draw: random.Random) -> bytes:
-    """A source of a Copy, of format 0 or 1."""
-    lba, blocks = draw.choice((0, 8, 512, 4095)), draw.choice((0, 7, 127, 999))
-    return struct.pack("<QQH6xIHH", 0, lba, blocks, draw.getrandbits(32), 0, 0)
-
-
-def handles(draw: random.Random) -> bytes:
-    """A source of a Copy, of format 2 or 3, which names a namespace."""
-    nsid, lba = draw.choice((0, 1, 2)), draw.choice((0, 8, 512))
-    return struct.pack("<QQH6xIHH", nsid, lba, 7, 0, 0, 0)
+    """A source of a Copy, of any format."""
+    return seeds.copy_source(
+        draw.choice((0, 0, 0, 1, 2)),
+        draw.choice((0, 8, 512, 4095)),
+        draw.choice((0, 7, 127, 999)),
+        draw.choice((0, draw.getrandbits(32))),
+    )
 
 
 def payload(draw: random.Random, opcode: int) -> bytes:
@@ -153,7 +149,7 @@ def payload(draw: random.Random, opcode: int) -> bytes:
         lambda: struct.pack("<4H", *(draw.choice((0, 1, 2, 9, 0xFFFF)) for _ in range(4))),
     ]
     if opcode in (0x09, 0x19):
-        kinds[1:] = [lambda: ranges(draw), lambda: copied(draw), lambda: handles(draw)]
+        kinds[1:] = [lambda: ranges(draw), lambda: copied(draw)]
     return draw.choice(kinds)()
 
 
@@ -191,7 +187,7 @@ def disturb(draw: random.Random, made: seeds.Sequence) -> None:
         made.tails.clear()
     elif kind == 4:
         size = draw.randrange(4)
-        made.put(struct.pack("<BBBxxI", READ, size, made.region, draw.choice(REGISTERS)))
+        made.put(struct.pack("<BBBxxI", seeds.READ, size, made.region, draw.choice(REGISTERS)))
     elif kind == 5:
         made.interrupts(draw.choice((MSIX_ON, MSIX_ON, MSIX_ON | MSIX_MASKED, 0)))
     else:

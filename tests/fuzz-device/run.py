@@ -4,11 +4,11 @@
 
 It writes bytes to the registers of the controller and to the memory that it reads, and lets time
 pass.  libFuzzer keeps what reaches new code in --out, and the next run goes on with that.  With
---pack, as few inputs as reach the same are kept in corpus/ beside this file: every run begins with
-them.  With --drawn N, N sequences of commands that mean something are tried before (drawn.py), and
-those that reach something new are left in --out.  At the end: the rate, when the last new edge was
-found in all that libFuzzer guides itself by (QEMU's hw/ and net/) and in the device alone, and how
-much of each source file was reached.
+--pack, as few inputs as reach the same are kept in corpus/ beside this file: every run, of any
+machine, begins with those of all machines.  With --drawn N, N sequences of commands that mean
+something are tried before (drawn.py), and those that reach something new are left in --out.  At
+the end: the rate, when the last new edge was found in all that libFuzzer guides itself by (QEMU's
+hw/ and net/) and in the device alone, and how much of each source file was reached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -85,12 +85,14 @@ ASLEEP_S = 60
 BUSY_S = 3600
 LOOK_S = 0.5
 PROFILE = "profile.raw"
-# libFuzzer's: a place that is new, before the execution that reached it; at the end, each function.
+# libFuzzer's: a place that is new, before the execution that reached it; at the end, functions.
 LINE = re.compile(r"#(\d+)\s+(\w+)\s+cov: (\d+)")
 PLACE = re.compile(r"\tNEW_PC: \S+ in \S+ (\S+?)(:\d+)?(:\d+)?$")
-FUNCTION = re.compile(r"(UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) (\S+) (\S+?)(:\d+)?$")
-# A merge's second attempt and those after it.
-CRASHED = re.compile(r"^MERGE-OUTER: attempt ([2-9]|1\d)", re.MULTILINE)
+FUNCTION = re.compile(r"(?:UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) \S+ (\S+?)(:\d+)?$")
+# llvm-cov's: a file; a function, its regions, and those that were missed.
+FILE, COUNTS = re.compile(r"File '(\S+)':$"), re.compile(r"(?:\S+:)?(\w+) +(\d+) +(\d+) ")
+# Of a merge that met a crash: it goes on after that.
+CRASHED = "MERGE-OUTER: attempt 2"
 
 
 @dataclass
@@ -106,8 +108,6 @@ class Found:
     device_last_new: int = 0
     device_late: int = 0
     device_late_in: tuple[str, ...] = ()  # files and lines
-    reached: set[tuple[str, str]] = field(default_factory=set)  # the device's: file, function
-    missed: set[tuple[str, str]] = field(default_factory=set)
 
 
 def is_ours(path: str) -> bool:
@@ -128,11 +128,9 @@ def found(log: str) -> Found:
             edges.append((int(said[1]), int(said[3])))
             places += [(int(said[1]), name) for name in waiting]
             waiting = []
-        elif (function := FUNCTION.match(line)) and is_ours(function[5]):
-            result.device_edges += int(function[2])
-            result.device_all += int(function[3])
-            functions = result.missed if function[1] else result.reached
-            functions.add((function[5].partition("/hw/nvme/")[2], function[4]))
+        elif (function := FUNCTION.match(line)) and is_ours(function[3]):
+            result.device_edges += int(function[1])
+            result.device_all += int(function[2])
     if edges:
         result.executions = max(n for n, _ in edges)
         result.edges = max(cov for _, cov in edges)
@@ -183,18 +181,23 @@ def watched(process: subprocess.Popen[bytes], log: Path) -> int:
 
     libFuzzer's own alarm comes to nothing: QEMU's main thread blocks it, others are not asked.
     """
+
+    def patience(seconds: float) -> Patience:
+        """With the one that works: those before it wait for it."""
+        return Patience(family(process.pid)[-1], seconds)
+
     size, used = -1, -1.0
-    asleep = busy = Patience(process.pid, 0)
+    asleep = busy = patience(0)
     while True:
         try:
             return process.wait(LOOK_S)
         except subprocess.TimeoutExpired:
             pass
         if log.stat().st_size != size:
-            size, busy = log.stat().st_size, Patience(process.pid, BUSY_S)
+            size, busy = log.stat().st_size, patience(BUSY_S)
         now = sum(map(processor_s, family(process.pid)))
         if now != used:
-            used, asleep = now, Patience(process.pid, ASLEEP_S)
+            used, asleep = now, patience(ASLEEP_S)
         elif not asleep.spend(LOOK_S):
             break
         if not busy.spend(LOOK_S):
@@ -238,16 +241,17 @@ def take(binary: Path, name: str, count: int, seed: int, out: Path) -> int:
         options = ["-merge=1", f"-artifact_prefix={out}/", str(out / "corpus"), folder]
         log = out / "drawn-log"
         status = run(binary, name, options, log, Path(os.devnull))
-        # After an input that crashes a merge goes on with the next one.
-        return status or int(CRASHED.search(log.read_text(errors="replace")) is not None)
+        return status or int(CRASHED in log.read_text(errors="replace"))
 
 
 def lay(name: str, corpus: Path) -> None:
     """What a run begins with, beside what the last one left there."""
     corpus.mkdir(parents=True, exist_ok=True)
     seeds.lay(corpus, name == FUNCTIONS)
-    if kept(name).is_file():
-        subprocess.run(["tar", "-xzf", str(kept(name)), "-C", str(corpus)], check=True)
+    # What reached something on one machine may on another one: most of its commands are the same.
+    for machine in CONFIGURATIONS:
+        if kept(machine).is_file():
+            subprocess.run(["tar", "-xzf", str(kept(machine)), "-C", str(corpus)], check=True)
 
 
 def fuzz(binary: Path, name: str, args: argparse.Namespace) -> Result:
@@ -295,47 +299,82 @@ def tool(name: str) -> str:
     return said.stdout.strip()
 
 
-def exported(binary: Path, result: Result) -> dict[str, object]:
-    """What was reached of each source file, as llvm-cov says it.
-
-    Without functions, which would take gigabytes for all of QEMU's; libFuzzer has told of those.
-    """
+def profiled(result: Result) -> Path:
+    """What a run's profile says, as llvm-cov reads it."""
     data = result.profile.with_suffix(".data")
     merge = [tool("llvm-profdata"), "merge", "-sparse", "-o", str(data), str(result.profile)]
     subprocess.run(merge, check=True)
+    return data
+
+
+def exported(binary: Path, data: Path) -> dict[str, float]:
+    """The share of lines that was reached of each source file of the device, in percent.
+
+    Without functions, which would take gigabytes for all of QEMU's.
+    """
     command = [tool("llvm-cov"), "export", "-summary-only", f"-instr-profile={data}", str(binary)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found: dict[str, object] = json.loads(text)["data"][0]
-    return found
+    files = json.loads(text)["data"][0]["files"]
+    return {
+        os.path.normpath(each["filename"]): each["summary"]["lines"]["percent"]
+        for each in files
+        if is_ours(each["filename"])
+    }
+
+
+def functions(report: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Those that ran, and those that did not, each with its file."""
+    ran: set[tuple[str, str]] = set()
+    did_not: set[tuple[str, str]] = set()
+    name = ""
+    for line in report.splitlines():
+        if file := FILE.match(line):
+            name = file[1].partition("/hw/nvme/")[2]
+        elif (said := COUNTS.match(line)) and said[1] != "TOTAL":
+            (did_not if said[2] == said[3] else ran).add((name, said[1]))
+    return ran, did_not
+
+
+def reported(binary: Path, data: Path, files: list[str]) -> str:
+    """Of these source files; libFuzzer's list lacks functions that are compiled into others."""
+    if not files:
+        return ""
+    # Debugging information has their names from the build's folder on.
+    same = f"{os.path.commonpath(files)}/" if len(files) > 1 else files[0]
+    command = [tool("llvm-cov"), "report", "-show-functions", f"-path-equivalence={same},{same}"]
+    command += [f"-instr-profile={data}", str(binary), *files]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def coverage(binary: Path, results: list[Result]) -> None:
-    """A table of files and configurations; then what no configuration with a flash has reached."""
+    """A table of files and configurations; then what no configuration with a flash has run."""
     lines: dict[str, dict[str, str]] = {}
-    flash = [result.found for result in results if result.name != STOCK]
-    reached = {each for one in flash for each in one.reached}
-    every = reached | {each for one in flash for each in one.missed}
+    reached: set[tuple[str, str]] = set()
+    missed: set[tuple[str, str]] = set()
     for result in results:
         if not result.profile.is_file() or not result.profile.stat().st_size:
             print(f"# {result.name}: it left no profile")
             continue
-        data = exported(binary, result)
-        for each in data["files"]:  # type: ignore[attr-defined]
-            if is_ours(each["filename"]):
-                said = each["summary"]["lines"]
-                name = each["filename"].partition("/hw/nvme/")[2]
-                lines.setdefault(name, {})[result.name] = f"{said['percent']:.0f} %"
+        data = profiled(result)
+        files = exported(binary, data)
+        for path, percent in files.items():
+            name = path.partition("/hw/nvme/")[2]
+            lines.setdefault(name, {})[result.name] = f"{percent:.0f} %"
+        if result.name != STOCK:
+            ran, did_not = functions(reported(binary, data, sorted(files)))
+            reached |= ran
+            missed |= did_not
     names = [result.name for result in results]
     print("\n| lines reached | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 1) + "|")
     for file, said in sorted(lines.items()):
         print(f"| {file} | " + " | ".join(said.get(name, "") for name in names) + " |")
     missing: dict[str, list[str]] = {}
-    for file, function in sorted(every - reached):
+    for file, function in sorted(missed - reached):
         missing.setdefault(file, []).append(function)
-    print("\nnever reached by an input with a flash, whatever QEMU's start has run:")
-    for file, functions in missing.items():
-        print(f"  {file}: {', '.join(functions)}")
+    print("\nnever run with a flash, neither by an input nor by QEMU's start:")
+    for file, names in missing.items():
+        print(f"  {file}: {', '.join(names)}")
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 SEPARATOR = b"FUZZ"
 # Operations of the fuzzer, by their numbers.
 PCI_WRITE = 5
-WRITE, ADD_PATTERN, CLEAR_PATTERNS, CLOCK_STEP = 3, 7, 8, 9
+READ, WRITE, ADD_PATTERN, CLEAR_PATTERNS, CLOCK_STEP = 2, 3, 7, 8, 9
 WORD, LONG, QUAD = 1, 2, 3
 # Of a machine with virtual functions: its first region is the configuration space, the next one are
 # the registers.
@@ -59,6 +59,11 @@ def sqe(opcode: int, nsid: int = 0, cdw: Word = (), data: int = DATA, flags: int
     words = [*cdw, *[0] * (6 - len(cdw))]
     second = data + 4096 & (1 << 64) - 1 if data else 0
     return struct.pack("<BBHIQQQQ6I", opcode, flags, 7, nsid, 0, 0, data, second, *words)
+
+
+def copy_source(nsid: int = 0, lba: int = 0, blocks: int = 7, reference: int = 0) -> bytes:
+    """One range of a Copy, of format 2 or 3 if it names a namespace (NVM Command Set, 3.3.2)."""
+    return struct.pack("<IIQH6xIHH", nsid, 0, lba, blocks, reference, 0, 0)
 
 
 class Sequence:
@@ -133,12 +138,11 @@ def logs(made: Sequence) -> None:
 def data(made: Sequence) -> None:
     made.queue()
     one = struct.pack("<IIQ", 0, 8, 0)
-    copied = struct.pack("<QQHHIIIHH", 0, 0, 7, 0, 0, 0, 0, 0, 0)
     for fua in (0, 1 << 30):
         made.send(1, sqe(1, 1, (0, 0, 15 | fua)), b"some data")
     made.send(1, sqe(2, 1, (0, 0, 15)))
     made.send(1, sqe(5, 1, (0, 0, 7)), b"other data")
-    made.send(1, sqe(0x19, 1, (64, 0, 0)), copied)
+    made.send(1, sqe(0x19, 1, (64, 0, 0)), copy_source())
     made.send(1, sqe(9, 1, (0, 4)), one)
     made.send(1, sqe(8, 1, (0, 0, 7)))
     made.send(1, sqe(0xC, 1, (0, 0, 7)))
@@ -158,7 +162,7 @@ def forms(made: Sequence) -> None:
     made.step()
     for opcode in (1, 2, 5, 0xC):
         made.send(1, sqe(opcode, 1, (0, 0, 7)), b"extended")
-    made.send(1, sqe(0x19, 1, (64, 0, 0)), struct.pack("<QQHHIIIHH", 0, 0, 7, 0, 0, 0, 0, 0, 0))
+    made.send(1, sqe(0x19, 1, (64, 0, 0)), copy_source())
     piece, fields = struct.pack("<QI3xB", DATA, 16, 0), struct.pack("<6I", 0, 0, 7, 0, 0, 0)
     # A segment of so many that it is read in parts; then kinds of descriptors.
     for length, kind in ((512 * 16, 0x30), (512 * 16, 0x20), (16, 0x20), (16, 0x10), (16, 0x40)):
@@ -176,7 +180,7 @@ def ends(made: Sequence) -> None:
     made.send(1, sqe(1, 1, (0, 0, 127)), b"data", wait=False)
     made.send(1, sqe(2, 1, (0, 0, 127)), wait=False)
     made.send(0, sqe(8, cdw=(7 << 16 | 1,)))
-    made.send(1, sqe(0x19, 1, (64, 0, 0)), struct.pack("<QQHHIIIHH", 0, 0, 7, 0, 0, 0, 0, 0, 0))
+    made.send(1, sqe(0x19, 1, (64, 0, 0)), copy_source())
     made.send(0, sqe(0x80, 1, (1,)))
     made.step()
     made.send(1, sqe(1, 1, (0, 0, 7)), b"data", wait=False)

@@ -10,6 +10,22 @@ from pathlib import Path
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 
+
+def compiled(folder: Path, text: str, *sources: Path) -> Path:
+    """A program of this and of files of tests/fuzz."""
+    source, program = folder / "program.c", folder / "program"
+    source.write_text(text)
+    said = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "glib-2.0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    command = ["cc", f"-I{FUZZ}", str(source), *map(str, sources), *said.stdout.split()]
+    subprocess.run([*command, "-o", str(program)], check=True)
+    return program
+
+
 # Fails on one input, which no mutation of another one makes.
 TARGET = """
 #include "fuzz.h"
@@ -28,21 +44,11 @@ class WithoutLibFuzzer(unittest.TestCase):
         self.folder = Path(folder.name)
         self.seeds = self.folder / "seeds"
         self.seeds.mkdir()
-        (self.folder / "target.c").write_text(TARGET)
-        flags = subprocess.run(
-            ["pkg-config", "--cflags", "--libs", "glib-2.0"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout.split()
-        sources = [str(self.folder / "target.c"), str(FUZZ / "driver.c")]
-        subprocess.run(
-            ["cc", f"-I{FUZZ}", *sources, *flags, "-o", str(self.folder / "fuzz")], check=True
-        )
+        self.program = compiled(self.folder, TARGET, FUZZ / "driver.c")
 
     def tried(self) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [self.folder / "fuzz", "-max_total_time=0", self.seeds],
+            [self.program, "-max_total_time=0", self.seeds],
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
@@ -133,16 +139,8 @@ int main(void)
 
 class Errors(unittest.TestCase):
     def test_the_input_of_a_broken_law_is_kept(self) -> None:
-        flags = subprocess.run(
-            ["pkg-config", "--cflags", "--libs", "glib-2.0"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout.split()
         with tempfile.TemporaryDirectory() as name:
-            source, program = Path(name) / "fails.c", Path(name) / "fails"
-            source.write_text(FAILS)
-            subprocess.run(["cc", f"-I{FUZZ}", str(source), *flags, "-o", str(program)], check=True)
+            program = compiled(Path(name), FAILS)
             ended = subprocess.run([program], stderr=subprocess.PIPE, text=True)
             self.assertEqual(ended.returncode, 7, ended.stderr)
 
