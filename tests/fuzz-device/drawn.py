@@ -27,7 +27,7 @@ NSIDS = (1, 1, 1, 1, 1, 2, 2, 0xFFFFFFFF, 0xFFFFFFFF, 0, 3, 0xFFFFFFFE)
 # What a field's bounds are made of.
 NUMBERS: Words = (*range(10), 15, 16, 31, 63, 64, 127, 128, 255, 256, 511, 512, 1023, 4095)
 NUMBERS += (0xFFFF, 1 << 16, 1 << 20, 1 << 24, 1 << 30, 1 << 31, 0xFFFFFFFF)
-LOG_PAGES = (1, 2, 3, 4, 5, 6, 0x0D, 0x20, 0x21, 0x22, 0x23, 0x80, 0xC0, 0xC9, 0xCA, 0xCB)
+LOG_PAGES = (1, 2, 3, 4, 5, 6, 9, 0x0D, 0x20, 0x21, 0x22, 0x23, 0x80, 0xC0, 0xC9, 0xCA, 0xCB)
 MSIX_ON, MSIX_MASKED = 1 << 15, 1 << 14
 STATUS, CMB_CONTROL, PMR_CONTROL = 0x1C, 0x50, 0xE04
 REGISTERS: Words = (0x00, 0x08, 0x0C, 0x10, seeds.CC, STATUS, 0x20, seeds.AQA, 0x38, 0x3C)
@@ -48,6 +48,11 @@ def bits(draw: random.Random, *widths: int) -> int:
     return word
 
 
+def value(draw: random.Random) -> int:
+    """Of a feature: a number, or fields."""
+    return draw.choice((number(draw), bits(draw, 16, 4, 2), bits(draw, 8, 8, 8)))
+
+
 def admin_words(draw: random.Random, opcode: int) -> Words:
     """Command dwords 10 to 15 of an admin command; NVMe Base 2.0, clause 5."""
     queue = draw.choice((31, 3, 1, 0, 0xFFFF)) << 16 | draw.choice((1, 2, 3, 0, 64))
@@ -56,7 +61,7 @@ def admin_words(draw: random.Random, opcode: int) -> Words:
         0x01: lambda: (queue, draw.choice((0, 1, 2, 3, 64)) << 16 | bits(draw, 1, 2)),
         0x02: lambda: (
             draw.choice((0, 1, 127, 0x3FF, 0xFFFF)) << 16 | draw.choice(LOG_PAGES),
-            draw.choice((0, 0, 0, 3, 0xFFFF)),
+            draw.choice((0, 0, 0, 3, 0xFFFF, 1 << 16, 1 << 16)),
             draw.choice((0, 0, 4, 3, 512, 4096, 0xFFFFFFFF)),
             draw.choice((0, 0, 0, 1)),
             draw.choice((0, 0, 1 << 23, 0x02000000)),
@@ -68,8 +73,8 @@ def admin_words(draw: random.Random, opcode: int) -> Words:
             draw.choice((0, 2 << 24, 3 << 24)),
         ),
         0x08: lambda: (bits(draw, 2) | draw.choice((0, 7, 0xFFFF)) << 16,),
-        0x09: lambda: (draw.randrange(0x20) | bits(draw, 1) << 31, number(draw), number(draw)),
-        0x0A: lambda: (draw.randrange(0x20) | draw.randrange(8) << 8, number(draw)),
+        0x09: lambda: (draw.randrange(0x20) | bits(draw, 1) << 31, value(draw), value(draw)),
+        0x0A: lambda: (draw.randrange(0x20) | draw.randrange(8) << 8, value(draw)),
         0x15: lambda: (draw.choice((0, 0, 1, 1, 2)),),
         0x19: lambda: (number(draw), bits(draw, 8) | bits(draw, 2) << 8, number(draw)),
         0x1A: lambda: (number(draw), bits(draw, 2) | bits(draw, 2) << 8, number(draw)),
@@ -112,7 +117,9 @@ def address(draw: random.Random) -> int:
     """Of data: mostly in memory, at times uneven, the controller's own, or none."""
     memory = (seeds.DATA, seeds.DATA, seeds.DATA, seeds.DATA + 8, seeds.DATA + 2048, seeds.DATA + 3)
     others = (seeds.LIST, seeds.BAR, seeds.BAR + 0x1000, 0, (1 << 64) - 4096)
-    return draw.choice(memory + others)
+    # Of a list: its last entries in a page, behind which is the address of the rest.
+    ends = (seeds.LIST + 4096 - 8, seeds.LIST + 4096 - 16)
+    return draw.choice(memory + others + ends)
 
 
 def descriptor(draw: random.Random) -> bytes:
@@ -150,6 +157,8 @@ def payload(draw: random.Random, opcode: int) -> bytes:
     ]
     if opcode in (0x09, 0x19):
         kinds[1:] = [lambda: ranges(draw), lambda: copied(draw)]
+    if opcode == seeds.SET_FEATURES:
+        kinds.append(lambda: seeds.behaviour(draw.getrandbits(4)))
     return draw.choice(kinds)()
 
 
@@ -171,7 +180,7 @@ def command(draw: random.Random, queue: int) -> tuple[bytes, ...]:
 
 def disturb(draw: random.Random, made: seeds.Sequence) -> None:
     """Something other than a command: a register, a doorbell, the controller off and on."""
-    kind = draw.randrange(7)
+    kind = draw.randrange(8)
     if kind == 0:
         made.register(draw.choice(REGISTERS), number(draw))
     elif kind == 1:
@@ -189,6 +198,15 @@ def disturb(draw: random.Random, made: seeds.Sequence) -> None:
         size = draw.randrange(4)
         made.put(struct.pack("<BBBxxI", seeds.READ, size, made.region, draw.choice(REGISTERS)))
     elif kind == 5:
+        # It starts without one of its queues, or with one in a place that is odd.
+        queue = draw.choice((seeds.AQA, seeds.ASQ, seeds.ACQ))
+        for register, word in (
+            (seeds.CC, 0),
+            (queue, draw.choice((0, 3))),
+            (seeds.CC, seeds.ENABLED),
+        ):
+            made.register(register, word)
+    elif kind == 6:
         made.interrupts(draw.choice((MSIX_ON, MSIX_ON, MSIX_ON | MSIX_MASKED, 0)))
     else:
         made.register(draw.choice((CMB_CONTROL, PMR_CONTROL)), draw.choice((1, 2, 3, 0)))
@@ -203,6 +221,9 @@ def sequence(draw: random.Random, functions: bool) -> bytes:
     if draw.random() < 0.2:
         made.send(0, seeds.sqe(0x80, draw.choice((1, 0xFFFFFFFF)), (bits(draw, 4, 1),)))
         made.step()
+    if draw.random() < 0.2:
+        # Copies between namespaces.
+        made.send(0, seeds.sqe(seeds.SET_FEATURES, 0, (0x16,)), seeds.behaviour(0xC))
     for _ in range(draw.randint(1, MOST_COMMANDS)):
         if draw.random() < 0.2:
             disturb(draw, made)

@@ -30,6 +30,7 @@ SRIOV, SRIOV_CONTROL, SRIOV_NUMBER, SRIOV_BAR = 0x120, 0x08, 0x10, 0x24
 CC, AQA, ASQ, ACQ, DOORBELLS = 0x14, 0x24, 0x28, 0x30, 0x1000
 ENABLED, SHUTDOWN = 0x00460061, 1 << 14
 ENTRIES = 31
+SET_FEATURES = 0x09
 RAM = 1 << 20  # from here on everything of ours is
 DATA, LIST = RAM + 0x100000, RAM + 0x80000
 STEPS = 3  # queue, flash, completion
@@ -64,6 +65,11 @@ def sqe(opcode: int, nsid: int = 0, cdw: Word = (), data: int = DATA, flags: int
 def copy_source(nsid: int = 0, lba: int = 0, blocks: int = 7, reference: int = 0) -> bytes:
     """One range of a Copy, of format 2 or 3 if it names a namespace (NVM Command Set, 3.3.2)."""
     return struct.pack("<IIQH6xIHH", nsid, 0, lba, blocks, reference, 0, 0)
+
+
+def behaviour(copies: int) -> bytes:
+    """Host Behavior Support, with a bit for each format of Copy (NVMe Base 2.1, 5.1.25.1.14)."""
+    return struct.pack("<BBBxH", 1, 0, 1, copies)
 
 
 class Sequence:
