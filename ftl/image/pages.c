@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "image/internal.h"
+#include "redundancy/ops.h"
 
 static uint64_t pages_of(const ScarpDrive *drive)
 {
@@ -77,7 +78,8 @@ bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error)
         }
         for (uint32_t i = 0; i < drive->geo.units_per_block; i++, ppn++) {
             if (scarp_media_lpn(drive, ppn) != SCARP_NONE &&
-                !scarp_map_may_hold(drive, ppn)) {
+                !(scarp_map_may_hold(drive, ppn) &&
+                  scarp_parity_may_hold(drive, ppn))) {
                 return image_fail(image, error, "damaged: unit %u cannot hold "
                                   "the logical unit %u", ppn,
                                   scarp_media_lpn(drive, ppn));

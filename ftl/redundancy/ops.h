@@ -24,6 +24,17 @@ static inline bool scarp_has_parity(const ScarpDrive *drive)
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
 /* The parity's LPN of a unit's stripe. */
 uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn);
+/*
+ * Of an image, where power may fail: parity may have put there what ppn's spare
+ * area says, which is an LPN.
+ */
+static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
+{
+    return !scarp_has_parity(drive) ||
+           scarp_ppn_plane(drive, ppn) ==
+               scarp_parity_plane(drive, scarp_media_lpn(drive, ppn));
+}
+
 /* Whether another die of a stripe that the die has pages of collects. */
 bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die);
 /* The dies of the plane's stripes look for work, the next in turn first. */

@@ -787,6 +787,20 @@ static inline const char *inside_forge_kept_blocks(ScarpDrive *drive,
     return n == 0 ? "" : n == 1 ? "cannot hold the logical unit" : NULL;
 }
 
+/* A superseded page becomes one of another plane's: its stripe's parity. */
+static inline const char *inside_forge_kept_stripes(ScarpDrive *drive,
+                                                    unsigned n)
+{
+    uint32_t stale = inside_stale(drive, 0);
+
+    if (n == 1) {
+        drive->media.lpn_of[stale] =
+            scarp_parity_lpn(drive, drive->media.lpn_of[stale]);
+        drive->media.version_of[stale] = 0;
+    }
+    return n == 0 ? "" : n == 1 ? "cannot hold the logical unit" : NULL;
+}
+
 static inline const char *inside_forge_demand(ScarpDrive *drive, unsigned n)
 {
     ScarpBlocksPlane *plane = &drive->blocks.plane[0];

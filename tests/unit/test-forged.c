@@ -111,6 +111,11 @@ static void test_kept(void)
     g_assert_cmpuint(forge(CUTS "1,ftl.mapping=superblock,ftl.superblock_blocks=2", false,
                            inside_forge_kept_blocks, &n), ==, 1);
     g_assert_cmpuint(n, ==, 2);
+    g_assert_cmpuint(forge("nand.power_cuts=1,ftl.recovery=1,"
+                           "ftl.parity_width=2,controller.buffer_bytes=65536,"
+                           "controller.plp_bytes=65536",
+                           false, inside_forge_kept_stripes, &n), ==, 1);
+    g_assert_cmpuint(n, ==, 2);
 }
 
 int main(int argc, char **argv)
