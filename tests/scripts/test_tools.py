@@ -66,6 +66,13 @@ class Tap(unittest.TestCase):
                          ["suite: a", "suite: b", "suite: parent", "suite: c"])  # fmt: skip
         self.assertEqual(tap.slowest([watch], 2), ["     7 s  suite: b", "     4 s  suite: c"])
 
+    def test_times_of_suites(self) -> None:
+        """What takes the processor longest comes first."""
+        said = suites.times(70.4, {"lint": (30.0, 29.6), "guest": (40.2, 81.0)})
+        self.assertEqual(
+            said, "70 s in all; of each suite, with its processor time: guest 40 (81), lint 30 (30)"
+        )
+
     def test_what_is_said_beside_a_failure(self) -> None:
         """The end of a run says why each test failed; a suite without a bad line, how it ended."""
         text = "ok 1 a\n# why\nnot ok 2 - b\n# after\nok 3 c\nlast\n"

@@ -163,6 +163,7 @@ class _Runner:
         self.changed = threading.Condition()
         self.counts: dict[str, tap.Count] = {}
         self.watches: list[tap.Stopwatch] = []
+        self.took: dict[str, tuple[float, float]] = {}  # seconds, and those of processor time
         self.may_skip = tap.may_skip(ROOT / "tests" / "skips.toml")
 
     def _say(self, text: str) -> None:
@@ -192,10 +193,12 @@ class _Runner:
         with self.changed:
             self.counts[suite.name] = count
             self.watches.append(watch)
+            seconds = time.monotonic() - began
+            self.took[suite.name] = seconds, cpu_s
             self._say(
                 f"# {suite.name}: {count.passed} passed, {count.failed} failed"
                 f"{f', {count.skipped} skipped' if count.skipped else ''}, "
-                f"{time.monotonic() - began:.0f} s, {cpu_s:.0f} s of processor time{reason}"
+                f"{seconds:.0f} s, {cpu_s:.0f} s of processor time{reason}"
             )
             if count.failed:
                 for failure in count.failures:
@@ -243,6 +246,13 @@ def failures_again(folder: Path, counts: dict[str, tap.Count]) -> list[str]:
     return out
 
 
+def times(seconds: float, took: dict[str, tuple[float, float]]) -> str:
+    """A line near the end, as failures are: whoever sees only that knows what took how long."""
+    longest = sorted(took.items(), key=lambda each: each[1][1], reverse=True)
+    suites = ", ".join(f"{name} {wall:.0f} ({cpu:.0f})" for name, (wall, cpu) in longest)
+    return f"{seconds:.0f} s in all; of each suite, with its processor time: {suites}"
+
+
 def test() -> int:
     """`make test`: 0 if every suite passed."""
     began = time.monotonic()
@@ -255,7 +265,7 @@ def test() -> int:
     runner.run(_suites(qemu, python))
     passed = sum(count.passed for count in runner.counts.values())
     failed = sum(count.failed for count in runner.counts.values())
-    print(f"# {time.monotonic() - began:.0f} s in all; each suite's output is in {folder.name}/")
+    print(f"# each suite's output is in {folder.name}/")
     print("# slowest, as the time since their suite's test before:")
     for line in [*tap.slowest(runner.watches), *locks.report()]:
         print(f"# {line}")
@@ -266,6 +276,7 @@ def test() -> int:
         print(f"# {line}")
     for line in failures_again(folder, runner.counts):
         print(f"# {line}")
+    print(f"# {times(time.monotonic() - began, runner.took)}")
     print(f"{len(skips)} skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
