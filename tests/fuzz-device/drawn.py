@@ -117,7 +117,7 @@ def address(draw: random.Random) -> int:
     """Of data: mostly in memory, at times uneven, the controller's own, or none."""
     memory = (seeds.DATA, seeds.DATA, seeds.DATA, seeds.DATA + 8, seeds.DATA + 2048, seeds.DATA + 3)
     others = (seeds.LIST, seeds.BAR, seeds.BAR + 0x1000, 0, (1 << 64) - 4096)
-    # Of a list: its last entries in a page, behind which is the address of the rest.
+    # Of a list: it has one or two entries to the end of its page, and goes on in another one.
     ends = (seeds.LIST + 4096 - 8, seeds.LIST + 4096 - 16)
     return draw.choice(memory + others + ends)
 
@@ -198,7 +198,7 @@ def disturb(draw: random.Random, made: seeds.Sequence) -> None:
         size = draw.randrange(4)
         made.put(struct.pack("<BBBxxI", seeds.READ, size, made.region, draw.choice(REGISTERS)))
     elif kind == 5:
-        # It starts without one of its queues, or with one in a place that is odd.
+        # It is started without an admin queue, or with an address or a size of 3.
         queue = draw.choice((seeds.AQA, seeds.ASQ, seeds.ACQ))
         for register, word in (
             (seeds.CC, 0),
@@ -222,7 +222,7 @@ def sequence(draw: random.Random, functions: bool) -> bytes:
         made.send(0, seeds.sqe(0x80, draw.choice((1, 0xFFFFFFFF)), (bits(draw, 4, 1),)))
         made.step()
     if draw.random() < 0.2:
-        # Copies between namespaces.
+        # Without this, Copies between namespaces are refused.
         made.send(0, seeds.sqe(seeds.SET_FEATURES, 0, (0x16,)), seeds.behaviour(0xC))
     for _ in range(draw.randint(1, MOST_COMMANDS)):
         if draw.random() < 0.2:

@@ -339,7 +339,7 @@ def reported(binary: Path, data: Path, files: list[str]) -> str:
     """Of these source files; libFuzzer's list lacks functions that are compiled into others."""
     if not files:
         return ""
-    # Debugging information has their names from the build's folder on.
+    # The profile knows a file by a path through the build's folder, which is the same file.
     same = f"{os.path.commonpath(files)}/" if len(files) > 1 else files[0]
     command = [tool("llvm-cov"), "report", "-show-functions", f"-path-equivalence={same},{same}"]
     command += [f"-instr-profile={data}", str(binary), *files]

@@ -63,12 +63,12 @@ def sqe(opcode: int, nsid: int = 0, cdw: Word = (), data: int = DATA, flags: int
 
 
 def copy_source(nsid: int = 0, lba: int = 0, blocks: int = 7, reference: int = 0) -> bytes:
-    """One range of a Copy, of format 2 or 3 if it names a namespace (NVM Command Set, 3.3.2)."""
+    """One range of a Copy; if it names a namespace, it is of format 2 or 3."""
     return struct.pack("<IIQH6xIHH", nsid, 0, lba, blocks, reference, 0, 0)
 
 
 def behaviour(copies: int) -> bytes:
-    """Host Behavior Support, with a bit for each format of Copy (NVMe Base 2.1, 5.1.25.1.14)."""
+    """What feature 16h (Host Behavior Support) is set to, with a bit for each format of Copy."""
     return struct.pack("<BBBxH", 1, 0, 1, copies)
 
 

@@ -214,22 +214,16 @@ class Watched(unittest.TestCase):
         self.assertEqual(self.status(works, 2, 600), (3, ""))
 
     def test_its_child_is_ended_too(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            told = Path(folder) / "pid"
-            sleeps = (
-                "import pathlib, subprocess\n"
-                "child = 'import time; time.sleep(600)'\n"
-                "process = subprocess.Popen([sys.executable, '-c', child])\n"
-                f"pathlib.Path({str(told)!r}).write_text(str(process.pid))\n"
-                "time.sleep(600)"
-            )
-            status, said = self.status(sleeps, 2, 600)
-            child = Path("/proc") / told.read_text() / "stat"
-        self.assertEqual((status, said), (77, "kept\n"))
-        # Nobody may have waited for it yet.
-        self.assertTrue(
-            not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
+        """Its parent, ended as well, says how: it would wait for one that goes on."""
+        sleeps = (
+            "import subprocess\n"
+            "child = 'import time; time.sleep(600)'\n"
+            "process = subprocess.Popen([sys.executable, '-c', child])\n"
+            "def ended(*_):\n    print(process.wait(), flush=True)\n    sys.exit(77)\n"
+            "signal.signal(signal.SIGABRT, ended)\n"
+            "time.sleep(600)"
         )
+        self.assertEqual(self.status(sleeps, 2, 600), (77, "-6\n"))
 
     def test_one_that_goes_on_is_not(self) -> None:
         goes_on = (
