@@ -20,11 +20,11 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest mutate
+LONG := test-docs-long test-scripts-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest mutate
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device dist install uninstall
+	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -107,6 +107,9 @@ test-laws: ## write amplification against the published formulas, within 2 %
 test-scripts: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-scripts
 
+test-scripts-long:
+	@SCARP_TEST_ALL=1 $(SCARP) test-scripts test_fit_search
+
 test-e2e: ## replayer, simulator, report and pages as a user meets them
 	@$(SCARP) test-e2e
 
@@ -116,7 +119,7 @@ test-docs: ## the fast commands of README and docs (ARGS='docs/replay.md' for on
 test-docs-long: ## all commands of README and docs, which takes hours (ARGS='docs/replay.md' for one page)
 	@python3 tests/docs/run.py --long $(ARGS)
 
-test-determinism: ## 12 runs, half on a busy host, compared byte for byte
+test-determinism: ## 8 runs, half on a busy host, compared byte for byte
 	@$(SCARP) determinism
 
 determinism: ## the same N times (N=50) and how many results are distinct

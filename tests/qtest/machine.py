@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import mmap
 import os
 import re
 import shutil
@@ -19,6 +20,8 @@ from typing import Any
 from patience import Patience
 
 RAM_BYTES = 128 << 20
+# Where a guest's memory is for as long as it has a name: files in memory, if the host has such.
+MEMORY = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), tempfile.gettempdir())
 # A QEMU that has neither answered nor ended after so many seconds of its own hangs (patience.py).
 HANG_S = 300.0
 # After so long without an answer its threads are looked at.
@@ -97,12 +100,32 @@ class LineSocket:
         self._listener.close()
 
 
+def shared_memory() -> tuple[mmap.mmap, Path]:
+    """A guest's memory, and what it is called until somebody unlinks it."""
+    handle, name = tempfile.mkstemp(prefix="scarp-qtest-", dir=MEMORY)
+    try:
+        os.ftruncate(handle, RAM_BYTES)
+        return mmap.mmap(handle, RAM_BYTES), Path(name)
+    finally:
+        os.close(handle)
+
+
 class Machine:
-    """One QEMU process under the control of a test."""
+    """One QEMU process under the control of a test.
+
+    Its memory is mapped here, too: only registers and time go through qtest's socket.
+    """
 
     hang_s = HANG_S
 
     def __init__(self, qemu: Path, args: list[str]) -> None:
+        self.memory, name = shared_memory()
+        try:
+            self._start(qemu, args, name)
+        finally:
+            name.unlink()
+
+    def _start(self, qemu: Path, args: list[str], memory: Path) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="scarp-qtest-"))
         bios = self.dir / "bios.bin"
         bios.write_bytes(bytes(128 << 10))  # never executed: no firmware needed
@@ -120,6 +143,10 @@ class Machine:
                 "none",
                 "-m",
                 str(RAM_BYTES >> 20),
+                "-object",
+                f"memory-backend-file,id=ram0,share=on,size={RAM_BYTES},mem-path={memory}",
+                "-machine",
+                "memory-backend=ram0",
                 "-bios",
                 str(bios),
                 "-global",
@@ -178,10 +205,15 @@ class Machine:
         return int(self.command(f"readl {addr:#x}"), 16)
 
     def write(self, addr: int, data: bytes) -> None:
+        if addr + len(data) <= RAM_BYTES:
+            self.memory[addr : addr + len(data)] = data
+            return
         text = base64.b64encode(data).decode()
         self.command(f"b64write {addr:#x} {len(data):#x} {text}")
 
     def read(self, addr: int, size: int) -> bytes:
+        if addr + size <= RAM_BYTES:
+            return self.memory[addr : addr + size]
         return base64.b64decode(self.command(f"b64read {addr:#x} {size:#x}"))
 
     def step(self, nanoseconds: int) -> int:
@@ -269,6 +301,7 @@ class Machine:
         self._qtest.close()
         self._qmp.close()
         self._stderr.close()
+        self.memory.close()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 

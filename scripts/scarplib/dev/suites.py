@@ -45,41 +45,41 @@ class Suite:
 def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
     scarp = str(ROOT / "scripts" / "scarp")
     return [
-        # The longest first, so that the short ones fill what it leaves.
+        # Those of two cores first: what ran beside them would have to end before the next.
         # It links a second QEMU, whose mapping is broken on purpose.
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
-        # One guest after the other, on a host that it makes busy itself for half of them: what runs
-        # beside it makes it busier, and the bytes must be the same.
-        Suite("determinism", [scarp, "determinism"], 1),
-        # What README.md and docs/ tell a reader to type, one after the other: few of them use two
-        # cores, so it runs beside the suites of one.
-        Suite("docs", [sys.executable, "tests/docs/run.py"], 1),
-        # The SSD array: its core, its simulator, and io_uring where there is one.
-        Suite("array", ["sh", "tests/array/run.sh"], 2),
-        Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
-        # NVMe commands without a guest: what once failed, then some sequences of this commit's own.
-        Suite(
-            "hunt-nvme",
-            [sys.executable, "tests/hunt-nvme/run.py", "--qemu", str(qemu.binary), "--test", "30"],
-            1,
-        ),
-        Suite("upstream", [scarp, "test-upstream"], 2),
-        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "30"], 1),
         # Scenarios that once failed, then for a minute scenarios that follow from the commit.
         Suite("hunt", ["sh", "tests/hunt/run.sh", "test", "60"], 2),
         # Arrays of drives that fail and servers that are killed: what once failed, then fresh ones.
         Suite("hunt-array", ["sh", "tests/hunt-array/run.sh", "test", "30"], 2),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
-        # The lint of the engine's rooms, and that it sees each kind of violation.
-        Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
-        # Python, C, shell, words, licences; the engine and the array with clang.
-        Suite("lint", [scarp, "lint"], 1),
-        # The scripts alone, on results that are made up.
-        Suite("scripts", [str(python), "tests/scripts/run.py"], 1),
+        Suite("upstream", [scarp, "test-upstream"], 2),
+        # Then those of one, the longest first, so that the short ones fill what it leaves.
+        # What README.md and docs/ tell a reader to type, one after the other.
+        Suite("docs", [sys.executable, "tests/docs/run.py"], 1),
+        Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
+        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "30"], 1),
         # Built programs as a user runs them, the report in a browser, the pages against both.
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
+        # The scripts alone, on results that are made up.
+        Suite("scripts", [str(python), "tests/scripts/run.py"], 1),
+        # One guest after the other, on a host that it makes busy itself for half of them: what runs
+        # beside it makes it busier, and the bytes must be the same.
+        Suite("determinism", [scarp, "determinism", "-n", "8"], 1),
+        # Python, C, shell, words, licences; the engine and the array with clang.
+        Suite("lint", [scarp, "lint"], 1),
+        # The SSD array: its core, its simulator, and io_uring where there is one.
+        Suite("array", ["sh", "tests/array/run.sh"], 1),
+        # The lint of the engine's rooms, and that it sees each kind of violation.
+        Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
+        # NVMe commands without a guest: what once failed, then some sequences of this commit's own.
+        Suite(
+            "hunt-nvme",
+            [sys.executable, "tests/hunt-nvme/run.py", "--qemu", str(qemu.binary), "--test", "30"],
+            1,
+        ),
     ]
 
 
