@@ -108,7 +108,7 @@ test-scripts: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-scripts
 
 test-scripts-long:
-	@SCARP_TEST_ALL=1 $(SCARP) test-scripts test_fit_search
+	@SCARP_TEST_ALL=1 $(SCARP) test-scripts
 
 test-e2e: ## replayer, simulator, report and pages as a user meets them
 	@$(SCARP) test-e2e
@@ -120,7 +120,7 @@ test-docs-long: ## all commands of README and docs, which takes hours (ARGS='doc
 	@python3 tests/docs/run.py --long $(ARGS)
 
 test-determinism: ## 8 runs, half on a busy host, compared byte for byte
-	@$(SCARP) determinism
+	@$(SCARP) determinism -n 8
 
 determinism: ## the same N times (N=50) and how many results are distinct
 	@$(SCARP) determinism -n $(N)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Guests under test: the suite under each scheme, a broken mapping, and guests that end badly.
 
-Each guest is one test with its own subtests (KTAP); they keep as many cores busy as there are.
+Each guest is one test with its own subtests (KTAP); one more at a time than there
+are cores, and at most four.
 With SCARP_TEST_ALL=1 in the environment also the prompt on xfs, btrfs and f2fs, which cost a
 download of Debian's full kernel.
 """
@@ -473,10 +474,14 @@ def realtime() -> Outcome:
     return result.reason == "ok" and result.results is not None, _console(result)
 
 
-def _ends(name: str, task: str, reason: str, says: str, **options: Any) -> Outcome:
+def _ends(
+    name: str, task: str, reason: str, says: str, reached: str = "", **options: Any
+) -> Outcome:
+    """A guest that must end for this reason; `reached`: what its task says before that."""
     result = _run(name, task, **options)
     # What is not noticed ends at the guest's limit, with another reason.
-    good = result.reason == reason and result.results is None and says in result.console_tail
+    good = result.reason == reason and result.results is None
+    good = good and says in result.console_tail and reached in result.console_tail
     said = f"# reason {result.reason} after {result.wall_seconds:.0f} s\n"
     return good, said + _console(result)
 
@@ -759,15 +764,18 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     (
         # A guest that sleeps is skipped forward; one that spins is not.
         "a hang ends the run within its limit",
-        lambda: _ends("hang", SPIN, "hang", "stopped after 12 s of processor time", cpu_limit=12),
+        lambda: _ends(
+            "hang", SPIN, "hang", "stopped after 12 s of processor time", "spinning", cpu_limit=12
+        ),
     ),
     (
         "a task that sleeps for ever ends the run within its limit",
         lambda: _ends(
             "sleep",
-            "while :; do sleep 1000000; done\n",
+            "echo sleeping\nwhile :; do sleep 1000000; done\n",
             "hang",
             "stopped after 12 s of processor time",
+            "sleeping",
             cpu_limit=12,
         ),
     ),

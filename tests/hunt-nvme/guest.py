@@ -56,7 +56,7 @@ class SharedMachine(Machine):
     def settle(self) -> None:
         """All that was sent has been done."""
         if self._unanswered:
-            self.command("endianness")
+            self.round_trip()
 
     def read(self, addr: int, size: int) -> bytes:
         self.settle()

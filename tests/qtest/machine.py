@@ -20,8 +20,6 @@ from typing import Any
 from patience import Patience
 
 RAM_BYTES = 128 << 20
-# Where a guest's memory is for as long as it has a name: files in memory, if the host has such.
-MEMORY = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), tempfile.gettempdir())
 # A QEMU that has neither answered nor ended after so many seconds of its own hangs (patience.py).
 HANG_S = 300.0
 # After so long without an answer its threads are looked at.
@@ -100,16 +98,6 @@ class LineSocket:
         self._listener.close()
 
 
-def shared_memory() -> tuple[mmap.mmap, Path]:
-    """A guest's memory, and what it is called until somebody unlinks it."""
-    handle, name = tempfile.mkstemp(prefix="scarp-qtest-", dir=MEMORY)
-    try:
-        os.ftruncate(handle, RAM_BYTES)
-        return mmap.mmap(handle, RAM_BYTES), Path(name)
-    finally:
-        os.close(handle)
-
-
 class Machine:
     """One QEMU process under the control of a test.
 
@@ -119,13 +107,16 @@ class Machine:
     hang_s = HANG_S
 
     def __init__(self, qemu: Path, args: list[str]) -> None:
-        self.memory, name = shared_memory()
+        # No file in a folder: that may have less room than it says.
+        handle = os.memfd_create("scarp-qtest")
         try:
-            self._start(qemu, args, name)
+            os.ftruncate(handle, RAM_BYTES)
+            self.memory = mmap.mmap(handle, RAM_BYTES)
+            self._start(qemu, args, handle)
         finally:
-            name.unlink()
+            os.close(handle)
 
-    def _start(self, qemu: Path, args: list[str], memory: Path) -> None:
+    def _start(self, qemu: Path, args: list[str], memory: int) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="scarp-qtest-"))
         bios = self.dir / "bios.bin"
         bios.write_bytes(bytes(128 << 10))  # never executed: no firmware needed
@@ -144,7 +135,8 @@ class Machine:
                 "-m",
                 str(RAM_BYTES >> 20),
                 "-object",
-                f"memory-backend-file,id=ram0,share=on,size={RAM_BYTES},mem-path={memory}",
+                f"memory-backend-file,id=ram0,share=on,size={RAM_BYTES}"
+                f",mem-path=/proc/self/fd/{memory}",
                 "-machine",
                 "memory-backend=ram0",
                 "-bios",
@@ -163,6 +155,7 @@ class Machine:
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
             text=True,
+            pass_fds=[memory],
         )
         self._free = 1 << 20
         try:
@@ -224,6 +217,10 @@ class Machine:
         """Let time pass until the next timer of the machine."""
         return int(self.command("clock_step"))
 
+    def round_trip(self) -> None:
+        """QEMU's main loop has had a turn, and what it was told before is done."""
+        self.command("endianness")
+
     def alloc(self, size: int) -> int:
         """Page-aligned guest memory; never freed."""
         addr = self._free
@@ -262,8 +259,15 @@ class Machine:
         self.hang_s = self._qtest.hang_s = self._qmp.hang_s = seconds
 
     def looks(self) -> Iterator[None]:
-        """A turn for each look at what is waited for, until QEMU hangs."""
-        return Patience(self.process.pid, self.hang_s).looks()
+        """A turn for each look at what is waited for, until QEMU hangs.
+
+        Its memory is there even when it has ended, so that no look would find that out.
+        """
+        for _ in Patience(self.process.pid, self.hang_s).looks():
+            ended = self.process.poll() is not None
+            yield
+            if ended:
+                raise MachineDied("QEMU has ended")
 
     def wait_until(self, holds: Callable[[], bool], what: str) -> None:
         """On the host's clock; `what` is it that never comes, otherwise."""

@@ -131,10 +131,11 @@ class Queue:
         machine = self.ctrl.machine
         before = self._head
         while True:
-            entry = machine.read(self.cq_addr + self._head * 16, 16)
-            result, _, _, _, cid, status = struct.unpack("<IIHHHH", entry)
-            if status & 1 != self._phase:
+            at = self.cq_addr + self._head * 16
+            # First: a thread may be writing the rest.
+            if machine.read(at + 14, 1)[0] & 1 != self._phase:
                 break
+            result, _, _, _, cid, status = struct.unpack("<IIHHHH", machine.read(at, 16))
             assert cid not in self._done, f"command {cid} ended twice"
             self._done[cid] = Completion(cid, (status >> 1) & STATUS_MASK, result, now_ns)
             self._head = (self._head + 1) % self.entries
@@ -148,6 +149,7 @@ class Queue:
 
         The controller, which may have forgotten the queue, is told nothing.
         """
+        self.ctrl.machine.round_trip()
         entries = self.ctrl.machine.read(self.cq_addr, self.entries * 16)
         return {
             cid: status >> 1 & STATUS_MASK
@@ -161,6 +163,7 @@ class Queue:
 
     def unclaimed(self) -> list[int]:
         """Commands that completed and that nobody has waited for."""
+        self.ctrl.machine.round_trip()
         self.poll()
         return sorted(self._done)
 

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from fixture import DriveTest
-from machine import MachineHangs
+from machine import MachineDied, MachineHangs
 from patience import WATCH_S, Patience
 
 PID = 7
@@ -68,6 +68,13 @@ class Hangs(DriveTest):
         with self.assertRaisesRegex(MachineHangs, "does not answer"):
             machine.readl(0)
         os.kill(machine.process.pid, signal.SIGCONT)
+
+    def test_a_machine_that_is_no_more(self) -> None:
+        machine = self.drive_machine()
+        machine.give_up_after(1.0)
+        machine.process.kill()
+        with self.assertRaisesRegex(MachineDied, "has ended"):
+            machine.wait_until(lambda: False, "the end of days")
 
     def test_a_condition_that_never_holds(self) -> None:
         machine = self.drive_machine()

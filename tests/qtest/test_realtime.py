@@ -112,7 +112,7 @@ class Realtime(DriveTest):
             ns.start(Op.WRITE, turn * 4 * KIB, 4 * KIB, prp, ring=False)
             reads = [ns.start(Op.READ, MIB, 4 * KIB, prp, ring=False) for _ in range(21)]
             ns.queue.ring()
-            # Looking for completions would keep the thread from polling.
+            # Telling the drive of completions would keep the thread from polling.
             time.sleep(0.1)
             for cid in reads:
                 self.assertEqual(ns.queue.wait(cid).status, 0)

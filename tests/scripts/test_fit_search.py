@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The search of `scarp fit`: keys that a few steps show, and a drive that is found again.
 
-With SCARP_TEST_ALL=1 in the environment some look at more drives, which takes minutes.
+With SCARP_TEST_ALL=1 in the environment two of them look at more drives, or in more steps, which
+takes minutes.
 """
 
 from __future__ import annotations
@@ -492,7 +493,7 @@ class Found(unittest.TestCase):
         kinds = first_collections.begun(search, begins, base, shown)
         others = [one for one in kinds if one.point.pages != 32]
         self.assertGreaterEqual(len(others), 3)
-        # What comes after the first two is in steps so fine that it takes a minute.
+        # What comes after the first two is finer or wider, and takes a minute.
         tries = first_collections.TRIES[: None if ALL else 2]
         with mock.patch.object(first_collections, "TRIES", tries):
             self.assertIsNone(first_collections.meet(search, begins, others, shown))

@@ -45,7 +45,7 @@ class Suite:
 def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
     scarp = str(ROOT / "scripts" / "scarp")
     return [
-        # Those of two cores first: what ran beside them would have to end before the next.
+        # Those of two cores first: each waits until two are free, and one would be idle meanwhile.
         # It links a second QEMU, whose mapping is broken on purpose.
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
@@ -56,7 +56,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
         Suite("upstream", [scarp, "test-upstream"], 2),
-        # Then those of one, the longest first, so that the short ones fill what it leaves.
+        # Then those of one, roughly the longest first, so that the short ones fill what is left.
         # What README.md and docs/ tell a reader to type, one after the other.
         Suite("docs", [sys.executable, "tests/docs/run.py"], 1),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
@@ -65,12 +65,13 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
         # The scripts alone, on results that are made up.
         Suite("scripts", [str(python), "tests/scripts/run.py"], 1),
-        # One guest after the other, on a host that it makes busy itself for half of them: what runs
-        # beside it makes it busier, and the bytes must be the same.
+        # Guests on a host that it makes busy itself for half of them: what runs beside it makes it
+        # busier, and the bytes must be the same.
         Suite("determinism", [scarp, "determinism", "-n", "8"], 1),
         # Python, C, shell, words, licences; the engine and the array with clang.
         Suite("lint", [scarp, "lint"], 1),
-        # The SSD array: its core, its simulator, and io_uring where there is one.
+        # The SSD array: its core, its simulator, and io_uring where there is one.  Its compiler
+        # and a few of its tests would use two, for half a minute.
         Suite("array", ["sh", "tests/array/run.sh"], 1),
         # The lint of the engine's rooms, and that it sees each kind of violation.
         Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
