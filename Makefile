@@ -119,8 +119,8 @@ test-docs: ## the fast commands of README and docs (ARGS='docs/replay.md' for on
 test-docs-long: ## all commands of README and docs, which takes hours (ARGS='docs/replay.md' for one page)
 	@python3 tests/docs/run.py --long $(ARGS)
 
-test-determinism: ## 8 runs, half on a busy host, compared byte for byte
-	@$(SCARP) determinism -n 8
+test-determinism: ## 12 runs, half on a busy host, compared byte for byte
+	@$(SCARP) determinism
 
 determinism: ## the same N times (N=50) and how many results are distinct
 	@$(SCARP) determinism -n $(N)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Guests under test: the suite under each scheme, a broken mapping, and guests that end badly.
 
-Each guest is one test with its own subtests (KTAP); one more at a time than there
-are cores, and at most four.
+Each guest is one test with its own subtests (KTAP).  As many run at a time as there are cores,
+and one more, but at most four.
 With SCARP_TEST_ALL=1 in the environment also the prompt on xfs, btrfs and f2fs, which cost a
 download of Debian's full kernel.
 """

@@ -107,7 +107,7 @@ class Machine:
     hang_s = HANG_S
 
     def __init__(self, qemu: Path, args: list[str]) -> None:
-        # No file in a folder: that may have less room than it says.
+        # A file in /dev/shm could be larger than what is free there, and its writer is killed then.
         handle = os.memfd_create("scarp-qtest")
         try:
             os.ftruncate(handle, RAM_BYTES)
@@ -261,7 +261,7 @@ class Machine:
     def looks(self) -> Iterator[None]:
         """A turn for each look at what is waited for, until QEMU hangs.
 
-        Its memory is there even when it has ended, so that no look would find that out.
+        Its memory outlives it here: who looks only at that would not see that it has ended.
         """
         for _ in Patience(self.process.pid, self.hang_s).looks():
             ended = self.process.poll() is not None

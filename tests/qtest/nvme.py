@@ -132,7 +132,7 @@ class Queue:
         before = self._head
         while True:
             at = self.cq_addr + self._head * 16
-            # First: a thread may be writing the rest.
+            # The phase before the rest, which a thread may be writing just now.
             if machine.read(at + 14, 1)[0] & 1 != self._phase:
                 break
             result, _, _, _, cid, status = struct.unpack("<IIHHHH", machine.read(at, 16))

@@ -46,7 +46,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
     scarp = str(ROOT / "scripts" / "scarp")
     return [
         # Those of two cores first: each waits until two are free, and one would be idle meanwhile.
-        # It links a second QEMU, whose mapping is broken on purpose.
+        # The guests' links a second QEMU, whose mapping is broken on purpose.
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
         # Scenarios that once failed, then for a minute scenarios that follow from the commit.
@@ -67,11 +67,11 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("scripts", [str(python), "tests/scripts/run.py"], 1),
         # Guests on a host that it makes busy itself for half of them: what runs beside it makes it
         # busier, and the bytes must be the same.
-        Suite("determinism", [scarp, "determinism", "-n", "8"], 1),
+        Suite("determinism", [scarp, "determinism"], 1),
         # Python, C, shell, words, licences; the engine and the array with clang.
         Suite("lint", [scarp, "lint"], 1),
-        # The SSD array: its core, its simulator, and io_uring where there is one.  Its compiler
-        # and a few of its tests would use two, for half a minute.
+        # The SSD array: its core, its simulator, and io_uring where there is one.  It keeps
+        # little more than one busy.
         Suite("array", ["sh", "tests/array/run.sh"], 1),
         # The lint of the engine's rooms, and that it sees each kind of violation.
         Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
