@@ -6,6 +6,7 @@ A foreign or damaged file is an error with a reason, never a shorter result.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class Layout:
     # 64-bit columns of nanoseconds that follow, one for each cause.
     causes: int = 0
 
-    @property
+    @functools.cached_property
     def row(self) -> struct.Struct:
         """How a row is unpacked."""
         return struct.Struct("<" + "".join(code for _, code in self.columns) + "q" * self.causes)

@@ -8,6 +8,7 @@ a drive on the host's clock adds what hw/flash-lateness.c counts.
 
 from __future__ import annotations
 
+import functools
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ class StatsPage:
     realtime: dict[str, int]
 
 
+@functools.cache
 def fields() -> tuple[str, ...]:
     """The names of the page's numbers, in order."""
     return (*engine_tables.statistics(), *_latency_fields())
