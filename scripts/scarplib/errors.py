@@ -1,9 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The error that a user reads as one line."""
+"""The error that a user reads as one line, and what of a foreign text may be shown."""
+
+
+def printable(text: str) -> str:
+    """On one line, whatever it is: a guest may have chosen it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Its lines, of which none steers the terminal that they are shown on."""
+    return "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
 
 
 class UserError(Exception):
-    """Says what is wrong, where (the option or key), and what is allowed."""
+    """Says what is wrong, where (the option or key), and what is allowed.
+
+    More lines are an output's end, such as a compiler's.
+    """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(printable_lines(said))
 
 
 def of_system(error: OSError) -> str:

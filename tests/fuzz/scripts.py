@@ -62,11 +62,11 @@ FILE = WORK / "file"
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """What may be raised, and what it says."""
+    """What may be raised, and what it says: a line that steers no terminal."""
     try:
         yield
     except (LogError, UserError) as error:
-        assert len(str(error).splitlines()) == 1, f"not one line: {error}"
+        assert str(error).isprintable(), f"not one line: {str(error)!r}"
 
 
 def choose(data: bytes, readers: tuple[Callable[[bytes], object], ...]) -> None:
@@ -117,6 +117,11 @@ def of_fio(data: bytes) -> None:
     for direction in ("read", "write", "sync"):
         fio.fio_direction(found, direction)
         fio.share_later(found, direction, 1000)
+
+
+def of_own_fio(data: bytes) -> None:
+    for row in fio_json.rows(written(data)):
+        assert row.file.isprintable(), repr(row.file)
 
 
 def of_replay(data: bytes) -> None:
@@ -200,7 +205,7 @@ def texts(data: bytes) -> None:
             of_fio,
             of_recording,
             lambda rest: script.operations(written(rest)),
-            lambda rest: fio_json.rows(written(rest)),
+            of_own_fio,
             of_replay,
             of_requests,
             lambda rest: promises.read(written(rest)).before(1 << 40),
@@ -232,9 +237,9 @@ def archive(data: bytes) -> None:
     outside.mkdir(exist_ok=True)
     folder = outside / "results"
     said = shipped.unpack(data, folder)
-    assert said is None or len(said.splitlines()) == 1, said
+    assert said is None or said.isprintable(), repr(said)
     assert not (found := list(unlike(str(folder)))), found
-    assert os.listdir(outside) == [folder.name]
+    assert list(outside.iterdir()) == [folder]
     kept = outside / "kept"
     kept.mkdir()
     shipped.keep(folder, kept)
@@ -287,7 +292,7 @@ def lay_out(folder: Path, wanted: dict[str, bytes]) -> None:
         if ON_DISK.get(name) is not text:
             if name not in ON_DISK:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            with open(f"{folder}/{name}", "wb", buffering=0) as stream:
+            with (folder / name).open("wb", buffering=0) as stream:
                 stream.write(text)
             ON_DISK[name] = text
 

@@ -23,6 +23,7 @@ from scarplib.device_logs import log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import block_trace as guest_trace  # noqa: E402
+from scarplib.own_drive import fio_json  # noqa: E402
 from scarplib.powercut import record  # noqa: E402
 from scarplib.results import (  # noqa: E402
     block_trace,
@@ -55,7 +56,7 @@ class HostileFiles(unittest.TestCase):
     def refuse(self, reader: Callable[[], object], words: str) -> None:
         with self.assertRaisesRegex(LogError, words) as caught:
             reader()
-        self.assertEqual(len(str(caught.exception).splitlines()), 1)
+        self.assertTrue(str(caught.exception).isprintable(), repr(str(caught.exception)))
 
     def file(self, name: str, text: str | bytes) -> Path:
         path = self.folder / name
@@ -95,6 +96,26 @@ class HostileFiles(unittest.TestCase):
         part = fio.fio_direction(found, "read")
         assert part
         self.assertEqual((part["count"], part["mean_ns"], part["max_ns"]), (2, 0, 0))
+
+    def test_words_of_fios_own_file(self) -> None:
+        """A job's name, and what it was told to do: a line that steers no terminal."""
+        did = {"total_ios": 5, "iops": 3.5, "bw": 14}
+        for foreign in ("r\nd", "a\x1b[2Jb", "a\u2028b"):
+            with self.subTest(foreign):
+                for options in ({"rw": foreign}, {"fsync": foreign}):
+                    one = {"jobname": foreign, "job options": options, "read": did}
+                    path = self.file("of-fio.json", json.dumps({"jobs": [one]}))
+                    with self.assertRaisesRegex(UserError, "job '.*': ") as caught:
+                        fio_json.rows(path)
+                    self.assertTrue(str(caught.exception).isprintable())
+                ran: dict[str, Any] = {"jobname": foreign, "groupid": foreign, "job options": {}}
+                ran |= {"read": did, "write": {"total_ios": 0}}
+                (row,) = fio_json.rows(self.file("of-fio.json", json.dumps({"jobs": [ran]})))
+                self.assertTrue(row.file.isprintable(), repr(row.file))
+
+    def test_an_error_steers_no_terminal(self) -> None:
+        shown = "a\N{REPLACEMENT CHARACTER}[2J:\n        b"
+        self.assertEqual(str(UserError("a\x1b[2J:\n\tb")), shown)
 
     def test_page(self) -> None:
         """A scheme's name may have any bytes, and is in lines of text."""

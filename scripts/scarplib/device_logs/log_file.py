@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scarplib.errors import printable
+
 # Magic, bytes of a row, causes in a row, layout version, reserved.
 HEADER = struct.Struct("<8sIIQ8x")
 
 
-def printable(text: str) -> str:
-    """On one line, whatever it is: a guest may have chosen it."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 class LogError(Exception):
-    """A log that is missing, damaged or of another layout."""
+    """A log that is missing, damaged or of another layout; one line."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(printable(said))
 
 
 @dataclass(frozen=True)

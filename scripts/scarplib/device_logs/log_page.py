@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.device_logs import engine_tables
-from scarplib.device_logs.log_file import LogError, printable
+from scarplib.device_logs.log_file import LogError
+from scarplib.errors import printable
 
 # What `nvme get-log` asks for.
 LOG_ID = 0xCA

@@ -18,9 +18,8 @@ from pathlib import Path
 
 from scarplib import scheme_text
 from scarplib.build.qemu import QemuBuild
-from scarplib.device_logs.log_file import printable
 from scarplib.drive import controller
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable_lines
 from scarplib.guest import shipped
 from scarplib.guest.cpio import Cpio
 from scarplib.guest.host_load import HostLoad
@@ -237,8 +236,7 @@ def terminal_arguments(log: Path) -> list[str]:
 
 def _readable(said: bytes) -> str:
     """For the user's terminal, which nothing of a guest's may steer."""
-    lines = _STEERS.sub("", said.decode(errors="replace")).split("\n")
-    return "\n".join(printable(line.expandtabs()) for line in lines)
+    return printable_lines(_STEERS.sub("", said.decode(errors="replace")))
 
 
 class Console:

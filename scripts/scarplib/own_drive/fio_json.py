@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.own_drive.cited import Row
 from scarplib.own_drive.plan import KIB, MIB
 
@@ -170,7 +170,8 @@ def _jobs(whole: dict[str, Any]) -> list[_Job]:
         options = {**whole.get("global options", {}), **entry["job options"]}
         name = str(entry.get("jobname", number))
         group = str(entry.get("groupid", f"of job {number}"))
-        found.setdefault((name, group), _Job(name, group, options, [])).entries.append(entry)
+        new = _Job(printable(name), printable(group), options, [])
+        found.setdefault((name, group), new).entries.append(entry)
     return list(found.values())
 
 
@@ -198,8 +199,8 @@ def rows(path: Path) -> list[Row]:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
     except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+        raise UserError(f"{path}: {printable(str(error))}") from error
     except (ValueError, LookupError, TypeError, AttributeError, *_LARGE) as error:
         # The repr of one that text has may have all of the file.
-        why = f"{type(error).__name__}: {error}"
+        why = printable(f"{type(error).__name__}: {error}")
         raise UserError(f"{path}: is no JSON of fio's: {why}") from error

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scarplib.device_logs.log_file import LogError, printable
+from scarplib.device_logs.log_file import LogError
 from scarplib.results.percentiles import PERCENTILES, binned_percentile
 
 # What fio counts, and what it takes down of each latency.
@@ -73,8 +73,7 @@ def load_fio(path: Path) -> dict[str, Any]:
     for number, job in enumerate(jobs):
         _check_job(job, f"{path}: jobs[{number}].")
         if job.get("error"):
-            said = printable(f"job {job.get('jobname')} failed with error {job['error']}")
-            raise LogError(f"{path}: {said}")
+            raise LogError(f"{path}: job {job.get('jobname')} failed with error {job['error']}")
     return dict(result)
 
 
