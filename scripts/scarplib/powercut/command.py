@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -103,7 +104,6 @@ def _wanted(options: argparse.Namespace, user: User, job: Path | None) -> record
         cpu_limit=options.cpu_limit,
         data_mib=options.most_data,
         over=over(options.over, options.drives, options.fs),
-        files=dict(known.programs()),
     )
 
 
@@ -135,6 +135,8 @@ def main(options: argparse.Namespace, user: User | None, job: Path | None) -> in
     if not made:
         wanted = _wanted(options, user or User(), job)
         record.check(wanted)
+        # What is built only for what can run.
+        wanted = dataclasses.replace(wanted, files=dict(known.programs()))
     elif options.set:
         made = made.changed(options.set)
     out = new_folder("powercut", options.out)
