@@ -11,6 +11,7 @@
 #include "cuts-sample.h"
 #include "cuts-text.h"
 #include "options.h"
+#include "refused.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -389,7 +390,7 @@ int main(int argc, char **argv)
     setlocale(LC_CTYPE, "C.UTF-8");
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error)) {
-        g_printerr("scarp-cuts: %s\n", error->message);
+        print_error("scarp-cuts", error);
         return 2;
     }
     if (version) {
@@ -398,7 +399,7 @@ int main(int argc, char **argv)
     }
     sigaction(SIGINT, &action, NULL);
     if (!run_all(&error)) {
-        g_printerr("scarp-cuts: %s\n", error->message);
+        print_error("scarp-cuts", error);
         return 1;
     }
     return interrupted ? 130 : 0;

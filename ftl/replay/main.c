@@ -6,6 +6,7 @@
 #include "jobs.h"
 #include "options.h"
 #include "ready.h"
+#include "refused.h"
 #include "replay.h"
 #include "../timeline.h"
 
@@ -600,7 +601,7 @@ int main(int argc, char **argv)
     setlocale(LC_CTYPE, "C.UTF-8");
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, &error)) {
-        g_printerr("scarp-replay: %s\n", error->message);
+        print_error("scarp-replay", error);
         return 2;
     }
     if (version) {
@@ -620,7 +621,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (!run(&error)) {
-        g_printerr("scarp-replay: %s\n", error->message);
+        print_error("scarp-replay", error);
         return 1;
     }
     return 0;

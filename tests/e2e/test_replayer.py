@@ -103,7 +103,7 @@ class Case(unittest.TestCase):
     def fails(self, *arguments: object, words: tuple[str, ...], status: int = 1) -> None:
         done = self.run_replay(*arguments)
         self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertTrue(done.stderr.removesuffix("\n").isprintable(), repr(done.stderr))
         self.assertTrue(done.stderr.startswith("scarp-replay: "))
         for word in words:
             self.assertIn(word, done.stderr)
@@ -299,6 +299,18 @@ class Options(Case):
         self.result("--save", image, log)
         self.result("-i", image, "--save", image, log)
         self.result("--gc-log", "/dev/null", "--cmd-log", "/dev/null", log)
+
+    def test_what_a_foreign_description_says_steers_no_terminal(self) -> None:
+        drive = self.folder / "steers.ini"
+        for text in (
+            "[geo\x1b[2Jmetry]",
+            "[geometry]\nchan\x1b[2Jnels=1",
+            "[geometry]\nchannels=1\x9b2J",
+            "[geometry]\nchannels=\u202e1",
+        ):
+            with self.subTest(text):
+                drive.write_text(text + "\n")
+                self.fails("-d", drive, "gen:uniform,requests=1", words=("\ufffd",))
 
     def test_a_drive_that_does_not_keep_up(self) -> None:
         workload = "gen:uniform,requests=3000"

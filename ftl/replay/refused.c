@@ -1,0 +1,22 @@
+/*
+ * What a program says when it ends with an error.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "refused.h"
+
+#define REPLACEMENT 0xfffd
+
+void print_error(const char *program, const GError *error)
+{
+    g_autofree char *valid = g_utf8_make_valid(error->message, -1);
+    g_autoptr(GString) line = g_string_new(NULL);
+    const char *at;
+
+    for (at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+
+        g_string_append_unichar(line, g_unichar_isprint(c) ? c : REPLACEMENT);
+    }
+    g_printerr("%s: %s\n", program, line->str);
+}
