@@ -5,7 +5,18 @@
  */
 #include "refused.h"
 
+#include <stdbool.h>
+
 #define REPLACEMENT 0xfffd
+
+/* GLib prints separators of lines and paragraphs, too. */
+static bool shows(gunichar c)
+{
+    GUnicodeType type = g_unichar_type(c);
+
+    return g_unichar_isprint(c) && type != G_UNICODE_LINE_SEPARATOR &&
+           type != G_UNICODE_PARAGRAPH_SEPARATOR;
+}
 
 void print_error(const char *program, const GError *error)
 {
@@ -16,7 +27,7 @@ void print_error(const char *program, const GError *error)
     for (at = valid; *at; at = g_utf8_next_char(at)) {
         gunichar c = g_utf8_get_char(at);
 
-        g_string_append_unichar(line, g_unichar_isprint(c) ? c : REPLACEMENT);
+        g_string_append_unichar(line, shows(c) ? c : REPLACEMENT);
     }
     g_printerr("%s: %s\n", program, line->str);
 }

@@ -25,4 +25,4 @@ class UserError(Exception):
 def of_system(error: OSError) -> str:
     """What the system refused, and of which file, in one line."""
     name = "" if error.filename is None else f"{error.filename}: "
-    return f"{name}{error.strerror or error}"
+    return printable(f"{name}{error.strerror or error}")

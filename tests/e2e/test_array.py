@@ -69,6 +69,19 @@ class Array(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertIn(line, done.stderr)
 
+    def test_what_a_foreign_file_says_steers_no_terminal(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "foreign"
+            for text in (
+                b"[geometry]\nchan\x1b[2Jnels=1\n",
+                b"[geometry]\nchannels=\xff\xe2\x80\xa81\n",
+            ):
+                path.write_bytes(text)
+                for words in (("-d", str(path)), ("-d", str(DRIVE), "--replay", str(path))):
+                    done = _run(*words)
+                    self.assertEqual((done.returncode, done.stdout), (1, ""))
+                    self.assertTrue(done.stderr.removesuffix("\n").isprintable(), done.stderr)
+
     def test_each_option_does_something(self) -> None:
         """In the modes that have it; where none of them does, it is refused."""
         plain = _run(*SMALL, "-m", "striped,cached", "-j", "-")

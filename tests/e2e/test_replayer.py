@@ -307,6 +307,7 @@ class Options(Case):
             "[geometry]\nchan\x1b[2Jnels=1",
             "[geometry]\nchannels=1\x9b2J",
             "[geometry]\nchannels=\u202e1",
+            "[geometry]\nchannels=\u20281",
         ):
             with self.subTest(text):
                 drive.write_text(text + "\n")

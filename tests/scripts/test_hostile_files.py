@@ -21,7 +21,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from scarplib.device_logs import log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
-from scarplib.errors import UserError  # noqa: E402
+from scarplib.drive import start  # noqa: E402
+from scarplib.errors import UserError, of_system  # noqa: E402
 from scarplib.guest import block_trace as guest_trace  # noqa: E402
 from scarplib.own_drive import fio_json  # noqa: E402
 from scarplib.powercut import record  # noqa: E402
@@ -32,6 +33,7 @@ from scarplib.results import (  # noqa: E402
     fio,
     replayed,
     script,
+    table,
 )
 
 DEEP = "[" * 100_000
@@ -116,6 +118,20 @@ class HostileFiles(unittest.TestCase):
     def test_an_error_steers_no_terminal(self) -> None:
         shown = "a\N{REPLACEMENT CHARACTER}[2J:\n        b"
         self.assertEqual(str(UserError("a\x1b[2J:\n\tb")), shown)
+        told = of_system(OSError(2, "No such file or directory", "a\x1b[2J\nb"))
+        self.assertEqual(told, "a\ufffd[2J\ufffdb: No such file or directory")
+
+    def test_a_summarys_operations_steer_no_terminal(self) -> None:
+        shown = table.columns(["x"], [("a\x1b[2J\nb (the script's)", ["3"])])
+        self.assertEqual(shown.split("\n")[1:], ["a\ufffd[2J\ufffdb (the script's)  3"])
+
+    def test_a_summarys_start_writes_nothing(self) -> None:
+        of = {"schemes": {"x": {}}, "start": [["seed", "1"]]}
+        begun = start.of_run(of, self.folder, "x")
+        assert begun
+        self.assertEqual(begun.words()[-2:], ["--seed", "1"])
+        of["start"] = [["seed", "1"], ["save", "/tmp/anything"]]
+        self.assertIsNone(start.of_run(of, self.folder, "x"))
 
     def test_page(self) -> None:
         """A scheme's name may have any bytes, and is in lines of text."""
@@ -141,7 +157,7 @@ class HostileFiles(unittest.TestCase):
                 self.refuse(lambda: block_trace.read(self.folder), words)
 
     def test_latencies(self) -> None:
-        for text in (f"read {HUGE}", "read 4 12345678", "read"):
+        for text in (f"read {HUGE}", "read 4 12345678", "read", "a\x1b]0;b\x07 5"):
             path = self.file("latencies", f"write 3\n{text}\n")
             self.refuse(partial(script.operations, path), "line 2: ")
 

@@ -605,6 +605,15 @@ class OthersMeasurements(Scratch):
         (row,) = cited.rows(path)
         self.assertEqual((row.use, row.bs, row.depth, row.jobs, row.rate), ("held", 4096, 8, 1, 0))
         self.assertEqual(row.points, {"p50": 70000, "p99": 90000})
+        for at, text in ((0, "a\x1b[2J"), (1, "rand\x1b[2Jread"), (5, "9\x1b[2J")):
+            wrong = [*values[:at], text, *values[at + 1 :]]
+            path.write_text(f"{','.join(names)}\n{','.join(wrong)}\n")
+            if at == 0:
+                self.assertEqual([row.file for row in cited.rows(path)], ["a\ufffd[2J"])
+                continue
+            with self.assertRaisesRegex(UserError, "row 1: ") as caught:
+                cited.rows(path)
+            self.assertTrue(str(caught.exception).isprintable())
 
     def test_fios_json(self) -> None:
         path = self.folder / "fio.json"

@@ -232,6 +232,32 @@ class Recordings(Folder):
         with self.says("record it again"):
             recording.read(self.folder)
 
+    def test_forged(self) -> None:
+        """One that somebody else has written."""
+        a_recording(self.folder).write()
+        path = self.folder / recording.FILE
+        whole = json.loads(path.read_text())
+        wrongs: tuple[dict[str, Any], ...] = (
+            {"job": "../job.fio"},
+            {"drives": [{"image": "/a", "cmd_log": "b", "data_log": "c", "seed": 1}]},
+            {"guest": {}},
+            {"guest": {**whole["guest"], "file_systems": [[3, "discard"]]}},
+            {"a\nscarp: \x1b[2Jfine": 3},
+        )
+        for wrong in wrongs:
+            with self.subTest(wrong):
+                path.write_text(json.dumps({**whole, **wrong}))
+                with self.says(f"--from: {path}: damaged: ") as caught:
+                    recording.read(self.folder)
+                self.assertTrue(str(caught.exception).isprintable())
+
+    def test_what_a_check_printed_steers_no_terminal(self) -> None:
+        guest = check_guest.CheckGuest.__new__(check_guest.CheckGuest)
+        guest.control = self.folder / "control"
+        said = b"lost: \x1b]0;x\x07a\x9b2J\x07\r\n\tb"
+        guest.control.write_bytes(bytes(check_guest.OUTPUT_AT) + said)
+        self.assertEqual(guest.output(len(said)), "lost: a\ufffd2J\ufffd\n        b")
+
     def test_layout_with_lines_of_another_kind(self) -> None:
         """An image says of a key that it is not 0, and not what it is."""
         path = self.folder / "drive.img"
@@ -458,7 +484,7 @@ class Words(Folder):
                 Checked(tried.cuts[1], 1, Verdict({"fs": "refused", "sqlite": "refused"}, "bad")),
                 Checked(tried.cuts[3], 1, Verdict({"fs": "ok", "sqlite": "failed"},
                                                   "noise\nlost: wal.db: has 3\n"),
-                        "31 wal 4"),
+                        "31 wal\x1b 4"),
             ],
             3,
         )  # fmt: skip
@@ -485,7 +511,7 @@ class Words(Folder):
         self.assertEqual([story.split(",")[0] for story in stories], ["cut 2", "cut 4", "cut 3"])
         self.assertIn("broke NVMe's contract, so this may be its fault:\n  sector 5", stories[0])
         self.assertIn(
-            "lost: wal.db: has 3\n  The last promise before that was 'wal 4', at 31 ns.\n"
+            "lost: wal.db: has 3\n  The last promise before that was 'wal\ufffd 4', at 31 ns.\n"
             "  The drive kept NVMe's contract: this is not its fault.\n"
             "  Sectors whose last completed write is gone: 7. Nothing had made it durable.",
             stories[1],

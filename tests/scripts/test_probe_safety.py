@@ -877,7 +877,7 @@ class AFileOfAProbe(Scratch, Refused):
             {"span": "67108864"}, {"span": 4096}, {"span": 1e9}, {"span": None}, {"seed": "1"},
             {"known": []}, {"known": {"page": 4096}}, {"known": {"page": 0, "stripe": 16384}},
             {"known": {"page": 4096, "stripe": 2**40}}, {"left_out": None}, {"left_out": [1]},
-            {"more": 1},
+            {"more": 1}, {"a\n\x1b[2Jb": 1},
             {"source": {**whole["source"], "begun": "fill"}},
             {"source": {**whole["source"], "bytes": 2**63}}, {"seed": 10**400},
         )  # fmt: skip

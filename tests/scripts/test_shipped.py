@@ -159,6 +159,7 @@ class Shipped(unittest.TestCase):
             *evidence,
             "blk.txt",
             "report.html",
+            "a\x1b[2J\nb",
             "fio.json/x",
             "lat_lat.1.log",
             "stats-end.bin",
@@ -168,6 +169,7 @@ class Shipped(unittest.TestCase):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
             keep_results(vm.GuestResult("ok", self.folder.resolve(), "", 0, 0), out)
+        self.assertTrue(said.getvalue().removesuffix("\n").isprintable(), said.getvalue())
         for name in evidence:
             self.assertEqual((out / name).read_bytes(), b"the host's", name)
             self.assertIn(name, said.getvalue())

@@ -6,6 +6,7 @@
 #include "sim.h"
 
 #include "replay/options.h"
+#include "replay/refused.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
     }
     if (!good || !alone_with_replay(number_given, &error) ||
         !run(number_given, &error)) {
-        fprintf(stderr, "scarp-array: %s\n", error->message);
+        print_error("scarp-array", error);
         return 1;
     }
     return 0;

@@ -12,7 +12,7 @@ from scarplib.paths import ENGINE, ROOT
 ARRAY = ROOT / "guest" / "array"
 _REPLAYER = ENGINE / "replay"
 # Of the replayer, what the simulator uses, too.
-_SHARED = (_REPLAYER / "options.c", _REPLAYER / "options.h")
+_SHARED = [_REPLAYER / name for name in ("options.c", "options.h", "refused.c", "refused.h")]
 
 
 def core() -> list[Path]:

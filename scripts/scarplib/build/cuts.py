@@ -10,7 +10,10 @@ from scarplib.paths import ENGINE
 
 _REPLAYER = ENGINE / "replay"
 # Of the replayer, what power cuts need, too.
-_SHARED = ("cmdlog.c", "cmdlog.h", "contract.c", "contract.h", "options.c", "options.h", "trace.h")
+_SHARED = (
+    *("cmdlog.c", "cmdlog.h", "contract.c", "contract.h", "options.c", "options.h"),
+    *("refused.c", "refused.h", "trace.h"),
+)
 
 
 def cuts_sources() -> list[Path]:

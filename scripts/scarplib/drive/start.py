@@ -10,6 +10,9 @@ from typing import Any
 from scarplib import scheme_text
 from scarplib.paths import ROOT
 
+# What a summary.json may say: nothing that writes.
+_OPTIONS = ("image", "description", "seed", "params", "override")
+
 
 @dataclass(frozen=True)
 class Start:
@@ -49,6 +52,9 @@ def of_run(result: dict[str, Any], folder: Path, column: str) -> Start | None:
     if not listed or column not in result.get("schemes", {}):
         return None
     for name, value in listed:
+        if name not in _OPTIONS:
+            # A summary may be anybody's, and options of others write files.
+            return None
         if name in ("image", "description"):
             path = _meant(value, folder)
             if not path.is_file():

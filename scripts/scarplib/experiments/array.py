@@ -106,7 +106,7 @@ def _drives(options: Any, images: str | None) -> list[str]:
 def _program(words: list[str]) -> str:
     """What scarp-array prints; its one line of an error is the user's."""
     command = [str(ensure_simulator()), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         text = done.stderr.strip() or f"ended with status {done.returncode}"
         raise UserError(text.removeprefix("scarp-array: "))

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from scarplib.build.venv import ensure_venv
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable_lines
 from scarplib.paths import OUT, ROOT
 
 _LATEST = OUT / "latest"
@@ -96,7 +96,7 @@ def draw(
         check=False,
     )
     if done.returncode:
-        print(done.stderr, file=sys.stderr)
+        print(printable_lines(done.stderr), file=sys.stderr)
         raise UserError(
             f"the report could not be drawn (above); the numbers are in {folder / numbers}"
         )

@@ -117,8 +117,8 @@ def _state(asked: Asked, folder: Path) -> Path:
         check=False,
     )
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise UserError(lines[-1].removeprefix("scarp-replay: ") if lines else "ageing failed")
+        line = done.stderr.strip().split("\n")[-1]
+        raise UserError(line.removeprefix("scarp-replay: ") or "ageing failed")
     return path
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import log_page
 from scarplib.drive import image_file
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.guest import block_trace, shipped, vm
 from scarplib.guest.image import GuestImage
 from scarplib.guest.realtime import RealTime, on_clock
@@ -246,4 +246,5 @@ def keep_results(result: vm.GuestResult, folder: Path) -> None:
         return
     if left := shipped.keep(result.results, folder):
         where = result.results.relative_to(folder.resolve())
-        print(f"scarp: not a job's files, left in {where}/: {', '.join(left)}", file=sys.stderr)
+        names = ", ".join(map(printable, left))
+        print(f"scarp: not a job's files, left in {where}/: {names}", file=sys.stderr)

@@ -78,7 +78,7 @@ class Monitor:
         while True:
             said = self._line()
             if "error" in said:
-                raise UserError(said["error"]["desc"])
+                raise UserError(str(said["error"]["desc"]))
             if "return" in said:
                 return said["return"]
 

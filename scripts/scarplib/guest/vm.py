@@ -234,7 +234,7 @@ def terminal_arguments(log: Path) -> list[str]:
     ]
 
 
-def _readable(said: bytes) -> str:
+def readable(said: bytes) -> str:
     """For the user's terminal, which nothing of a guest's may steer."""
     return printable_lines(_STEERS.sub("", said.decode(errors="replace")))
 
@@ -263,12 +263,12 @@ class Console:
     def end(self) -> str | None:
         """What the guest's init said last: "status N", or what kept it from that."""
         ended = _END.findall(self.path.read_bytes())
-        return _readable(ended[-1]).strip() if ended else None
+        return readable(ended[-1]).strip() if ended else None
 
     def tail(self) -> str:
         with self.path.open("rb") as stream:
             stream.seek(max(0, self.path.stat().st_size - _CONSOLE_TAIL))
-            return _readable(stream.read())
+            return readable(stream.read())
 
 
 def tied(command: list[str]) -> list[str]:
@@ -408,7 +408,7 @@ def _result(
         tail += f"\nstopped: more than {run.console_limit >> 10} KiB on the console"
     elif status:
         reason = "qemu died"
-        errors = _readable((run.out / "qemu.log").read_bytes()[-1500:])
+        errors = readable((run.out / "qemu.log").read_bytes()[-1500:])
         tail += f"\n{_exit_text(status)}:\n{errors}"
     elif end is None:
         reason = "qemu died"

@@ -20,13 +20,15 @@ from pathlib import Path
 
 from scarplib import scheme_text
 from scarplib.device_logs import command_log, log_file
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.own_drive.figures import ENOUGH, Figure
 from scarplib.own_drive.plan import KIB, MIB
 from scarplib.own_drive.probe_file import Latencies
 
 GIB = 1024 * MIB
 # `use` may be missing: nothing was fitted to such a table.
+# What fio was told to do; the rest of its kinds is trims.
+LOADS = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
 COLUMNS = (
     "file",
     "use",
@@ -74,6 +76,8 @@ class Row:
     n: int | None = None
 
     def __post_init__(self) -> None:
+        if self.rw not in LOADS:
+            raise UserError(f"rw={self.rw}: must be one of {', '.join(LOADS)}")
         for name, value, most in (
             ("bs", self.bs, 1 << 40),
             ("iodepth", self.depth, 65536),
@@ -132,7 +136,7 @@ def rows(path: Path) -> list[Row]:
             }
             found.append(
                 Row(
-                    one["file"],
+                    printable(one["file"]),
                     one.get("use") or "held",
                     one["rw"],
                     _bytes(one["bs"]),
@@ -146,7 +150,7 @@ def rows(path: Path) -> list[Row]:
                 )
             )
         except (ValueError, UserError) as error:
-            raise UserError(f"{path}: row {number}: {error}") from error
+            raise UserError(f"{path}: row {number}: {printable(str(error))}") from error
     return found
 
 

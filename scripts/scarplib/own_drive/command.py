@@ -16,7 +16,7 @@ from typing import Any
 
 from scarplib import whole_file
 from scarplib.build.replayer import ensure_replay
-from scarplib.errors import UserError, of_system
+from scarplib.errors import UserError, of_system, printable
 from scarplib.option_types import Parser, integer, one_scheme
 from scarplib.own_drive import cited, features, figures, fio_json, on_guest, on_replayer
 from scarplib.own_drive.fit_options import fit_options
@@ -79,11 +79,12 @@ def _check_same_description(path: Path, drive: Path, guest: bool) -> None:
     if not path.exists():
         return
     source = load(path).source
+    named = printable(str(source.get("name") or "another drive"))
     wanted = on_guest.KIND if guest else "description"
     if (source.get("kind"), source.get("name")) != (wanted, drive.name):
         where = ", in a guest" if source.get("kind") == on_guest.KIND else ""
         raise UserError(
-            f"--out: '{path}' is a probe of {source.get('name') or 'another drive'}{where}, not "
+            f"--out: '{path}' is a probe of {named}{where}, not "
             f"of {drive.name}{', in a guest' if guest else ''}; name another file"
         )
 

@@ -11,13 +11,11 @@ from statistics import median
 from typing import Any
 
 from scarplib.errors import UserError, printable
-from scarplib.own_drive.cited import Row
+from scarplib.own_drive.cited import LOADS, Row
 from scarplib.own_drive.plan import KIB, MIB
 
 _SUFFIXES = {"k": KIB, "m": MIB, "g": 1024 * MIB}
 _POINTS = {"p50": "50.000000", "p90": "90.000000", "p99": "99.000000"}
-# What fio was told to do; the rest of its kinds is trims.
-_LOADS = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
 _MIXED = ("rw", "readwrite", "randrw")
 # These wait for each request, whatever `iodepth` says; psync is what fio takes by itself.
 _SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap")
@@ -96,8 +94,8 @@ class _Job:
     def check(self) -> None:
         """What the rows below would not say."""
         load = self.options.get("rw", "read")
-        if load not in _LOADS:
-            raise UserError(f"job '{self.name}': rw={load}: must be one of {', '.join(_LOADS)}")
+        if load not in LOADS:
+            raise UserError(f"job '{self.name}': rw={load}: must be one of {', '.join(LOADS)}")
         for name in _UNLIKE:
             if self.options.get(name, "") not in _USUAL:
                 raise UserError(

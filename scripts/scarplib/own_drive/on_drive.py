@@ -20,7 +20,7 @@ from typing import cast
 
 from scarplib.build.cache import tree_hash
 from scarplib.build.requests import SOURCE, ensure_requests
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.own_drive import features, safety
 from scarplib.own_drive.plan import FLUSH, MIB, READ, TRIM, WRITE, Known, Plan, Row, Step, span_of
 from scarplib.own_drive.probe_file import Probe, Result, load, result
@@ -169,7 +169,7 @@ def _go_on(drive: OnDrive, found: Probe, steps: list[Step], say: Callable[[str],
             found.left_out.clear()
             found.known = None
             say(
-                f"{begun['step']} was begun and not ended, and has changed the drive: "
+                f"{printable(begun['step'])} was begun and not ended, and has changed the drive: "
                 "all is done again, from fill"
             )
             return

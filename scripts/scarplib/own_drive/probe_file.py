@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.own_drive.plan import KEPT, MIB, READ, WRITE, Known, Plan
 
 SCHEMA = "scarp-probe-1"
@@ -193,7 +193,7 @@ def load(path: Path) -> Probe:
     try:
         return _checked(Probe(**found))
     except (_NotWhole, KeyError, TypeError) as error:
-        raise UserError(f"{path}: is no whole probe: {error}") from error
+        raise UserError(f"{path}: is no whole probe: {printable(str(error))}") from error
 
 
 def _checked(probe: Probe) -> Probe:

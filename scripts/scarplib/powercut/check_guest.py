@@ -30,9 +30,9 @@ from scarplib.powercut.layout import Layout
 
 # The control drive, as session.sh has it: settings, promises, output.
 _SETTINGS_BYTES = 4096
-_OUTPUT_AT = 8 << 20
+OUTPUT_AT = 8 << 20
 _CONTROL_BYTES = 16 << 20
-_MOST_PROMISES = _OUTPUT_AT - _SETTINGS_BYTES
+_MOST_PROMISES = OUTPUT_AT - _SETTINGS_BYTES
 _READY = b"scarp-check: ready"
 # Against hanging alone: a busy machine must not reach it.
 _BOOT_S = 1800
@@ -201,8 +201,8 @@ class CheckGuest:
         self._said, self._ended = b"", False
         self.boots += 1
         if self._until(_READY, _BOOT_S) is None:
-            tail = self._said.decode(errors="replace")[-1500:]
-            errors_text = (self.folder / "qemu.log").read_text(errors="replace")[-500:]
+            tail = vm.readable(self._said)[-1500:]
+            errors_text = vm.readable((self.folder / "qemu.log").read_bytes())[-500:]
             self.close()
             raise UserError(f"the guest for the checks did not start:\n{tail}{errors_text}")
         initrd.unlink()
@@ -243,10 +243,11 @@ class CheckGuest:
         self._process.stdin.write(f"{number} {len(promises)} {self.what.limit}\n".encode())
         self._process.stdin.flush()
 
-    def _output(self, size: int) -> str:
+    def output(self, size: int) -> str:
+        """What the checks printed, which steers no terminal."""
         with self.control.open("rb") as control:
-            control.seek(_OUTPUT_AT)
-            return control.read(size).decode(errors="replace")
+            control.seek(OUTPUT_AT)
+            return vm.readable(control.read(size))
 
     def check(
         self, number: int, contents: Sequence[Path], settings: dict[str, str], promises: str
@@ -264,7 +265,7 @@ class CheckGuest:
             answer = self._until(f"scarp-check: {number} ".encode(), seconds)
         names = [check.name for check in self.what.checks]
         if answer is None:
-            text = self._said.decode(errors="replace")[-4000:]
+            text = vm.readable(self._said)[-4000:]
             crashed = self._ended or bool(_PANIC.search(self._said))
             self.close()
             word = "crashed" if crashed else "stopped"
@@ -275,7 +276,7 @@ class CheckGuest:
             # Something else wrote to the console, too.
             self.close()
             return Verdict(dict.fromkeys(names, "stopped"), f"the guest answered {answer[:200]!a}")
-        verdict = Verdict(said, self._output(int(match[2])))
+        verdict = Verdict(said, self.output(int(match[2])))
         if match[3]:
             self.close()
         return verdict

@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,10 +125,9 @@ class _Recordings:
             user=_user(check),
             overrides=_joined(self._asked.overrides, lie.recorded) or None,
             overwrite=lie.overwrite,
-            files=dict(known.programs()),
         )
         record.check(wanted)
-        return record.record(wanted, folder)
+        return record.record(replace(wanted, files=dict(known.programs())), folder)
 
 
 def _cell(asked: Asked, made: Recording, lie: Lie, check: Check, out: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 
 FILE = "recording.json"
 # Of a command's results.
@@ -45,6 +45,20 @@ class Recording:
     guest: dict[str, Any]
     manifest: dict[str, Any]
 
+    def check(self) -> None:
+        """ValueError or KeyError: it is none of ours, though it reads as one."""
+        files = [self.description, self.job]
+        files += [name for drive in self.drives for name in (drive.image, drive.cmd_log)]
+        files += [drive.data_log for drive in self.drives]
+        for name in filter(None, files):
+            if name != Path(name).name:
+                raise ValueError(f"'{name}' is in another folder")
+        for key in ("file_systems", "packages", "kernel", "modules", "memory_mib", "over"):
+            _ = self.guest[key]
+        for name, options in self.guest["file_systems"]:
+            if not (isinstance(name, str) and isinstance(options, str)):
+                raise ValueError("a file system without name and options")
+
     def path(self, name: str) -> Path:
         """Of one of its files."""
         return self.folder / name
@@ -78,8 +92,10 @@ def read(folder: Path) -> Recording:
         if found.pop("schema") != SCHEMA:
             raise UserError(f"--from: {path}: another version: record it again")
         found["drives"] = tuple(Drive(**drive) for drive in found["drives"])
-        return Recording(folder=folder, **found)
+        made = Recording(folder=folder, **found)
+        made.check()
+        return made
     except OSError as error:
         raise UserError(f"--from: {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"--from: {path}: damaged: {error}") from error
+        raise UserError(f"--from: {path}: damaged: {printable(str(error))}") from error

@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from scarplib.errors import printable
 from scarplib.powercut.cuts import Cut, Tried
 from scarplib.powercut.judge import Checked, Judged
 from scarplib.powercut.recording import Recording
@@ -119,7 +120,7 @@ def _of_checks(each: Checked) -> list[str]:
         lines.append(f"    … and {len(told) - _LINES} lines more")
     if each.promised:
         when, _, what = each.promised.partition(" ")
-        lines.append(f"  The last promise before that was '{what}', at {when} ns.")
+        lines.append(f"  The last promise before that was '{printable(what)}', at {when} ns.")
     if each.cut.violations:
         lines.append("  The drive broke NVMe's contract, so this may be its fault:")
         lines += _of_contract(each.cut)

@@ -28,7 +28,7 @@ def operations(path: Path) -> dict[str, list[int]]:
     total = 0
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         match = re.fullmatch(r"(\S+)\s+(\d{1,19})(?:\s+(\d{1,7}))?", line.strip())
-        if not match:
+        if not (match and match[1].isprintable()):
             raise LogError(
                 f"{path}: line {number}: '{line[:40]}' is not NAME NANOSECONDS, or NAME "
                 "NANOSECONDS COUNT (at most 7 digits)"

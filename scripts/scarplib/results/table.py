@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from scarplib.errors import printable
 from scarplib.results import file_system, guest_drive_join, lateness
 from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
 from scarplib.results.percentiles import PERCENTILES, has
@@ -124,7 +125,11 @@ def mapping_rows(stats: Sequence[Mapping[str, int]]) -> list[tuple[str, list[str
 
 
 def columns(names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Rows of (label, one cell for each name) below the names; a row without cells is a heading."""
+    """Rows of (label, one cell for each name) below the names; a row without cells is a heading.
+
+    A label may have the name of a script's operation, out of a summary of anybody's.
+    """
+    rows = [(printable(label), cells) for label, cells in rows]
     label_width = max(len(label) for label, _ in rows)
     widths = [
         max(len(name), *(len(cells[i]) for _, cells in rows if cells))
