@@ -66,7 +66,7 @@ def one_line() -> Iterator[None]:
     try:
         yield
     except (LogError, UserError) as error:
-        assert str(error).isprintable(), f"not one line: {str(error)!r}"
+        assert str(error) and str(error).isprintable(), f"not one line: {str(error)!r}"
 
 
 def choose(data: bytes, readers: tuple[Callable[[bytes], object], ...]) -> None:
@@ -237,7 +237,7 @@ def archive(data: bytes) -> None:
     outside.mkdir(exist_ok=True)
     folder = outside / "results"
     said = shipped.unpack(data, folder)
-    assert said is None or said.isprintable(), repr(said)
+    assert said is None or (said and said.isprintable()), repr(said)
     assert not (found := list(unlike(str(folder)))), found
     assert list(outside.iterdir()) == [folder]
     kept = outside / "kept"
@@ -327,7 +327,8 @@ def run(data: bytes) -> None:
     with one_line():
         found = summary.load_scheme(folder, "x")
         json.dumps(found.summary, allow_nan=False)
-        table.columns(["x"], table.table_rows({"x": found.summary}))
+        shown = table.columns(["x"], table.table_rows({"x": found.summary}))
+        assert all(line.isprintable() for line in shown.split("\n")), repr(shown)
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
