@@ -182,7 +182,8 @@ print(venv.ensure_venv(venv.FUZZ_PACKAGES))' | tail -n 1)
     if [ -n "$runs" ] && [ -n "${FUZZ_PACK:-}" ]; then
         mkdir -p "$work/least" "${packed%/*}"
         case $target in
-        scripts-*) cp "$corpus"/* "$work/least" ;; # atheris starts itself anew for a merge, and cannot
+        # atheris starts itself anew for a merge, and cannot.
+        scripts-*) python3 "$top/tests/fuzz/scripts.py" --least "$target" "$corpus" "$work/least" ;;
         *) "$work/$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "$work/least" "$corpus" \
             >"$work/merge" 2>&1 || { tail -n 20 "$work/merge"; exit 1; } ;;
         esac

@@ -5,6 +5,8 @@
     scripts.py TARGET [libFuzzer's options] FOLDER
     scripts.py --seeds FOLDER       inputs to begin with, TARGET-NAME each
     scripts.py --list               the targets
+    scripts.py --least TARGET FROM INTO
+                                    copies few inputs that run through what all of them do
 
 Each reader returns, or raises LogError or UserError with one line; nothing else, whatever the file.
 The first byte of an input chooses the reader.  run.sh starts this, in an environment with atheris.
@@ -22,6 +24,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "scripts")]
@@ -411,6 +415,45 @@ def of_a_replay() -> dict[str, object]:
     return {"scheme": "baseline", "stats": stats, "drive_ns": 9, "wall_s": 1.5, "measured": 4}
 
 
+def reached(target: Callable[[bytes], None], data: bytes) -> set[tuple[object, int, int]]:
+    """Pairs of the scripts' instructions, one after the other, that an input runs through."""
+    pairs: set[tuple[object, int, int]] = set()
+
+    def enter(frame: FrameType, _event: str, _arg: object) -> Any:
+        code, before = frame.f_code, -1
+        if "scarplib" not in code.co_filename and "tarfile" not in code.co_filename:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+
+        def step(frame: FrameType, event: str, _arg: object) -> Any:
+            nonlocal before
+            if event == "opcode":
+                pairs.add((code, before, frame.f_lasti))
+                before = frame.f_lasti
+            return step
+
+        return step
+
+    sys.settrace(enter)
+    try:
+        target(data)
+    finally:
+        sys.settrace(None)
+    return pairs
+
+
+def least(target: Callable[[bytes], None], source: Path, into: Path) -> None:
+    """Smallest first, each that brings something: what libFuzzer's merge does for other targets."""
+    seen: set[tuple[object, int, int]] = set()
+    # What only the first one runs through.
+    target(b"")
+    for path in sorted(source.iterdir(), key=lambda path: (path.stat().st_size, path.name)):
+        data = path.read_bytes()[:4096]
+        if new := reached(target, data) - seen:
+            seen |= new
+            (into / path.name).write_bytes(data)
+
+
 def main() -> int:
     if sys.argv[1:] == ["--list"]:
         print(" ".join(TARGETS))
@@ -418,8 +461,14 @@ def main() -> int:
     if sys.argv[1:2] == ["--seeds"] and len(sys.argv) == 3:
         seeds(Path(sys.argv[2]))
         return 0
+    if len(sys.argv) == 5 and sys.argv[1] == "--least" and sys.argv[2] in TARGETS:
+        least(TARGETS[sys.argv[2]], Path(sys.argv[3]), Path(sys.argv[4]))
+        return 0
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
-        print(f"scripts.py: --seeds FOLDER, --list, or one of {' '.join(TARGETS)}", file=sys.stderr)
+        print(
+            f"scripts.py: --seeds FOLDER, --list, --least, or one of {' '.join(TARGETS)}",
+            file=sys.stderr,
+        )
         return 2
     target = TARGETS[sys.argv[1]]
     atheris.Setup([sys.argv[0], *sys.argv[2:]], target)

@@ -145,6 +145,32 @@ class Errors(unittest.TestCase):
             self.assertEqual(ended.returncode, 7, ended.stderr)
 
 
+class Least(unittest.TestCase):
+    """Of what a target of the scripts has kept."""
+
+    def test_what_brings_nothing_is_left(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            seeds, into = Path(name) / "seeds", Path(name) / "into"
+            seeds.mkdir()
+            into.mkdir()
+            program = ["python3", FUZZ / "scripts.py"]
+            subprocess.run([*program, "--seeds", seeds], check=True)
+            for path in seeds.glob("*"):
+                if not path.name.startswith("scripts-logs"):
+                    path.unlink()
+            log = seeds / "scripts-logs-gc-1"
+            (seeds / "again").write_bytes(log.read_bytes())
+            # Ends where the log does, and earlier.
+            (seeds / "short").write_bytes(log.read_bytes()[:1])
+            (seeds / "shorter").write_bytes(b"")
+            subprocess.run([*program, "--least", "scripts-logs", seeds, into], check=True)
+            kept = {path.name for path in into.glob("*")}
+            self.assertFalse(kept & {log.name, "shorter"})
+            self.assertLessEqual(
+                {"again", "short", "scripts-logs-cmd-0", "scripts-logs-page"}, kept
+            )
+
+
 class Kept(unittest.TestCase):
     def test_each_is_a_target_s(self) -> None:
         targets = {path.stem.removeprefix("fuzz-") for path in FUZZ.glob("fuzz-*.c")}
