@@ -153,7 +153,7 @@ class Least(unittest.TestCase):
             seeds, into = Path(name) / "seeds", Path(name) / "into"
             seeds.mkdir()
             into.mkdir()
-            program = ["python3", FUZZ / "scripts.py"]
+            program: list[str | Path] = ["python3", FUZZ / "scripts.py"]
             subprocess.run([*program, "--seeds", seeds], check=True)
             for path in seeds.glob("*"):
                 if not path.name.startswith("scripts-logs"):
