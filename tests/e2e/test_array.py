@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from scarplib.build.array import ensure_simulator
 from scarplib.paths import ROOT
 from scarplib.version import version
 
@@ -78,9 +79,14 @@ class Array(unittest.TestCase):
             ):
                 path.write_bytes(text)
                 for words in (("-d", str(path)), ("-d", str(DRIVE), "--replay", str(path))):
-                    done = _run(*words)
-                    self.assertEqual((done.returncode, done.stdout), (1, ""))
-                    self.assertTrue(done.stderr.removesuffix("\n").isprintable(), done.stderr)
+                    program = [str(ensure_simulator()), *words]
+                    alone = subprocess.run(
+                        program, capture_output=True, text=True, errors="surrogateescape"
+                    )
+                    for done in (_run(*words), alone):
+                        self.assertEqual((done.returncode, done.stdout), (1, ""))
+                        said = done.stderr.removesuffix("\n")
+                        self.assertTrue(said.isprintable(), repr(said))
 
     def test_each_option_does_something(self) -> None:
         """In the modes that have it; where none of them does, it is refused."""
