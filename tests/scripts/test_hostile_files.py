@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
+from refused import Refused  # noqa: E402
 from scarplib.device_logs import log_page  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.drive import start  # noqa: E402
@@ -49,7 +50,7 @@ def read(**parts: Any) -> dict[str, Any]:
     return job(read={"total_ios": 2, "iops": 1.5, "lat_ns": {**LATENCIES, **parts}})
 
 
-class HostileFiles(unittest.TestCase):
+class HostileFiles(Refused):
     def setUp(self) -> None:
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -130,8 +131,15 @@ class HostileFiles(unittest.TestCase):
         begun = start.of_run(of, self.folder, "x")
         assert begun
         self.assertEqual(begun.words()[-2:], ["--seed", "1"])
-        of["start"] = [["seed", "1"], ["save", "/tmp/anything"]]
-        self.assertIsNone(start.of_run(of, self.folder, "x"))
+        (self.folder / "x").mkdir()
+        self.file("x/cmd.bin", b"")
+        for wrong in (["save", "/tmp/anything"], ["a\n\x1b[2J", "b"], ["seed", 1], [3], 3):
+            with self.subTest(wrong):
+                self.file("summary.json", json.dumps(of | {"start": [["seed", "1"], wrong]}))
+                asked = ["timeline", str(self.folder / "x"), "--around", "1", "-o", "out.json"]
+                said = self.error(*asked)
+                self.assertIn("summary.json: damaged: ", said)
+                self.assertTrue(said.isprintable(), said)
 
     def test_page(self) -> None:
         """A scheme's name may have any bytes, and is in lines of text."""

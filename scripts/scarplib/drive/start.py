@@ -46,15 +46,18 @@ def _meant(text: str, folder: Path) -> Path:
 
 
 def of_run(result: dict[str, Any], folder: Path, column: str) -> Start | None:
-    """Of one column of a summary.json; None if it does not say, or if a file is gone."""
+    """Of one column of a summary.json; None if it does not say, or if a file is gone.
+
+    ValueError: it says what no run of ours has written.
+    """
     options: list[tuple[str, str]] = []
     listed = result.get("start")
     if not listed or column not in result.get("schemes", {}):
         return None
     for name, value in listed:
-        if name not in _OPTIONS:
-            # A summary may be anybody's, and options of others write files.
-            return None
+        if name not in _OPTIONS or not isinstance(value, str):
+            # A summary may be anybody's, and other options write files.
+            raise ValueError(f"start: '{name}' is no option that a drive begins with")
         if name in ("image", "description"):
             path = _meant(value, folder)
             if not path.is_file():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scarplib import scheme_text, whole_file
 from scarplib.drive import start
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 
 # So much of the window is before the moment: what led to it.
 BEFORE = 6
@@ -34,7 +34,8 @@ def _start(folder: Path) -> start.Start:
         column = scheme_text.column_in(result.get("schemes", {}), whole.name)
         found = start.of_run(result, whole.parent, column)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"{whole.parent / 'summary.json'}: damaged: {error}") from error
+        why = printable(str(error))
+        raise UserError(f"{whole.parent / 'summary.json'}: damaged: {why}") from error
     if not found:
         raise UserError(
             f"{folder}: the drive's state from which it began is not there, or its summary.json "

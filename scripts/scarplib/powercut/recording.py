@@ -4,16 +4,49 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError, printable
+from scarplib.guest.file_system import FILE_SYSTEMS
+from scarplib.powercut.layout import OVER
 
 FILE = "recording.json"
 # Of a command's results.
 FOLDER = "recording"
 SCHEMA = "scarp-recording-1"
+
+
+_OR_NONE = (str, type(None))
+# What is what in the file: JSON may have anything there.
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "scheme": str,
+    "description": _OR_NONE,
+    "overrides": _OR_NONE,
+    "begin_ns": int,
+    "end_ns": int,
+    "work": str,
+    "job": _OR_NONE,
+    "guest": dict,
+    "manifest": dict,
+}
+_DRIVE = {"image": str, "cmd_log": str, "data_log": str, "seed": int}
+_GUEST = {
+    "file_systems": list,
+    "packages": list,
+    "kernel": _OR_NONE,
+    "modules": _OR_NONE,
+    "memory_mib": (int, type(None)),
+    "over": _OR_NONE,
+}
+
+
+def _need(found: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:
+    for name, kind in kinds.items():
+        if name not in found or not isinstance(found[name], kind):
+            raise ValueError(f"{where}{name}: is missing, or of another kind")
 
 
 @dataclass(frozen=True)
@@ -46,18 +79,24 @@ class Recording:
     manifest: dict[str, Any]
 
     def check(self) -> None:
-        """ValueError or KeyError: it is none of ours, though it reads as one."""
-        files = [self.description, self.job]
-        files += [name for drive in self.drives for name in (drive.image, drive.cmd_log)]
-        files += [drive.data_log for drive in self.drives]
-        for name in filter(None, files):
-            if name != Path(name).name:
-                raise ValueError(f"'{name}' is in another folder")
-        for key in ("file_systems", "packages", "kernel", "modules", "memory_mib", "over"):
-            _ = self.guest[key]
+        """ValueError: it reads as one, and was not written by write()."""
+        _need(vars(self), _KINDS, "")
+        _need(self.guest, _GUEST, "guest: ")
+        files = [name for name in (self.description, self.job) if name is not None]
+        for drive in self.drives:
+            _need(vars(drive), _DRIVE, "drives: ")
+            files += [drive.image, drive.cmd_log, drive.data_log]
+        for name in files:
+            # Links are followed.
+            if self.path(name).resolve().parent != self.folder.resolve():
+                raise ValueError(f"'{name}' is no file of its folder")
+        if not all(isinstance(name, str) for name in self.guest["packages"]):
+            raise ValueError("guest: packages: a name is no text")
         for name, options in self.guest["file_systems"]:
-            if not (isinstance(name, str) and isinstance(options, str)):
-                raise ValueError("a file system without name and options")
+            if name not in FILE_SYSTEMS or not isinstance(options, str):
+                raise ValueError(f"guest: file_systems: '{name}' is none that is known")
+        if self.guest["over"] not in (None, *OVER):
+            raise ValueError(f"guest: over: '{self.guest['over']}' is none that is known")
 
     def path(self, name: str) -> Path:
         """Of one of its files."""
@@ -97,5 +136,5 @@ def read(folder: Path) -> Recording:
         return made
     except OSError as error:
         raise UserError(f"--from: {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise UserError(f"--from: {path}: damaged: {printable(str(error))}") from error
