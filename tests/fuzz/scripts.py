@@ -42,10 +42,11 @@ with atheris.instrument_imports(include=["scarplib", "tarfile"]) if FUZZES else 
     from scarplib.device_logs.gc_log import read_gc_runs
     from scarplib.device_logs.lateness_log import completions
     from scarplib.device_logs.log_file import HEADER, LogError
+    from scarplib.drive import timeline
     from scarplib.errors import UserError
     from scarplib.guest import block_trace as guest_trace
     from scarplib.guest import shipped, vm
-    from scarplib.own_drive import fio_json
+    from scarplib.own_drive import cited, fio_json, probe_file
     from scarplib.powercut import fio_durable, promises, record, recording
     from scarplib.results import (
         block_trace,
@@ -222,6 +223,34 @@ def texts(data: bytes) -> None:
     )
 
 
+# ---- what somebody else gives --------------------------------------------------------------------
+
+
+def of_figures(data: bytes) -> None:
+    """A table of measurements, for `scarp fit`."""
+    for row in cited.rows(written(data)):
+        assert row.file.isprintable() and row.name.isprintable(), repr(row)
+
+
+def of_a_probe(data: bytes) -> None:
+    probe_file.load(written(data))
+
+
+def of_a_summary(data: bytes) -> None:
+    """Of a run's folder, for `scarp timeline`: options that write nothing."""
+    folder = WORK / "given" / "baseline"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cmd.bin").touch()
+    (folder.parent / "summary.json").write_bytes(data)
+    for name, value in timeline.beginning(folder).options:
+        assert name in {"image", "description", "seed", "params", "override"}, name
+        assert isinstance(value, str), repr(value)
+
+
+def given(data: bytes) -> None:
+    choose(data, (of_figures, of_a_probe, of_a_summary))
+
+
 # ---- the guest's archive -------------------------------------------------------------------------
 
 
@@ -337,6 +366,7 @@ def run(data: bytes) -> None:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "scripts-archive": archive,
+    "scripts-given": given,
     "scripts-logs": logs,
     "scripts-run": run,
     "scripts-texts": texts,
@@ -391,6 +421,15 @@ def seeds(folder: Path) -> None:
     put("texts", "script", b"\11" + b"5\n\00012\n")
     put("texts", "ran", b"\12" + (few / "stats-end.bin").read_bytes())
     put("texts", "console", b"\13\x1b[1mx\x1b]0;t\x07y\r\nscarp: end status 0\r\n")
+    figures = ["a", "held", "randread", "4k", "8", "1", "0", "100", "400", "9", "5", "6", "7"]
+    rows = "\n".join(map(",".join, (cited.COLUMNS, figures)))
+    put("given", "figures", b"\0" + rows.encode())
+    probe = {"schema": probe_file.SCHEMA, "source": {"bytes": 9}, "span": 1 << 25, "seed": 1}
+    probe |= {"known": None, "results": {}, "left_out": []}
+    put("given", "probe", b"\1" + json.dumps(probe).encode())
+    began = [["seed", "1"], ["override", "gc.trigger_free_blocks=1"]]
+    of_a_run = {"schemes": {"baseline": {}}, "columns": {"baseline": "gc-z:a=5"}, "start": began}
+    put("given", "summary", b"\2" + json.dumps(of_a_run).encode())
     put("archive", "good", tar(member("./fio.json", b"{}"), member("files/a", b"b")))
     put("archive", "links", tar(member("a", type=b"2", linkname="/etc"), member("../b", b"c")))
     for number in range(len(NAMES)):

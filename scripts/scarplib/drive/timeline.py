@@ -20,7 +20,7 @@ from scarplib.errors import UserError, printable
 BEFORE = 6
 
 
-def _start(folder: Path) -> start.Start:
+def beginning(folder: Path) -> start.Start:
     """Of a scheme's folder in the folder of a run."""
     whole = folder.resolve()
     for path in (whole / "cmd.bin", whole.parent / "summary.json"):
@@ -46,7 +46,7 @@ def _start(folder: Path) -> start.Start:
 
 def timeline(arguments: argparse.Namespace) -> int:
     """Replay as the command line says; the exit status."""
-    began = _start(arguments.folder)
+    began = beginning(arguments.folder)
     read = [arguments.folder / "cmd.bin", arguments.folder.resolve().parent / "summary.json"]
     read += [Path(value) for name, value in began.options if name in ("image", "description")]
     whole_file.check("-o", arguments.output, *read)
