@@ -15,7 +15,7 @@ def printable_lines(text: str) -> str:
 class UserError(Exception):
     """Says what is wrong, where (the option or key), and what is allowed.
 
-    More lines are an output's end, such as a compiler's.
+    It may have more lines: the end of an output, such as a compiler's.
     """
 
     def __init__(self, said: str) -> None:
