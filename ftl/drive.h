@@ -1,10 +1,10 @@
 /*
- * A drive: what every room may know of it, and the state of each room by
- * value.  Not for users of the library.
+ * The drive's record: what every room may know of a drive, and the state of
+ * each room by value. Users of the library do not see it.
  *
- * desc, geo and scheme say what the drive is; stats are counted where things
- * happen.  A room's state is its own: others ask by the functions of its
- * ops.h.  docs/architecture.md has the picture.
+ * desc, geo and scheme say how the drive is made; each room counts its own
+ * stats. A room's state is private: other rooms call the functions of its
+ * ops.h. docs/architecture.md has the picture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,7 +35,7 @@ struct ScarpDrive {
     const bool store_data; /* contents are kept; else replay */
     ScarpScheme scheme;
     ScarpObserver observer;
-    void (*came_up)(void *opaque, const ScarpDrive *drive); /* for it */
+    void (*came_up)(void *opaque, const ScarpDrive *drive); /* observer */
     void *came_up_opaque;
     ScarpStats stats;
     ScarpCore core;

@@ -1,6 +1,6 @@
 /*
- * Records that rooms hand to each other by pointer; what is in them is known
- * in their own room alone.
+ * Records that rooms hand to each other by pointer: only the room that owns one
+ * knows its members.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

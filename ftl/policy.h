@@ -1,9 +1,9 @@
 /*
  * Policies: what a scheme may choose, one table of functions per axis.
  *
- * A policy is one file with one table, named in drive/scheme.c's list.  Its state
- * (state_size bytes, zeroed) and its parameters belong to the drive; it keeps
- * nothing else.
+ * A policy is one file with one table, named in drive/scheme.c's list. Its
+ * state (state_size bytes, zeroed) and its parameters belong to the drive: two
+ * drives in one process share nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,9 +36,9 @@ typedef struct {
 } ScarpParam;
 
 /*
- * What a policy cannot do without, bits of ScarpPolicy.needs: drive/scheme.c
- * refuses a choice whose needs the drive, or the choices on the other axes, do
- * not meet, and says why.
+ * Needs of a policy, bits of ScarpPolicy.needs: drive/scheme.c refuses a scheme
+ * whose needs the drive, or its choices on the other axes, do not meet, and
+ * names the unmet one.
  */
 typedef enum {
     NEEDS_PLANES = 1 << 0,   /* dies of two or more planes */
@@ -47,7 +47,7 @@ typedef enum {
     NEEDS_TIME = 1 << 3,     /* collections that take time */
     NEEDS_JOINED = 1 << 4,   /* merging of host commands with GC's */
     NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
-    NEEDS_NO_PARITY = 1 << 6, /* and one without: pages change their dies */
+    NEEDS_NO_PARITY = 1 << 6, /* units change their dies */
     NEEDS_ANY_PAGE = 1 << 7,  /* a unit may lie in any page of its plane */
     NEEDS_EARLY = 1 << 8,     /* a write's planes are known as it arrives */
 } ScarpNeeds;
@@ -57,7 +57,7 @@ typedef struct ScarpPolicy ScarpPolicy;
 struct ScarpPolicy {
     ScarpAxis axis;
     uint32_t needs; /* ScarpNeeds */
-    /* A choice of another axis that comes with it, or NULL. */
+    /* The policy that this one forces on another axis, or NULL. */
     const ScarpPolicy *brings;
     const char *name;
     const char *help;
@@ -66,26 +66,29 @@ struct ScarpPolicy {
     unsigned n_params;
     size_t state_size;
     /*
-     * Both may be NULL.  init sees its state (scheme->state[axis]) zeroed and
-     * its parameters set; the scheme is not yet the drive's.
+     * Both functions may be NULL. init finds its state (scheme->state[axis])
+     * zeroed and its parameters set; the drive still has its old scheme.
      */
     bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
     void (*clear)(ScarpDrive *drive, void *state);
     /*
-     * Visits (core/visit.h) what the state holds while the drive is at rest,
-     * so that a drive that starts from an image, with the same policy and
-     * parameters, goes on as the saved one would.  NULL: it starts afresh.
+     * Visits (core/visit.h) the state's members while the drive is at rest, so
+     * that a drive which starts from an image, with the same policy and
+     * parameters, goes on as the saved one would. NULL: the state starts
+     * afresh.
      */
     void (*persist)(ScarpDrive *drive, void *state, ScarpVisit *visit);
-    /* The time that it set for its axis by scarp_timer_set().  May be NULL. */
+    /*
+     * Called at the time that the policy set by scarp_timer_set(). May be NULL.
+     */
     void (*timer)(ScarpDrive *drive);
 };
 
 /*
- * How often a command that waits may be passed over by younger ones.  It counts
- * from since_ns on; SCARP_TIME_NEVER: never.  If n older commands wait then, at
- * most (n + 2) * most younger ones go first: most for each of the n, for the
- * command itself, and for what has begun already.
+ * A bound on starvation: how often younger commands may pass one that waits.
+ * Counting begins at since_ns; SCARP_TIME_NEVER: there is no bound. If n older
+ * commands wait then, at most (n + 2) * most younger ones go first: most for
+ * each of the n, for the command itself, and for the command already begun.
  */
 typedef struct {
     int64_t since_ns;
@@ -95,35 +98,40 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * A law, which checked builds count: what bounds cmd against commands like
-     * younger.  A flush that passes others is not counted.  NULL: no bound.
+     * The bound that checked builds enforce on how often commands like younger
+     * may pass cmd. A flush that passes others is not counted. NULL: the policy
+     * promises none.
      */
     ScarpHilBound (*bound)(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger);
-    /* A command has come into the host queue.  May be NULL. */
+    /* Called when a command has come into the host queue. May be NULL. */
     void (*arrived)(ScarpDrive *drive, const ScarpCmd *cmd);
     /*
-     * A device slot is free: removes one of waiting, which has at least one,
-     * oldest first (scarp_cmd_take()), or returns NULL and declines: it is
-     * asked again when a command arrives or ends, and after its timer.  Op,
-     * address, deadline, stream and arrival are the command's;
-     * scarp_gc_cost_ns() says what a plane's next collection would cost.  It
-     * looks at the oldest controller.queue of waiting at most.  A write that it
+     * Called when a device slot is free. Removes a command from waiting
+     * (scarp_cmd_take()), which has at least one and is sorted oldest first,
+     * and returns it; or returns NULL to leave the slot free, and is called
+     * again when a command arrives or ends, and after its timer. The policy may
+     * read op, address, deadline, stream and arrival of a command;
+     * scarp_gc_cost_ns() tells what a plane's next collection would cost. It
+     * looks at the oldest controller.queue commands at most. A write that it
      * marks as joined shares slot and page with the one that it picks next.
      */
     ScarpCmd *(*pick)(ScarpDrive *drive, ScarpCmdQueue *waiting);
-    /* The data of a write that was picked is in the device.  May be NULL. */
+    /*
+     * Called when the data of a write that was picked is in the device. May be
+     * NULL.
+     */
     void (*data_in)(ScarpDrive *drive, const ScarpCmd *cmd);
-    /* A command that was picked has completed.  May be NULL. */
+    /* Called when a command that was picked has completed. May be NULL. */
     void (*ended)(ScarpDrive *drive, const ScarpCmd *cmd);
 } ScarpHilOps;
 
 typedef struct {
     ScarpPolicy policy;
     /*
-     * The plane of a page of host data.  early: asked with each unit's LPN as
-     * it arrives, and the answer depends on it alone; else asked when a page
-     * is ready to go, with SCARP_NONE.
+     * Returns the plane for a page of host data. early: the answer depends on
+     * lpn alone, and is asked for each unit as it arrives. Otherwise the plane
+     * is asked for when a page is ready to go, with lpn = SCARP_NONE.
      */
     bool early;
     uint32_t (*plane)(ScarpDrive *drive, uint32_t lpn, uint16_t stream);
@@ -131,7 +139,10 @@ typedef struct {
 
 typedef struct {
     ScarpPolicy policy;
-    /* A full block of the plane that is worth collecting, or SCARP_NONE. */
+    /*
+     * Returns a full block of the plane that is worth collecting, or
+     * SCARP_NONE.
+     */
     uint32_t (*choose)(ScarpDrive *drive, uint32_t plane);
 } ScarpVictimOps;
 
@@ -143,52 +154,60 @@ typedef enum {
 
 typedef struct {
     ScarpPolicy policy;
-    bool instant; /* its collections take no time */
-    /* The die is about to choose: start what is due. */
+    bool instant; /* collections take no time */
+    /*
+     * Called before the die chooses its next command: starts collections that
+     * are due.
+     */
     void (*check)(ScarpDrive *drive, uint32_t die);
-    /* Asked while a collection of this die runs. */
+    /* Called while a collection of this die runs: who goes next. */
     ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
-    /* The rest may be NULL: a collection has been chosen. */
+    /* A collection has been chosen. May be NULL, as all below may. */
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);
     /* A host command of the die has ended. */
     void (*host_done)(ScarpDrive *drive, uint32_t die,
                       const ScarpFlashCmd *cmd);
     void (*gc_done)(ScarpDrive *drive, ScarpGcJob *gc);
-    /* Whether the die may collect ahead of time, now. */
+    /* Tells whether the die may collect ahead of time, now. */
     bool (*may_collect)(const ScarpDrive *drive, uint32_t die);
 } ScarpPacingOps;
 
 typedef struct {
     ScarpPolicy policy;
-    bool joins_gc; /* a host command and one of GC's may run together */
+    bool joins_gc; /* a host command may run with one of GC's */
     /*
-     * May mate, of another plane of the die and with the same page offset and
-     * kind, run together with lead?
+     * Tells whether mate may run together with lead. The caller has checked
+     * that mate is of another plane of the die, and of the same page offset and
+     * kind.
      */
     bool (*may)(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                 const ScarpFlashCmd *mate);
     /*
-     * May be NULL: whether lead, a program that is about to start, goes to its
-     * plane's aligned block, as a mate will.
+     * Tells whether lead, a program about to start, goes to its plane's aligned
+     * block, as a mate will. May be NULL: there is no aligned block.
      */
     bool (*aligned)(const ScarpDrive *drive, const ScarpFlashCmd *lead);
 } ScarpMultiplaneOps;
 
 typedef struct {
     ScarpPolicy policy;
-    /* Pages of a victim on their way at once. */
+    /* The number of a victim's pages that are on their way at once. */
     uint32_t window;
-    bool copyback; /* a page whose units are all valid crosses no channel */
-    /* The plane that a relocated unit goes to; NULL: stays in its plane. */
+    bool copyback; /* a page that is wholly valid crosses no channel */
+    /*
+     * Returns the plane for a relocated unit. NULL: the unit stays in its
+     * plane.
+     */
     uint32_t (*plane)(ScarpDrive *drive, const ScarpGcJob *gc, uint32_t lpn);
     void (*host_write)(ScarpDrive *drive, uint32_t lpn); /* may be NULL */
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);    /* may be NULL */
-    void (*flash_done)(ScarpDrive *drive, const ScarpFlashCmd *cmd); /* ditto */
+    /* may be NULL */
+    void (*flash_done)(ScarpDrive *drive, const ScarpFlashCmd *cmd);
 } ScarpPlaceOps;
 
 typedef struct {
     ScarpPolicy policy;
-    /* The die has nothing to do and collects nothing. */
+    /* Called when the die has nothing to do and collects nothing. */
     void (*idle)(ScarpDrive *drive, uint32_t die);
     void (*host_cmd)(ScarpDrive *drive, const ScarpCmd *cmd); /* may be NULL */
 } ScarpAheadOps;
@@ -196,8 +215,9 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * Both may be NULL.  A read of the host, of one unit, is about to wait for
-     * its die: true when it is served otherwise.
+     * Called when a read of the host, of one unit, is about to wait for its
+     * die: true when the read is served otherwise. May be NULL, as gc_start
+     * may.
      */
     bool (*serve)(ScarpDrive *drive, ScarpFlashCmd *cmd);
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc); /* gc was chosen */
@@ -237,12 +257,12 @@ extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
 extern const ScarpRedundancyOps scarp_redundancy_direct,
     scarp_redundancy_reconstruct;
 
-/* drive/scheme.c */
+/* Functions of drive/scheme.c. */
 bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
                        const char *name, const char *params, GError **error);
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive);
 
-/* policy[AXIS__COUNT]: the choice on each axis */
+/* Writes the choice on each axis to policy[AXIS__COUNT]. */
 static inline void scarp_scheme_policies(const ScarpScheme *scheme,
                                          const ScarpPolicy **policy)
 {

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* A generator's state is never 0. */
+/* Returns a generator's state, which must never be 0. */
 static inline uint64_t scarp_random_state(uint64_t seed)
 {
     return seed * 2 + 1;
@@ -23,7 +23,7 @@ static inline uint64_t scarp_random(uint64_t *state)
     return *state * 2685821657736338717ull;
 }
 
-/* 0 to n - 1 */
+/* Returns a number from 0 to n - 1. */
 static inline uint32_t scarp_random_below(uint64_t *state, uint64_t n)
 {
     return (scarp_random(state) >> 32) * n >> 32;

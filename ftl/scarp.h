@@ -39,16 +39,21 @@
 #include <stdint.h>
 
 /*
- * The version of all of Scarp, said here alone: three numbers, at most seven
- * characters, as the log page has room for those.
+ * The version of all of Scarp; every other place takes it from here. Three
+ * numbers of at most seven characters together, as the log page has room for
+ * those.
  */
 #define SCARP_VERSION "1.0.0"
 /*
- * The library's binary interface, the number in its soname: another one when a
- * program has to be compiled anew.  tests/e2e/abi.txt has what counts.
+ * The version of the library's binary interface, its soname's number: it
+ * changes when programs have to be compiled anew. tests/e2e/abi.txt lists what
+ * counts.
  */
 #define SCARP_ABI 1
-/* SCARP_VERSION of the engine that runs; the header may have been another's. */
+/*
+ * Returns SCARP_VERSION of the engine that runs, which may differ from the
+ * header's.
+ */
 const char *scarp_version(void);
 
 #define SCARP_SECTOR_BYTES 512u
@@ -79,17 +84,17 @@ typedef enum {
     SCARP_OP__COUNT
 } ScarpOp;
 
-/* Who caused a transaction or asked for space (design: origin) */
+/* Who caused a transaction or asked for space (design: origin). */
 typedef enum {
     SCARP_ORIGIN_HOST,
     SCARP_ORIGIN_GC,
     SCARP_ORIGIN_MAP,       /* mapping pages on flash */
     SCARP_ORIGIN_PREMIGRATE, /* relocation ahead of GC */
-    SCARP_ORIGIN_PARITY /* told to observers: parity, and what it is made of */
+    SCARP_ORIGIN_PARITY /* parity's reads and programs (observers) */
 } ScarpOrigin;
 
 /*
- * Causes that partition a command's life; see docs/model.md.  The values sum
+ * Causes that partition a command's life; see docs/model.md. Their times sum
  * exactly to complete_ns - submit_ns.
  */
 typedef enum {
@@ -115,7 +120,10 @@ typedef enum {
     SCARP_CAUSE__COUNT
 } ScarpCause;
 
-/* "die_gc_program", …; of a cause below SCARP_CAUSE__COUNT */
+/*
+ * Returns the name of a cause below SCARP_CAUSE__COUNT, such as
+ * "die_gc_program".
+ */
 const char *scarp_cause_name(ScarpCause cause);
 
 typedef enum {
@@ -123,10 +131,10 @@ typedef enum {
     SCARP_STATUS_INTERNAL, /* a law was broken: data must not be trusted */
 } ScarpStatus;
 
-/* A read's or write's access latency, as NVMe's dataset management has it. */
+/* The access latency that the host asks for (NVMe's dataset management). */
 typedef enum {
-    SCARP_ACCESS_NONE,   /* nothing is said */
-    SCARP_ACCESS_IDLE,   /* longer is acceptable */
+    SCARP_ACCESS_NONE,   /* the host says nothing */
+    SCARP_ACCESS_IDLE,   /* a longer latency is acceptable */
     SCARP_ACCESS_NORMAL,
     SCARP_ACCESS_LOW,    /* as small as possible */
     SCARP_ACCESS__COUNT
@@ -136,38 +144,38 @@ typedef struct ScarpDrive ScarpDrive;
 typedef struct ScarpCmd ScarpCmd;
 
 /*
- * A command.  The caller owns it and keeps it, and the memory at data, alive
- * and unmoved from scarp_submit() until it comes back as completed.  There is
- * no cancel: an owner that lost interest ignores the completion.
+ * A command. The caller owns it and keeps it, and the memory at data, alive and
+ * unmoved from scarp_submit() until scarp_reap() returns it. No command can be
+ * cancelled: an owner that lost interest ignores the completion.
  */
 struct ScarpCmd {
-    /* Set by the caller */
+    /* Set by the caller. */
     ScarpOp op;
     bool fua;              /* write: complete only when on flash */
     uint16_t stream;       /* placement hint; 0 when there is none */
     uint32_t nsid;         /* for logs only */
     uint64_t offset_bytes; /* on the drive; multiple of SCARP_SECTOR_BYTES */
-    uint64_t length_bytes; /* ditto; may be 0 (flush, verify's metadata) */
+    uint64_t length_bytes; /* multiple of it, too; may be 0 (flush, verify) */
     int64_t deadline_ns;   /* absolute; SCARP_TIME_NEVER when none */
     /*
-     * Read: filled before completion.  Write: length_bytes of data, copied by
-     * the engine at the end of the host DMA.  NULL when data is not wanted
-     * (replay, verify): timing and mapping are the same.
+     * Read: the engine fills data before completion. Write: length_bytes of
+     * data, which the engine copies at the end of the host DMA. NULL when the
+     * data is not wanted (replay, verify): timing and mapping are the same.
      */
     void *data;
     void *opaque; /* the caller's */
 
-    /* Set by the engine */
+    /* Set by the engine. */
     ScarpStatus status;
     int64_t submit_ns;
     int64_t complete_ns;
     int64_t cause_ns[SCARP_CAUSE__COUNT]; /* sums to the latency */
 
-    /* The engine's own */
+    /* Private to the engine. */
     uint64_t seq;
     uint64_t next_byte; /* of a write that waits for the buffer */
     uint64_t order;     /* flush: writes whose data arrived before it */
-    uint32_t record;    /* the host-queue policy's own of it */
+    uint32_t record;    /* the host-queue policy's record of it */
     bool joined;        /* write: the next one fills the rest of its page */
     uint32_t units_left;
     uint32_t passes_left; /* checked builds: hil/starves.c */
@@ -185,156 +193,172 @@ typedef struct {
      * there is an image: the drive is then described as the saved one was.
      */
     const char *description_path;
-    /* "baseline", "ideal", …; choices joined by '+' once axes combine */
+    /*
+     * The scheme's name, or choices joined by '+': "baseline", "gftl+dynamic",
+     * …
+     */
     const char *scheme;
-    /* The scheme's parameters, "key=value,…", or NULL */
+    /* The scheme's parameters, "key=value,…", or NULL. */
     const char *params;
     /*
-     * Overrides of single keys of the description, "group.key=value" joined
-     * by ',' ("gc.trigger_free_blocks=4,geometry.blocks_per_plane=64"), or
-     * NULL.
+     * Single keys of the description to override, "group.key=value" joined by
+     * ',' ("gc.trigger_free_blocks=4,geometry.blocks_per_plane=64"), or NULL.
      */
     const char *overrides;
     uint64_t seed;
     bool store_data; /* keep what is written (false: replay) */
     /*
-     * An image (scarp_save()) that the drive starts from, or NULL.  The drive
-     * must be of the image's layout class: geometry, mapping unit, reserve
-     * and bad blocks; timing, GC's keys and the scheme are free.  Its clock
-     * begins at 0 and its statistics are zero.  With the image's seed its
-     * generator goes on, with another one it starts afresh.
+     * Path of an image (scarp_save()) that the drive starts from, or NULL. The
+     * drive must be of the image's layout class: geometry, mapping unit,
+     * reserve and bad blocks; timing, GC's keys and the scheme are free. The
+     * clock begins at 0 and the statistics are zero. With the image's seed the
+     * random generator goes on, with another seed it starts afresh.
      */
     const char *image_path;
 } ScarpConfig;
 
 /*
- * A drive at time 0; the config may go.  NULL and *error set: the line names
- * the key and what is allowed.  A drive takes 2 to 3 MiB of memory for each GiB
- * of flash, and that much again as is written to it where that is stored.
+ * Makes a drive at time 0; the config may go afterwards. NULL and *error set:
+ * the line names the key and what is allowed. A drive takes 2 to 3 MiB of
+ * memory for each GiB of flash, and the size of the data that it stores.
  */
 ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error);
-/* With commands under way, too: they are forgotten, and stay their owner's. */
+/* Frees the drive. Commands under way are forgotten, and stay their owner's. */
 void scarp_drive_free(ScarpDrive *drive);
 
-/* Bytes that the host may address. */
+/* Returns the bytes that the host may address. */
 uint64_t scarp_drive_logical_bytes(const ScarpDrive *drive);
-uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* mapping unit */
-/* Streams of the host, each with blocks of its own (ftl.streams). */
+uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* the mapping unit */
+/*
+ * Returns the number of the host's streams, each with blocks of its own
+ * (ftl.streams).
+ */
 uint32_t scarp_drive_streams(const ScarpDrive *drive);
-/* What a stream has open at once: a block in each plane. */
+/* Returns the bytes that a stream has open at once: a block in each plane. */
 uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
-/* How long after its arrival a command of this class is due; 0: whenever. */
+/*
+ * Returns how long after its arrival a command of this class is due; 0: no
+ * deadline.
+ */
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
-/* What one program writes at most: a page, or one in each plane of a die. */
+/*
+ * Returns the bytes of the largest program: a page, or one in each plane of a
+ * die.
+ */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
 /*
- * What a host may be told of a drive whose power may fail (nand.power_cuts):
- * whether it is one; what has completed, but was not flushed, is lost then
- * (there is a write buffer, and no energy to save it); and whether what is
- * deallocated reads as zeroes.  Of any other drive: false, false, true.
+ * Properties of a drive whose power may fail (nand.power_cuts), for the host.
+ * loses_power: nand.power_cuts is set. is_volatile: a power cut loses commands
+ * that completed but were not flushed, as there is a write buffer, and no
+ * energy to save it. deallocates: a deallocated range reads as zeroes after a
+ * cut. Any other drive: false, false, true.
  */
 bool scarp_drive_loses_power(const ScarpDrive *drive);
 bool scarp_drive_is_volatile(const ScarpDrive *drive);
 bool scarp_drive_deallocates(const ScarpDrive *drive);
-/* Until it is set anew. */
+/* Returns the scheme's name, valid until another scheme is set. */
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
- * Switch to another scheme of the same layout class, from the next GC decision
- * on; a collection that runs ends under its old rules.  Happens at the time of
- * the last scarp_run(); the time of the next event may change, and commands may
- * have completed: scarp_reap().  False and *error set: nothing has changed.
+ * Switches to another scheme of the same layout class, from the next GC
+ * decision on. The switch happens at the time of the last scarp_run(); the time
+ * of the next event may change, and commands may have completed: call
+ * scarp_reap(). False and *error set: nothing has changed.
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);
 
 /*
- * What schemes there are: name, axis, source, what the drive must have for it,
- * and each parameter with default, range, and unit; g_free() it.
+ * Returns a list of the schemes: name, axis, source, what each needs of the
+ * drive, and each parameter with default, range, and unit. Free it with
+ * g_free().
  */
 char *scarp_schemes_text(void);
 
-/* What ftl.mapping may say, and which schemes go with it; g_free() it. */
+/*
+ * Returns a list of ftl.mapping's values, and the schemes that go with each.
+ * Free it with g_free().
+ */
 char *scarp_mappings_text(void);
 
 /*
- * The keys of a description in their order, each with its default (without one
- * it must be given) and what it may be; g_free() it.
+ * Returns the keys of a description in their order, each with its default (a
+ * key without one must be given) and its range. Free it with g_free().
  */
 char *scarp_keys_text(void);
 
 /*
- * A hint: a read or write at offset_bytes comes soon.  What it will look up is
- * fetched into the processor's caches; nothing else changes.
+ * Hints that a read or write at offset_bytes comes soon: the engine fetches the
+ * tables' lines into the processor's caches. Nothing else changes.
  */
 void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes);
 
 /*
- * Memory for one more unit that will be written.  Whoever has the time for it
- * calls this ahead, so that no write waits until the host has found some.
- * False, and nothing done: there is enough (16 MiB of units of 4 KiB), or the
- * drive stores no data.
+ * Allocates memory for one more unit that will be written. A caller that has
+ * the time does so ahead, so that no write waits for the host's allocator.
+ * False, and nothing done: the stock is full (4096 units), or the drive stores
+ * no data.
  */
 bool scarp_stock_memory(ScarpDrive *drive);
 
 /*
- * Accept cmd at now_ns, which is not before scarp_now_ns(); events up to then
- * happen first.  Its range is on the drive, in whole sectors, which the caller
- * has checked.  From here to scarp_reap() the engine holds cmd and its data.
+ * Accepts cmd at now_ns, which must not be before scarp_now_ns(); events up to
+ * then happen first. The caller has checked that the range is on the drive, in
+ * whole sectors. From here to scarp_reap() the engine holds cmd and its data.
  */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 
-/* Time of the last processed event or call. */
+/* Returns the time of the last processed event or call. */
 int64_t scarp_now_ns(const ScarpDrive *drive);
 
-/* Time of the next event, SCARP_TIME_NEVER when there is none. */
+/* Returns the time of the next event, SCARP_TIME_NEVER when there is none. */
 int64_t scarp_next_event_ns(const ScarpDrive *drive);
 
 /*
- * Collections by request: host software that knows when it can bear them, or
- * that makes several drives take turns.  Both happen at the time of the last
- * scarp_run(); the time of the next event may change.
+ * Collections by request, for host software that knows when it can bear them,
+ * or that makes several drives take turns. Both calls act at the time of the
+ * last scarp_run(); the time of the next event may change.
  *
- * scarp_collect_now(): each plane that has fewer free blocks than that, and a
- * block worth it, begins to collect one victim, as the scheme's pacing goes on
- * with it; but not while the last page of that is being programmed, nor, where
- * collections take no time, while the plane's die runs a command.  Returns how
- * many planes began.
+ * scarp_collect_now(): each plane that has fewer than free_blocks free blocks,
+ * and a victim worth collecting, begins one collection, which the scheme's
+ * pacing then carries on. A plane is left out while its victim's last page is
+ * being programmed, and, where collections take no time, while its die runs a
+ * command. Returns the number of planes that began.
  *
- * scarp_hold_collections(): until until_ns none begins by itself, but in a
- * plane that is down to its last free block.  Those that run go on, and
- * scarp_collect_now() is obeyed.  A time that is past: no longer.
+ * scarp_hold_collections(): until until_ns no collection begins by itself,
+ * except in a plane that is down to its last free block. Running collections go
+ * on, and scarp_collect_now() is obeyed. A time in the past ends the hold.
  */
 uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks);
 void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns);
 
 /*
- * Process every event up to and including now_ns, in (time, seq) order.  Where
- * now_ns is past, nothing happens and the time stays.
+ * Processes every event up to and including now_ns, in (time, seq) order. A
+ * now_ns before scarp_now_ns() changes nothing.
  */
 void scarp_run(ScarpDrive *drive, int64_t now_ns);
 
 /*
- * The same, but no further than the time at which a command has completed:
- * true when one has, false when there is no event left up to limit_ns.  The
- * time is then that of the last event.
+ * Processes events as scarp_run() does, but stops at the time at which a
+ * command has completed: true when one has, false when no event is left up to
+ * limit_ns. The time is then that of the last event.
  */
 bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns);
 
 /*
- * The next completed command, in completion order, or NULL.  Commands are
- * collected here by scarp_run() and scarp_submit().  It is the caller's again:
- * to be freed, or submitted anew.
+ * Returns the next completed command, in completion order, or NULL. scarp_run()
+ * and scarp_submit() complete commands. The caller owns it again, and may free
+ * it or submit it anew.
  */
 ScarpCmd *scarp_reap(ScarpDrive *drive);
 
 /*
- * Bring the drive to steady state without simulating time: write utilisation
- * (0 … 1000, thousandths of the logical units) sequentially, then overwrite at
- * random (pattern "random") or not at all ("sequential") overwrite_permille
- * thousandths of the logical units.
- * Only on a drive that has processed nothing yet; false and *error set where it
- * has, or where a value is not allowed.
+ * Brings the drive to a used state without simulating time: writes
+ * utilisation_permille thousandths of the logical units sequentially, then
+ * overwrites overwrite_permille thousandths of them at random (pattern
+ * "random") or none ("sequential").
+ * Only a drive that has processed nothing may be aged; false and *error set
+ * where it has, or where a value is not allowed.
  */
 typedef struct {
     uint32_t utilisation_permille;
@@ -346,94 +370,96 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error);
 
 /*
  * True when nothing is in flight: accepted = completed, no transaction, no
- * GC.  On false *error says what is outstanding.
+ * collection. False: *error says what is outstanding.
  */
 bool scarp_quiescent(const ScarpDrive *drive, GError **error);
 
 /*
- * Bring the drive to rest: what is buffered is written, collections that have
- * begun end, and every event happens, however late: scarp_now_ns() moves on.
- * False and *error set when something never ends.
+ * Brings the drive to rest: buffered data is written, running collections end,
+ * and every event happens, however late; scarp_now_ns() moves on. False and
+ * *error set: something never ends.
  */
 bool scarp_drain(ScarpDrive *drive, GError **error);
 
 /*
- * Write the state of a drive at rest (scarp_drain()) to a file that a drive
- * can start from (ScarpConfig.image_path); docs/images.md has its layout.  The
- * drive goes on unchanged.  On false *error is set, and what was at path is as
- * it was.
+ * Writes the state of a drive at rest (scarp_drain()) to a file that another
+ * drive can start from (ScarpConfig.image_path); docs/images.md has its layout.
+ * The drive goes on unchanged. False: *error is set, and path is as it was.
  */
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
 /*
- * The power fails, at the time of the last scarp_run(), and comes back at once.
- * Commands under way are forgotten, and stay their owner's; those that have
- * completed are reaped before, or forgotten, too.  Returns the drive that comes
- * up again, in whose place the caller has it from now on: drive is gone, and
- * the time, the statistics, the scheme and the observer go on.  What it
- * contains is what its cells, and the energy it has, kept (docs/powercut.md).
+ * Cuts the power at the time of the last scarp_run(), and restores it at once.
+ * Commands under way are forgotten, and stay their owner's; completed ones must
+ * be reaped before, or are forgotten, too. Returns the drive that comes up
+ * again, which the caller uses from now on instead of drive, which is freed;
+ * the time, the statistics, the scheme and the observer go on. The new drive
+ * contains what the old one's cells, and its energy, kept (docs/powercut.md).
  *
- * Until it is ready it takes commands, but begins none.  NULL and *error set,
- * and drive as it was: it has no nand.power_cuts.
+ * Until it is ready the new drive accepts commands, but begins none. NULL and
+ * *error set, and drive unchanged: the drive has no nand.power_cuts.
  */
 ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
-/* It has recovered from its last power cut, if there was one. */
+/*
+ * True when the drive has recovered from its last power cut, if there was one.
+ */
 bool scarp_is_ready(const ScarpDrive *drive);
 
-/* How a mapping that maps blocks reclaims one (docs/model.md). */
+/* How a mapping by blocks reclaims a block (docs/model.md). */
 typedef enum {
-    SCARP_MERGE_NONE,    /* a collection of a victim, as page mapping has it */
+    SCARP_MERGE_NONE, /* a collection of a victim, or nothing */
     SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* it does when the rest has been copied into it */
-    SCARP_MERGE_FULL,    /* what is valid is copied into a free block */
-    SCARP_MERGE_ERASE,   /* nothing of it was valid */
+    SCARP_MERGE_PARTIAL, /* the rest is copied into it, and it does */
+    SCARP_MERGE_FULL,    /* valid pages are copied into a free block */
+    SCARP_MERGE_ERASE,   /* no page of it was valid */
     SCARP_MERGE__COUNT
 } ScarpMergeKind;
 
 /*
- * What a power cut would meet now: to tell moments apart, and to see that each
- * kind of them was tried.
+ * What is under way, as a power cut would meet it: tests tell moments apart by
+ * it, and see that each kind was tried.
  */
 typedef struct {
     uint32_t reads, erases;           /* flash commands at work, by kind … */
     uint32_t programs[SCARP_ORIGIN_PARITY + 1]; /* … and by origin */
     uint32_t suspended;
     uint32_t collections;             /* planes that collect */
-    uint32_t merges[SCARP_MERGE__COUNT]; /* ditto, by ScarpMergeKind */
+    uint32_t merges[SCARP_MERGE__COUNT]; /* planes, by ScarpMergeKind */
     uint32_t buffered_units;          /* of the host, not on flash */
-    uint32_t flushes;                 /* under way */
+    uint32_t flushes;                 /* flushes that have not completed */
     uint32_t unrecorded_units;        /* deallocated; no record is on flash */
-    bool recovers;                    /* from the power cut before */
+    bool recovers; /* from an earlier power cut */
 } ScarpUnderWay;
 
 void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what);
 
 /*
- * The host is about to take the power away: the drive comes to rest as by
- * scarp_drain(), and writes its tables.  Until something is written again, it
- * needs these alone to get ready after a power cut.  False and *error set when
- * something never ends.
+ * Announces that the host is about to take the power away: the drive comes to
+ * rest as by scarp_drain(), and writes its tables. Until the next write these
+ * tables are all that recovery reads. False and *error set: something never
+ * ends.
  */
 bool scarp_shut_down(ScarpDrive *drive, GError **error);
 /*
- * How long it takes at most to get ready after a power cut at any moment;
+ * Returns an upper bound of the recovery time after a power cut at any moment;
  * SCARP_TIME_LAST: that long, or longer.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive);
 
 /*
- * What a read of the range would return now, without time: of sectors, into
- * out.  The drive is ready, and stores data.
+ * Copies what a read of the range would return now into out, without taking
+ * time. offset_bytes and length_bytes are multiples of a sector; the drive is
+ * ready, and stores data.
  */
 void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
                 uint64_t length_bytes, void *out);
 
 /*
- * Check every invariant of the tables (linear in the drive's size): valid +
+ * Checks every invariant of the tables (linear in the drive's size): valid +
  * invalid + free = all, forward and reverse map agree, buckets hold their
- * blocks.  Checked builds (SCARP_CHECKED) do it after every event, and after one
- * in seven of a drive of which 2^28 units were checked already.  False and
- * *error set: a fault of the engine, and the line names the table.
+ * blocks. Checked builds (SCARP_CHECKED) do it after every event, and after one
+ * in seven once 2^28 units have been checked. False and *error set: a fault of
+ * the engine, and the line names the table.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);
 
@@ -444,9 +470,9 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
 /* ---- Statistics ------------------------------------------------------- */
 
 /*
- * Counted once, here.  Every field is a uint64_t: the table of
+ * Statistics, each counted in one place. Every field is a uint64_t:
  * scarp_stat_field() describes them in order, and the log page, JSON and QMP
- * are generated from it.  New fields go to the end (log page version).
+ * are generated from that table. New fields go to the end (log page version).
  */
 typedef struct {
     uint64_t cmds_accepted;
@@ -458,7 +484,7 @@ typedef struct {
     uint64_t flushes;
     uint64_t read_bytes;
     uint64_t write_bytes;
-    uint64_t unmapped_read_units;   /* never written, or trimmed */
+    uint64_t unmapped_read_units;   /* never written, or deallocated */
     uint64_t deallocated_units;     /* mapped units that became unmapped */
     uint64_t rmw_reads;             /* flash reads forced by partial writes */
     uint64_t host_written_units;    /* units written by the host */
@@ -490,22 +516,22 @@ typedef struct {
     uint64_t gc_shared_ns;          /* of it, host commands on other planes */
     uint64_t gc_fallback_units;     /* not placed where the scheme wanted */
     uint64_t parity_page_programs;
-    uint64_t parity_page_reads;     /* to make parity of */
+    uint64_t parity_page_reads; /* pages read to make parity */
     uint64_t reconstructed_reads;   /* served by the rest of their stripe */
     uint64_t reconstruction_page_reads; /* the pages read for them */
-    uint64_t reconstruction_refusals; /* met a collection and waited */
+    uint64_t reconstruction_refusals; /* reads that waited instead */
     uint64_t gc_forced_runs;        /* victims collected out of turn */
     uint64_t record_writes;         /* records of deallocations, changed */
     uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
     uint64_t partial_merges;
     uint64_t full_merges;
-    uint64_t map_hits;              /* units whose entry was in RAM */
+    uint64_t map_hits;              /* units whose entry was cached */
     uint64_t map_misses;
     uint64_t map_evictions;         /* entries that made room for others */
     uint64_t map_page_reads;        /* translation units read */
     uint64_t map_page_programs;     /* pages of translation units */
     uint64_t map_written_units;     /* translation units in them */
-    uint64_t map_ram_bytes;         /* that the mapping needs, modelled */
+    uint64_t map_ram_bytes; /* of the modelled controller */
     uint64_t missed_reads;          /* completed after their deadlines */
     uint64_t missed_writes;
     uint64_t missed_others;
@@ -518,15 +544,15 @@ typedef struct {
     uint64_t passed_to_next_round;  /* commands */
     uint64_t aggregated_writes;     /* that joined the page of another */
     uint64_t power_cuts;            /* nand.power_cuts */
-    uint64_t cut_cmds;              /* under way then, and forgotten */
-    uint64_t torn_pages;            /* that could not be read afterwards */
+    uint64_t cut_cmds;              /* commands forgotten by power cuts */
+    uint64_t torn_pages; /* unreadable after power cuts */
     uint64_t saved_units;           /* of the buffer, by controller.plp_bytes */
     uint64_t recovery_ns;           /* until the drive was ready again */
     uint64_t recovery_page_reads;
     uint64_t recovery_page_programs;
-    uint64_t backup_page_programs;  /* ftl.paired_pages=backup */
-    uint64_t pair_pad_pages;        /* ftl.paired_pages=pad: without data */
-    uint64_t checkpoints;           /* ftl.checkpoint_pages: that are whole */
+    uint64_t backup_page_programs;  /* copies for ftl.paired_pages=backup */
+    uint64_t pair_pad_pages; /* without data: paired_pages=pad */
+    uint64_t checkpoints; /* whole ones: ftl.checkpoint_pages */
 } ScarpStats;
 
 typedef struct {
@@ -537,32 +563,40 @@ typedef struct {
 
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
-/* They count on while the drive runs; a copy stays as it is. */
+/*
+ * Returns the drive's counters, which count on while the drive runs; a copy of
+ * them stays as it is.
+ */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
-/* What flash was programmed and erased, for whatever reason; whole pages. */
+/*
+ * Returns the bytes of whole pages programmed, or erased, for whatever reason.
+ */
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
 uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
- * Health.  Spare: blocks that can still be set aside, in percent of those that
- * could be at first, in the plane that has the fewest.  Used: mean erases of a
- * block, in percent of nand.endurance_erases; 0 if that key is 0.  Each call
- * looks at all planes or blocks: ask now and then.
+ * Health. Spare: blocks that can still be set aside, in percent of those at
+ * first, in the plane that has the fewest. Used: mean erases of a block, in
+ * percent of nand.endurance_erases; 0 if that key is 0. Each call looks at all
+ * planes or blocks: call it rarely.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);
 /*
- * Commands in flight stay counted as accepted; their latencies and causes are
- * of the time before, and not counted.  Of a collection or a recovery that is
- * under way, the time from now on counts.
+ * Sets the statistics to zero. Commands in flight stay counted as accepted;
+ * their latencies and causes will not count. A collection or recovery under way
+ * counts its time from now on.
  */
 void scarp_stats_reset(ScarpDrive *drive);
 /*
  * Latencies of reads (SCARP_OP_READ) and writes (SCARP_OP_WRITE) submitted
- * since the last reset, and what the slowest of them waited for.  Quantiles
- * are by nearest rank, rounded up within a bucket at most 1/128 wide.
+ * since the last reset, and the causes of the slowest. Quantiles are by nearest
+ * rank, rounded up within a bucket at most 1/128 wide.
  */
 uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op);
-/* Reached by permillion of a million of them; 0 when there are none. */
+/*
+ * Returns the latency that permillion of a million commands do not exceed; 0
+ * when there are none.
+ */
 uint64_t scarp_latency_ns(const ScarpDrive *drive, ScarpOp op,
                           uint32_t permillion);
 
@@ -570,22 +604,26 @@ typedef struct {
     uint64_t n;           /* commands: at least one, if there is any */
     uint64_t at_least_ns; /* their latency, to within 1/128 */
     /*
-     * Sums to their latencies.  Of the bucket (1/16 wide) that the boundary
-     * falls into, its share.
+     * Sums to their latencies. The bucket (1/16 wide) that the boundary falls
+     * into contributes a share of its sums.
      */
     uint64_t cause_ns[SCARP_CAUSE__COUNT];
 } ScarpTail;
 void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
                         uint32_t permillion, ScarpTail *tail);
 
-/* What the log page and JSON say of each: permillions from the fast end … */
+/*
+ * Quantiles of each latency in the log page and JSON, in permillion from the
+ * fast end.
+ */
 #define SCARP_LATENCY_POINTS { 500000, 900000, 950000, 990000, 999000, 999900 }
 #define SCARP_LATENCY_POINT_COUNT 6
-/* … and from the slow one. */
+/* Tails of each latency there, in permillion from the slow end. */
 #define SCARP_LATENCY_TAILS { 10000, 1000, 100 }
 #define SCARP_LATENCY_TAIL_COUNT 3
 
 /*
+ * Returns one line of JSON, to be freed with g_free():
  * {"schema": "scarp-stats-1", "scarp_version": …, "scheme": …,
  *  "logical_bytes": …, "raw_bytes": …,
  *  "write_amplification_milli": …, <every field by name>,
@@ -593,8 +631,7 @@ void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
  *   "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns",
  *   "slowest_1_percent": {"n": …, "at_least_ns": …, "cause_ns": {<name>: …}},
  *   "slowest_0_1_percent", "slowest_0_01_percent"},
- *  "write_latency": …}, one line.
- * Freed by the caller with g_free().
+ *  "write_latency": …}
  */
 char *scarp_stats_json(const ScarpDrive *drive);
 
@@ -613,9 +650,9 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
 /* ---- Marks ------------------------------------------------------------ */
 
 /*
- * Rare states (ftl/marks.h), of which tests want to know that they met them.
- * Checked builds count how often a drive was in each since it was made; other
- * builds have no marks: 0.
+ * Rare states (ftl/marks.h), for tests that must meet them. Checked builds
+ * count how often a drive was in each since it was made; other builds have no
+ * marks: the count is 0.
  */
 typedef struct {
     const char *name;
@@ -628,7 +665,9 @@ uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 
 /* ---- Observers -------------------------------------------------------- */
 
-/* One collected victim.  Times span the GC's first command to its last. */
+/*
+ * One collected victim. Times span the collection's first command to its last.
+ */
 typedef struct {
     int64_t begin_ns;
     int64_t end_ns;
@@ -647,7 +686,7 @@ typedef enum {
     SCARP_FLASH_COPYBACK,
 } ScarpFlashKind;
 
-/* What a flash command occupies, one after the other. */
+/* The phases of a flash command, in their order: what it occupies. */
 typedef enum {
     SCARP_PHASE_IN,    /* the channel: command and address, data of a program */
     SCARP_PHASE_ARRAY, /* the plane's cells; once more after each suspension */
@@ -658,7 +697,9 @@ typedef enum {
 typedef struct {
     int64_t begin_ns;
     int64_t end_ns;    /* IN and OUT: not before now, the channel is granted */
-    /* ScarpCmd.seq of the host commands it serves; valid during the call */
+    /*
+     * ScarpCmd.seq of the host commands that it serves; valid during the call.
+     */
     const uint64_t *cmd_seqs;
     uint32_t n_cmds;   /* 0: garbage collection */
     uint32_t die;      /* drive-wide index */
@@ -682,9 +723,9 @@ typedef struct {
 } ScarpGcGrant;
 
 /*
- * Each may be NULL.  Called by whichever call makes it happen, in that call's
- * thread; what is pointed to lasts for the call, and the drive may be asked but
- * not told anything.
+ * Callbacks, each of which may be NULL. The call that makes something happen
+ * calls them, in its thread; their arguments last for the call, and they may
+ * ask the drive but not change it.
  */
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
@@ -694,11 +735,13 @@ typedef struct {
     void *opaque;
 } ScarpObserver;
 
-/* The struct is copied; a second observer replaces the first. */
+/*
+ * Sets the observer, whose struct is copied; a second one replaces the first.
+ */
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
 /*
- * For an observer that asks the drive, too: scarp_power_cut() calls this with
- * the one that comes up, before it is observed.  NULL: nobody wants to know.
+ * Sets a callback for an observer that asks the drive, too: scarp_power_cut()
+ * passes it the drive that comes up, before that one is observed. NULL: none.
  */
 void scarp_on_power_cut(ScarpDrive *drive,
                         void (*came_up)(void *opaque, const ScarpDrive *drive),

@@ -1,14 +1,16 @@
 /*
  * Dynamic allocation: a page goes to a die that collects nothing and has the
- * fewest commands waiting; of equals, to the next in turn (hpdc18 §3.3).
- *
- * Looks at every die once per page.
+ * fewest commands waiting; of equal dies, to the next in turn (hpdc18 §3.3).
+ * Each page looks at every die once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "allocation/ops.h"
 
-/* Less is better. */
+/*
+ * The cost of plane p, least is best: a die that collects costs most, then a
+ * plane short of free blocks, then each waiting command.
+ */
 static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
 {
     uint32_t die = scarp_plane_die(drive, p);
@@ -23,7 +25,7 @@ static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
            waiting;
 }
 
-/* Valid units of the plane, and those that will be. */
+/* The plane's valid units, and those on their way to it. */
 static uint32_t units_of(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_plane_valid_units(drive, p) + scarp_pack_host_coming(drive, p);
@@ -35,7 +37,10 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
     uint32_t n = drive->geo.n_planes, best = SCARP_NONE, least = UINT32_MAX;
     uint32_t *next_plane = &drive->allocation.next_plane;
 
-    /* Plane by plane over all dies: channels first, planes last. */
+    /*
+     * The search goes plane by plane over all dies: channels first, planes
+     * last.
+     */
     for (uint32_t i = 0; i < n && least; i++) {
         uint32_t turn = (*next_plane + i) % n;
         uint32_t p = scarp_die_plane(drive, turn % drive->geo.n_dies) +
@@ -55,7 +60,7 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
         return best;
     }
     scarp_mark(drive, no_plane_has_room);
-    /* None has room now: wait where the fewest units live. */
+    /* No plane has room: the page waits where the fewest units live. */
     best = 0;
     for (uint32_t p = 1; p < n; p++) {
         if (units_of(drive, p) < units_of(drive, best)) {

@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of allocation.
+ * Functions of allocation for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,12 +9,12 @@
 #include "blocks/ops.h"
 #include "pack/ops.h"
 
-/* static.c: ftl.allocation; beside dynamic what has an order: cwdp */
+/* static.c: ftl.allocation as an order of letters; cwdp where it is dynamic. */
 const char *scarp_alloc_letters(const ScarpDescription *desc);
-/* The i-th plane in that order. */
+/* Returns the i-th plane in that order. */
 uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
 
-/* dynamic.c: its turn, for an image */
+/* dynamic.c: the turn, for an image. */
 uint32_t scarp_alloc_turn(const ScarpDrive *drive);
 void scarp_alloc_load_turn(ScarpDrive *drive, uint32_t next_plane);
 

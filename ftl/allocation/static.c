@@ -8,7 +8,7 @@
 #include "allocation/ops.h"
 
 typedef struct {
-    uint32_t *plane_of; /* [n_planes]: of the groups of each round */
+    uint32_t *plane_of; /* [n_planes]: planes of the groups of a round */
 } Static;
 
 static uint32_t in_order(const ScarpDescription *d, const char *order,

@@ -1,5 +1,5 @@
 /*
- * Bad blocks: from the start, by the seed, and those that wear out.
+ * Bad blocks: from the start, chosen by the seed, and worn-out ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index)
     drive->stats.bad_blocks++;
 }
 
-/* How many more the plane can do without; below 0: not with those it has. */
+/* Good blocks beyond those that the plane needs; negative: some are missing. */
 static int64_t spare(const ScarpDrive *drive, const ScarpBlocksPlane *plane)
 {
     return (int64_t)drive->desc.blocks_per_plane - plane->n_bad -
@@ -30,7 +30,10 @@ uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t p)
     return MAX(spare(drive, &drive->blocks.plane[p]), 0);
 }
 
-/* It goes if the plane can do without it, now and later. */
+/*
+ * A worn-out block is set aside only if the plane can do without it, now and
+ * later.
+ */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 {
     uint32_t p = scarp_block_plane(drive, index);

@@ -5,7 +5,10 @@
  */
 #include "blocks/internal.h"
 
-/* With the bits of its units: whole lines of the cache, or half of one. */
+/*
+ * Bytes of a block's record with its valid bits: half a line of the cache, or
+ * whole lines.
+ */
 static uint32_t record_bytes(const ScarpGeometry *geo)
 {
     uint32_t bytes = sizeof(ScarpBlock) + scarp_valid_bytes(geo);
@@ -42,7 +45,10 @@ bool scarp_blocks_init(ScarpDrive *drive,
                                            geo->translation_blocks);
     blocks->opened = g_new(bool, geo->n_dies);
     memset(blocks->opened, true, geo->n_dies);
-    /* Of all planes together: few pages of memory, whichever plane is next. */
+    /*
+     * One table has the buckets of all planes, so that few pages of memory are
+     * touched whichever plane is next.
+     */
     blocks->buckets = scarp_table_new((uint64_t)geo->n_planes * buckets *
                                       sizeof(ScarpBlockList));
     g_assert(blocks->buckets);
@@ -119,7 +125,7 @@ static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
 
 /* ---- Free blocks -------------------------------------------------------- */
 
-/* They are used in the order of a queue, which spreads wear. */
+/* Free blocks are used first in, first out, which spreads wear. */
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index)
 {
@@ -155,7 +161,10 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
     drive->blocks.map_full[p * drive->geo.translation_blocks +
                            plane->n_map_full++] = index;
     scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
-    /* Now they may be due; what else opens a block says so itself. */
+    /*
+     * A collection of them may be due; every other opening sets the mark
+     * itself.
+     */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
 }
 
@@ -177,7 +186,10 @@ uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t p)
     uint32_t best = SCARP_NONE;
     uint64_t least = UINT64_MAX;
 
-    /* They are few; of equals the one filled longest ago. */
+    /*
+     * The list is short, so it is scanned; of equal blocks the one filled first
+     * wins.
+     */
     for (uint32_t i = 0; i < drive->blocks.plane[p].n_map_full; i++) {
         uint32_t valid = scarp_block_valid(drive, full[i]);
 
@@ -213,7 +225,10 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
 {
     ScarpBlock *block = scarp_block_record(drive, index);
 
-    /* A unit that still lives, or a program on its way, is a lost write. */
+    /*
+     * Erasing a valid unit, or one whose program is on its way, would lose a
+     * write.
+     */
     if (block->valid ||
         scarp_media_programmed(drive, index) != block->written) {
         scarp_law_broken(drive);

@@ -1,5 +1,5 @@
 /*
- * What the sources of blocks share: its lists.
+ * Lists that the sources of blocks share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,9 +21,9 @@ static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
 }
 
 /*
- * New blocks go to a bucket's end: its head is the one that changed longest
- * ago.  Of the blocks beside it nothing is read, which need not be near, and
- * what is written is not waited for.
+ * Appends a block to its bucket, whose head is then the block that changed
+ * longest ago. The neighbour in the list is only written, never read: it is
+ * seldom cached, and nothing waits for a store.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
                                        ScarpBlocksPlane *plane, uint32_t index)
@@ -58,7 +58,9 @@ static inline void scarp_bucket_remove(ScarpDrive *drive,
     }
 }
 
-/* blocks/blocks.c: among the full ones; as a candidate, too */
+/*
+ * blocks/blocks.c: append lists a full block; insert makes it a candidate, too.
+ */
 void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index);
 void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
@@ -68,12 +70,17 @@ void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
 uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
 /* A block of translation units is full. */
 void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
-/* blocks/bad.c */
+/* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
-/* It was erased so often that it goes, and the plane can do without. */
+/*
+ * True when the block has reached its last erase, and the plane can do without
+ * it.
+ */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
-/* Whether the drive's settings have a use for a write point but WRITE_GC. */
+/*
+ * True when the drive's settings ever fill a write point other than WRITE_GC.
+ */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {
     return point < WRITE_HOST + (int)drive->desc.streams ||

@@ -16,7 +16,9 @@ static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
     return marks;
 }
 
-/* Open blocks are those that the plane's write points name, each once. */
+/*
+ * Open blocks are exactly those that the plane's write points name, each once.
+ */
 static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
@@ -54,7 +56,7 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
-    uint32_t map_full = 0, apart = 0; /* recovery's: it may take all */
+    uint32_t map_full = 0, apart = 0; /* recovery may set all blocks apart */
     bool collected = false;
 
     for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {
@@ -139,7 +141,10 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
         return scarp_law_differs(error, "blocks that are kept in plane", p,
                                  free + map, drive->geo.kept_blocks);
     }
-    /* The last of them is for what a collection of another one moves. */
+    /*
+     * The last translation block is reserved for the copies of a collection of
+     * another one.
+     */
     if (map && map == drive->geo.translation_blocks && !collected) {
         return scarp_law_differs(error, "last block for translation units of "
                                  "plane", p, map,

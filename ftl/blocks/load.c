@@ -1,6 +1,6 @@
 /*
  * Blocks as an image has them: states one by one, then the order of each list,
- * which is built anew, so that no image can make one that does not end.
+ * which is built anew, so that no image can make a list without an end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

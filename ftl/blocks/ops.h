@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of blocks.
+ * Functions of blocks for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,13 +8,13 @@
 
 #include "media/ops.h"
 
-/* Bytes of its tables. */
+/* Bytes of the tables of blocks. */
 uint64_t scarp_blocks_bytes(const ScarpGeometry *geo);
 bool scarp_blocks_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_blocks_clear(ScarpDrive *drive);
 
-/* For the functions below. */
+/* The block's record, for the functions below. */
 static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
                                              uint32_t block)
 {
@@ -24,7 +24,7 @@ static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
 
 /* ---- A plane, seen ------------------------------------------------------ */
 
-/* Free blocks, those that are kept for translation units, or recovery, aside. */
+/* Free blocks, without those kept for translation units or recovery. */
 static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
                                                uint32_t plane)
 {
@@ -32,12 +32,12 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
            drive->blocks.plane[plane].n_map - drive->geo.kept_blocks;
 }
 
-/* Free blocks that promised pages need, at most all there are. */
+/* Free blocks that promised pages need, at most all free blocks. */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * Pages of the plane that will be taken by collections that are not its own
- * collection of a victim: nobody else may have their blocks.
+ * Promises pages of the plane to collections of other planes: nobody else may
+ * take their blocks.
  */
 static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
                                        int change)
@@ -51,7 +51,10 @@ static inline uint32_t scarp_plane_promised_pages(const ScarpDrive *drive,
     return drive->blocks.plane[plane].promised;
 }
 
-/* What a collection could write without an erase: of its own block, and free. */
+/*
+ * Pages that a collection could write without an erase: of GC's open block, and
+ * of free blocks.
+ */
 uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t plane);
 
 static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
@@ -60,7 +63,7 @@ static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
     return drive->blocks.plane[plane].promised;
 }
 
-/* Free blocks, but for those of pages that are promised. */
+/* Free blocks, without those that promised pages need. */
 static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
                                                 uint32_t plane)
 {
@@ -70,14 +73,14 @@ static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
                ? n_free - scarp_plane_promised_blocks(drive, plane) : n_free;
 }
 
-/* Blocks that translation units are in. */
+/* Blocks that contain translation units. */
 static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
                                                       uint32_t plane)
 {
     return drive->blocks.plane[plane].n_map;
 }
 
-/* Free ones, all of them. */
+/* All free blocks, kept ones included. */
 static inline uint32_t scarp_plane_erased_blocks(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
@@ -103,7 +106,7 @@ static inline uint32_t scarp_plane_valid_units(const ScarpDrive *drive,
     return drive->blocks.plane[plane].valid;
 }
 
-/* In all planes. */
+/* Free blocks of all planes. */
 static inline uint32_t scarp_free_blocks(const ScarpDrive *drive)
 {
     return drive->blocks.n_free;
@@ -118,8 +121,8 @@ static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 }
 
 /*
- * Valid units of a plane beyond which no full block need be a victim, while the
- * host waits for one: core/spare.c.
+ * The plane's valid units from which on all its full blocks might be too full
+ * to be victims while the host waits for a collection: core/spare.c.
  */
 static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
                                                uint32_t plane)
@@ -132,11 +135,13 @@ static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
            1 + scarp_plane_translation_units(drive);
 }
 
-/* Those up to which units from elsewhere are welcome. */
+/* The plane's valid units up to which units from elsewhere are welcome. */
 static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
-    /* Active blocks, the reserve, and what its own collection may need. */
+    /*
+     * The reserve, active blocks, and what the plane's own collection may need.
+     */
     uint32_t spare = scarp_reserved_blocks(&drive->desc) +
                      drive->blocks.plane[plane].n_bad +
                      drive->geo.translation_blocks;
@@ -157,8 +162,8 @@ static inline bool scarp_block_is_translation(const ScarpDrive *drive,
 }
 
 /*
- * None is open, and but for the one that their collection needs, all that the
- * plane has for them are full.
+ * True when no translation block is open, and all of the plane's are full but
+ * for the one that their collection needs.
  */
 static inline bool scarp_translation_due(const ScarpDrive *drive,
                                          uint32_t plane)
@@ -170,7 +175,10 @@ static inline bool scarp_translation_due(const ScarpDrive *drive,
                SCARP_NONE;
 }
 
-/* The same, or it is being collected: other programs of them must wait. */
+/*
+ * True when a collection of translation units is due or runs: other programs of
+ * them must wait.
+ */
 static inline bool scarp_translation_short(const ScarpDrive *drive,
                                            uint32_t plane)
 {
@@ -179,17 +187,22 @@ static inline bool scarp_translation_short(const ScarpDrive *drive,
             drive->blocks.plane[plane].n_map == drive->geo.translation_blocks);
 }
 
-/* The full one with the least valid units, or SCARP_NONE. */
+/*
+ * Returns the full translation block with the fewest valid units, or
+ * SCARP_NONE.
+ */
 uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
 
-/* Whether a plane has the blocks that it needs besides what the host fills. */
+/*
+ * True when a plane has the blocks that it needs besides those the host fills.
+ */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
-/* How many more may go bad. */
+/* Blocks of the plane that may still go bad. */
 uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * A block of the die was opened since the mark was cleared: what is due
- * changes only then, for the worse.
+ * True when a block of the die was opened since the mark was cleared: only then
+ * can a collection become due.
  */
 static inline bool scarp_blocks_opened(const ScarpDrive *drive, uint32_t die)
 {
@@ -220,7 +233,7 @@ static inline int64_t scarp_block_modified_ns(const ScarpDrive *drive,
     return scarp_block_record(drive, block)->modified_ns;
 }
 
-/* Pages that were given to programs, whether those have ended or not. */
+/* Pages that were given to programs, ended or not. */
 static inline uint32_t scarp_block_written(const ScarpDrive *drive,
                                            uint32_t block)
 {
@@ -232,7 +245,7 @@ static inline bool scarp_block_is_full(const ScarpDrive *drive, uint32_t block)
     return scarp_block_record(drive, block)->state == BLOCK_FULL;
 }
 
-/* Filled longest ago, or SCARP_NONE. */
+/* The block that was filled longest ago, or SCARP_NONE. */
 static inline uint32_t scarp_plane_oldest_full(const ScarpDrive *drive,
                                                uint32_t plane)
 {
@@ -240,8 +253,8 @@ static inline uint32_t scarp_plane_oldest_full(const ScarpDrive *drive,
 }
 
 /*
- * Full blocks by valid units: a bit for each number from 64 * word on that
- * some block has.  Words up to units_per_block / 64.
+ * Full blocks by valid units: the word has a bit for each number from 64 * word
+ * on that some block has. Words go up to units_per_block / 64.
  */
 static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
                                          uint32_t plane, uint32_t word)
@@ -249,14 +262,14 @@ static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
     return drive->blocks.plane[plane].bucket_filled[word];
 }
 
-/* Of those with so many the one that changed longest ago, or SCARP_NONE. */
+/* The block with valid valid units that changed longest ago, or SCARP_NONE. */
 static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
                                           uint32_t plane, uint32_t valid)
 {
     return drive->blocks.plane[plane].bucket[valid].head;
 }
 
-/* The next with as many, or SCARP_NONE. */
+/* The next block with equally many valid units, or SCARP_NONE. */
 static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
                                          uint32_t block)
 {
@@ -265,55 +278,65 @@ static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-/* It leaves the full blocks. */
+/* Removes a victim from the full blocks. */
 void scarp_block_take(ScarpDrive *drive, uint32_t block);
-/* Back among the candidates, not erased (PREMIGRATE ends so). */
+/* Makes a victim a candidate again without an erase: PREMIGRATE ends so. */
 void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
-/* Its erase has ended: it is free, or worn out. */
+/* The block's erase has ended: it becomes free, or bad if worn out. */
 void scarp_block_erased(ScarpDrive *drive, uint32_t block);
-/* The same of one that its plane needs now: it is free, worn out or not. */
+/*
+ * As scarp_block_erased(), but the plane needs the block now: it becomes free,
+ * worn out or not.
+ */
 void scarp_block_erased_needed(ScarpDrive *drive, uint32_t block);
 
 /* ---- Pages: blocks/write_points.c --------------------------------------- */
 
-/* Whether a page can be taken now; GC may use the last free block. */
+/* True when a page can be taken now; only GC may use the last free block. */
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t plane,
                          ScarpOrigin origin, uint16_t stream);
 /* Offset in its block of the page that would be taken next. */
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
                            ScarpOrigin origin, uint16_t stream);
 /*
- * First PPN of the plane's next page; the caller checked that there is one.
- * HOST: of this stream; GC: stream is 0, or SCARP_MAP_STREAM.
+ * Takes the plane's next page and returns its first PPN; the caller has checked
+ * that there is one. HOST: a page of this stream; GC: stream is 0, or
+ * SCARP_MAP_STREAM.
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
-/* The same three of the plane's aligned block; offset: 0 when it opens. */
+/*
+ * As the three functions above, for the plane's aligned block; the offset is 0
+ * when it opens.
+ */
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t plane,
                             ScarpOrigin origin);
-/* Whether the plane has an aligned block open. */
+/* True when the plane has an aligned block open. */
 static inline bool scarp_aligned_open(const ScarpDrive *drive, uint32_t plane)
 {
     return drive->blocks.plane[plane].active[WRITE_ALIGNED] != SCARP_NONE;
 }
 /*
- * *pages of them, for GC's copies that take no time: their programs have
- * ended.  *pages becomes less when fewer lie one after the other.
+ * Takes up to *pages pages for GC's copies that take no time: their programs
+ * have ended. *pages becomes less when fewer lie one after the other.
  */
 uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t plane,
                                 uint16_t stream, uint32_t *pages);
 
 /* ---- Blocks that the mapping owns: blocks/owned.c ----------------------- */
 
-/* A free block of the plane, which there must be, is the mapping's. */
+/* Gives the mapping a free block of the plane, which must have one. */
 uint32_t scarp_block_open(ScarpDrive *drive, uint32_t plane,
                           ScarpOrigin origin);
-/* First PPN of its next page; it must have one.  Pages go in order. */
+/*
+ * Returns the first PPN of the block's next page, which must exist. Pages go in
+ * order.
+ */
 uint32_t scarp_block_next_page(ScarpDrive *drive, uint32_t block);
 
-/* No program of its pages is on its way. */
+/* True when no program of the block's pages is on its way. */
 static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 {
     return scarp_media_programmed(drive, block) ==
@@ -322,11 +345,11 @@ static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 
 /* ---- Valid units: blocks/valid.c ---------------------------------------- */
 
-/* A unit has become valid (+1) or no longer is (-1). */
+/* A unit has become valid (+1) or invalid (-1). */
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
-/* n units of one block from ppn on, which were not, are valid. */
+/* Units ppn to ppn + n - 1 of one block become valid; none of them was. */
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n);
-/* None of its units is valid any longer. */
+/* All units of the block become invalid. */
 void scarp_block_emptied(ScarpDrive *drive, uint32_t block);
 
 static inline bool scarp_unit_is_valid(const ScarpDrive *drive, uint32_t ppn)
@@ -338,7 +361,10 @@ static inline bool scarp_unit_is_valid(const ScarpDrive *drive, uint32_t ppn)
                (unit % 64) & 1;
 }
 
-/* A bit for each of n <= 64 units of a block, from ppn on, the first lowest. */
+/*
+ * Returns a bit for each of n <= 64 units of a block, from ppn on, the first
+ * lowest.
+ */
 static inline uint64_t scarp_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                                         uint32_t n)
 {
@@ -354,7 +380,7 @@ static inline uint64_t scarp_valid_bits(const ScarpDrive *drive, uint32_t ppn,
     return bits & UINT64_MAX >> (64 - n);
 }
 
-/* A hint: ppn's unit will no longer be valid soon; SCARP_NONE: none will. */
+/* Hints that ppn's unit will soon become invalid; SCARP_NONE: no unit will. */
 static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 {
     if (ppn != SCARP_NONE) {
@@ -376,46 +402,46 @@ uint32_t scarp_blocks_next_full(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_blocks_active(const ScarpDrive *drive, uint32_t plane,
                              int point);
 
-/* A new drive's block gets the state that it had; marks and lists follow. */
+/* Sets the state of a new drive's block; valid marks and lists follow. */
 void scarp_block_load(ScarpDrive *drive, uint32_t block, ScarpBlockState state,
                       uint32_t written, int64_t modified_ns);
-/* One unit of a block that is not yet in a list is valid. */
+/* Marks one unit of a block that is not yet in a list as valid. */
 void scarp_block_load_valid(ScarpDrive *drive, uint32_t ppn);
 /*
- * Forget a new drive's free blocks, then add each block in the order of its
- * list.  A full one is added twice, first in the order of filling, then, its
- * valid units being known, among the candidates.
+ * Forgets a new drive's free blocks, so that each block is then added in the
+ * order of its list. A full block is added twice: first in the order of
+ * filling, then, when its valid units are known, among the candidates.
  */
 void scarp_blocks_forget(ScarpDrive *drive, uint32_t plane);
 void scarp_blocks_add_free(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_full(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
-/* False: the plane has no more place for blocks of translation units. */
+/* False: the plane has no room for another block of translation units. */
 bool scarp_blocks_add_translation(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
                              uint32_t block);
-/* Active blocks that this drive's settings would never fill count as full. */
+/* Makes active blocks full that this drive's settings would never fill. */
 void scarp_blocks_close_unused(ScarpDrive *drive);
-/* Of a new drive: blocks that are bad from the start, by the seed. */
+/* Sets a new drive's blocks aside that are bad from the start, by the seed. */
 void scarp_blocks_set_bad(ScarpDrive *drive);
 
 /* ---- After a power cut: blocks/recover.c -------------------------------- */
 
 /*
- * Of a new drive: what the cells say of each block: free, bad, or so many pages
- * in use, for what is not known yet.
+ * Sets each block of a new drive by its cells: free, bad, or apart with the
+ * pages that are in use.
  */
 void scarp_blocks_recover(ScarpDrive *drive);
-/* A block with pages in use, of no list, is in this state from now on. */
+/* Puts a block that is apart into state. */
 void scarp_block_recover(ScarpDrive *drive, uint32_t block,
                          ScarpBlockState state);
-/* It is full, whatever of it is still erased. */
+/* Makes a block full, though some of its pages are still erased. */
 void scarp_block_close_early(ScarpDrive *drive, uint32_t block);
-/* A free block of the plane, which there must be, is recovery's. */
+/* Opens a free block of the plane, which must have one, for recovery. */
 uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t plane,
                                 ScarpOrigin origin);
-/* It has a free block beside those that are kept. */
+/* True when the plane has a free block beside those that are kept. */
 static inline bool scarp_plane_is_sound(const ScarpDrive *drive, uint32_t plane)
 {
     return drive->blocks.plane[plane].n_free +
@@ -424,7 +450,7 @@ static inline bool scarp_plane_is_sound(const ScarpDrive *drive, uint32_t plane)
 
 /* ---- Laws: blocks/laws.c ------------------------------------------------ */
 
-/* A plane's counts, marks and lists agree with its blocks. */
+/* True when a plane's counts, marks and lists agree with its blocks. */
 bool scarp_blocks_check(const ScarpDrive *drive, uint32_t plane,
                         GError **error);
 

@@ -1,6 +1,6 @@
 /*
- * Blocks that the mapping owns: it says which page goes to which of them, and
- * when one is erased.  They are in no list, and no victim policy sees them.
+ * Blocks that the mapping owns: the mapping chooses a page's block, and when a
+ * block is erased. They are in no list, and no victim policy sees them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Blocks after a power cut: what their cells say of them.
+ * Blocks after a power cut, set by their cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,14 +1,14 @@
 /*
- * Health, for the SMART log: how much of the spare blocks is left, and how worn
- * the rest is.
+ * Health, for the SMART log: how many spare blocks are left, and how worn the
+ * others are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 /*
- * The plane with the fewest says it: when that one has no block left to set
- * aside, the others' do not help it.
+ * The plane with the fewest spare blocks decides: the other planes' do not help
+ * it.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive)
 {
@@ -26,7 +26,7 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
     return percent;
 }
 
-/* Blocks that were bad from the start have had no erase, so they do not count. */
+/* Blocks that were bad from the start have no erase, so they do not count. */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {
     uint64_t erases = 0, blocks = 0;

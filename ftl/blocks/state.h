@@ -1,11 +1,11 @@
 /*
- * blocks: the states of blocks, and the next page to program.  Owns free lists,
- * write points, the full blocks in the order of filling and by valid units
- * (the candidates for a victim), and the marks of valid units.  It is all in
- * the controller's RAM; what is in the cells is media's.
+ * blocks: the states of blocks, and the next page to program. Owns free lists,
+ * write points, the full blocks in the order of filling and by valid units (the
+ * candidates for a victim), and the marks of valid units. All of this is in the
+ * controller's RAM; media has the cells.
  *
- * Others take pages, mark units, take a victim, put it back or erase it.
- * Policies see a read-only view of the candidates.  It asks media and core.
+ * Other rooms take pages, mark units, take a victim, put it back or erase it.
+ * Policies see a read-only view of the candidates. blocks asks media and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,14 +17,14 @@
 typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
     BLOCK_TRANSLATION, /* full, of translation units: no policy's candidate */
-    BLOCK_OWNED, /* the mapping says what goes there (blocks/owned.c) */
-    BLOCK_APART  /* recovery's: it is erased soon, or copied to */
+    BLOCK_OWNED, /* the mapping chooses its pages (blocks/owned.c) */
+    BLOCK_APART  /* recovery's: erased soon, or copied to */
 } ScarpBlockState;
 
 /*
- * What each unit that is written or superseded changes of its block lies
- * together, a line of the cache for blocks of up to 384 units: on a large
- * drive every line, and every page of memory, is one that is not near.
+ * All that a written or superseded unit changes in its block's record lies
+ * together, in one line of the cache for blocks of up to 384 units: on a large
+ * drive hardly any line, or page of memory, is cached.
  */
 typedef struct {
     uint32_t valid;      /* units */
@@ -34,7 +34,9 @@ typedef struct {
     uint64_t is_valid[]; /* a bit per unit: the mapping names it */
 } ScarpBlock;
 
-/* In a bucket of full blocks; next: or in the free list. */
+/*
+ * Links of a block in a bucket of full blocks; next serves the free list, too.
+ */
 typedef struct {
     uint32_t next, prev;
 } ScarpBlockLink;
@@ -45,8 +47,8 @@ typedef struct {
 } ScarpBlockList;
 
 /*
- * Write points.  ALIGNED: at one page offset with the planes of the die
- * (hpdc18 §4.2).  From WRITE_HOST on: one for each stream of the host.
+ * Write points. ALIGNED: at one page offset with the planes of the die (hpdc18
+ * §4.2). From WRITE_HOST on: one for each stream of the host.
  */
 enum {
     WRITE_GC, WRITE_ALIGNED, WRITE_HOST,
@@ -57,8 +59,8 @@ typedef struct {
     uint32_t active[WRITE__COUNT]; /* the open block of a write point */
     ScarpBlockList free; /* in the order of release */
     uint32_t n_free, n_bad, n_full;
-    uint32_t valid;           /* units, in all blocks */
-    uint32_t promised; /* pages that collections of other planes will take */
+    uint32_t valid;           /* units in all blocks of the plane */
+    uint32_t promised; /* pages for collections of other planes */
     uint32_t n_map;  /* blocks of translation units: open, full or a victim */
     uint32_t n_map_full;
     ScarpBlockList *bucket;   /* [units_per_block + 1] by valid units */
@@ -68,14 +70,14 @@ typedef struct {
 
 typedef struct {
     char *records;         /* [block]: scarp_block_record() */
-    uint32_t record_bytes; /* from one of them to the next */
-    uint32_t n_free;       /* blocks, in all planes */
+    uint32_t record_bytes; /* distance of two records */
+    uint32_t n_free;       /* in all planes */
     ScarpBlockLink *link;  /* [block] */
     ScarpBlockLink *full;  /* [block]: full ones, in the order of filling */
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
-    uint32_t *map_full;    /* [plane][translation_blocks]: n_map_full of them */
-    bool *opened; /* [die]: a block was, since scarp_blocks_clear_opened() */
+    uint32_t *map_full;    /* [plane][translation_blocks], n_map_full used */
+    bool *opened; /* [die]: a block was opened since the clear */
 } ScarpBlocks;
 
 #endif /* SCARP_BLOCKS_STATE_H */

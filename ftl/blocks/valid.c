@@ -1,12 +1,14 @@
 /*
- * Valid units: their marks, their number in each block, and the bucket that a
- * full block is in for it.
+ * Valid units: their marks, their number in each block, and the bucket of a
+ * full block.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
-/* The block has so many valid units more, and a full one another bucket. */
+/*
+ * Adds change to the block's valid units; a full block moves to another bucket.
+ */
 static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {
     ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);

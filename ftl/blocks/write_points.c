@@ -27,7 +27,7 @@ uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t p)
            (open ? pages - next_of(drive, p, point) : 0);
 }
 
-/* GC's open block has the first of them, if nobody else writes there. */
+/* GC's open block holds the first promised pages, if only GC writes there. */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
@@ -44,14 +44,16 @@ uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 {
-    /* Both the host and GC must find a free block after it is opened. */
+    /*
+     * After the opening a free block must remain for the host and one for GC.
+     */
     return scarp_aligned_open(drive, p) ||
            scarp_plane_spare_blocks(drive, p) >= 3;
 }
 
 /*
- * Whether the plane's aligned block is behind a sibling's, in the shorter way
- * round, and single programs shall fill it up.
+ * True when the plane's aligned block is behind a sibling's, going round the
+ * shorter way, so that single programs shall fill it up.
  */
 static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
                                                 uint32_t p)
@@ -70,7 +72,10 @@ static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
     return false;
 }
 
-/* Single programs shall fill it up: always, if no scheme uses it any longer. */
+/*
+ * True when single programs shall fill up the aligned block: always, if no
+ * scheme uses it any longer.
+ */
 static bool lags(const ScarpDrive *drive, uint32_t p)
 {
     return drive->scheme.multiplane->aligned ? is_behind(drive, p)
@@ -88,11 +93,12 @@ static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 }
 
 /*
- * A block for translation units.  They have theirs, and take no other: so the
- * host's writes are all that makes a collection of data due.  The last one is
- * their collection's, every page of it, until the victim is erased: whoever
- * else took one, while a pacing policy lets the collection wait, could leave it
- * without.  Then nothing would ever be erased.
+ * True when a page for translation units is available. They have blocks of
+ * their own and take no other, so that only the host's writes make a collection
+ * of data due. The last block is reserved for their collection until its victim
+ * is erased: if a program took a page of it while a pacing policy let the
+ * collection wait, the collection could run out of pages, and nothing would
+ * ever be erased.
  */
 static bool translation_possible(const ScarpDrive *drive, uint32_t p,
                                  ScarpOrigin origin)
@@ -140,7 +146,10 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
     return next_of(drive, p, point_for(drive, p, origin, stream));
 }
 
-/* At most *pages, which lie one after the other; *pages becomes how many. */
+/*
+ * Takes up to *pages consecutive pages of a write point; *pages becomes their
+ * number.
+ */
 static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
                             ScarpOrigin origin, uint16_t stream,
                             uint32_t *pages)
@@ -191,7 +200,7 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     uint32_t ppn;
 
     if (drive->scheme.multiplane->aligned) {
-        *pages = 1; /* each may change which block is behind */
+        *pages = 1; /* each page may change which block is behind */
     }
     ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                pages);

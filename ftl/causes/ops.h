@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of causes.
+ * Functions of causes for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,7 @@ static inline ScarpDieActivity scarp_clock_activity(const ScarpDieClock *clock)
     return clock->activity;
 }
 
-/* From now on the die does this. */
+/* The die does activity from now on. */
 static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
                                     ScarpDieActivity activity)
 {
@@ -29,7 +29,7 @@ static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
     clock->activity = activity;
 }
 
-/* So long it has worked for the host, without what it does now. */
+/* Time that the die has worked for the host, without its current activity. */
 static inline int64_t scarp_clock_host_ns(const ScarpDieClock *clock)
 {
     return clock->spent_ns[DIE_HOST_READ] + clock->spent_ns[DIE_HOST_PROGRAM];
@@ -37,7 +37,9 @@ static inline int64_t scarp_clock_host_ns(const ScarpDieClock *clock)
 
 /* ---- A flash command's account ----------------------------------------- */
 
-/* waits: somebody will ask what it waited for. */
+/*
+ * Begins an account. waits: the times that the command waits are wanted, too.
+ */
 static inline void scarp_account_init(ScarpAccount *account, bool waits)
 {
     scarp_clear(account, offsetof(ScarpAccount, waited_ns));
@@ -46,7 +48,7 @@ static inline void scarp_account_init(ScarpAccount *account, bool waits)
     }
 }
 
-/* Up to when the command's life is accounted for. */
+/* The time up to which the command's life is accounted for. */
 static inline int64_t scarp_account_until_ns(const ScarpAccount *account)
 {
     return account->mark_ns;
@@ -57,7 +59,7 @@ static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
     account->mark_ns = now_ns;
 }
 
-/* It is queued: what the die does from now on is what it waits for. */
+/* The command is queued: it waits for whatever the die does from now on. */
 static inline void scarp_account_wait(ScarpAccount *account,
                                       const ScarpDieClock *clock,
                                       int64_t now_ns)
@@ -69,9 +71,9 @@ static inline void scarp_account_wait(ScarpAccount *account,
 }
 
 /*
- * It was taken from its queue.  What the die has done since since_ns is added
- * to the account alone: several numbers that are loaded at once, right after
- * one of them was stored, wait for that store.
+ * The command was taken from its queue. The die's current activity since
+ * since_ns is added to the account alone: loading several numbers at once,
+ * right after one of them was stored, would wait for that store.
  */
 static inline void scarp_account_waited(ScarpAccount *account,
                                         const ScarpDieClock *clock,
@@ -84,7 +86,7 @@ static inline void scarp_account_waited(ScarpAccount *account,
     account->mark_ns = now_ns;
 }
 
-/* Until now it waited, begun but behind what the die did. */
+/* The command had begun, and waited until now behind the die's activity. */
 static inline void scarp_account_behind(ScarpAccount *account,
                                         ScarpDieActivity activity,
                                         int64_t now_ns)
@@ -93,7 +95,7 @@ static inline void scarp_account_behind(ScarpAccount *account,
     account->mark_ns = now_ns;
 }
 
-/* Its own time, until until_ns. */
+/* The command spent its own time on cause, until until_ns. */
 static inline void scarp_account_own(ScarpAccount *account,
                                      ScarpOwnCause cause, int64_t until_ns)
 {
@@ -101,19 +103,19 @@ static inline void scarp_account_own(ScarpAccount *account,
     account->mark_ns = until_ns;
 }
 
-/* What another spent goes on top: it was done for this one, and ended last. */
+/* Adds another command's account: it was done for this one, and ended last. */
 void scarp_account_add(ScarpAccount *account, const ScarpAccount *other);
 
 /* ---- A command's causes ------------------------------------------------- */
 
-/* It was submitted, now. */
+/* Begins the causes of a command that is submitted now. */
 static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
 {
     scarp_clear(cmd->cause_ns, sizeof(cmd->cause_ns));
     cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
 }
 
-/* Since the last call it waited for, or spent its time on, this. */
+/* Charges the time since the last call to cause. */
 static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
                                          ScarpCause cause)
 {
@@ -121,17 +123,21 @@ static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
     cmd->mark_ns = scarp_time_ns(drive);
 }
 
-/* It ends with a flash read: the part that ended last explains it. */
+/*
+ * The command ends with a flash read: the account of the part that ended last
+ * explains it.
+ */
 void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpAccount *account);
 /*
- * It ends with the program of a unit that came into the buffer at created_ns
- * and then waited mapping_ns for its entry and rmw_ns for the rest of its bytes.
+ * The command ends with the program of a unit that came into the buffer at
+ * created_ns and then waited mapping_ns for its entry and rmw_ns for the rest
+ * of its bytes.
  */
 void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                          int64_t mapping_ns, int64_t rmw_ns,
                          const ScarpAccount *account);
-/* It ends as the rest of such a unit's bytes is known. */
+/* The command ends when the rest of such a unit's bytes is known. */
 void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                      int64_t mapping_ns, int64_t rmw_ns);
 

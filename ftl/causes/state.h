@@ -1,12 +1,12 @@
 /*
- * causes: where time goes.  Owns the clock of each die (what it did, and for
- * how long) and the account of each flash command (what it waited for, and
- * what it spent its own time on).
+ * causes: where time goes. Owns the clock of each die (its activities, and for
+ * how long) and the account of each flash command (what it waited for, and what
+ * it spent its own time on).
  *
- * This is the one place where a command's life is split into its causes
- * (docs/model.md).  Others say "from now on the die does this", "until then
- * it waits for the channel", "this command ends with that flash command"; the
- * sums are made here.  It asks core for the time.
+ * Only this room splits a command's life into its causes (docs/model.md). Other
+ * rooms say "from now on the die does this", "until then it waits for the
+ * channel", "this command ends with that flash command"; causes makes the sums.
+ * It asks core for the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@
 #include "core/state.h"
 
 /*
- * What a die does, as a command that waits for it sees it; in the order of the
+ * A die's activity, as a command that waits for it sees it; in the order of the
  * causes from SCARP_CAUSE_DIE_HOST_READ, but for the last.
  */
 typedef enum {
@@ -32,9 +32,9 @@ typedef enum {
 } ScarpDieActivity;
 
 /*
- * What a flash command itself spends its time on.  A read never stands still,
- * and only a read waits for its entry of the mapping: both have one place, so
- * that a flash command stays three lines of the cache.
+ * What a flash command spends its own time on. A read is never suspended, and
+ * only a read waits for its entry of the mapping: both share one place, so that
+ * a flash command stays three lines of the cache.
  */
 typedef enum {
     OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT,

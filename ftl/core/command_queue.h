@@ -1,5 +1,6 @@
 /*
- * Lists of NVMe commands, linked by ScarpCmd.next: a command is in one at most.
+ * Lists of NVMe commands, linked by ScarpCmd.next: a command is in at most one
+ * list.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,13 +14,13 @@ struct ScarpCmdQueue {
     ScarpCmd *head, *tail;
 };
 
-/* The oldest, or NULL; the others by ScarpCmd.next. */
+/* Returns the oldest command, or NULL; ScarpCmd.next leads to the others. */
 static inline ScarpCmd *scarp_cmd_first(const ScarpCmdQueue *queue)
 {
     return queue->head;
 }
 
-/* The newest; there must be one. */
+/* Returns the newest command; queue must not be empty. */
 static inline ScarpCmd *scarp_cmd_last(const ScarpCmdQueue *queue)
 {
     return queue->tail;
@@ -46,7 +47,10 @@ static inline ScarpCmd *scarp_cmd_pop(ScarpCmdQueue *queue)
     return cmd;
 }
 
-/* Removes the one behind before, NULL: the first; there must be one. */
+/*
+ * Removes and returns the command behind before, or the first if before is
+ * NULL; queue must have it.
+ */
 static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
                                              ScarpCmd *before)
 {
@@ -59,7 +63,7 @@ static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
     return cmd;
 }
 
-/* Removes one of queue, wherever it stands. */
+/* Removes cmd from queue, wherever it stands. */
 static inline ScarpCmd *scarp_cmd_take(ScarpCmdQueue *queue, ScarpCmd *cmd)
 {
     ScarpCmd *before = NULL;

@@ -12,7 +12,10 @@ const char *scarp_version(void)
     return SCARP_VERSION;
 }
 
-/* What a drive is never changes: written once, const for everyone else. */
+/*
+ * desc, geo and store_data are const for every room: they are written once,
+ * here.
+ */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config)
 {
@@ -64,7 +67,10 @@ void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to)
 }
 
 #ifdef SCARP_CHECKED
-/* Laws take time by the drive's size, and a long run has many events. */
+/*
+ * Tells whether the laws are due. Their cost grows with the drive's size, and a
+ * long run has many events: after 2^28 units one event in seven is checked.
+ */
 bool scarp_core_laws_due(ScarpDrive *drive)
 {
     uint64_t units = scarp_geometry_units(&drive->geo);

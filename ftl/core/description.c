@@ -99,7 +99,7 @@ static const Key keys[] = {
     KEY("lie", no_checkpoint, 0, 1, "0"),
 };
 
-/* It is no number, so it has no row above. */
+/* ftl.allocation is a word, not a number, so keys[] has no row for it. */
 static const char allocation_fallback[] = "cwdp";
 
 static bool parse_number(const Key *key, const char *text, uint64_t *value,
@@ -303,8 +303,8 @@ static bool apply_overrides(ScarpDescription *desc, const char *overrides,
 }
 
 /*
- * The link's rate, given as such or as PCIe generation and lanes (PCI Express
- * base specification: a lane's transfers, and what its line code leaves).
+ * Sets link_mbs, given as such or as PCIe generation and lanes (PCI Express
+ * base specification: a lane's transfers, less its line code).
  */
 static bool set_link(ScarpDescription *d, GError **error)
 {
@@ -334,7 +334,7 @@ static bool set_link(ScarpDescription *d, GError **error)
     return true;
 }
 
-/* The number of blocks that 0 stands for. */
+/* superblock_blocks=0 stands for 8 logical blocks. */
 static void set_superblock(ScarpDescription *d)
 {
     if (d->mapping == MAPPING_SUPERBLOCK && !d->superblock_blocks) {
@@ -342,7 +342,7 @@ static void set_superblock(ScarpDescription *d)
     }
 }
 
-/* Of a drive whose values work together: the host has a unit of it. */
+/* Refuses a drive whose reserve leaves the host no unit. */
 static bool check_host_units(const ScarpDescription *desc, GError **error)
 {
     ScarpGeometry geo = scarp_geometry(desc);
@@ -410,7 +410,7 @@ char *scarp_description_text(const ScarpDescription *desc)
     ScarpDescription d = *desc;
 
     if (d.pcie_lanes) {
-        d.link_mbs = 0; /* it follows from them */
+        d.link_mbs = 0; /* pcie_generation and pcie_lanes say it */
     }
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
         const uint64_t *value =

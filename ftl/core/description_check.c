@@ -1,5 +1,5 @@
 /*
- * Whether the values of a description can work together.
+ * Checks that the values of a description can work together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +30,7 @@ static bool check_list(const char *name, const uint64_t *values,
     return false;
 }
 
-/* Stripes are of whole pages, each with its die. */
+/* Parity needs stripes of whole pages, each on its own die. */
 static bool check_parity(const ScarpDescription *d, GError **error)
 {
     if (!d->parity_width) {
@@ -64,13 +64,15 @@ static bool check_parity(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* A key of one kind of mapping says nothing beside another. */
+/*
+ * Keys of one kind of mapping must be 0 with another: they would say nothing.
+ */
 static bool check_mapping(const ScarpDescription *d, GError **error)
 {
     const struct {
         const char *name;
         uint64_t value;
-        uint32_t of; /* bits: mappings that have it */
+        uint32_t of; /* bits: mappings that have the key */
     } key[] = {
         { "ftl.map_cache_bytes", d->map_cache_bytes, 1 << MAPPING_DEMAND },
         { "ftl.checkpoint_pages", d->checkpoint_pages, 1 << MAPPING_DEMAND },
@@ -93,8 +95,8 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Those that say where pages go: a unit is a page, and a plane a device of its
- * own.
+ * Mappings by blocks say where pages go: a unit must be a page, and each plane
+ * is managed by itself.
  */
 static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
 {
@@ -103,11 +105,14 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
                        (1000 + d->over_provisioning_permille);
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
-    /* Beside the data, and what a full merge, or recovery, copies to. */
+    /*
+     * Spare blocks beside the data and the block that a full merge, or
+     * recovery, copies to.
+     */
     uint64_t room = d->blocks_per_plane -
                     MIN(d->blocks_per_plane,
                         bad + groups + 1 + scarp_recovery_blocks(d));
-    /* FAST: one for what comes in order, and another one. */
+    /* FAST needs a sequential log block and a shared one. */
     uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
     const struct {
         const char *name;
@@ -139,7 +144,10 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
                     scarp_mapping_names[d->mapping]);
         return false;
     }
-    /* Without room for the least there is none for a free block, either. */
+    /*
+     * With less room than the least, the check of over-provisioning refuses the
+     * drive.
+     */
     if (d->log_blocks && room >= least &&
         (d->log_blocks < least || d->log_blocks > room)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
@@ -152,7 +160,7 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* What a cache of entries cannot go with, or is too small for. */
+/* ftl.mapping=demand excludes parity and takes one of the streams. */
 static bool check_demand(const ScarpDescription *d, GError **error)
 {
     if (d->mapping != MAPPING_DEMAND) {
@@ -177,9 +185,8 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Without a bad block, the trigger's free blocks must be there to be had: a
- * block with less than a page of invalid units (scarp_gain_pages()) is not
- * collected.
+ * The trigger's free blocks must be obtainable even if no block is bad: a block
+ * with fewer invalid units than a page (scarp_gain_pages()) is not collected.
  */
 static bool check_over_provisioning(const ScarpDescription *d, GError **error)
 {
@@ -209,7 +216,7 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     return false;
 }
 
-/* Blocks that are bad from the start, as many in each plane, are not missed. */
+/* Each plane must have the blocks that it needs beside its bad ones. */
 static bool check_bad_blocks(const ScarpDescription *d, GError **error)
 {
     uint64_t good = d->blocks_per_plane - scarp_bad_blocks(d);
@@ -230,7 +237,7 @@ static bool check_bad_blocks(const ScarpDescription *d, GError **error)
     return false;
 }
 
-/* Keys of a drive whose power may fail say nothing of one whose does not. */
+/* Keys of power cuts must be 0 on a drive whose power does not fail. */
 static bool check_unused(const ScarpDescription *d, GError **error)
 {
     if (d->plp_bytes) {
@@ -254,13 +261,13 @@ static bool check_unused(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* A lie that the drive would have no occasion to tell. */
+/* Refuses a lie that the drive would have no occasion to tell. */
 static bool check_lies(const ScarpDescription *d, GError **error)
 {
     const struct {
         const char *name, *needs;
         uint64_t value;
-        bool met, plp; /* plp: energy would make up for it */
+        bool met, plp; /* plp: stored energy would make up for the lie */
     } lie[] = {
         { "flush_ignored", "controller.buffer_bytes", d->flush_ignored,
           d->buffer_bytes && !d->plp_bytes, true },
@@ -290,7 +297,7 @@ static bool check_lies(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* What pages without data cannot go with; NULL: they can be. */
+/* Returns why the drive cannot fill cells with pages without data, or NULL. */
 static const char *against_padding(const ScarpDescription *d)
 {
     if (d->plp_bytes) {
@@ -314,7 +321,10 @@ static const char *against_padding(const ScarpDescription *d)
                         "the host writes must not share cells";
 }
 
-/* What keeps a page from a later program of its cells, if there are such. */
+/*
+ * A drive whose cells share pages must say how a page survives a later program
+ * that is cut short.
+ */
 static bool check_paired(const ScarpDescription *d, GError **error)
 {
     const char *name = scarp_paired_names[d->paired_pages];
@@ -338,7 +348,7 @@ static bool check_paired(const ScarpDescription *d, GError **error)
     return !why;
 }
 
-/* Between two there must be more to write than one of them is. */
+/* Two checkpoints must be further apart than the pages of one checkpoint. */
 static bool check_checkpoint(const ScarpDescription *d, GError **error)
 {
     ScarpGeometry geo = scarp_geometry(d);
@@ -367,7 +377,10 @@ static bool check_checkpoint(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* What recovery from a power cut needs. */
+/*
+ * Recovery from a power cut needs versions on flash, and energy for all that
+ * only RAM has.
+ */
 static bool check_power(const ScarpDescription *d, GError **error)
 {
     if (!d->power_cuts) {

@@ -1,5 +1,5 @@
 /*
- * What the sources of descriptions share.
+ * Names and checks that the sources of descriptions share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,12 +8,15 @@
 
 #include "core/description.h"
 
-/* As in ftl.mapping: [ScarpMappingKind]. */
+/* Names of ftl.mapping's values: [ScarpMappingKind]. */
 extern const char *const scarp_mapping_names[MAPPING__COUNT];
-/* As in ftl.paired_pages: [ScarpPaired]. */
+/* Names of ftl.paired_pages' values: [ScarpPaired]. */
 extern const char *const scarp_paired_names[PAIRED__COUNT];
 
-/* The values can work together; else *error says which cannot, and why. */
+/*
+ * True when the values can work together; else *error names the one that
+ * cannot, and why.
+ */
 bool scarp_description_check(const ScarpDescription *d, GError **error);
 
 #endif /* SCARP_DESCRIPTION_CHECK_H */

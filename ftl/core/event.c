@@ -1,8 +1,8 @@
 /*
- * Lanes, and a winner tree for what comes out of order.
+ * Lanes, and a winner tree for events that do not come in order.
  *
- * Comparisons are written as choices, or masks, not as branches: which source
- * is earlier cannot be predicted.
+ * Comparisons are written as choices, or masks, not as branches: no processor
+ * can predict which source is earlier.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 #define NONE UINT32_MAX
 #define NOWHERE SCARP_HEAD__COUNT
 
-/* Halves of the heads. */
+/* The two halves of the heads. */
 enum { LANES, OTHERS };
 
 static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
@@ -19,7 +19,7 @@ static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
     return (ScarpEventKey)time_ns << 64 | seq;
 }
 
-/* Callers name the half, so that it is known when they are compiled. */
+/* Callers pass half as a constant, so that the compiler folds it. */
 static inline void set_head(ScarpEvents *events, uint32_t half, uint32_t head,
                             int64_t time_ns, uint64_t seq)
 {
@@ -48,8 +48,8 @@ static inline void clear_any(ScarpEvents *events, uint32_t head)
 }
 
 /*
- * Of those at the time of value the one that was set first.  Not rare: a die's
- * transfer ends when its channel is free for another's.
+ * Returns the head with value's time that was set first. Equal times are not
+ * rare: a die's transfer ends when its channel is free for another's.
  */
 static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
 {
@@ -106,7 +106,7 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far)
         events->lane_first[i] = events->lane_last[i] = NONE;
     }
     for (uint32_t i = n - 1; i >= 1; i--) {
-        /* All keys are equal now, and the left child is as good as any. */
+        /* All keys are equal here, so the left child is as good as any. */
         events->winner[i] = i >= n / 2 ? (i - n / 2) * 2
                                        : events->winner[2 * i];
     }
@@ -126,7 +126,7 @@ void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
         return;
     }
     if (events->head[SCARP_HEAD_NEAR + near] == events->least_of[OTHERS]) {
-        /* It may become later. */
+        /* The new time may be later, so the half's least is computed anew. */
         clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
     }
     set_head(events, OTHERS, SCARP_HEAD_NEAR + near, time_ns,
@@ -149,7 +149,7 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
         key = earlier ? rival_key : key;
         winner[node] = best;
         if (before != source && before == best) {
-            return; /* and so it is further up */
+            return; /* nothing changes further up */
         }
         if (node == 1) {
             break;
@@ -163,7 +163,7 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
     }
 }
 
-/* What comes after a lane's first one is its first one; its head is clear. */
+/* Makes next the lane's first event; the lane's head is clear. */
 static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
 {
     events->lane_first[lane] = next;

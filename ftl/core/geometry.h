@@ -20,19 +20,19 @@
 typedef struct {
     uint32_t n_dies, n_planes, n_blocks;
     uint32_t units_per_page, units_per_block, units_per_plane, unit_bytes;
-    uint32_t logical_units; /* that the host may address */
+    uint32_t logical_units; /* the host may address them */
     /*
-     * Those, then parities or records of deallocations, and then the
-     * translation units, of which the last one may be that of checkpoints.
+     * The host's units, then parities or records of deallocations, then
+     * translation units, the last of which may be that of checkpoints.
      */
     uint32_t mapped_units;
-    uint32_t record_lpns; /* deallocations of so many units in a record */
+    uint32_t record_lpns; /* units whose deallocation one record tells */
     uint32_t first_translation_unit; /* mapped_units: there are none */
-    uint32_t translation_blocks;     /* of a plane, for those alone */
-    uint32_t recovery_blocks;        /* of a plane: recovery's alone */
-    uint32_t kept_blocks;            /* those and these: nobody else's */
-    uint32_t translation_shift;      /* log2 of the entries in one */
-    uint32_t gain_units; /* of a block, invalid: less is no victim */
+    uint32_t translation_blocks; /* of a plane, for those alone */
+    uint32_t recovery_blocks;        /* of a plane, for recovery alone */
+    uint32_t kept_blocks;            /* translation_blocks + recovery_blocks */
+    uint32_t translation_shift; /* log2 of a translation unit's entries */
+    uint32_t gain_units; /* invalid units that a victim must have */
     uint32_t not_full_blocks; /* of a plane: scarp_blocks_not_full() */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,

@@ -1,5 +1,5 @@
 /*
- * How a law that does not hold is told.
+ * The error line of a broken law.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

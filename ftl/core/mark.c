@@ -1,5 +1,5 @@
 /*
- * What marks there are, and how often a drive met each.
+ * The list of marks, and how often a drive met each.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,11 +1,10 @@
 /*
  * Marks: scarp_mark(drive, name) counts that the drive has met the rare state
- * of this name in ftl/marks.h, scarp_mark_if() that it did if the condition
+ * of this name in ftl/marks.h; scarp_mark_if() counts it if the condition
  * holds.
  *
- * In builds without SCARP_CHECKED there is nothing of it: no counter, no
- * instruction, and the condition is not compiled.  So a condition asks, and
- * changes nothing.
+ * Builds without SCARP_CHECKED contain no counter and no instruction of a mark,
+ * and do not compile the condition: so a condition must have no side effect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +14,10 @@
 #include "drive.h"
 
 #ifdef SCARP_CHECKED
-/* Also where a drive is only looked at: no part of the engine reads these. */
+/*
+ * drive is const as read-only functions set marks, too: no part of the engine
+ * reads them.
+ */
 static inline void scarp_mark_at(const ScarpDrive *drive, unsigned mark,
                                  bool is)
 {

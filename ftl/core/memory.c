@@ -1,6 +1,7 @@
 /*
- * Memory of the tables that are looked up all over: on huge pages where the
- * system has them, as most look-ups would else miss the TLB besides the cache.
+ * Memory of the tables that are looked up at random: on huge pages where the
+ * system has them, as most look-ups would otherwise miss the TLB besides the
+ * cache.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +25,10 @@ void *scarp_table_new(uint64_t bytes)
     uint64_t whole = (bytes + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
     void *table;
 
-    /* A small drive, of which there may be many, takes no more than it needs. */
+    /*
+     * A small drive, of which a process may have many, takes no more than it
+     * needs.
+     */
     if (bytes < HUGE_PAGE / 2) {
         return aligned_alloc(SCARP_CACHE_LINE,
                              (bytes / SCARP_CACHE_LINE + 1) * SCARP_CACHE_LINE);
@@ -32,7 +36,10 @@ void *scarp_table_new(uint64_t bytes)
     table = aligned_alloc(HUGE_PAGE, whole);
 #ifdef MADV_HUGEPAGE
     if (table) {
-        /* Advice: a system that cannot follow it is as right, and slower. */
+        /*
+         * madvise() is a hint: a system that cannot follow it is correct, only
+         * slower.
+         */
         madvise(table, whole, MADV_HUGEPAGE);
     }
 #endif

@@ -1,5 +1,5 @@
 /*
- * Memory of the tables that are looked up all over.
+ * Memory of the tables that are looked up at random.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,22 +11,27 @@
 #include <string.h>
 
 /*
- * Begins a line of the processor's cache; contents undefined.  NULL when there
- * is no memory for it.
+ * Returns a table that begins a line of the processor's cache, contents
+ * undefined; NULL when there is no memory.
  */
 void *scarp_table_new(uint64_t bytes);
-/* The same, zeroed; for tables that are small beside those of the mapping. */
+/* Returns a zeroed table; small ones only: lack of memory ends the program. */
 void *scarp_table_zeroed(uint64_t bytes);
-/* n entries of SCARP_NONE; NULL and *error when there is no memory. */
+/*
+ * Returns n entries of SCARP_NONE; NULL and *error set when there is no memory.
+ */
 uint32_t *scarp_table_none(uint64_t n, GError **error);
 void scarp_table_free(void *table);
 
-/* What this host has.  Overcommitting gives more, and kills who fills it. */
+/*
+ * Returns the host's physical memory. A larger allocation may succeed by
+ * overcommitment, and gets the process killed when it is filled.
+ */
 uint64_t scarp_memory_physical_bytes(void);
 
 /*
- * Zeroes in steps that become plain stores: what compilers make of a longer
- * memset() (rep stos) takes some 30 cycles to start.
+ * Zeroes bytes in steps that become plain stores: the rep stos that compilers
+ * make of a longer memset() takes some 30 cycles to start.
  */
 static inline void scarp_clear(void *what, size_t bytes)
 {

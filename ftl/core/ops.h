@@ -19,37 +19,43 @@ static inline int64_t scarp_time_ns(const ScarpDrive *drive)
     return drive->core.now_ns;
 }
 
-/* The caller's clock has moved on; no event lies before time_ns. */
+/* Moves the clock on; no pending event may lie before time_ns. */
 static inline void scarp_time_set(ScarpDrive *drive, int64_t time_ns)
 {
     drive->core.now_ns = time_ns;
 }
 
-/* Lived before its clock began; not 0 when it started from an image. */
+/*
+ * Time that the drive lived before its clock began; 0 unless it started from an
+ * image.
+ */
 static inline int64_t scarp_past_ns(const ScarpDrive *drive)
 {
     return drive->core.past_ns;
 }
 
-/* Since it was new. */
+/* Age of the drive since it was new. */
 static inline int64_t scarp_life_ns(const ScarpDrive *drive)
 {
     return drive->core.past_ns + drive->core.now_ns;
 }
 
-/* The next number of one order: commands, flash commands, units. */
+/*
+ * Returns the next number of the one order that commands, flash commands and
+ * units share.
+ */
 static inline uint64_t scarp_next_seq(ScarpDrive *drive)
 {
     return drive->core.next_seq++;
 }
 
-/* It will be at least that. */
+/* Makes the next number at least seq. */
 static inline void scarp_seq_at_least(ScarpDrive *drive, uint64_t seq)
 {
     drive->core.next_seq = MAX(drive->core.next_seq, seq);
 }
 
-/* How many of them there were. */
+/* Returns how many numbers have been given out. */
 static inline uint64_t scarp_seq_count(const ScarpDrive *drive)
 {
     return drive->core.next_seq;
@@ -60,7 +66,7 @@ static inline uint64_t scarp_seed(const ScarpDrive *drive)
     return drive->core.seed;
 }
 
-/* The policies' generator. */
+/* Returns the next number of the policies' random generator. */
 static inline uint64_t scarp_policy_random(ScarpDrive *drive)
 {
     return scarp_random(&drive->core.random);
@@ -71,13 +77,19 @@ static inline uint32_t scarp_policy_random_below(ScarpDrive *drive, uint64_t n)
     return scarp_random_below(&drive->core.random, n);
 }
 
-/* A law was broken: no command succeeds from now on. */
+/*
+ * Marks the drive as broken after a violated law: no command succeeds from now
+ * on.
+ */
 static inline void scarp_law_broken(ScarpDrive *drive)
 {
     drive->core.broken = true;
 }
 
-/* core/law.c: "what where: is …, should be …"; returns false. */
+/*
+ * Sets *error to "what where: is …, should be …" and returns false
+ * (core/law.c).
+ */
 bool scarp_law_differs(GError **error, const char *what, uint64_t where,
                        uint64_t is, uint64_t should);
 
@@ -86,7 +98,7 @@ static inline bool scarp_is_broken(const ScarpDrive *drive)
     return drive->core.broken;
 }
 
-/* NVMe commands that were dispatched and have not ended; hil counts them. */
+/* NVMe commands dispatched and not ended; hil counts them. */
 static inline uint32_t scarp_in_device(const ScarpDrive *drive)
 {
     return drive->core.in_device;
@@ -97,25 +109,32 @@ static inline void scarp_in_device_change(ScarpDrive *drive, int change)
     drive->core.in_device += change;
 }
 
-/* A drive, of which nothing but what it is has been set; g_free() it. */
+/*
+ * Returns a drive of which only desc, geo and store_data are set; g_free() it.
+ */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config);
 bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_core_clear(ScarpDrive *drive);
 /*
- * From an image.  Another seed than its own asks for another course: random is
- * then left as it is.
+ * Sets core's state from an image. A seed other than the drive's asks for
+ * another course: random is then ignored.
  */
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
-/* A drive whose power failed: time, numbers and marks go on in to. */
+/*
+ * Passes time, numbers and marks from a drive whose power failed to its
+ * successor.
+ */
 void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED
-/* Whether the laws are checked after this event: asked once for each. */
+/*
+ * True when the laws are to be checked after this event; asked once per event.
+ */
 bool scarp_core_laws_due(ScarpDrive *drive);
 #endif
-/* The state of the policies' generator, for an image. */
+/* The state of the policies' random generator, for an image. */
 uint64_t scarp_policy_random_state(const ScarpDrive *drive);
 
 /* ---- Addresses ---------------------------------------------------------- */
@@ -157,14 +176,16 @@ static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
     return scarp_divide(die, drive->geo.by_dies_per_channel);
 }
 
-/* Page offset in its block: what the planes of a die must have in common. */
+/*
+ * Page offset in its block, which planes of a die must share to run together.
+ */
 static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
 {
     return (ppn - scarp_block_ppn(drive, scarp_ppn_block(drive, ppn))) >>
            drive->geo.page_shift;
 }
 
-/* The planes of a die: first to first + desc.planes_per_die - 1. */
+/* First plane of the die; the others are the next desc.planes_per_die - 1. */
 static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 {
     return die * (uint32_t)drive->desc.planes_per_die;
@@ -173,8 +194,8 @@ static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 /* ---- Events ------------------------------------------------------------- */
 
 /*
- * Who is woken: channels, dies, the timers of the axes of a scheme, each with
- * at most one event; and, near, the stages of the host path.
+ * Sources of events: channels, dies, the timers of a scheme's axes, each with
+ * at most one event; near sources are the stages of the host path.
  */
 static inline uint32_t scarp_channel_source(uint32_t channel)
 {
@@ -192,20 +213,23 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
     return drive->desc.channels + drive->geo.n_dies + axis;
 }
 
-/* The end of a hold on collections. */
+/* The source that ends a hold on collections. */
 static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 {
     return scarp_timer_source(drive, AXIS__COUNT);
 }
 
-/* Sets the only event of source; SCARP_TIME_NEVER: it has none. */
+/* Sets the only event of source; SCARP_TIME_NEVER removes it. */
 static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
                                    int64_t time_ns)
 {
     scarp_events_set(&drive->core.events, source, time_ns);
 }
 
-/* The same, of a kind whose events mostly come in the order of being set. */
+/*
+ * Sets source's event in a lane, whose events mostly come in the order of being
+ * set.
+ */
 static inline void scarp_event_set_lane(ScarpDrive *drive, uint32_t lane,
                                         uint32_t source, int64_t time_ns)
 {
@@ -223,15 +247,17 @@ static inline int64_t scarp_event_next_ns(const ScarpDrive *drive)
     return scarp_events_next_ns(&drive->core.events);
 }
 
-/* Whether there is one until time_ns, which is not later than the last. */
+/*
+ * True when an event is due until time_ns, which must not be SCARP_TIME_NEVER.
+ */
 static inline bool scarp_event_until(const ScarpDrive *drive, int64_t time_ns)
 {
     return scarp_events_until(&drive->core.events, time_ns);
 }
 
 /*
- * Takes the next event, which there must be, and moves the time on to it.
- * True: *source is near; else one of the others.
+ * Takes the next event, which must exist, and moves the time on to it. True:
+ * *source is a near source; false: one of the others.
  */
 static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
 {
@@ -252,7 +278,10 @@ static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
     return false;
 }
 
-/* An axis of the scheme wants to be called back at time_ns, once. */
+/*
+ * Sets the timer of a scheme's axis: its policy is called back at time_ns,
+ * once.
+ */
 static inline void scarp_timer_set(ScarpDrive *drive, ScarpAxis axis,
                                    int64_t time_ns)
 {

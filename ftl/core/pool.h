@@ -1,9 +1,9 @@
 /*
- * A pool of records of one size: it grows to what was in use at once, and is
- * freed as a whole.
+ * A pool of records of one size: it grows to the most that were in use at once,
+ * and is freed as a whole.
  *
- * A record's first member is a pointer, which is the pool's while the record
- * is not in use.
+ * A record's first member is a pointer, which belongs to the pool while the
+ * record is free.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +22,7 @@ void scarp_pool_init(ScarpPool *pool, size_t record_bytes);
 void scarp_pool_clear(ScarpPool *pool);
 void scarp_pool_grow(ScarpPool *pool);
 
-/* Contents are undefined. */
+/* Returns a record with undefined contents. */
 static inline void *scarp_pool_take(ScarpPool *pool)
 {
     void *record;

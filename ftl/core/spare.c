@@ -1,6 +1,6 @@
 /*
- * What a plane must have beside its data, so that a description that is
- * accepted works: full, and for ever.  docs/model.md has it in words.
+ * Blocks that a plane must have beside its data, so that an accepted
+ * description works: full, and for ever. docs/model.md derives them in words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,9 +12,9 @@ static uint64_t units_of_page(const ScarpDescription *d)
 }
 
 /*
- * Half as much again as the plane's translation units need, in blocks whose
- * last page of stale units is out of reach; then one for the units on their way
- * in, and one for those that a collection of such a block moves.
+ * Half as many blocks again as the plane's translation units need, each without
+ * its last page, whose stale units are out of reach; then one for units on
+ * their way in, and one for those that a collection of such a block moves.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d)
 {
@@ -47,8 +47,8 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * The free one that is kept for the collection, recovery's, and those that are
- * open then: GC's, an aligned one, and those of the other streams.
+ * The free block that is kept for the collection, recovery's, and those that
+ * are open then: GC's, an aligned one, and those of the other streams.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
@@ -60,13 +60,13 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {
     uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
     uint64_t data = (pages + d->pages_per_block - 1) / d->pages_per_block;
-    /* That a block has at least so as to be no victim. */
+    /* Valid units from which on a block is no victim. */
     uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
                      1;
     /*
-     * They are a victim among full blocks if not all of them can have that
-     * many; with a page more, as a plane may get pages that others have no
-     * room for.
+     * With so many full blocks not all of them can have least valid units, so
+     * one is a victim. A page more, as a plane may get pages that others have
+     * no room for.
      */
     uint64_t full = (pages + 1) * page_units / least + 1;
 

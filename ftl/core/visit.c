@@ -101,7 +101,9 @@ void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
     }
 }
 
-/* Many, so as one piece: a sketch has more of them than a small drive. */
+/*
+ * A sketch has more values than a small drive, so they are copied as one piece.
+ */
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n)
 {

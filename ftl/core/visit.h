@@ -1,8 +1,8 @@
 /*
- * State that an image keeps, value by value: one function describes it, and
- * serves saving and loading, so that the two cannot differ.
+ * State that an image keeps, value by value: one function describes a room's
+ * state, and serves saving and loading, so that the two cannot differ.
  *
- * Little endian, without padding.  A value that is out of range while loading
+ * Little endian, without padding. A value that is out of range while loading
  * fails the visit; it, and every later one, becomes its least value, so that
  * callers need not look before the end.
  *
@@ -28,12 +28,12 @@ void scarp_visit_u32(ScarpVisit *visit, const char *name, uint32_t *value,
 void scarp_visit_u8(ScarpVisit *visit, const char *name, uint8_t *value,
                     uint8_t min, uint8_t max);
 void scarp_visit_bool(ScarpVisit *visit, const char *name, bool *value);
-/* n values, any of them allowed */
+/* Visits n values, any of which is allowed. */
 void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
                       size_t n);
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n);
-/* For what a value's range cannot say. */
+/* Fails the visit for what a value's range cannot say. */
 void scarp_visit_fail(ScarpVisit *visit, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
 

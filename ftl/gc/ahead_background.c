@@ -1,5 +1,5 @@
 /*
- * Ahead of GC: nothing, or whole collections while a die is idle.
+ * Work ahead of GC: none, or whole collections while a die is idle.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,10 +9,13 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 {
 }
 
-/* Relocation to other planes, in pages half full, need not free anything. */
+/*
+ * Guards against idle work without end: relocation to other planes, in
+ * half-full pages, may free no block.
+ */
 typedef struct {
-    uint32_t most_free; /* blocks, since the last host command */
-    uint32_t fruitless; /* collections since there were so many */
+    uint32_t most_free; /* most free blocks since the last host command */
+    uint32_t fruitless; /* collections since most_free rose */
 } Background;
 
 static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
@@ -45,7 +48,7 @@ static void collect(ScarpDrive *drive, uint32_t die)
                 drive->desc.background_free_blocks &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
             scarp_mark(drive, background_began);
-            /* Its pacing may want to be asked for the first step. */
+            /* The pacing may have to grant the first step. */
             scarp_nand_kick(drive, die);
             return;
         }

@@ -21,16 +21,17 @@
 #include "gc/ops.h"
 
 typedef struct {
-    uint32_t next_die; /* whose turn it is */
-    uint32_t tried;    /* dies that had nothing, since the last command */
-    uint64_t steps;    /* in this idle time */
-    uint32_t plane;    /* of the last step */
+    uint32_t next_die; /* the die whose turn it is */
+    uint32_t tried;    /* dies without work since the last command */
+    uint64_t steps;    /* steps in this idle time */
+    uint32_t plane;    /* plane of the last step */
     bool began;
 } PreGc;
 
 /*
- * Units smaller than a page move in pages half full and may free nothing: an
- * idle time has no more steps than the blocks of T_block have pages.
+ * True while another step may begin. Units smaller than a page move in
+ * half-full pages and may free nothing, so the steps of an idle time are
+ * limited to the pages of T_block's blocks.
  */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
@@ -45,7 +46,10 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
            !(pregc->began && scarp_gc_runs(drive, pregc->plane));
 }
 
-/* The block to prepare, and how many full ones need no more; or SCARP_NONE. */
+/*
+ * Returns the block to prepare, or SCARP_NONE; *prepared: full blocks that are
+ * prepared already.
+ */
 static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                             uint32_t *prepared)
 {
@@ -61,7 +65,10 @@ static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                ? victim : SCARP_NONE;
 }
 
-/* Its next victim and how many blocks are free or nearly; or SCARP_NONE. */
+/*
+ * Returns the plane's next victim, or SCARP_NONE; *ready: blocks that are free
+ * or count as such.
+ */
 static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 {
     uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
@@ -76,7 +83,7 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
     return victim;
 }
 
-/* A page of the plane of the die that is furthest behind. */
+/* Moves a page of the plane of the die that has the fewest ready blocks. */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {
     uint32_t n = drive->desc.planes_per_die, least = UINT32_MAX;

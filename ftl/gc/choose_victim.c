@@ -1,23 +1,22 @@
 /*
- * Which block is collected: the victim policy's choice, unless wear is too
- * uneven.
+ * The choice of a victim: the victim policy's, unless wear is too uneven.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/ops.h"
 
 #define WEAR_LOOKS 8
-#define WEAR_SHARE 4 /* all but one in so many may be for wear */
+#define WEAR_SHARE 4 /* 1 of so many choices ignores wear */
 
 /*
- * Static wear levelling: of the block that was filled longest ago and some at
- * random, the least erased goes first, if it is erased far less often than the
- * policy's choice.  The oldest alone would not do: cold data in a worn block
+ * Static wear levelling: the least erased block, among the one filled longest
+ * ago and some at random, goes first, if it is erased far less often than the
+ * policy's choice. The oldest alone would not do: cold data in a worn block
  * stays at the head, and fresher blocks behind it wait.
  *
- * Not always, by lot: such a collection may free nothing, and what it moves may
- * cost more erases (ftl.mapping=demand).  The host, which waits for free blocks,
- * would wait until wear is even, or for ever.
+ * A lot leaves some choices to the policy: a collection for wear may free
+ * nothing, and its relocations may cost more erases (ftl.mapping=demand), so
+ * that the host, which waits for free blocks, could wait for ever.
  */
 static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
@@ -66,8 +65,8 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
 }
 
 /*
- * A block is full as soon as its last page is given out.  Until the program of
- * that has ended, nobody knows what the block will hold.
+ * A block is full as soon as its last page is given out. Until that program has
+ * ended its contents are not known, so it must not be collected.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {

@@ -1,5 +1,5 @@
 /*
- * The start and the end of gc, and what concerns all of its jobs.
+ * The start and the end of gc, and functions over all of its jobs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,7 +31,7 @@ void scarp_gc_clear(ScarpDrive *drive)
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages)
 {
     job->moves_left = pages;
-    if (pages == UINT32_MAX) { /* it goes on to its end, ungranted */
+    if (pages == UINT32_MAX) { /* the job runs to its end without grants */
         job->erase_later = false;
         job->erases = 0;
     }
@@ -49,7 +49,9 @@ void scarp_gc_release_all(ScarpDrive *drive)
 
 void scarp_gc_release_due(ScarpDrive *drive)
 {
-    /* What one scheme leaves for later may be due under the next. */
+    /*
+     * A collection that one scheme leaves for later may be due under the next.
+     */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_blocks_set_opened(drive, die);
     }

@@ -1,5 +1,5 @@
 /*
- * Collections without time: of ageing, and of GC that costs nothing.
+ * Collections without time: for ageing, and for GC that costs nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@ typedef struct {
     uint32_t programs;
 } Copies;
 
-/* from: n valid units of one block, in the order of their pages. */
+/* Copies from[], n valid units of one block in the order of their pages. */
 static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
                  Copies *copies, const uint32_t *from, uint32_t n)
 {
@@ -35,7 +35,7 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
     }
 }
 
-/* As gc/job.c has it: the cells of the copies are filled. */
+/* Fills the cells of the last copy, as gc/job.c does. */
 static void pad_pairs(ScarpDrive *drive, uint32_t p)
 {
     uint32_t n = 0;
@@ -61,8 +61,9 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 
     if (scarp_gc_runs(drive, p)) {
         /*
-         * One at a time, also after a switch: both would need the last free
-         * block, what is reserved for the other, and the cells of its copies.
+         * A plane collects one victim at a time, also after a switch of
+         * schemes: two jobs would need the last free block, the pages that are
+         * promised, and the cells of their copies.
          */
         scarp_mark(drive, instant_awaits_other);
         return false;

@@ -1,5 +1,5 @@
 /*
- * What the sources of gc share.
+ * Functions that the sources of gc share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,9 +13,11 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
     return (ScarpCopy *)unit;
 }
 
-/* Tells observers of a victim that was collected. */
+/* Tells observers that a victim was collected. */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
-/* Blocks that a merge has copied, and that were not granted their erases. */
+/*
+ * Number of blocks that a merge has copied, and whose erases were not granted.
+ */
 static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
                                                   const ScarpGcJob *job)
 {
@@ -23,7 +25,10 @@ static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
            job->erases;
 }
 
-/* All has moved, and the erase of the victim, or one of a merge, is next. */
+/*
+ * True when all units have moved, and the erase of the victim, or one of a
+ * merge, is next.
+ */
 static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
                                          const ScarpGcJob *job)
 {
@@ -44,14 +49,19 @@ void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die);
 /* A collection has ended.  If the host does not wait, so has the row. */
 void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die);
 
-/* gc/job.c: of every kind of job; origin, plane and victim are set */
+/*
+ * gc/job.c: for every kind of job; the caller has set origin, plane and victim.
+ */
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job);
 
-/* gc/merge.c: the same of merges */
+/* gc/merge.c: the same for merges. */
 bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t plane);
-/* For the program that waits, if one does; else for lpn, or SCARP_NONE. */
+/*
+ * Starts a merge for the program that waits, if one does; else for lpn, or
+ * SCARP_NONE.
+ */
 bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                           ScarpOrigin origin);
 bool scarp_gc_merge_now(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
@@ -60,32 +70,48 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
                           ScarpFlashCmd *cmd);
 int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 
-/* gc/reclaim.c: what lpn a merge for the write is for, or SCARP_NONE */
+/* gc/reclaim.c: the lpn that a merge for the write serves, or SCARP_NONE. */
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
-/* gc/rounds.c: a round follows the erase that is awaited */
+/* gc/rounds.c: true when a round follows the erase that is awaited. */
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
-/* What was granted of the round for lpn is what lpn's room needs. */
+/* True when the grants of the round for lpn suffice to make room for lpn. */
 bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
                          uint32_t lpn);
-/* Pages that its round has left, at most, and erases that come before them. */
+/*
+ * Returns the pages that the round has yet to be granted, at most; *erases:
+ * erases that come before them.
+ */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);
 
-/* gc/room.c: the mapping can take what a collection of the victim changes. */
+/*
+ * gc/room.c: true when the mapping has room for the changes of a collection of
+ * the victim.
+ */
 bool scarp_gc_has_room(ScarpDrive *drive, uint32_t plane, uint32_t victim);
-/* gc/trigger.c: the program that waits longest for the plane's collection */
+/*
+ * gc/trigger.c: returns the program that waits longest for the plane's
+ * collection.
+ */
 const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
-/* gc/trigger.c: a program of the host that has no page there, or NULL. */
+/*
+ * gc/trigger.c: returns a program of the host that has no page there, or NULL.
+ */
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);
 
-/* gc/staging.c: a unit that was read goes to the packer of its place */
+/*
+ * gc/staging.c: puts a unit that was read into the packer of its destination.
+ */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
-/* What of job waits for company goes now. */
+/* Programs job's units that wait for their pages to be full. */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job);
 
-/* Of what it programs: translation units have blocks of their own. */
+/*
+ * Stream of the units that cmd programs: translation units have blocks of their
+ * own.
+ */
 static inline uint16_t scarp_gc_stream_of(const ScarpFlashCmd *cmd)
 {
     const ScarpUnit *units = scarp_flash_units(cmd);

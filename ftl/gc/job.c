@@ -10,7 +10,10 @@
 
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
 {
-    /* Ahead of time no victim is collected: pages moved, that is all. */
+    /*
+     * A job ahead of time moves pages and collects no victim, so it is not
+     * reported.
+     */
     if (drive->observer.gc_done && job->origin == SCARP_ORIGIN_GC) {
         ScarpGcRun run = {
             .begin_ns = job->begin_ns, .end_ns = scarp_time_ns(drive),
@@ -33,11 +36,11 @@ static void drop(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 }
 
 /*
- * The victim's unit at ppn, whose LPN its spare area holds.  Where that is in
- * the forward map will be written when the copy has been, and it may be
- * anywhere.  Several are fetched together: the processor can wait for them at
- * once.  So that it need not wait for the reverse map before, a line of that
- * is copied while it is at hand.
+ * Returns the LPN of the victim's unit at ppn, from its spare area. The forward
+ * map's entry of that LPN, which may be anywhere, will be written after the
+ * copy; so entries of several units are prefetched together, and the processor
+ * waits for them at once. A line of the reverse map is copied while it is
+ * cached, so that the prefetch need not wait for it.
  */
 static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 {
@@ -65,7 +68,7 @@ static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
     return job->line[ppn % SCARP_GC_LINE];
 }
 
-/* Reads the valid units of one page; false: it has none. */
+/* Reads the valid units of one page; false: none is valid. */
 static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 {
     uint32_t first = scarp_block_ppn(drive, job->victim) +
@@ -94,7 +97,10 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
     if (!n) {
         return false;
     }
-    /* The whole page register is programmed: stale units would come along. */
+    /*
+     * Copyback programs the whole page register, stale units included, so it
+     * needs a page that is wholly valid.
+     */
     copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
     scarp_mark_if(drive, copyback_of_part,
                   drive->scheme.place->copyback && !copyback);
@@ -116,8 +122,9 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 }
 
 /*
- * ftl.paired_pages=pad: a copy can be lost until all pages of its cells are
- * programmed, so they are before the victim is erased.
+ * ftl.paired_pages=pad: fills the cells of the last copy before the victim is
+ * erased, as a copy can be lost until all pages of its cells are programmed.
+ * False: the cells are full.
  */
 static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -158,7 +165,7 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
 
     job->running = false;
     if (job->promised) {
-        job->promised = false; /* what it read was stale, or went elsewhere */
+        job->promised = false; /* its reads were stale, or moved elsewhere */
         scarp_plane_promise(drive, job->plane, -1);
     }
     scarp_mark_if(drive, due_after_premigration,
@@ -208,7 +215,10 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
         return;
     }
     if (job->units_out) {
-        /* The next step's units may fill the page that this one's began. */
+        /*
+         * Units of the next step may fill the page that this step's units
+         * began.
+         */
         if (job->moves_left || job->origin == SCARP_ORIGIN_PREMIGRATE ||
             scarp_block_valid(drive, job->victim) <= job->units_out) {
             scarp_gc_close_packers(drive, job);
@@ -227,7 +237,10 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 
 /* ---- Starting ----------------------------------------------------------- */
 
-/* How many entries it may change: where translation units lie is in RAM. */
+/*
+ * Mapping entries that the job may change; places of translation units are in
+ * RAM.
+ */
 static uint32_t changes(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     if (scarp_block_is_translation(drive, job->victim)) {
@@ -244,7 +257,9 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
 
     job->running = true;
     scarp_gc_count_in_a_row(drive, die);
-    /* Ahead of time, a page at a step; a pacing policy may allow less. */
+    /*
+     * Work ahead of time moves one page a step; a pacing policy may allow less.
+     */
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
     drive->stats.wear_runs += job->levelling;
@@ -375,8 +390,8 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Goes on.  What ended may have been a program in another die: where a step is
- * over, its own die looks for the next one.
+ * Advances the job. The command may have been a program in another die: if the
+ * step is over, the job's own die must look for the next one.
  */
 static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -386,7 +401,7 @@ static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
     }
 }
 
-/* Out of line: few pages carry units of two victims. */
+/* Out of line, as few pages carry units of two victims. */
 static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
                                                 ScarpGcJob *job)
 {
@@ -394,7 +409,7 @@ static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
     go_on(drive, job);
 }
 
-/* Units of several victims may share a page: every one of them goes on. */
+/* A page may carry units of several victims: the job of each goes on. */
 static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     bool copyback = scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK;
@@ -409,7 +424,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
                             -(int)scarp_flash_n_units(cmd));
     }
     scarp_media_pages_programmed(drive, ppn, 1);
-    if (!unit) { /* it fills cells: pad_pairs() */
+    if (!unit) { /* a page of pad_pairs() */
         drive->stats.pair_pad_pages++;
         drive->stats.padded_units += drive->geo.units_per_page;
         scarp_gc_erase(drive, scarp_flash_subject(cmd));

@@ -5,7 +5,7 @@
  */
 #include "gc/ops.h"
 
-/* Programs that wait for their promised page. */
+/* Counts programs that wait for their promised page. */
 static uint32_t count_programs(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t n = 0;
@@ -28,7 +28,7 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
         return scarp_law_differs(error, "promised pages of plane", p, promised,
                                  found);
     }
-    /* Whatever else writes there has left them. */
+    /* Other writers must have left enough pages to keep the promises. */
     return promised <= scarp_plane_collection_pages(drive, p) ||
            scarp_law_differs(error, "pages to keep promises of plane", p,
                              scarp_plane_collection_pages(drive, p), promised);

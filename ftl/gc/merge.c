@@ -1,7 +1,7 @@
 /*
- * Merges: jobs whose steps the mapping says.  Page after page is read and
- * programmed where the mapping wants it, or programmed without data where a
- * page that is not mapped lies before others; then blocks are erased.
+ * Merges: jobs whose steps the mapping plans. Page after page is read and
+ * programmed where the mapping wants it, or programmed without data where an
+ * unmapped page lies before others; then blocks are erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,7 +31,7 @@ static bool begin(ScarpDrive *drive, uint32_t p, uint32_t lpn, ScarpGcJob *job)
     return true;
 }
 
-/* It has ended: its last block is erased. */
+/* Counts a merge whose last block is erased. */
 static void count(ScarpDrive *drive, const ScarpGcJob *job)
 {
     ScarpStats *stats = &drive->stats;
@@ -60,7 +60,7 @@ bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t p, uint32_t lpn,
 
 /* ---- Steps -------------------------------------------------------------- */
 
-/* It programs the unit that copy is of, or NULL: nothing. */
+/* Programs a copy's unit, or a page without data if unit is NULL. */
 static void program(ScarpDrive *drive, ScarpGcJob *job, ScarpUnit *unit)
 {
     ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, OWNER_GC,
@@ -91,7 +91,7 @@ static void read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
     scarp_nand_enqueue(drive, cmd);
 }
 
-/* False: there was none left. */
+/* Starts the next copy; false: none is left. */
 static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t ppn = scarp_merge_next_copy(drive, job->plane);
@@ -111,8 +111,8 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * All is copied: the mapping changes.  False: blocks are to be erased, and its
- * pacing has not said so.
+ * Changes the mapping, as all copies are on flash. False: blocks are to be
+ * erased, and the pacing has not granted an erase.
  */
 static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -129,7 +129,10 @@ static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
     return true;
 }
 
-/* Pages go in order: one after the other, whatever window there is. */
+/*
+ * Pages of a merge are copied in order, one after the other, whatever the
+ * placement's window.
+ */
 void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t dead;
@@ -194,7 +197,7 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
         drive->stats.gc_page_reads++;
         scarp_media_check_lpn(drive, scarp_copy_of(unit)->source_ppn,
                               scarp_unit_lpn(unit));
-        /* Even if it is stale by now: its page comes before others. */
+        /* A stale unit is programmed, too: its page comes before others. */
         program(drive, job, unit);
         return;
     case SCARP_FLASH_ERASE:

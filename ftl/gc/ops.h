@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of gc.
+ * Functions of gc for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,18 +15,18 @@ void scarp_gc_clear(ScarpDrive *drive);
 
 /* ---- When: gc/trigger.c ------------------------------------------------- */
 
-/* The plane is so short of free blocks that it must collect. */
+/* True when the plane is so short of free blocks that it must collect. */
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
- * Of a die's planes that are due the one whose program waits longest, or
- * SCARP_NONE: that plane comes first.  Else its program would wait for as long as
- * others go to the other planes, and keep those due.
+ * Returns the plane, of those of the die that are due, whose program waits
+ * longest, or SCARP_NONE. This plane must collect first: otherwise its program
+ * would starve while other programs of the die keep the other planes due.
  */
 uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
- * A plane at or below floor must not be kept waiting, nor one where a program
- * of the host waits until something is merged, or one of translation units
- * until theirs are collected.
+ * True when the plane must not be kept waiting: it is at or below floor, a
+ * program of the host waits there for a merge, or a program of translation
+ * units for their collection.
  */
 static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
                                       uint64_t floor)
@@ -35,26 +35,35 @@ static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
            scarp_translation_short(drive, plane) ||
            scarp_map_is_stuck(drive, plane);
 }
-/* The die is about to choose what to do: starts what is due. */
+/*
+ * Called before the die chooses its next command: starts collections that are
+ * due.
+ */
 static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 {
     drive->scheme.pacing->check(drive, die);
 }
 /*
- * The same while a program runs, before another is loaded behind it (nand.cache).
- * False: none may be, as the die has to come to rest first.
+ * Called while a program runs, before another is loaded behind it (nand.cache).
+ * False: none may be loaded, as the die has to come to rest first.
  */
 bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
-/* The die has nothing to do and collects nothing: work ahead of time. */
+/*
+ * Called when the die has nothing to do and collects nothing: works ahead of
+ * time.
+ */
 static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
 {
     if (scarp_time_ns(drive) >= drive->gc.hold_until_ns) {
         drive->scheme.ahead->idle(drive, die);
     }
 }
-/* The hold on collections has ended: every die looks whether one is due. */
+/*
+ * Called when the hold on collections has ended: every die looks for
+ * collections that are due.
+ */
 void scarp_gc_hold_ended(ScarpDrive *drive);
-/* scarp.h: scarp_hold_collections(), scarp_collect_now() */
+/* Implement scarp_hold_collections() and scarp_collect_now(). */
 void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
 /* At rest nobody waits for a turn: no collections count for one any more. */
@@ -63,8 +72,8 @@ void scarp_gc_counts_end(ScarpDrive *drive);
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 
 /*
- * Whose turn it is at the die, between the host and the collections that run
- * or have commands there.
+ * Tells whose turn it is at the die: the host's, or that of the collections
+ * that run or have commands there.
  */
 static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
 {
@@ -75,18 +84,18 @@ static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
         return TURN_HOST;
     }
     turn = drive->scheme.pacing->turn(drive, die);
-    /* Another die's collection programs here: it holds nothing. */
+    /* Commands of another die's collection give no reason to hold the host. */
     return turn == TURN_HELD && !collects ? TURN_GC : turn;
 }
 
-/* The die collects, and the host's commands do not come first. */
+/* True when the die collects, and commands of the host do not come first. */
 static inline bool scarp_gc_delays(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_collecting(drive, die) &&
            drive->scheme.pacing->turn(drive, die) != TURN_HOST;
 }
 
-/* The die collects, and the host waits until that ends. */
+/* True when the die collects, and the host waits until that ends. */
 static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_collecting(drive, die) &&
@@ -94,9 +103,12 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 }
 
 #ifdef SCARP_CHECKED
-/* For marks: a merge of this kind runs in some plane. */
+/* True when a merge of this kind runs in some plane; for marks. */
 bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
-/* Of a job: its copies are done; it is ahead of time; of translation units. */
+/*
+ * True when the job's copies are done; when it works ahead of time; when it
+ * moves translation units.
+ */
 bool scarp_gc_erases(const ScarpGcJob *job);
 bool scarp_gc_is_ahead(const ScarpGcJob *job);
 bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
@@ -104,12 +116,12 @@ bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */
 
-/* False: the plane collects already, or there is no victim. */
+/* Starts a collection; false: the plane collects already, or has no victim. */
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
-/* One page of a full block moves; the plane has no collection running. */
+/* Moves one page of a full block; the plane must not be collecting. */
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 
-/* The plane's job, whether it runs or not. */
+/* Returns the plane's job, running or not. */
 static inline ScarpGcJob *scarp_gc_job(const ScarpDrive *drive, uint32_t plane)
 {
     return &drive->gc.plane[plane].job;
@@ -125,17 +137,20 @@ static inline uint32_t scarp_gc_job_plane(const ScarpGcJob *job)
     return job->plane;
 }
 
-/* Every collection that runs may go on to its end. */
+/* Lets every running collection go on to its end. */
 void scarp_gc_release_all(ScarpDrive *drive);
-/* The same, but for those that run ahead of time: their scheme has changed. */
+/*
+ * Lets every running collection go on to its end, except those ahead of time:
+ * the scheme has changed.
+ */
 void scarp_gc_release_due(ScarpDrive *drive);
-/* No collection runs. */
+/* True when no collection runs. */
 bool scarp_gc_at_rest(const ScarpDrive *drive);
 
-/* Flow tells of the flash commands that gc owns. */
+/* flow reports the flash commands that gc owns when they start and end. */
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* And of those that it does not, when they have ended. */
+/* flow reports the other flash commands when they end. */
 static inline void scarp_gc_host_ended(ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd)
 {
@@ -153,131 +168,155 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 }
 
 /*
- * While the host waited, so many collections of the die have begun that nothing
- * may come in that makes the next ones due.
+ * True when so many collections of the die have begun while the host waited
+ * that it must take in nothing that makes the next ones due.
  */
 bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die);
 
-/* gc/instant.c: a collection that takes no time; false: there is no victim */
+/* gc/instant.c: collects one victim without time; false: there is none. */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
-/* The same until lpn's next page can be programmed; false: it never can. */
+/*
+ * Merges without time until lpn's next page can be programmed; false: it never
+ * can.
+ */
 bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 
 /* ---- Costs: gc/cost.c --------------------------------------------------- */
 
 /*
- * How long a collection of the plane's least valid block takes, if its die
- * does nothing else, and each page stays in its plane; 0: none is worth it.
- * Linear in a block's pages.
+ * Returns how long a collection of the plane's least valid block takes, if its
+ * die does nothing else and each page stays in its plane; 0: no block is worth
+ * it. Linear in a block's pages.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
-/* Until the die's collections end, if nothing disturbs them. */
+/*
+ * Returns how long the die's collections take to end, if nothing disturbs them.
+ */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- Pages by grant: gc/rounds.c, gc/reclaim.c -------------------------- */
 
 /*
- * Only while that is the scheme's pacing, which hios-1 and hios-2 bring with
- * them.  A segment is a page's read and program; a round is what is left of
- * one victim, or of one merge, after the erases of the one before, whose
+ * These functions work only under redistributed pacing, which hios-1 and hios-2
+ * bring along. A segment is the read and program of a page; a round is the rest
+ * of one victim, or of one merge, behind the erases of the round before, whose
  * blocks went back unerased.
  */
 
 /* The pages of a write that go to one plane. */
 typedef struct {
     uint32_t plane;
-    uint32_t lpn; /* the first of them */
-    uint32_t n;   /* so many, each n_planes further, if a unit is a page */
+    uint32_t lpn; /* of the first page */
+    uint32_t n;   /* pages, each n_planes further, if a unit is a page */
     uint16_t stream;
-    const uint32_t *ahead; /* such pages that are on their way there */
+    const uint32_t *ahead; /* lpns of pages on their way there */
     uint32_t n_ahead;
 } ScarpGcWrite;
 
 typedef enum {
-    RECLAIM_NOTHING, /* it needs nothing that is not under way, or granted */
-    RECLAIM_DUE,     /* a round that can be opened */
-    RECLAIM_NEEDED,  /* ditto, and it has no room before */
-    RECLAIM_WAITS,   /* what is under way must end before it has room */
+    RECLAIM_NOTHING, /* what the write needs runs, or is granted */
+    RECLAIM_DUE,     /* a round is due and can be opened */
+    RECLAIM_NEEDED,  /* as RECLAIM_DUE, and the write has no room before */
+    RECLAIM_WAITS,   /* the write has no room until running work ends */
 } ScarpReclaim;
 
-/* What a plane's round has left: pages at most, and erases that come first. */
+/*
+ * The pages, at most, that a plane's round has left, and the erases before
+ * them.
+ */
 typedef struct {
     uint32_t plane, pages, erases;
 } ScarpGcRound;
 
-/* What must be reclaimed before such a write, and what a due round costs. */
+/* Tells what must be reclaimed before the write, and what a due round costs. */
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
-/* What a segment costs, and an erase, at most, if nothing is in the way. */
+/*
+ * Upper bounds of the time of a segment, and of an erase, if nothing is in the
+ * way.
+ */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /*
- * A segment on that die.  It is longer while other dies of its channel move
- * pages, too, as it may have to wait for their transfers.
+ * Upper bound of a segment on that die: longer while other dies of its channel
+ * move pages, too, as it may wait for their transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
 /* Opens the round that is due; false: there is nothing to collect. */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
-/* The plane's round has something left to be granted. */
+/* True when the plane's round has something left to be granted. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
-/* A plane whose round has something left, or SCARP_NONE. */
+/* Returns a plane whose round has something left, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
-/* All such rounds; *open is valid until the next call.  Returns how many. */
+/*
+ * Sets *open to all such rounds, valid until the next call, and returns their
+ * number.
+ */
 uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
-/* Erases that its round ends with. */
+/* Erases at the end of the plane's round. */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * So much of it is done now, erases before the pages, or, when they do not come
- * first, all of them behind the pages.
+ * Grants erases and pages of the round, to be done now: erases before the pages
+ * if they come first, otherwise all of them behind the pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
-/* What was granted in planes of the die and is not done yet. */
+/* Time of the grants in planes of the die that are not done yet. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- A power cut -------------------------------------------------------- */
 
-/* Of a program that gc owns: where a unit of it is copied from. */
+/* Returns where a unit of a program that gc owns is copied from. */
 uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /* ---- Laws: gc/laws.c ---------------------------------------------------- */
 
-/* What is promised of a plane is known to be, and is there. */
+/* The promises of a plane add up, and its pages suffice to keep them. */
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 
-/* ---- For its policies --------------------------------------------------- */
+/* ---- Helpers for gc's policies ------------------------------------------ */
 
-/* Lets a collection that was left alone move so many pages more. */
+/* Lets a collection move up to pages more pages. */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
 /*
- * gc/choose_victim.c: what the victim policy chooses, or one to level wear.
- * SCARP_NONE: there is none, or a program of it is on its way.
+ * gc/choose_victim.c: returns the victim policy's choice, or a victim that
+ * levels wear; SCARP_NONE: there is none, or a program of it is on its way.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);
 /*
- * gc/victim_candidates.c: up to max full blocks of the least valid units; none
- * when all are valid.
+ * gc/victim_candidates.c: finds up to max full blocks with the fewest valid
+ * units, and returns their number; 0 when no block is worth collecting.
  */
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);
 /*
- * The full block with the least valid units of those with more than least;
- * *n_below: how many have no more.  Walks those.  SCARP_NONE: there is none.
+ * Returns the full block with the fewest valid units above least, or
+ * SCARP_NONE; *n_below: the number of blocks with at most least, all of which
+ * are walked.
  */
 uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
                             uint32_t least, uint32_t *n_below);
-/* block if it has something to gain, else one of the least, or SCARP_NONE. */
+/*
+ * Returns block if it is worth collecting, else one with the fewest valid
+ * units, or SCARP_NONE.
+ */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
                                uint32_t block);
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
-/* gc/place_common.c: may plane take one more relocated unit from elsewhere? */
+/*
+ * gc/place_common.c: true when plane may take one more relocated unit from
+ * elsewhere.
+ */
 bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
-/* Where a channel writes its share of a victim: its planes take turns. */
+/*
+ * Returns the plane where a channel writes its share of a victim: its planes
+ * take turns.
+ */
 uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *job,
                               uint32_t channel);
-/* plane, or the next one with room (counted), or the victim's own. */
+/* Returns plane, or the next one with room (counted), or the victim's own. */
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGcJob *job,
                              uint32_t plane);
 

@@ -28,7 +28,7 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
     gc->moves_left = urgent(drive, gc->plane) ? UINT32_MAX : 0;
 }
 
-/* The next step of the die's collection, if it waits for one. */
+/* Grants the next step of a collection of the die that waits for one. */
 static void grant(ScarpDrive *drive, uint32_t die)
 {
     uint32_t n = drive->desc.planes_per_die;
@@ -51,7 +51,10 @@ static void check(ScarpDrive *drive, uint32_t die)
     bool short_of_blocks = false;
 
     scarp_gc_check_one(drive, die);
-    /* A sibling's, too: its own collection can start only after this one. */
+    /*
+     * A sibling plane's urgency counts, too: its own collection can start only
+     * after this one.
+     */
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         short_of_blocks |= urgent(drive, p);
     }
@@ -65,7 +68,7 @@ static void check(ScarpDrive *drive, uint32_t die)
 static ScarpTurn turn(ScarpDrive *drive G_GNUC_UNUSED,
                       uint32_t die G_GNUC_UNUSED)
 {
-    return TURN_GC; /* a step that was allowed goes first */
+    return TURN_GC; /* a granted step goes first */
 }
 
 static void host_done(ScarpDrive *drive, uint32_t die,

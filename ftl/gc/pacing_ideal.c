@@ -18,7 +18,10 @@ static void check(ScarpDrive *drive, uint32_t die)
     }
 }
 
-/* What another scheme left behind ends in its time, unless a program waits. */
+/*
+ * A collection that another scheme left takes its time, but lets the host go
+ * first unless a program waits for its page.
+ */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
     uint32_t n = drive->desc.planes_per_die;

@@ -7,8 +7,8 @@
 #include "gc/internal.h"
 
 /*
- * One of translation units takes nobody along: data that moves changes their
- * entries, and so makes the next one due, without end.
+ * A collection of translation units takes no other plane along: relocated data
+ * changes entries, and so makes the next such collection due, without end.
  */
 static void check(ScarpDrive *drive, uint32_t die)
 {

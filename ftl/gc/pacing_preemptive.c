@@ -7,8 +7,8 @@
 #include "gc/internal.h"
 
 /*
- * Its own collection runs, or waits for the die's: a program has no page there,
- * and would wait for as long as others of the die have one.
+ * True when the plane's collection runs, or waits for the die's: a program has
+ * no page there, and would starve as long as others of the die have one.
  */
 static bool waits(const ScarpDrive *drive, uint32_t die, uint32_t p)
 {

@@ -1,13 +1,12 @@
 /*
  * Redistributed pacing (hios-isca14 §5.2, algorithm 2): a collection, or a
- * merge, does what the host queue's policy grants it, page by page, and nothing
- * else; it comes with hios-1 and hios-2.  What is granted: gc/rounds.c.
+ * merge, moves pages and erases only as the host queue's policy grants it; the
+ * pacing comes with hios-1 and hios-2. gc/rounds.c keeps the grants.
  *
- * When no command waits nothing is granted, and nothing runs.  Three do not
- * wait any longer, but run to their end, erases and all (counted in
- * gc_forced_runs): the collection of a plane that is down to its last free
- * block, or whose translation units have none left, and the merge that a
- * program in the device waits for.
+ * While no command waits nothing is granted, and nothing runs. Three jobs run
+ * to their end without grants (counted in gc_forced_runs): the collection of a
+ * plane that is down to its last free block, or whose translation units have no
+ * block left, and the merge that a program in the device waits for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,9 +24,9 @@ static void release(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * False: it need not collect.  One of translation units, which other programs
- * of them wait for, is released even where a command's slack has begun it:
- * nobody else who comes may bring the erase.
+ * False: the plane need not collect. A collection of translation units that
+ * other programs of them wait for is released even where a command's slack has
+ * begun it: no later command may ever bring its erase.
  */
 static bool collect(ScarpDrive *drive, uint32_t plane)
 {
@@ -42,7 +41,7 @@ static bool collect(ScarpDrive *drive, uint32_t plane)
     return true;
 }
 
-/* It is about to do something that it was granted. */
+/* True when the job is about to do something that it was granted. */
 static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     return job->erasing || job->erases || job->pages_out ||
@@ -50,9 +49,9 @@ static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 }
 
 /*
- * A program that has no room.  It may have, as soon as a merge has begun; what
- * that copies can be granted later.  If not, what was granted must end, and
- * then all of it must.
+ * Makes room for a program that has none. Beginning a merge may suffice, whose
+ * copies can be granted later. Otherwise what was granted is left to end, and
+ * then the whole job is released.
  */
 static void make_room(ScarpDrive *drive, uint32_t plane)
 {
@@ -90,13 +89,16 @@ static void check(ScarpDrive *drive, uint32_t die)
     }
 }
 
-/* What was granted goes first: the slack that it is in ends. */
+/* Granted work goes first: the slack that it was granted in ends. */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_GC) ? TURN_GC : TURN_HOST;
 }
 
-/* Idle dies collect nothing: nobody waits who could be granted it. */
+/*
+ * An idle die collects nothing, as no command waits whose slack could be
+ * granted.
+ */
 static bool may_collect(const ScarpDrive *drive G_GNUC_UNUSED,
                         uint32_t die G_GNUC_UNUSED)
 {

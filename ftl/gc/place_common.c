@@ -1,7 +1,7 @@
 /*
- * What placements across planes have in common: a destination must keep its
- * floor of free blocks and its ceiling of valid units, or its own collections
- * could not end.
+ * Rules that placements across planes share: a destination must keep its floor
+ * of free blocks and its ceiling of valid units, or its own collections could
+ * not end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,10 @@ bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
         scarp_mark(drive, nothing_taken_in);
         return false;
     }
-    /* Of those its own collection may need one, and this unit another. */
+    /*
+     * The plane's own collection may need one free block, and this unit
+     * another.
+     */
     return scarp_plane_free_blocks(drive, p) >= 3 &&
            scarp_plane_spare_blocks(drive, p) >= 2 &&
            scarp_plane_valid_units(drive, p) + scarp_pack_gc_coming(drive, p) +
@@ -26,7 +29,7 @@ uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *gc,
 {
     uint32_t per_channel = drive->geo.n_planes / (uint32_t)drive->desc.channels;
 
-    /* Erased blocks change with every victim, and are in an image. */
+    /* The victim's erases change with every victim, and are in an image. */
     return channel * per_channel +
            (gc->plane + scarp_media_erases(drive, gc->victim)) % per_channel;
 }

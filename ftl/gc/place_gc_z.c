@@ -9,7 +9,7 @@
 
 #define MAX_CHANNELS 64
 
-/* 10^6 / rank^0.95, rounded: a table, as libm is not the same everywhere. */
+/* 10^6 / rank^0.95, rounded: a table, as libm differs between hosts. */
 static const uint32_t weight[MAX_CHANNELS] = {
     1000000, 517632, 352156, 267943, 216760, 182287, 157455, 138696,
     124014, 112202, 102489, 94358, 87449, 81504, 76333, 71794,
@@ -61,6 +61,6 @@ const ScarpPlaceOps scarp_place_gc_z = {
         .source = "paragc section IV",
         .init = init,
     },
-    .window = UINT32_MAX, /* all of the victim is read into RAM first */
+    .window = UINT32_MAX, /* the whole victim is read into RAM first */
     .plane = plane,
 };

@@ -8,7 +8,7 @@
 
 typedef struct {
     uint32_t next_plane;
-    uint32_t units; /* of the open page */
+    uint32_t units; /* units of the open page so far */
 } Global;
 
 static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc,

@@ -27,16 +27,16 @@ enum {
 };
 
 typedef struct {
-    uint64_t bytes[RING_SLOTS]; /* read by the host, by slots of time */
-    int64_t slot[RING_SLOTS];   /* which slot of time that is */
+    uint64_t bytes[RING_SLOTS]; /* bytes read by the host, by slot of time */
+    int64_t slot[RING_SLOTS];   /* number of the slot of time */
 } Ring;
 
 typedef struct {
     Ring ring[MAX_CHANNELS];
-    uint16_t *sketch;    /* [SKETCH_ROWS][width]: when it was changed last */
-    uint32_t *halved;    /* ditto: how often all had been halved by then */
-    uint32_t halvings;   /* so far */
-    uint64_t reads;      /* since the last one */
+    uint16_t *sketch;    /* [SKETCH_ROWS][width] as last written */
+    uint32_t *halved;    /* [SKETCH_ROWS][width]: halvings by then */
+    uint32_t halvings;   /* number of halvings so far */
+    uint64_t reads;      /* reads since the last halving */
     uint8_t *channel_of; /* [plane][unit of its victim] */
 } ParaGc;
 
@@ -60,16 +60,16 @@ static uint32_t bucket(const ScarpDrive *drive, uint32_t lpn, uint32_t row)
 }
 
 /*
- * What it is by now.  To walk through all counters whenever they are halved
- * would take the longer the more there are, and the rate of that is a
- * parameter: a read may halve 80 million of them.
+ * Returns a counter with its overdue halvings. A walk through all counters at
+ * each halving would grow with their number, and the rate is a parameter: one
+ * read might halve 80 million of them.
  */
 static uint16_t counter_now(const ParaGc *s, uint64_t at)
 {
     return s->sketch[at] >> MIN(s->halvings - s->halved[at], 16u);
 }
 
-/* As if it had never been halved; a counter of 0 stays that anyway. */
+/* Applies all overdue halvings; counters of 0 need none. */
 static void settle(const ScarpDrive *drive, ParaGc *s)
 {
     uint64_t width = drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH];
@@ -104,7 +104,7 @@ static void count_unit(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
     }
 }
 
-/* Units are what moves: each of them has been read. */
+/* Each unit of a read counts, as a collection moves units. */
 static void count_read(ScarpDrive *drive, ParaGc *s, const ScarpFlashCmd *read)
 {
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
@@ -128,7 +128,7 @@ static int64_t slot_now(const ScarpDrive *drive)
            (int64_t)(drive->scheme.param[AXIS_PLACEMENT][PARAM_SLOT_US] * 1000);
 }
 
-/* Of the host's data: where that lies is what a collection decides. */
+/* True for reads of the host's data, as a collection moves that. */
 static bool is_host_read(const ScarpFlashCmd *cmd)
 {
     return scarp_flash_kind(cmd) == SCARP_FLASH_READ &&
@@ -163,7 +163,7 @@ static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
     return sum;
 }
 
-/* ---- Algorithm 1: how many pages to each channel ----------------------- */
+/* ---- Algorithm 1: the number of pages for each channel ----------------- */
 
 /* D of equation 2, without the constant time of a page. */
 static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
@@ -179,7 +179,7 @@ static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
     return d + s[own] * most;
 }
 
-/* Line 1, "Generate an arrangement": the paper does not say which. */
+/* Line 1, "Generate an arrangement": the paper leaves the choice open. */
 static void first_arrangement(ScarpDrive *drive, uint32_t own, uint32_t pages,
                               uint32_t *v)
 {
@@ -234,7 +234,7 @@ static void arrange(ScarpDrive *drive, const uint64_t *s, uint32_t own,
     }
 }
 
-/* ---- Algorithm 2: which pages ------------------------------------------ */
+/* ---- Algorithm 2: the pages for each channel --------------------------- */
 
 static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
 {
@@ -250,14 +250,16 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
         uint32_t i = c;
 
         rate[c] = service_rate(drive, &s->ring[c]);
-        /* Ascending by rate: an insertion sort of a few channels. */
+        /* An insertion sort, ascending by rate: channels are few. */
         for (; i && rate[order[i - 1]] > rate[c]; i--) {
             order[i] = order[i - 1];
         }
         order[i] = c;
     }
     arrange(drive, rate, own, scarp_block_valid(drive, gc->victim), v);
-    /* The hottest first: two groups, in the order of the block. */
+    /*
+     * Hot units first, then the others, each group in the order of the block.
+     */
     for (int group = 1; group >= 0; group--) {
         for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
             uint32_t ppn = gc->victim * drive->geo.units_per_block + i;
@@ -321,7 +323,7 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(s->channel_of);
 }
 
-/* channel_of is of a victim, and at rest there is none. */
+/* At rest there is no victim, so channel_of need not be kept. */
 static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
     ParaGc *s = state;
@@ -371,7 +373,7 @@ const ScarpPlaceOps scarp_place_paragc = {
         .clear = clear,
         .persist = persist,
     },
-    .window = UINT32_MAX, /* all of the victim is read into RAM first */
+    .window = UINT32_MAX, /* the whole victim is read into RAM first */
     .plane = plane,
     .gc_start = gc_start,
     .flash_done = flash_done,

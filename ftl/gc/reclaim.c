@@ -1,17 +1,17 @@
 /*
- * Which collection or merge a write needs that has not come yet (hios-isca14
- * section 5.1), for redistributed pacing.
+ * The collection or merge that a write needs and that has not begun
+ * (hios-isca14 section 5.1), for redistributed pacing.
  *
- * Free-block reclaiming: the plane is short of free blocks.  Logical-block
- * reclaiming, where the mapping says which block a page goes to: that block,
- * or the log block of its logical block, has fewer pages left than the write
- * wants, and no other can be opened.
+ * Free-block reclaiming: the plane is short of free blocks. Logical-block
+ * reclaiming, where the mapping chooses a page's block: that block, or the log
+ * block of its logical block, has fewer pages left than the write wants, and no
+ * other can be opened.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
-/* It is under way, or will be when an erase that was asked for is over. */
+/* True when a job runs, or will after an erase that was granted. */
 static bool is_under_way(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
@@ -29,8 +29,8 @@ bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane)
 }
 
 /*
- * There is something to collect.  At once, if nothing is to be erased before:
- * then no program of it may be on its way.
+ * True when there is something to collect. If no erase comes before, the round
+ * begins at once: then no program of the victim may be on its way.
  */
 static bool has_victim(const ScarpDrive *drive, uint32_t plane)
 {
@@ -40,7 +40,7 @@ static bool has_victim(const ScarpDrive *drive, uint32_t plane)
            (scarp_gc_runs(drive, plane) || scarp_block_settled(drive, victim));
 }
 
-/* Units may lie in any page. */
+/* Reclaiming where a unit may lie in any page. */
 static ScarpReclaim of_plane(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
@@ -68,7 +68,7 @@ uint32_t scarp_gc_write_lpn(const ScarpDrive *drive, const ScarpGcWrite *write)
                ? SCARP_NONE : write->lpn;
 }
 
-/* The mapping says where pages go. */
+/* Reclaiming where the mapping chooses the pages. */
 static ScarpReclaim of_block(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
@@ -83,7 +83,7 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
     if (room && !scarp_gc_due(drive, plane)) {
         return RECLAIM_NOTHING;
     }
-    /* There may be nothing to merge before programs on their way have ended. */
+    /* Programs on their way may have to end before anything can be merged. */
     if (!scarp_gc_runs(drive, plane) &&
         !scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn, &copies,
                           &erases)) {

@@ -1,11 +1,11 @@
 /*
  * Rounds of HIOS (hios-isca14 section 5.2): what a plane's collection, or its
- * merge, has left, and what of it was granted.
+ * merge, has left, and the grants for it.
  *
  * As in algorithm 2, a victim goes back unerased, and is erased before the
- * pages of the next one move.  Here it is not in the list of free blocks
- * meanwhile: its job waits for the erase.  A merge may have several such
- * blocks, and each erase is granted by itself.
+ * pages of the next one move. Here it is not in the list of free blocks
+ * meanwhile: its job waits for the erase. A merge may have several such blocks,
+ * and each erase is granted by itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,7 +52,7 @@ bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn)
                : scarp_merge_copies_left(drive, plane) <= job->moves_left;
 }
 
-/* Pages that are still to move, whether granted or not. */
+/* Pages that are still to move, granted or not. */
 static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     uint32_t valid;
@@ -61,7 +61,9 @@ static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
         return scarp_merge_copies_left(drive, job->plane);
     }
     valid = scarp_block_valid(drive, job->victim);
-    /* Units that were read may have been written again meanwhile. */
+    /*
+     * The host may have rewritten units that were read, so valid may be less.
+     */
     return valid > job->units_out
                ? MIN(drive->desc.pages_per_block - job->next_page,
                      valid - job->units_out) : 0;
@@ -106,7 +108,10 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
     }
     pages = pages_to_move(drive, job);
     pages -= MIN(pages, job->moves_left);
-    /* What was read and waits for company takes a page, too. */
+    /*
+     * Units that were read, and wait for their page to be full, take a page,
+     * too.
+     */
     return pages || job->pages_out || job->moves_left ? pages
                                                       : job->units_out > 0;
 }
@@ -123,7 +128,7 @@ static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
            (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
 }
 
-/* It may have something left later, even if it has nothing now. */
+/* True when the plane's job may have something left to be granted later. */
 static bool is_open(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
@@ -172,7 +177,7 @@ uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open)
     return n;
 }
 
-/* ---- What hil asks for -------------------------------------------------- */
+/* ---- Questions of hil --------------------------------------------------- */
 
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive)
 {
@@ -184,7 +189,7 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
     return rounds_of(drive)->erase_ns;
 }
 
-/* A plane of the die moves pages now, or is about to. */
+/* True when a plane of the die moves pages now, or is about to. */
 static bool moves(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
@@ -245,9 +250,9 @@ bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
 }
 
 /*
- * Enough moves for what is left of any victim, and one, as an erase wants a
- * move left.  What was counted need not be enough: of pages that are on their
- * way some may be stale, and count for others that are not.
+ * Returns a grant that suffices for the rest of any victim and the erase behind
+ * it, which needs a move left. A count of the pages left would not suffice:
+ * some pages on their way may be stale, and count for others that are not.
  */
 static uint32_t to_the_end(const ScarpDrive *drive)
 {
@@ -260,7 +265,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     ScarpGcJob *job = scarp_gc_job(drive, plane);
     ScarpRounds *rounds = rounds_of(drive);
 
-    if (scarp_gc_awaits_erase(drive, job)) { /* it comes first */
+    if (scarp_gc_awaits_erase(drive, job)) { /* the erase comes first */
         scarp_mark_if(drive, erase_with_next_round, erases && pages);
         rounds->pages[plane] = pages;
         pages = 0;
@@ -275,7 +280,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     scarp_gc_advance(drive, job);
 }
 
-/* Erases of the job that were granted, but for one that runs. */
+/* Erases of the job that were granted, without one that runs. */
 static uint32_t erases_granted(const ScarpDrive *drive, uint32_t die,
                                const ScarpGcJob *job)
 {
@@ -326,14 +331,20 @@ void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job)
     list(drive, job->plane);
 }
 
-/* The round that was asked for while the last one's erase was awaited. */
+/*
+ * True when the round asked for while the last one's erase was awaited is still
+ * needed.
+ */
 static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 {
     return scarp_gc_due(drive, plane) ||
            (lpn != SCARP_NONE && !scarp_map_page_possible(drive, plane, lpn));
 }
 
-/* If none goes on, the list is empty, as in a drive from an image. */
+/*
+ * Clears the list when no listed job goes on, so that it is as in a drive from
+ * an image.
+ */
 static void unlist_all(ScarpDrive *drive)
 {
     ScarpRounds *rounds = rounds_of(drive);
@@ -355,9 +366,9 @@ void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job)
     bool follows = rounds->next[plane];
 
     rounds->next[plane] = false;
-    /* What begins otherwise, as when it is asked for by hand, is for no one. */
+    /* A job that begins otherwise, such as by request, serves no lpn. */
     rounds->lpn[plane] = SCARP_NONE;
-    /* One that was released was not erased for the sake of another. */
+    /* A released job was erased by force, so no round follows it. */
     if (follows && job->moves_left <= to_the_end(drive) &&
         still_wants(drive, plane, lpn)) {
         scarp_mark(drive, round_follows_erase);

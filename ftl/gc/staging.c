@@ -1,28 +1,29 @@
 /*
  * Packing relocated units: each goes to the packer of the plane that the
- * placement policy names, and a full one becomes a program there.
+ * placement policy names, and a full packer becomes a program there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
 /*
- * What a plane's own collection of a victim writes, it has room for when it
- * begins.  For a page of anything else room is kept, or that collection could
- * find none: from the first unit on, until the page's program starts.
+ * Promises a page of the plane, or takes the promise back. A plane's own
+ * collection of a victim checks its room when it begins. Pages that come on top
+ * of that are promised, so that such a collection still finds room: from their
+ * first unit on, until the page's program starts.
  */
 static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
                                               bool *promised, bool page)
 {
     if (page && !*promised) {
-        /* By that the plane may be down to its last free block. */
+        /* The promise may take the plane down to its last free block. */
         scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
     }
     scarp_plane_promise(drive, p, (int)page - (int)*promised);
     *promised = page;
 }
 
-/* Whose page is promised: the program has it now. */
+/* Passes the promise of the packer's page to its program. */
 static bool take_promise(ScarpDrive *drive, const ScarpPacker *packer,
                          uint32_t p)
 {
@@ -51,7 +52,10 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
     for (ScarpUnit *unit = first; unit; unit = scarp_unit_next(unit)) {
         ScarpGcJob *job = scarp_copy_of(unit)->job;
 
-        /* A page may carry units of several victims: each counts it. */
+        /*
+         * A page may carry units of several victims: each of their jobs counts
+         * it.
+         */
         job->pages_out++;
         if (job->plane != p) {
             job->away--;
@@ -84,7 +88,10 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
     ScarpPacker *packer;
 
     if (scarp_unit_stream(&copy->unit)) {
-        /* Translation units stay where blocks are kept for them. */
+        /*
+         * Translation units stay in their plane, where blocks are kept for
+         * them.
+         */
         packer = &drive->gc.map_packer[p];
     } else {
         if (drive->scheme.place->plane) {
@@ -96,7 +103,10 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
     add(drive, packer, copy, p);
 }
 
-/* Units of job that wait elsewhere for company come back to its plane. */
+/*
+ * Moves job's units in the packer of plane p back to the packer of its own
+ * plane.
+ */
 static void __attribute__((noinline)) call_back(ScarpDrive *drive,
                                                 ScarpGcJob *job, uint32_t p)
 {
@@ -121,13 +131,15 @@ static void __attribute__((noinline)) call_back(ScarpDrive *drive,
     }
     if (drive->gc.plane[p].promised && !others) {
         promise(drive, p, &drive->gc.plane[p].promised, false);
-        scarp_nand_kick(drive, scarp_plane_die(drive, p)); /* for the host */
+        /* the host may go on */
+        scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }
 }
 
 /*
- * What of job waits for company goes now: together, in its own plane.  A page
- * in every plane, most of it empty, could cost more than the victim yields.
+ * Programs job's units that wait for their pages to be full, together in the
+ * job's own plane: a page in every plane, most of it empty, could cost more
+ * than the victim yields.
  */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -135,10 +147,12 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
     ScarpPacker *map = &drive->gc.map_packer[job->plane];
 
     if (scarp_packer_count(map)) {
-        emit(drive, map, job->plane); /* the plane's only job's */
+        emit(drive, map, job->plane); /* of the plane's only job */
         return;
     }
-    /* Whatever placement there is by now. */
+    /*
+     * Units may be in any plane's packer: the placement may have changed since.
+     */
     for (uint32_t p = 0; job->away && p < drive->geo.n_planes; p++) {
         if (p != job->plane) {
             call_back(drive, job, p);

@@ -1,10 +1,10 @@
 /*
- * gc: garbage collection.  Owns the jobs, one a plane at most, the packers of
+ * gc: garbage collection. Owns the jobs, at most one a plane, the packers of
  * relocated units, and which planes and dies collect.
  *
- * Its policies say when (pacing_*.c, ahead_*.c), which block (victim_*.c) and
- * where to (place_*.c).  Others ask what a collection costs, whether a die is
- * held by one, and to collect now or not yet.  It asks map, pack, blocks,
+ * Its policies choose when (pacing_*.c, ahead_*.c), which block (victim_*.c)
+ * and where to (place_*.c). Other rooms ask what a collection costs, whether
+ * one holds a die, and to collect now or not yet. gc asks map, pack, blocks,
  * media and nand, and tells nand which dies collect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -18,15 +18,16 @@
 
 /* A unit that a job moves. */
 typedef struct {
-    ScarpUnit unit; /* first: it is what pack and nand know */
+    ScarpUnit unit; /* first member: pack and nand know it alone */
     ScarpGcJob *job;
     uint32_t source_ppn;
 } ScarpCopy;
 
 /*
- * Collection of one victim, or a merge; at most one a plane.  It reads page
- * after page, at most window pages at once between the start of a read and the
- * end of their program, and erases the block when nothing of it is on its way.
+ * The collection of one victim, or a merge; at most one a plane. A job reads
+ * page after page, with at most window pages at once between the start of a
+ * read and the end of their program, and erases the block when none of its
+ * units is on its way.
  */
 struct ScarpGcJob {
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
@@ -34,36 +35,36 @@ struct ScarpGcJob {
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* chosen for wear */
-    bool merge;     /* its steps are the mapping's: gc/merge.c */
+    bool merge;     /* the mapping plans its steps: gc/merge.c */
     ScarpMergeKind kind; /* of a merge */
-    bool promised;    /* a page of its plane, to what moves ahead of time */
-    bool erase_later; /* its pacing says when: then only */
-    uint32_t erases;  /* of a merge, that it has said */
+    bool promised;    /* a page of its plane, for work ahead of time */
+    bool erase_later; /* only when the pacing grants it */
+    uint32_t erases;  /* granted erases of a merge */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
-    uint32_t next_page; /* of the victim, to look at */
+    uint32_t next_page; /* page of the victim to look at next */
     uint32_t pages_out; /* reads and programs on their way */
-    uint32_t units_out; /* read, not yet committed or dropped */
-    uint32_t away;      /* of them, in packers of other planes */
+    uint32_t units_out; /* units read, not yet committed or dropped */
+    uint32_t away;      /* those of them in packers of other planes */
     uint32_t moves_left;
-    uint32_t moved;     /* units */
+    uint32_t moved;     /* units moved */
     int64_t begin_ns;
     /* The victim's reverse map in the units before line_end: gc/job.c */
     uint32_t line[SCARP_GC_LINE];
     uint32_t line_end;
-    uint32_t fetched_end; /* units up to it are in the processor's cache */
+    uint32_t fetched_end; /* the forward map is prefetched up to here */
 };
 
 typedef struct {
     ScarpGcJob job;
     ScarpPacker packer; /* relocated units for this plane */
-    bool promised; /* a page, as some of them are of other planes' victims */
+    bool promised; /* a page, for units of other planes' victims */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
 
 typedef struct {
     uint32_t jobs;     /* collections that run in its planes */
-    uint32_t begun;    /* of them, begun */
-    int64_t window_ns; /* since when begun > 0 */
+    uint32_t begun;    /* those of them that have begun */
+    int64_t window_ns; /* when begun became more than 0 */
     uint32_t in_a_row; /* began while the host waited, and: */
     int64_t host_ns;   /* the die had worked for it for so long, and no longer */
     uint64_t row_seq;  /* what is older waited when the row began */
@@ -74,7 +75,7 @@ typedef struct {
     ScarpPacker *map_packer; /* [plane]: relocated translation units */
     ScarpGcDie *die;
     ScarpPool copies;
-    int64_t hold_until_ns; /* no collection begins by itself before */
+    int64_t hold_until_ns; /* until then no collection begins by itself */
     uint32_t refused; /* gc/room.c: the plane that had no room, when: */
     uint32_t turns;   /* > 0: collections that began elsewhere since, and one */
 } ScarpGc;

@@ -19,10 +19,10 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
                drive->desc.pages_per_block * (p % n + 1);
 
     /*
-     * An aligned block is room too: without it being counted, a plane that
-     * opens one would be due at once.  The planes of a die fill theirs in
-     * step; each stops counting at another point, or they would be due in step
-     * too, and the die would collect twice in a row.
+     * The pages left in an aligned block count as room: otherwise a plane that
+     * opens one would be due at once. The planes of a die fill theirs in step,
+     * so each stops counting at another point: otherwise they would be due in
+     * step, too, and the die would collect twice in a row.
      */
     scarp_mark_if(drive, collected_despite_hold,
                   n_free <= 1 &&
@@ -125,7 +125,10 @@ bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die)
 
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
-    /* Which program waits, and where it may go, changes all the time. */
+    /*
+     * Under merging mappings a waiting program, and its block, may change at
+     * any time, so every call looks.
+     */
     if (!scarp_nand_collecting(drive, die) &&
         (scarp_blocks_opened(drive, die) ||
          scarp_map_can(drive, MAP_MERGES))) {
@@ -243,8 +246,9 @@ void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns)
 }
 
 /*
- * Without time: where no command runs, as if the die had asked for it.  What a
- * read has sensed is under way to the host, and its block is not erased before.
+ * Collects without time only where no command runs, as if the die had asked for
+ * it: the data that a read has sensed is under way to the host, and its block
+ * must not be erased before.
  */
 static bool collect_now(ScarpDrive *drive, uint32_t p)
 {
@@ -264,7 +268,7 @@ uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
         began += drive->scheme.pacing->instant
                      ? collect_now(drive, p)
                      : scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
-        /* Its pacing may want to be asked for the first step. */
+        /* The pacing may have to grant the first step. */
         scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }
     return began;

@@ -1,11 +1,11 @@
 /*
- * For victim policies: full blocks by their valid units, and at random.
+ * Full blocks by their valid units, and at random, for victim policies.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/ops.h"
 
-/* Whether collecting it yields at least a page. */
+/* True when collecting a block with so many valid units yields a page. */
 static bool worth(const ScarpDrive *drive, uint32_t valid)
 {
     return valid + drive->geo.gain_units <= drive->geo.units_per_block;
@@ -58,7 +58,10 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
     return SCARP_NONE;
 }
 
-/* What a policy may not choose, greedy decides: progress is never at risk. */
+/*
+ * Greedy decides where a policy's choice would yield nothing, so that
+ * collections always make progress.
+ */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
                                uint32_t block)
 {
@@ -79,7 +82,9 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t p)
     if (!scarp_plane_full_blocks(drive, p)) {
         return SCARP_NONE;
     }
-    /* Most blocks of a drive that needs GC are full: few tries. */
+    /*
+     * Most blocks of a drive that needs GC are full, so few tries are needed.
+     */
     for (;;) {
         uint32_t b = p * blocks +
                      scarp_policy_random_below(drive, blocks);

@@ -24,7 +24,7 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
             unsigned __int128 gain;
 
             if (!valid) {
-                return b; /* costs nothing */
+                return b; /* an empty block costs nothing */
             }
             gain = scarp_time_ns(drive) - scarp_block_modified_ns(drive, b) + 1;
             gain *= n - valid;

@@ -12,7 +12,7 @@
 
 #define MAX_READS 64
 
-/* Page offsets that wait, each once. */
+/* Collects the page offsets of reads that wait, each once. */
 static uint32_t offsets(const ScarpDrive *drive, uint32_t p, uint32_t *offset)
 {
     uint32_t n = drive->desc.planes_per_die;

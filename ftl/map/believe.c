@@ -1,6 +1,7 @@
 /*
- * What an image says lies on flash, where power may fail: recovery reads all of
- * it, what is superseded, too, so nothing may be there that no drive wrote.
+ * Checks of what an image puts on flash, where power may fail: recovery reads
+ * all of it, superseded units too, so an image must contain nothing that no
+ * drive could have written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +29,7 @@ static bool all_below(const uint64_t *says, uint64_t n, uint64_t end)
     return true;
 }
 
-/* A translation unit: where units lie, or that they are not mapped. */
+/* A translation unit must name PPNs that exist, or SCARP_NONE. */
 static bool all_exist(const ScarpDrive *drive, const uint32_t *says)
 {
     for (uint64_t i = 0; i < drive->geo.unit_bytes / sizeof(*says); i++) {
@@ -49,7 +50,7 @@ bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says)
     if (scarp_is_translation_unit(drive, lpn)) {
         return all_exist(drive, says);
     }
-    /* When units were deallocated: not in the time to come. */
+    /* A record must not tell of deallocations that are yet to come. */
     return drive->desc.recovery != RECOVERY_ALL ||
            lpn < drive->geo.logical_units ||
            lpn >= drive->geo.first_translation_unit ||

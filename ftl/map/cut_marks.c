@@ -1,5 +1,5 @@
 /*
- * Merges and checkpoints that a power cut meets, for checked builds.
+ * Marks of merges and checkpoints that a power cut meets, for checked builds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

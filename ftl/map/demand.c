@@ -2,14 +2,15 @@
  * Demand-cached page mapping (DFTL: Gupta, Kim, Urgaonkar, ASPLOS 2009): the
  * mapping lies on flash in translation units; entries in use are in RAM.
  *
- * This file makes it, loads it and says what it needs.  map/demand_cache.c has
- * the cache of entries, map/demand_units.c reads and writes translation units.
+ * This file makes and loads the mapping, and computes its needs.
+ * map/demand_cache.c has the cache of entries, map/demand_units.c reads and
+ * writes translation units.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/demand.h"
 
-/* Entries that the write buffer's units may hold, and some that others use. */
+/* Entries that the write buffer's units may hold, and 16 for reads. */
 static uint64_t least_entries(const ScarpDrive *drive)
 {
     uint64_t buffered = drive->desc.buffer_bytes / drive->geo.unit_bytes;
@@ -29,7 +30,7 @@ static uint64_t entries(const ScarpDrive *drive)
 
 uint64_t scarp_map_cache_bytes(const ScarpDrive *drive)
 {
-    /* An entry has links, too, and up to two places in the hash. */
+    /* Each entry also needs two links and up to two places in the hash. */
     return drive->geo.first_translation_unit == drive->geo.mapped_units
                ? 0 : entries(drive) * (sizeof(Entry) + 2 * sizeof(uint32_t));
 }
@@ -92,7 +93,7 @@ static void init_units(ScarpDrive *drive, ScarpDemand *demand)
     demand->queue = (TuList) { SCARP_NONE, SCARP_NONE };
     scarp_pool_init(&demand->works, sizeof(Work));
     scarp_pool_init(&demand->waits, sizeof(ScarpMapWait));
-    /* More than wait in packers for others to fill their page. */
+    /* The limit exceeds the units that can wait in packers for full pages. */
     demand->writing_limit = planes * drive->geo.units_per_page + 64;
     demand->update_limit = (uint64_t)planes * drive->geo.units_per_block;
 }
@@ -138,8 +139,8 @@ static void clear(ScarpDrive *drive)
 }
 
 /*
- * The cache, where each translation unit lies, what collections have changed,
- * and the translation units on their way to flash.
+ * RAM of the cache, of the places of translation units, of what collections
+ * have changed, and of the translation units on their way to flash.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
@@ -152,13 +153,13 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
            (uint64_t)demand->writing_limit * drive->geo.unit_bytes;
 }
 
-/* Where each translation unit lies: they say the rest. */
+/* A drive at rest needs only the places of the translation units. */
 static uint64_t table_bytes(const ScarpDrive *drive)
 {
     return 4 * (uint64_t)drive->map.demand->n_tus;
 }
 
-/* Of a list, used longest ago first. */
+/* Visits the entries of a segment, least recently used first. */
 static void visit_list(ScarpDrive *drive, EntryList *list, uint32_t state,
                        ScarpVisit *visit)
 {
@@ -187,7 +188,10 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
 {
     uint64_t evictions = drive->stats.map_evictions;
 
-    /* With a smaller cache those that were used last stay. */
+    /*
+     * If the cache is smaller than the image's, the most recently used entries
+     * stay.
+     */
     visit_list(drive, &drive->map.demand->probation, 0, visit);
     visit_list(drive, &drive->map.demand->protected, ENTRY_PROTECTED, visit);
     scarp_mark_if(drive, cache_too_small_for_image,
@@ -199,7 +203,7 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
-/* Translation units have planes of their own. */
+/* A translation unit must lie in its own plane. */
 static bool may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
     const ScarpDemand *demand = drive->map.demand;

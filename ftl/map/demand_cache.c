@@ -1,5 +1,5 @@
 /*
- * ftl.mapping=demand: the cache of entries, and who waits for one.
+ * ftl.mapping=demand: the cache of entries, and the waiters for one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -40,13 +40,16 @@ static EntryList *list_of(ScarpDemand *demand, const Entry *entry)
                                           : &demand->probation;
 }
 
-/* Neither held, nor on its way in or out. */
+/*
+ * True when an entry is in one of the LRU segments: not held, not loading, not
+ * leaving.
+ */
 static bool is_listed(const Entry *entry)
 {
     return !(entry->state & ~(uint32_t)(ENTRY_DIRTY | ENTRY_PROTECTED));
 }
 
-/* Becomes the one that was used last of its segment. */
+/* Makes entry i the most recently used of its segment. */
 static void enlist(ScarpDemand *demand, uint32_t i)
 {
     list_push(demand, list_of(demand, &demand->entry[i]), i);
@@ -86,7 +89,7 @@ static void hash_remove(ScarpDemand *demand, uint32_t i)
     *link = demand->entry[i].hash_next;
 }
 
-/* Entry i, which was taken, is lpn's. */
+/* Gives the unused entry i to lpn. */
 static void fill(ScarpDemand *demand, uint32_t i, uint32_t lpn, uint32_t state)
 {
     uint32_t *head = &demand->hash[bucket_of(demand, lpn)];
@@ -141,9 +144,9 @@ void scarp_entries_clean(ScarpDrive *drive, Tu *tu)
 /* ---- Eviction ----------------------------------------------------------- */
 
 /*
- * The entry that was used longest ago goes: a clean one at once, a dirty one
- * when its translation unit has it, and all dirty ones with it.  No more than
- * wait for an entry are on their way.
+ * Frees entries, least recently used first: a clean one at once, a dirty one
+ * when its translation unit is written, together with all dirty entries of that
+ * unit. At most as many are leaving as waiters need.
  */
 static void evict(ScarpDrive *drive)
 {
@@ -181,7 +184,7 @@ bool scarp_map_evicts(const ScarpDrive *drive)
 }
 #endif
 
-/* An entry that is in nobody's use, or SCARP_NONE. */
+/* Returns an unused entry, or SCARP_NONE. */
 static uint32_t take(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -199,7 +202,7 @@ static uint32_t take(ScarpDrive *drive)
 
 /* ---- Use ---------------------------------------------------------------- */
 
-/* It is used again. */
+/* Counts another use of entry i. */
 static void touch(ScarpDemand *demand, uint32_t i)
 {
     Entry *entry = &demand->entry[i];
@@ -210,7 +213,7 @@ static void touch(ScarpDemand *demand, uint32_t i)
     } else if (is_listed(entry)) {
         list_remove(demand, list_of(demand, entry), i);
     } else {
-        entry->state |= ENTRY_PROTECTED; /* it is listed when it is let go */
+        entry->state |= ENTRY_PROTECTED; /* listed when it is released */
         return;
     }
     entry->state |= ENTRY_PROTECTED;
@@ -358,7 +361,7 @@ void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits)
     }
 }
 
-/* False: there is no entry for it. */
+/* False: no entry is free for wait. */
 static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -448,7 +451,7 @@ void scarp_demand_written(ScarpDrive *drive, uint32_t lpn)
     if (scarp_has_checkpoints(drive)) {
         scarp_checkpoint_count(drive);
     }
-    if (lpn < drive->geo.logical_units) { /* where records lie is in RAM */
+    if (lpn < drive->geo.logical_units) { /* the places of records are in RAM */
         make_dirty(drive, scarp_entry_find(drive->map.demand, lpn));
     }
 }
@@ -464,7 +467,7 @@ void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn)
         return;
     }
     scarp_mark(drive, trimmed_without_entry);
-    /* The controller remembers ranges, until these are written. */
+    /* The controller remembers deallocated ranges until they are written. */
     demand->n_trimmed += !tu->trimmed;
     tu->trimmed = true;
     scarp_tu_want(drive, tu);
@@ -477,7 +480,7 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
     Tu *tu;
 
     if (demand->aside || scarp_is_translation_unit(drive, lpn)) {
-        return; /* where those lie is always in RAM */
+        return; /* places of translation units are in RAM */
     }
     if (scarp_has_checkpoints(drive)) {
         scarp_checkpoint_count(drive);
@@ -488,7 +491,7 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
         demand->n_reserved--;
     }
     if (lpn >= drive->geo.logical_units) {
-        return; /* a record: as those */
+        return; /* places of records are in RAM */
     }
     i = scarp_entry_find(demand, lpn);
     if (i != SCARP_NONE) {

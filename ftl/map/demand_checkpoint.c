@@ -1,15 +1,15 @@
 /*
- * ftl.checkpoint_pages: now and then all translation units that lack something
- * are written, so that after a power cut only what was written since then has to
- * be read.
+ * ftl.checkpoint_pages: from time to time all translation units that lack
+ * changes are written, so that recovery from a power cut reads only what was
+ * written since.
  *
- * A checkpoint begins when so many pages have been programmed since the last one
- * did.  Blocks that are full by then, or were left by a power cut, get nothing
- * more: its journal is the blocks of data that are open, and those that are opened
- * later, in their order.  When every
- * translation unit that had lacked something is on flash, the checkpoints' own
- * unit says where the journal begins.  Until that is on flash, too, the last
- * checkpoint is the one that counts.
+ * A checkpoint begins when checkpoint_pages pages have been programmed since
+ * the last one began. Its journal is the blocks of data that are open at that
+ * moment, and those that are opened later, in their order: full blocks, and
+ * blocks left by a power cut, get no more pages. When every translation unit
+ * that lacked changes is on flash, the checkpoints' own unit is written, which
+ * tells where the journal begins. Until that unit is on flash, the last
+ * checkpoint counts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,7 +32,10 @@ uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive)
     for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
         ScarpBlockState state = scarp_block_state(drive, b);
 
-        /* Blocks of translation units are read whole, whatever it says. */
+        /*
+         * Blocks of translation units are read whole after every power cut, so
+         * the journal need not cover them.
+         */
         if (scarp_block_written(drive, b) && state != BLOCK_BAD &&
             !scarp_block_is_translation(drive, b) &&
             (state == BLOCK_ACTIVE || !scarp_block_settled(drive, b))) {
@@ -101,7 +104,7 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
     if (tu == scarp_checkpoint_tu(drive)) {
         drive->stats.checkpoints++;
         checkpoint->running = checkpoint->sealing = false;
-        drive->map.wants = true; /* the next one may be due */
+        drive->map.wants = true; /* the next checkpoint may be due */
     } else if (tu->awaited && number == checkpoint->number) {
         tu->awaited = false;
         if (!--checkpoint->left) {
@@ -111,9 +114,9 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
 }
 
 /*
- * What the journal has counts for the next checkpoint, or none would ever begin
- * where power fails before each.  It is asked when a page is programmed: until
- * then tables of a clean shutdown stay true.
+ * Pages of the journal count for the next checkpoint: otherwise none would ever
+ * begin where power fails before each. wants is not set here but when a page is
+ * programmed, so that the tables of a clean shutdown stay true until then.
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive)
 {
@@ -138,7 +141,10 @@ void scarp_checkpoint_aged(ScarpDrive *drive)
 
 /* ---- After a power cut -------------------------------------------------- */
 
-/* By what spare areas of blocks of translation units say: the newest one. */
+/*
+ * Returns the newest copy of the checkpoints' own unit, by the spare areas in
+ * blocks of translation units.
+ */
 static uint32_t newest_own(const ScarpDrive *drive)
 {
     uint32_t lpn = drive->geo.mapped_units - 1, best = SCARP_NONE;
@@ -159,7 +165,10 @@ static uint32_t newest_own(const ScarpDrive *drive)
     return best;
 }
 
-/* Seq of the first block that no checkpoint covers; 0: all of them. */
+/*
+ * Returns the seq of the first block that no checkpoint covers; 0: none covers
+ * any.
+ */
 static uint64_t journal_of(const ScarpDrive *drive)
 {
     uint32_t ppn = newest_own(drive);
@@ -169,7 +178,10 @@ static uint64_t journal_of(const ScarpDrive *drive)
     return says ? GUINT64_FROM_LE(says[0]) : 0;
 }
 
-/* Where the translation units say that lpn lies, if it is there. */
+/*
+ * Returns where the translation units on flash put lpn, if its spare area
+ * agrees.
+ */
 static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
                      uint32_t lpn)
 {
@@ -186,8 +198,9 @@ static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
 }
 
 /*
- * Translation units are where all of their blocks' spare areas say.  A unit is
- * where its own one says, unless the journal has something newer.
+ * Spare areas of translation blocks tell where the translation units are. A
+ * unit is where its translation unit says, unless the journal has something
+ * newer.
  */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of)
 {

@@ -28,7 +28,7 @@ static bool check_list(const ScarpDemand *demand, const EntryList *list,
                              list->n, n);
 }
 
-/* By the hash: every entry is in its list, or has a reason not to be. */
+/* Every entry of the hash is in a list, or has a reason not to be. */
 static bool check_entries(const ScarpDrive *drive, GError **error)
 {
     const ScarpDemand *demand = drive->map.demand;
@@ -79,7 +79,10 @@ static bool check_entries(const ScarpDrive *drive, GError **error)
 
 /* ---- Translation units -------------------------------------------------- */
 
-/* What it says, in RAM or on flash; NULL: every unit is unmapped. */
+/*
+ * Returns the newest contents of a translation unit, in RAM or on flash; NULL:
+ * every unit is unmapped.
+ */
 static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 {
     const Work *work = drive->map.demand->tu[tu].work;
@@ -93,8 +96,9 @@ static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * With its dirty entries it says what the forward map does.  What collections
- * moved and the host deallocated, in no entry, are as many as are remembered.
+ * A translation unit and its dirty entries agree with the forward map, except
+ * for uncached units that collections moved or the host deallocated; the counts
+ * of those must be exact.
  */
 static bool check_contents(const ScarpDrive *drive, uint32_t index,
                            GError **error)
@@ -179,7 +183,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
     return true;
 }
 
-/* Translation units lie in blocks of their plane that hold nothing else. */
+/* Translation units lie in blocks of their plane that contain nothing else. */
 static bool check_places(const ScarpDrive *drive, GError **error)
 {
     const ScarpDemand *demand = drive->map.demand;

@@ -1,13 +1,17 @@
 /*
- * ftl.mapping=demand after a power cut: translation units on flash lack what
- * had changed in RAM.  Spare areas have told it: it is as if a collection had
- * moved those units, and each of their translation units is written soon.
+ * ftl.mapping=demand after a power cut: translation units on flash lack the
+ * changes that were in RAM. Spare areas have told those changes, so recovery
+ * treats them as units moved by a collection, and writes each of their
+ * translation units soon.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/demand.h"
 
-/* How many of its entries flash has wrong; *trimmed: or of what is no more. */
+/*
+ * Counts the entries of a translation unit that are wrong on flash; *trimmed:
+ * it maps units that are unmapped.
+ */
 static uint32_t count_stale(const ScarpDrive *drive, uint32_t index,
                             bool *trimmed)
 {

@@ -2,10 +2,11 @@
  * Translation units: read when an entry is missing, written when entries have
  * changed, each with all of its changed entries.
  *
- * One that is written is read first, as flash has no writes of parts, unless
- * none is there.  From then on it is in RAM, and what it lacks is dirty again,
- * until its program has ended.  Several fill a page.  Each has its plane, where
- * blocks are kept for them: whatever else happens, they can be written.
+ * A translation unit is read before it is written, as flash cannot be written
+ * in parts, unless none is on flash yet. From then on it is in RAM; entries
+ * that change before its program has ended are dirty again. Several units fill
+ * a page. Each has its plane, where blocks are kept for them: so they can
+ * always be written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +27,7 @@ static uint32_t plane_of(const ScarpDrive *drive, uint32_t tu)
     return drive->map.demand->plane_of[tu % drive->geo.n_planes];
 }
 
-/* What it says now: real entries, where contents are kept, in little endian. */
+/* Writes the current entries of a translation unit, in little endian. */
 static void snapshot(ScarpDrive *drive, uint32_t tu, uint32_t *entries)
 {
     uint32_t n = 1u << drive->geo.translation_shift;
@@ -132,7 +133,7 @@ static void emit(ScarpDrive *drive, uint32_t p)
     scarp_nand_enqueue(drive, cmd);
 }
 
-/* Collections that could not begin may ask once more. */
+/* Lets the dies look again for collections that could not begin. */
 static void unstarve(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -147,7 +148,10 @@ static void unstarve(ScarpDrive *drive)
     }
 }
 
-/* What has changed is in the unit, and is not to be remembered any longer. */
+/*
+ * Puts the current entries into the unit, so that its changes need not be
+ * remembered any longer.
+ */
 static void settle(ScarpDrive *drive, Tu *tu, Work *work)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -175,7 +179,7 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
     drive->map.wants |= demand->for_entry.n > 0;
 }
 
-/* Its old contents are in RAM, or it has none. */
+/* Packs a translation unit whose old contents are in RAM, or that has none. */
 static void merge(ScarpDrive *drive, Tu *tu, Work *work)
 {
     uint32_t p = plane_of(drive, work->tu);
@@ -191,7 +195,7 @@ static void merge(ScarpDrive *drive, Tu *tu, Work *work)
     }
 }
 
-/* It is the turn of one that is to be written. */
+/* Starts to write the next translation unit of the queue. */
 static void write_one(ScarpDrive *drive, Tu *tu)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -202,7 +206,7 @@ static void write_one(ScarpDrive *drive, Tu *tu)
             scarp_mark(drive, changed_while_packing);
             settle(drive, tu, work);
         }
-        return; /* else it is written once more when its program has ended */
+        return; /* a unit on its way is written again afterwards */
     }
     if (!work) {
         work = work_new(drive, tu);
@@ -257,7 +261,7 @@ void scarp_map_pump(ScarpDrive *drive)
     }
     if (drive->map.demand->checkpoint.running &&
         drive->map.demand->queue.head == SCARP_NONE) {
-        close_packers(drive); /* nobody else may come for long */
+        close_packers(drive); /* no other unit may come for long */
     }
 }
 
@@ -281,9 +285,8 @@ void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Units wait for as many as may be written at a time.  One that changes again and
- * again would not make room for them, and who needs an entry would wait for as
- * long as it changes.
+ * True when others wait as writing_limit is reached. A unit that changes again
+ * and again would keep its place there, and waiters for an entry would starve.
  */
 static bool others_are_next(const ScarpDrive *drive)
 {
@@ -314,8 +317,11 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         }
         scarp_mark_if(drive, changed_while_programmed, tu->wanted);
         if (tu->wanted && !others_are_next(drive)) {
-            merge(drive, tu, work); /* what it says is still in RAM */
-            /* A checkpoint may await it: its page is closed then. */
+            merge(drive, tu, work); /* its contents are still in RAM */
+            /*
+             * A running checkpoint may await the unit, so pump() closes its
+             * page.
+             */
             drive->map.wants |= drive->map.demand->checkpoint.running;
             continue;
         }
@@ -330,7 +336,10 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
 /* ---- Collections -------------------------------------------------------- */
 
-/* What the collection of plane p has changed so far is to be written. */
+/*
+ * Queues the translation units that the collection of plane p has changed so
+ * far.
+ */
 static void want_batch(ScarpDrive *drive, uint32_t p)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -348,8 +357,10 @@ static void want_batch(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * A unit that several collections change is in the batch of the first, and that
- * one may be paused for as long as this plane is short.
+ * False: the entries that the collection would change exceed the limit, so the
+ * changes of all running collections are written first. All batches are
+ * flushed, as a unit that several collections change is in the batch of the
+ * first, which may be paused while this plane is short of blocks.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind)
 {
@@ -419,7 +430,7 @@ bool scarp_map_at_rest(const ScarpDrive *drive)
                         demand->for_entry.n);
 }
 
-/* Nothing was written after it aged, and no entry is in RAM. */
+/* While a drive ages, no translation unit is written and no entry is cached. */
 void scarp_map_age_begins(ScarpDrive *drive)
 {
     if (drive->map.demand) {
@@ -458,7 +469,7 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
     }
 }
 
-/* Written one after the other, in the order of the planes. */
+/* Writes all translation units without time, plane by plane in their order. */
 void scarp_map_aged(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;

@@ -1,8 +1,8 @@
 /*
- * Block mapping with shared log blocks (FAST): a page that its data block
- * cannot take as its next one goes to the sequential log block, if it is its
- * logical block's first page or the next one there, else to the random log
- * block that is open, whosever pages that holds.
+ * Block mapping with shared log blocks (FAST): a page that is not the next one
+ * of its data block goes to the sequential log block, if it is its logical
+ * block's first page or the next one there; otherwise to the open random log
+ * block, which pages of all logical blocks share.
  *
  * Random log blocks are reclaimed in the order in which they were opened: each
  * logical block that has a page there is merged, one after the other, and then
@@ -12,7 +12,7 @@
  */
 #include "map/log_blocks.h"
 
-/* What a page that does not go to its data block needs. */
+/* The need of a page that does not go to its data block. */
 typedef enum { LOG_SEQUENTIAL, LOG_NEW_SEQUENTIAL, LOG_MERGE, LOG_RANDOM } Need;
 
 static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
@@ -26,7 +26,10 @@ static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
     if (log == SCARP_NONE || logs->block[log].group != page.group) {
         return LOG_RANDOM;
     }
-    /* Its order is broken: it has no use as it is. */
+    /*
+     * The page breaks the sequential log block's order, so that block must be
+     * merged.
+     */
     return scarp_block_written(drive, log) == page.offset ? LOG_SEQUENTIAL
                                                           : LOG_MERGE;
 }
@@ -59,7 +62,7 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     if (plane->newest != SCARP_NONE && !is_full(drive, plane->newest)) {
         return plane->newest;
     }
-    /* One of the log blocks is for what comes in order. */
+    /* One log block is reserved for sequential pages. */
     return may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)
                ? SCARP_FRESH : SCARP_NONE;
 }
@@ -117,7 +120,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     if (may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)) {
         left += drive->geo.units_per_block;
     }
-    return n + n_ahead <= left; /* any of those may go there */
+    return n + n_ahead <= left; /* any page on its way may go there */
 }
 
 /* ---- Merges ------------------------------------------------------------- */
@@ -144,7 +147,7 @@ static bool plan_sequential(const ScarpDrive *drive, uint32_t p,
     return true;
 }
 
-/* A valid page of the block, or SCARP_NONE. */
+/* Returns a valid page of the block, or SCARP_NONE. */
 static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
 {
     for (uint32_t i = 0; i < drive->geo.units_per_block; i += 64) {
@@ -159,7 +162,10 @@ static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
     return SCARP_NONE;
 }
 
-/* The next logical block that has a page in the random log block. */
+/*
+ * Plans the merge of the next logical block that has a page in the random log
+ * block.
+ */
 static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
                         ScarpMerge *merge)
 {
@@ -188,7 +194,10 @@ static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
     }
     if (sequential != SCARP_NONE) {
         scarp_mark(drive, random_took_sequential);
-        /* Its pages are copied, too. */
+        /*
+         * The sequential log block's pages are copied along, so it is erased,
+         * too.
+         */
         merge->dead[merge->n_dead++] = sequential;
     }
     scarp_log_plan(drive, SCARP_NONE, merge);
@@ -207,7 +216,9 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
         sequential = scarp_log_in_place(drive, p, page) == SCARP_NONE &&
                      need_of(drive, p, page) == LOG_MERGE;
     }
-    /* Without copies first: a switch. */
+    /*
+     * A full sequential log block goes first: its switch merge needs no copies.
+     */
     if (plane->sequential != SCARP_NONE &&
         (sequential || is_full(drive, plane->sequential))) {
         scarp_mark_if(drive, sequential_merged_first, sequential);
@@ -228,7 +239,10 @@ static void begin(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
     ScarpLogs *logs = scarp_logs(drive);
     uint32_t log = logs->plane[p].sequential;
 
-    /* Its pages are copied, or it takes the data block's place. */
+    /*
+     * The merge copies the sequential log block's pages, or makes it the data
+     * block.
+     */
     if (log != SCARP_NONE && logs->block[log].group == merge->group) {
         logs->plane[p].sequential = SCARP_NONE;
     }
@@ -242,7 +256,9 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
     if (merge->group != SCARP_NONE) {
         scarp_logs(drive)->data_of[merge->group] = merge->target;
     }
-    /* The oldest random log block holds nothing any longer: it goes, too. */
+    /*
+     * The oldest random log block has no valid page left, so it is erased, too.
+     */
     if (log != SCARP_NONE && log == merge->victim &&
         !scarp_block_valid(drive, log) && scarp_block_settled(drive, log)) {
         scarp_log_remove(drive, p, log);
@@ -252,7 +268,10 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
 
 /* ---- RAM ---------------------------------------------------------------- */
 
-/* A page of a log block may be of any logical block of the plane. */
+/*
+ * A page of a log block stores its logical block and offset: it may be of any
+ * logical block of the plane.
+ */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
     return scarp_logs_ram_bytes(drive, 4);

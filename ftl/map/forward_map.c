@@ -1,5 +1,6 @@
 /*
- * The forward map: where the newest copy of each unit lies, whatever the mapping.
+ * The forward map: where the newest copy of each unit lies, under every
+ * mapping.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,7 +51,7 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
         scarp_demand_written(drive, lpn);
     }
 #ifdef SCARP_FAULT_MAPPING
-    /* A test build: fio --verify must notice it. */
+    /* This test build maps a wrong unit, which fio --verify must notice. */
     if (lpn % 997 == 13 && lpn) {
         lpn--;
     }
@@ -68,7 +69,10 @@ void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)
     }
 }
 
-/* Where a cut would need them both copies have them; else the valid one. */
+/*
+ * Where a power cut may need both copies, both have the contents; else only the
+ * valid one.
+ */
 static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 {
     if (scarp_media_keeps(drive)) {
@@ -78,11 +82,14 @@ static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
     }
 }
 
-/* By the mark of the source: the forward map's entry need not be read. */
+/*
+ * The source's valid mark tells whether lpn still lies there, so the forward
+ * map need not be read.
+ */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to)
 {
-    scarp_media_copy_version(drive, from, to); /* a copy is as old */
+    scarp_media_copy_version(drive, from, to); /* it keeps its version */
     scarp_media_set_lpn(drive, to, lpn);
     if (scarp_contents_kept(drive)) {
         move_contents(drive, from, to);
@@ -104,7 +111,10 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
 {
     uint32_t *ppn_of = drive->map.ppn_of;
 
-    /* In two rounds, so that the table's entries come while others do. */
+    /*
+     * Two rounds: the first prefetches the table's entries that the second
+     * writes.
+     */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t lpn = scarp_media_lpn(drive, from[i]);
 

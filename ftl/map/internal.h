@@ -1,11 +1,11 @@
 /*
- * What the sources of map share: a mapping is a table of functions, one file
- * each, named in map/mapping.c's list.
+ * Declarations that the sources of map share: a mapping is a table of
+ * functions, one file each, named in map/mapping.c's list.
  *
  * Every mapping keeps the table of all units, ppn_of, as the simulator's truth:
- * where the newest copy of a unit lies.  What a controller with that mapping
- * would hold in its RAM is the mapping's own state.  Its laws say that by this
- * state alone each unit is found where ppn_of says that it is.
+ * where the newest copy of a unit lies. The RAM of a controller with that
+ * mapping is the mapping's own state. Its laws say that this state alone finds
+ * each unit where ppn_of says that it is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,112 +19,131 @@ struct ScarpMappingOps {
     const char *help;
     const char *source; /* paper, section */
     /*
-     * What it can: ScarpMapCan.  Without MAP_PLACES_PAGES and MAP_MERGES places
-     * and victims are the scheme's to choose.
+     * Bits of ScarpMapCan. Without MAP_PLACES_PAGES and MAP_MERGES the scheme
+     * chooses places and victims.
      */
     uint32_t can;
-    /* The rest may be NULL.  state: drive->map.state, the mapping's own. */
+    /*
+     * The functions below may be NULL. state: drive->map.state, the mapping's
+     * own.
+     */
     bool (*init)(ScarpDrive *drive, GError **error);
     void (*clear)(ScarpDrive *drive);
-    /* Blocks whose pages are best written together; NULL: one of each plane. */
+    /*
+     * Number of blocks whose pages are best written together; NULL: one of each
+     * plane.
+     */
     uint64_t (*group_blocks)(const ScarpDrive *drive);
     /* RAM of a controller that has this mapping; NULL: an entry per unit. */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
-    /* What of it a drive at rest cannot do without; NULL: all of it. */
+    /* Part of that RAM which a drive at rest must save; NULL: all of it. */
     uint64_t (*table_bytes)(const ScarpDrive *drive);
-    /* Its laws; those of all mappings hold already. */
+    /* Checks the mapping's laws, after those of all mappings. */
     bool (*check)(const ScarpDrive *drive, GError **error);
     /*
-     * The rest is of those that say where pages go; a unit is a page, and
-     * static allocation says of which plane.  drive->map.merge[plane] is what
-     * is merged there.
+     * The functions from here to needs_all belong to mappings that say where
+     * pages go: a unit is a page, and static allocation chooses its plane.
+     * drive->map.merge[plane] is the plane's merge.
      *
-     * The block that lpn's next page goes to, which has one left; SCARP_FRESH:
-     * to one that open() opens; SCARP_NONE: something must be merged before.
+     * room returns the block that lpn's next page goes to, which has a page
+     * left; SCARP_FRESH: a block that open() opens; SCARP_NONE: something must
+     * be merged before.
      */
     uint32_t (*room)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     uint32_t (*open)(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
-    /* lpn is about to get the next page of block, which room() named. */
+    /* lpn is about to get the next page of block, which room() returned. */
     void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                   uint32_t block);
-    /* lpn lies at ppn now, which is not what a merge copied; may be NULL. */
+    /* lpn lies at ppn now, not as a merge's copy. May be NULL. */
     void (*mapped)(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
     /*
-     * Whether n pages from lpn on, each n_planes further, have room before
-     * anything is merged, if those of ahead[], of the same plane, get theirs
-     * before: what a host queue's policy wants to know of a write whose data
-     * has not come.  It may be wrong: a program without room waits.  NULL:
+     * True when n pages from lpn on, each n_planes further, fit in before
+     * anything is merged, if those of ahead[], of the same plane, are written
+     * first: a host-queue policy asks this about a write whose data has not
+     * come. The answer may be wrong: a program without room then waits. NULL:
      * room() is asked for lpn alone.
      */
     bool (*fits)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
     /*
-     * Chooses what to merge, for lpn, which has no room, or for SCARP_NONE, so
-     * that the plane has a free block more; false: there is nothing.  A target
-     * that is to be opened is SCARP_FRESH.
+     * Chooses a merge for lpn, which has no room, or for SCARP_NONE, so that
+     * the plane gains a free block; false: there is none. A target that is yet
+     * to be opened is SCARP_FRESH.
      */
     bool (*plan)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  ScarpMerge *merge);
-    /* What was planned begins. */
+    /* Begins the planned merge. */
     void (*begin)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-    /* Pages that are still to be copied; NULL: all that are to be looked at. */
+    /* Number of pages still to be copied; NULL: merge->end - merge->next. */
     uint32_t (*copies_left)(const ScarpDrive *drive, const ScarpMerge *merge);
-    /* The next page to copy, SCARP_PAD, or SCARP_NONE: that was all. */
+    /*
+     * Returns the next page to copy, SCARP_PAD, or SCARP_NONE after the last.
+     */
     uint32_t (*source_page)(const ScarpDrive *drive, ScarpMerge *merge);
-    /* The block that it goes to. */
+    /* Returns the block that the copy goes to. */
     uint32_t (*target)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-    /* All copies are there: the mapping changes, and dead[] is known. */
+    /* All copies are on flash: changes the mapping, and fills dead[]. */
     void (*finish)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-    /* The plane has no block that could go bad now; NULL: it may have. */
+    /* True when no block of the plane may go bad now; NULL: one may. */
     bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
-    /* What an image keeps of it, and the laws of what it brings back. */
+    /* Visits what an image keeps of the mapping, and checks what it loads. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
     /*
-     * What ppn's spare area says may lie there, beside what is before it in its
-     * block, valid or not; NULL: any unit may.
+     * True when the mapping could have put the unit of ppn's spare area there,
+     * behind the pages before it in its block, valid or not; NULL: any unit may
+     * lie anywhere.
      */
     bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
     /*
-     * After a power cut; ppn_of says where the newest copy of each unit lies,
-     * and the mapping may choose another one of the same version.  It says of
-     * each block that has a page in use what it is for, or that it is of no use
-     * (scarp_block_recover()).  NULL: any page will do.
+     * Restores the mapping after a power cut. ppn_of holds the newest copy of
+     * each unit; the mapping may choose another copy of the same version. It
+     * gives each block with a page in use its state (scarp_block_recover()).
+     * NULL: any page will do.
      */
     void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
-    /* scarp_map_mend() and what follows; NULL as well. */
+    /* scarp_map_mend() and what follows it; NULL if recover is. */
     bool (*mend)(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
     void (*mend_copied)(ScarpDrive *drive, ScarpMend *mend, uint32_t *target);
     void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
                         uint32_t block);
     /*
-     * In place of what all spare areas together say: what the mapping finds
-     * with those that it reads; may be NULL.  Returns the seq of the first block
-     * of which it reads all.
+     * Replaces ppn_of, made from all spare areas, by what the mapping finds
+     * from those that it reads. Returns the seq of the first block of which it
+     * reads all. May be NULL.
      */
     uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
-    /* All of it is over; may be NULL. */
+    /* Recovery is complete. May be NULL. */
     void (*recovered)(ScarpDrive *drive);
 };
 
-/* map/rebuild.c: of two copies of a unit, which counts. */
+/* map/rebuild.c: true when a is the copy that counts, of two of a unit. */
 bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
-/* ---- map/mend.c: what there is to be mended ----------------------------- */
+/* ---- map/mend.c: work to mend ------------------------------------------- */
 
-/* Blocks with a page in use, in the order in which they were opened. */
+/*
+ * Returns the blocks with a page in use, in the order in which they were
+ * opened.
+ */
 GArray *scarp_mend_used(ScarpDrive *drive);
-/* Of each block the units that are newest in it; g_free() it. */
+/*
+ * Returns for each block the number of units whose newest copy it has; g_free()
+ * it.
+ */
 uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of);
 
-/* A unit is copied, SCARP_PAD: nothing; a block is erased. */
+/*
+ * Adds a unit to be copied (SCARP_PAD: a page without data), or a block to be
+ * erased.
+ */
 void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
 void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);
-/* Its valid units are copied, and then it is erased. */
+/* Adds victim's valid units to be copied, and victim to be erased. */
 void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim);
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
 
-/* Of a mapping whose log blocks are merged. */
+/* Abilities of a mapping whose log blocks are merged. */
 #define MAP_BY_BLOCK \
     (MAP_PLACES_PAGES | MAP_MERGES | MAP_OWNS_BLOCKS | MAP_KEEPS_ORDER)
 

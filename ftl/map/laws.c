@@ -5,7 +5,7 @@
  */
 #include "map/internal.h"
 
-/* The units of a block: marked as valid when the forward map names them. */
+/* A unit is marked as valid exactly when the forward map names it. */
 static bool check_marks(const ScarpDrive *drive, uint32_t block,
                         uint64_t *valid, GError **error)
 {
@@ -28,7 +28,10 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
     return true;
 }
 
-/* At one moment in so many of a drive that is not small, drawn by the time. */
+/*
+ * True for one event in 1 + units / 512, drawn by the time, so that large
+ * drives are checked seldom.
+ */
 static bool is_looked_at(const ScarpDrive *drive)
 {
     uint64_t one_in = 1 + scarp_geometry_units(&drive->geo) / 512;
@@ -38,8 +41,8 @@ static bool is_looked_at(const ScarpDrive *drive)
 }
 
 /*
- * Where power may fail, the cells say at any moment what the mapping does; of
- * copies of a unit either will do.
+ * Where power may fail, the cells agree with the mapping at any moment; of
+ * equal copies of a unit either may count.
  */
 static bool check_kept(const ScarpDrive *drive, GError **error)
 {

@@ -1,5 +1,5 @@
 /*
- * What mappings by logical block share: their tables, and merges.
+ * Tables and merges that mappings by logical block share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -137,7 +137,7 @@ void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
 
 /* ---- Pages that are on their way ----------------------------------------- */
 
-/* A number that no logical block has been seen by. */
+/* Starts a new look: a number by which no logical block has been seen yet. */
 static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 {
     if (!++logs->look) {
@@ -147,7 +147,7 @@ static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
     return logs->look;
 }
 
-/* The first page of another logical block that is on its way. */
+/* Counts the first page on its way of another logical block. */
 static void count_other(const ScarpDrive *drive, uint32_t p, ScarpLogPage page,
                         ScarpLogAhead *all)
 {
@@ -206,8 +206,8 @@ void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 }
 
 /*
- * Offset behind the logical block's last page that is mapped.  Those that were
- * deallocated since the last time are passed over once.
+ * Returns the offset behind the logical block's last mapped page. end_of sinks
+ * over pages that were deallocated since, so each is skipped once.
  */
 uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 {
@@ -220,8 +220,8 @@ uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 }
 
 /*
- * None of the first n pages of a logical block is valid in its data block,
- * where each lies at its own offset.
+ * True when the data block, where each page lies at its own offset, has none of
+ * the first n pages of its logical block valid.
  */
 static bool supersedes(const ScarpDrive *drive, uint32_t group, uint32_t n)
 {
@@ -253,13 +253,16 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
         scarp_mark(drive, group_unmapped);
         merge->kind = SCARP_MERGE_ERASE;
     } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
-        /* What it held was written in place later: the data block stays. */
+        /*
+         * The log block's pages were written in place later: the data block
+         * stays.
+         */
         merge->kind = SCARP_MERGE_ERASE;
         merge->target = data;
         merge->n_dead = 1;
     } else if (log != SCARP_NONE && logs->block[log].in_order &&
                supersedes(drive, merge->group, written)) {
-        /* It takes the data block's place. */
+        /* The log block takes the data block's place. */
         merge->target = log;
         merge->next = written;
         merge->end = MAX(end, written);

@@ -1,8 +1,9 @@
 /*
- * What mappings by logical block share (block, fast).  Static allocation gives
- * each plane a sequence of logical pages; pages_per_block of them, one after
- * the other, are a logical block.  It has at most one data block, where each
- * page lies at its own offset, and pages in log blocks, at any.
+ * Records and functions that mappings by logical block share (block, fast).
+ * Static allocation gives each plane a sequence of logical pages;
+ * pages_per_block consecutive ones are a logical block. A logical block has at
+ * most one data block, where each page lies at its own offset, and pages at any
+ * offset in log blocks.
  *
  * Logical blocks are numbered through the drive, those of a plane together.
  *
@@ -13,28 +14,28 @@
 
 #include "map/internal.h"
 
-/* Of a log block. */
+/* A log block. */
 typedef struct {
     uint32_t older, newer; /* in the plane's list, or SCARP_NONE */
     uint32_t group;        /* logical block whose log it is, or SCARP_NONE */
     bool in_order;         /* each page lies at its own offset */
-    bool named;            /* an image has named it */
+    bool named;            /* an image has named the block */
 } ScarpLogBlock;
 
 typedef struct {
-    uint32_t oldest, newest; /* log blocks */
+    uint32_t oldest, newest; /* ends of the list of log blocks */
     uint32_t n_logs;
-    uint32_t sequential;     /* fast: is in no list; or SCARP_NONE */
+    uint32_t sequential;     /* FAST's, in no list; or SCARP_NONE */
 } ScarpLogPlane;
 
 typedef struct {
     uint32_t groups;        /* logical blocks of a plane */
-    uint32_t *turn_of;      /* [plane]: in the order of allocation */
-    uint32_t *data_of;      /* [logical block], SCARP_NONE: it has none */
-    uint32_t *log_of;       /* [logical block]: of its own, or SCARP_NONE */
+    uint32_t *turn_of;      /* [plane]: its turn in allocation's order */
+    uint32_t *data_of;      /* [logical block]: data block, or SCARP_NONE */
+    uint32_t *log_of;       /* [logical block]: its log block, or SCARP_NONE */
     uint32_t *end_of;       /* [logical block]: no page from it on is mapped */
-    uint32_t *seen;         /* [logical block]: the last look that met it */
-    uint32_t look;          /* of scarp_log_ahead(), by number */
+    uint32_t *seen;         /* [logical block]: the last look that saw it */
+    uint32_t look;          /* number of scarp_log_ahead()'s look */
     ScarpLogBlock *block;   /* [block] */
     ScarpLogPlane *plane;
 } ScarpLogs;
@@ -44,7 +45,7 @@ static inline ScarpLogs *scarp_logs(const ScarpDrive *drive)
     return drive->map.state;
 }
 
-/* Where a logical page belongs. */
+/* The logical block of a page, and the page's offset in it. */
 typedef struct {
     uint32_t group, offset;
 } ScarpLogPage;
@@ -59,50 +60,52 @@ static inline ScarpLogPage scarp_log_page(const ScarpDrive *drive, uint32_t p,
                             page - block * drive->geo.units_per_block };
 }
 
-/* SCARP_NONE: beyond the plane's last logical page. */
+/* Returns SCARP_NONE beyond the plane's last logical page. */
 uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
                        uint32_t offset);
 
 bool scarp_logs_init(ScarpDrive *drive, GError **error);
 void scarp_logs_clear(ScarpDrive *drive);
-/* Each logical block is reclaimed by itself: 1. */
+/* Returns 1: each logical block is reclaimed by itself. */
 uint64_t scarp_logs_group_blocks(const ScarpDrive *drive);
 /*
  * Log blocks that a plane has room for: beside a data block for each logical
- * block, and the free one that a full merge copies to.  With one more, merges
- * of logical blocks that have no data block yet could find none free.
+ * block, and the free one that a full merge copies to. With one more, merges of
+ * logical blocks that have no data block yet could find none free.
  */
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Log blocks that a plane has, FAST's for what comes in order among them even
- * while it has none; and may have.
+ * Log blocks that a plane has, and may have; FAST's sequential one counts even
+ * while it is not there.
  */
 uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
 /* ScarpMappingOps: needs_all. */
 bool scarp_logs_need_all(const ScarpDrive *drive, uint32_t plane);
 /*
- * RAM of the maps: 4 bytes a logical block; for each log block that there may
- * be 4 bytes, and page_bytes for each page of it; a bit a page: it is valid.
+ * RAM of the maps: 4 bytes a logical block; 4 bytes for each possible log
+ * block, and page_bytes for each page of it; a valid bit for each page.
  */
 uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes);
-/* The host may open a block: the last free one is for a full merge. */
+/*
+ * True when the host may open a block: the last free one is for a full merge.
+ */
 static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 {
     return scarp_plane_free_blocks(drive, plane) >= 2;
 }
 
-/* Offset behind the logical block's last page that is mapped. */
+/* Returns the offset behind the logical block's last mapped page. */
 uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group);
 
 /* ScarpMappingOps: mapped. */
 void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
-/* The end of the plane's list, which block joins, or leaves. */
+/* Appends block to the plane's list of log blocks, or removes it. */
 void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);
 void scarp_log_remove(ScarpDrive *drive, uint32_t plane, uint32_t block);
 
-/* group is merged, and its data block must stay as it is. */
+/* True when group is being merged, so that its data block must not change. */
 static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
                                         uint32_t group)
 {
@@ -112,8 +115,8 @@ static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
 }
 
 /*
- * The next page of the data block, if it is the one of page->offset, or
- * SCARP_FRESH: the first one.  SCARP_NONE: it goes to a log.
+ * Returns the data block if page is its next one, SCARP_FRESH if page is the
+ * first of a block to be opened, or SCARP_NONE: the page goes to a log block.
  */
 static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
                                           ScarpLogPage page)
@@ -131,8 +134,8 @@ static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Whether a page goes to its data block, or begins it, when n pages of its
- * logical block have gone there that are on their way now.
+ * True when page goes to its data block, or begins one, after n pages of its
+ * logical block that are on their way there.
  */
 static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
                                              uint32_t p, ScarpLogPage page,
@@ -145,9 +148,8 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * What pages of the plane that are on their way will take before lpn's does.
- * Of another logical block the first one decides: the rest are thought to
- * follow it.
+ * What pages of the plane that are on their way will take before lpn. The first
+ * page of each other logical block decides: the rest are assumed to follow it.
  */
 typedef struct {
     uint32_t data;   /* pages of lpn's own data block */
@@ -161,11 +163,11 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t plane,
                               uint32_t n_ahead);
 
 /*
- * The plan of a merge of merge->group, whose log block, or SCARP_NONE, it
- * takes: switch or partial if that may be, else full.
+ * Plans a merge of merge->group and its log block, or SCARP_NONE: a switch or
+ * partial merge if possible, else a full one.
  */
 void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge);
-/* It begins: its target is opened, if it has none. */
+/* Begins the merge: opens its target if it has none. */
 void scarp_log_begin(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
 /* ScarpMappingOps: source_page, target. */
 uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
@@ -183,7 +185,7 @@ void scarp_logs_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
 
 /* ---- map/log_blocks_laws.c ---------------------------------------------- */
 
-/* ScarpMappingOps: check, persist. */
+/* ScarpMappingOps: check, may_hold, persist. */
 bool scarp_logs_check(const ScarpDrive *drive, GError **error);
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit);

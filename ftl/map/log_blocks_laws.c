@@ -1,17 +1,18 @@
 /*
- * The laws of mappings by logical block, and what an image keeps of them.
+ * The laws of mappings by logical block, and the state that an image keeps of
+ * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/log_blocks.h"
 
-/* What a block is for. */
+/* The role of a block. */
 typedef enum {
     ROLE_NONE,
-    ROLE_DATA,   /* of group: each page at its own offset */
-    ROLE_LOG,    /* of group, SCARP_NONE: of any; each page anywhere */
-    ROLE_ORDER,  /* a log block of group, in the order of its pages */
-    ROLE_DEAD,   /* it is erased next */
+    ROLE_DATA,   /* group's data block: each page at its own offset */
+    ROLE_LOG,    /* a log block of group (SCARP_NONE: shared) */
+    ROLE_ORDER,  /* group's log block, each page at its own offset */
+    ROLE_DEAD,   /* to be erased next */
 } RoleKind;
 
 typedef struct {
@@ -19,7 +20,7 @@ typedef struct {
     uint32_t group;
 } Role;
 
-/* Each block is named once. */
+/* Gives a block its role; each block may have only one. */
 static bool name(const ScarpDrive *drive, Role *role, uint32_t block,
                  RoleKind kind, uint32_t group, GError **error)
 {
@@ -46,7 +47,7 @@ static bool name_data(const ScarpDrive *drive, Role *role, GError **error)
     return true;
 }
 
-/* Its flag says whether each page, as programmed, is at its own offset. */
+/* in_order must tell whether each page, as programmed, is at its own offset. */
 static bool check_order(const ScarpDrive *drive, uint32_t block,
                         GError **error)
 {
@@ -66,7 +67,7 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
                              in_order);
 }
 
-/* FAST alone has one; what breaks its order goes elsewhere. */
+/* Only FAST has a sequential log block, and only an ordered one. */
 static bool check_sequential(const ScarpDrive *drive, uint32_t p,
                              GError **error)
 {
@@ -83,8 +84,8 @@ static bool check_sequential(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * FAST's are opened one after the other: those before the newest are full, in
- * the order of their ages.
+ * FAST opens its random log blocks one after the other: all but the newest are
+ * full, in the order of their ages.
  */
 static bool check_turn(const ScarpDrive *drive, uint32_t block, GError **error)
 {
@@ -146,7 +147,7 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
             check_sequential(drive, p, error));
 }
 
-/* What is merged is in no list, or will be in none. */
+/* Blocks of a merge are in no list, or about to leave it. */
 static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
                        GError **error)
 {
@@ -175,7 +176,7 @@ static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
            name(drive, role, merge->erasing, ROLE_DEAD, SCARP_NONE, error);
 }
 
-/* Where the tables alone say that the unit may be. */
+/* The tables alone must allow lpn to be where the forward map puts it. */
 static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
                        GError **error)
 {
@@ -241,7 +242,7 @@ bool scarp_logs_check(const ScarpDrive *drive, GError **error)
 
 /* ---- Images ------------------------------------------------------------- */
 
-/* A block of the plane, or none. */
+/* Visits a block of the plane, or SCARP_NONE. */
 static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
                         uint32_t *block, ScarpVisit *visit)
 {
@@ -257,7 +258,7 @@ static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
     }
 }
 
-/* A log block's logical block; whether it is in order follows. */
+/* Visits a log block's logical block; in_order follows from its pages. */
 static void visit_log(ScarpDrive *drive, uint32_t p, uint32_t block,
                       ScarpVisit *visit)
 {
@@ -327,7 +328,10 @@ void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
-/* One of its plane; but for blocks that others share, of one logical block. */
+/*
+ * The unit must be of ppn's plane, and, unless log blocks are shared, of the
+ * logical block that the block's first unit belongs to.
+ */
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
     uint32_t p = scarp_ppn_plane(drive, ppn), lpn = scarp_media_lpn(drive, ppn);

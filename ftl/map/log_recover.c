@@ -1,12 +1,13 @@
 /*
- * Mappings by logical block after a power cut: what each block is for.
+ * Mappings by logical block after a power cut: the role of each block.
  *
- * A block with pages of one logical block alone, each at its own offset, can be
- * its data block.  If one has the newest of all of its pages, that is what a
- * merge had copied, or a log block in order: it is the data block, and what else
- * there is of it is of no use.  Else the oldest is the data block, and the rest
- * are log blocks, as far as the mapping has room for them.  What is beyond is
- * merged before the host is let in, as a full merge does it.
+ * A block whose pages are all of one logical block, each at its own offset, can
+ * be its data block. If such a block has the newest copies of all of its
+ * logical block's pages, it is a merge's complete target, or an ordered log
+ * block: it becomes the data block, and the logical block's other blocks are
+ * useless. Otherwise the oldest such block is the data block, and the others
+ * are log blocks, as far as the mapping has room for them. Further blocks are
+ * merged, as by full merges, before the host is let in.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,11 +15,11 @@
 
 enum { NO_GROUP = SCARP_NONE, MANY = SCARP_NONE - 1 };
 
-/* What is found in a block. */
+/* The pages found in a block. */
 typedef struct {
     uint32_t group;   /* of all of its pages, NO_GROUP, or MANY */
-    bool in_place;    /* each that can be read is at its own offset */
-    bool in_order;    /* and there is no gap */
+    bool in_place;    /* each readable page is at its own offset */
+    bool in_order;    /* in_place without a gap */
 } Found;
 
 static Found look_at(const ScarpDrive *drive, uint32_t block)
@@ -48,7 +49,10 @@ static Found look_at(const ScarpDrive *drive, uint32_t block)
     return found;
 }
 
-/* Its newest pages are all in the block, each at its own offset. */
+/*
+ * True when the block has the newest copies of all of group's pages, each at
+ * its own offset.
+ */
 static bool is_complete(const ScarpDrive *drive, uint32_t block, uint32_t group,
                         const uint32_t *ppn_of)
 {
@@ -83,7 +87,10 @@ static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
 
 /* ---- What blocks are for ------------------------------------------------ */
 
-/* A log block, if the mapping can have it: its own one, or a shared one. */
+/*
+ * Makes block a log block if the mapping can have it: its group's own, or a
+ * shared one.
+ */
 static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
 {
     ScarpLogs *logs = scarp_logs(drive);
@@ -97,7 +104,7 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
             logs->block[block].in_order = true;
             return;
         }
-        /* What was open before the newest one is not written on. */
+        /* Only the newest random log block is written on. */
         if (plane->newest != SCARP_NONE) {
             scarp_block_close_early(drive, plane->newest);
         }
@@ -107,7 +114,7 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
         return;
     }
     if (logs->log_of[found->group] != SCARP_NONE) {
-        /* Two of one logical block: it is merged. */
+        /* A second log block of one logical block must be merged. */
         scarp_mark(drive, mended_twins);
         scarp_block_recover(drive, block, BLOCK_APART);
         return;
@@ -136,7 +143,9 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
     g_autoptr(GArray) used = scarp_mend_used(drive);
     g_autofree uint32_t *newest = NULL;
 
-    /* The last one that is complete: none of a merge's sources is needed. */
+    /*
+     * The last complete block wins: sources of its merge are no longer needed.
+     */
     for (guint i = 0; i < used->len; i++) {
         uint32_t block = g_array_index(used, uint32_t, i);
         Found found = look_at(drive, block);
@@ -157,7 +166,10 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
 
 /* ---- Mending ------------------------------------------------------------ */
 
-/* A block of the plane that is apart, and holds something; or SCARP_NONE. */
+/*
+ * Returns a block of the plane that is apart and has valid units, or
+ * SCARP_NONE.
+ */
 static uint32_t find_apart(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t blocks = drive->desc.blocks_per_plane;
@@ -171,7 +183,7 @@ static uint32_t find_apart(const ScarpDrive *drive, uint32_t p)
     return SCARP_NONE;
 }
 
-/* The logical block of a valid page in it, or SCARP_NONE. */
+/* Returns the logical block of a valid page in block, or SCARP_NONE. */
 static uint32_t group_in(const ScarpDrive *drive, uint32_t block)
 {
     uint32_t first = scarp_block_ppn(drive, block);
@@ -185,7 +197,7 @@ static uint32_t group_in(const ScarpDrive *drive, uint32_t block)
     return SCARP_NONE;
 }
 
-/* It has lost its use, and is erased behind the copies. */
+/* Takes *block out of use, to be erased behind the copies. */
 static void retire(ScarpDrive *drive, ScarpMend *mend, uint32_t *block)
 {
     if (*block != SCARP_NONE) {
@@ -202,7 +214,7 @@ static void retire_log(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
     retire(drive, mend, &block);
 }
 
-/* All of its pages go to a new data block. */
+/* Plans copies of all pages of group to a new data block. */
 static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
                   uint32_t group)
 {
@@ -225,7 +237,7 @@ static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
         logs->block[logs->plane[p].sequential].group == group) {
         retire(drive, mend, &logs->plane[p].sequential);
     }
-    /* Its other ones, which the mapping has no place for. */
+    /* Blocks of group that the mapping has no place for are erased, too. */
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
         bool is_dead = false;
 
@@ -249,7 +261,7 @@ bool scarp_logs_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
         return true;
     }
     if (log == SCARP_NONE ||
-        /* More than the description has now are taken back as writes come. */
+        /* Log blocks beyond ftl.log_blocks are reclaimed as writes come. */
         (scarp_logs_count(drive, p) <= scarp_logs_room(drive, p) &&
          scarp_plane_is_sound(drive, p))) {
         return false;

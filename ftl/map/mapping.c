@@ -1,11 +1,11 @@
 /*
- * Which mappings there are, and the one that a drive has.
+ * The list of mappings, and the one that a drive has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
-/* In the order of ftl.mapping's choices; a new one is added here. */
+/* Mappings in the order of ftl.mapping's choices; a new one is added here. */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
     [MAPPING_DEMAND] = &scarp_mapping_demand,
@@ -16,7 +16,10 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
 
 static const char *name_of(const ScarpDrive *drive)
 {
-    /* An image's class is compared before there are tables. */
+    /*
+     * An image's class is compared before the drive has tables, so ops is not
+     * set yet.
+     */
     const ScarpMappingOps *ops = mappings[drive->desc.mapping];
 
     return ops ? ops->name : "none that is built";
@@ -26,7 +29,7 @@ void scarp_map_add_class(const ScarpDrive *drive, GString *text)
 {
     const ScarpDescription *d = &drive->desc;
 
-    /* Images that are older than this key have none: they are of "page". */
+    /* Images older than ftl.mapping lack this line: they are of "page". */
     if (d->mapping != MAPPING_PAGE) {
         g_string_append_printf(text, "ftl.mapping=%s\n",
                                name_of(drive));

@@ -1,16 +1,17 @@
 /*
- * After a power cut: which unit lies where, what its block is for, and what has
- * to be mended before the host is let in.
+ * After a power cut: which unit lies where, each block's role, and the work
+ * that mends planes before the host is let in.
  *
- * Where any page will do, a block with valid units is full, whatever is left of
- * it, and one without is erased.  A plane without a free block gets one as a
- * collection does: the blocks with the fewest valid units are copied together.
+ * Under mappings that use any page, a block with valid units counts as full,
+ * whatever part of it is erased, and one without is erased. A plane without a
+ * free block gets one as by a collection: the blocks with the fewest valid
+ * units are copied together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
-/* Above all that any spare area, or record of deallocations, has. */
+/* Returns a version above all in spare areas and records of deallocations. */
 static uint64_t next_version(const ScarpDrive *drive, const uint32_t *ppn_of)
 {
     const ScarpGeometry *geo = &drive->geo;
@@ -46,7 +47,9 @@ static void recover_block(ScarpDrive *drive, uint32_t block)
     scarp_block_recover(drive, block, state);
 }
 
-/* Filled in the order in which they were opened, as far as anyone knows. */
+/*
+ * Sorts blocks by their opening, which is as far as known the order of filling.
+ */
 static int by_seq(const void *a, const void *b, void *opaque)
 {
     const ScarpDrive *drive = opaque;
@@ -70,7 +73,7 @@ void scarp_map_recover(ScarpDrive *drive)
     g_autofree uint32_t *ppn_of = g_new(uint32_t, drive->geo.mapped_units);
 
     drive->map.mending = true;
-    scarp_map_age_begins(drive); /* no account is kept until it is over */
+    scarp_map_age_begins(drive); /* recovery counts no changes */
     scarp_map_rebuild(drive, ppn_of);
     scarp_seq_at_least(drive, next_version(drive, ppn_of));
     if (drive->map.ops->reread) {
@@ -128,7 +131,7 @@ void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim)
     scarp_mend_kill(drive, mend, victim);
 }
 
-/* The next block that is apart is erased; false: there is none. */
+/* Adds the plane's next useless block that is apart; false: there is none. */
 static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {
     uint32_t blocks = drive->desc.blocks_per_plane;
@@ -145,7 +148,7 @@ static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     return false;
 }
 
-/* The plane's full block with the fewest valid units. */
+/* Returns the plane's full block with the fewest valid units. */
 static uint32_t least_valid(const ScarpDrive *drive, uint32_t p)
 {
     for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {

@@ -1,6 +1,6 @@
 /*
- * Merges of a mapping that says where pages go: what is planned for a plane,
- * and its steps.  Its flash commands are gc's (gc/merge.c).
+ * Merges of a mapping that says where pages go: the plan for a plane, and its
+ * steps. gc issues their flash commands (gc/merge.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,7 +50,10 @@ bool scarp_merge_plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
         return false;
     }
     *copies = copies_left(drive, &merge);
-    /* A log block that all share is known to be empty when that is over. */
+    /*
+     * A shared log block is found empty only after its last merge: it counts as
+     * one erase.
+     */
     *erases = MAX(merge.n_dead, merge.kind == SCARP_MERGE_ERASE);
     return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Mappings that say where pages go: which block a page of the host gets, and
- * which page of it.
+ * Mappings that say where pages go: the block that a page of the host gets, and
+ * the page in it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

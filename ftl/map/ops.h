@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of map.
+ * Functions of map for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,34 +10,46 @@
 #include "blocks/ops.h"
 #include "pack/ops.h"
 
-/* Bytes of its tables. */
+/* Bytes of the tables of map. */
 uint64_t scarp_map_bytes(const ScarpGeometry *geo);
-/* Of this host, for the entries that the drive has in RAM (demand); or 0. */
+/*
+ * Bytes of the host's memory for the entries that the drive caches (demand);
+ * else 0.
+ */
 uint64_t scarp_map_cache_bytes(const ScarpDrive *drive);
 bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
                     GError **error);
 void scarp_map_clear(ScarpDrive *drive);
 
-/* What it can; no other room asks which mapping it is. */
+/*
+ * Tells an ability of the mapping; no other room asks which mapping the drive
+ * has.
+ */
 static inline bool scarp_map_can(const ScarpDrive *drive, ScarpMapCan what)
 {
     return drive->map.can & what;
 }
 /*
- * Something of it lies where ftl.allocation says.  This and the next may be
- * asked before there are tables.
+ * True when units or translation units lie in the planes that ftl.allocation
+ * says. This function and the next work before the drive has tables.
  */
 bool scarp_map_keeps_order(const ScarpDrive *drive);
-/* Lines for what an image and a drive must have in common. */
+/* Adds lines about what an image and a drive must have in common. */
 void scarp_map_add_class(const ScarpDrive *drive, GString *text);
-/* Blocks whose pages are best written together. */
+/* Number of blocks whose pages are best written together. */
 uint64_t scarp_map_group_blocks(const ScarpDrive *drive);
-/* RAM that a controller with the drive's mapping needs for it. */
+/* RAM that a controller needs for the drive's mapping. */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
-/* Of a drive at rest: what is to be read again when it has lost its RAM. */
+/*
+ * Part of that RAM which a drive at rest must read again after it has lost its
+ * RAM.
+ */
 uint64_t scarp_map_table_bytes(const ScarpDrive *drive);
 
-/* Where lpn lies, SCARP_NONE: it is unmapped.  What is buffered is pack's. */
+/*
+ * Returns where lpn lies; SCARP_NONE: it is unmapped. Buffered units are
+ * pack's.
+ */
 static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
     return drive->map.ppn_of[lpn];
@@ -48,7 +60,7 @@ static inline bool scarp_map_is_mapped(const ScarpDrive *drive, uint32_t lpn)
     return drive->map.ppn_of[lpn] != SCARP_NONE;
 }
 
-/* Hints: lpn will be looked up, or written, soon. */
+/* Hints that lpn will soon be looked up, or written. */
 static inline void scarp_map_expect(const ScarpDrive *drive, uint32_t lpn)
 {
     __builtin_prefetch(&drive->map.ppn_of[lpn]);
@@ -62,8 +74,8 @@ static inline void scarp_map_expect_write(const ScarpDrive *drive, uint32_t lpn)
 /* ---- Entries that are not in RAM: MAP_FETCHES --------------------------- */
 
 /*
- * A read wants lpn's entry.  False: it is on flash, and the caller waits by
- * scarp_map_wait_read().
+ * Asks for lpn's entry for a read. False: the entry is on flash, and the caller
+ * waits by scarp_map_wait_read().
  */
 bool scarp_demand_get(ScarpDrive *drive, uint32_t lpn);
 
@@ -71,43 +83,50 @@ static inline bool scarp_map_known(ScarpDrive *drive, uint32_t lpn)
 {
     return !drive->map.demand || scarp_demand_get(drive, lpn);
 }
-/* A read of the host, of one unit. */
+/* Makes a host read of one unit wait for its entry. */
 void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read);
 /*
- * A unit that the host wrote wants its entry, and keeps it in RAM until
- * scarp_map_release().  False: it waits.
+ * Asks for the entry of a unit that the host wrote, and keeps it in RAM until
+ * scarp_map_release(). False: the unit waits.
  */
 bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_map_release(ScarpDrive *drive, uint32_t lpn);
 
-/* What can go on is made ready: flow takes it by scarp_map_take_ready(). */
+/*
+ * Works on fetches and writes of translation units; flow takes what can go on
+ * by scarp_map_take_ready().
+ */
 void scarp_map_pump(ScarpDrive *drive);
 static inline bool scarp_map_wants(const ScarpDrive *drive)
 {
     return drive->map.wants;
 }
-/* In the order of their turns; the list is the caller's to give back. */
+/*
+ * Returns the waits that can go on, in the order of their turns; the caller
+ * gives each back.
+ */
 ScarpMapWait *scarp_map_take_ready(ScarpDrive *drive);
 ScarpMapWait *scarp_map_wait_next(const ScarpMapWait *wait);
-/* Of a wait, one of the two: a read, or a unit; which has lpn. */
+/* Members of a wait: either a read or a unit, and its lpn. */
 ScarpFlashCmd *scarp_map_wait_cmd(const ScarpMapWait *wait);
 ScarpUnit *scarp_map_wait_unit(const ScarpMapWait *wait);
 uint32_t scarp_map_wait_lpn(const ScarpMapWait *wait);
 void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait);
 
-/* Its flash commands have ended; they are freed. */
+/* Ends of map's flash commands, which they free. */
 void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /*
- * Whether a collection of the block may begin: there is room for the entries
- * that it changes.  If not, dies look for work when there is.  behind: it waits
- * for that of another plane, unless it needs no room.
+ * True when a collection of the block may begin: there is room for the entries
+ * that it changes. Otherwise dies look for work again when there is. behind:
+ * another plane's collection comes first, so this one may begin only if it
+ * needs no room.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
-/* Of a mapping that fetches: no collection runs, and no change waits. */
+/* True when no collection runs and no change waits (mappings that fetch). */
 bool scarp_map_changes_nothing(const ScarpDrive *drive);
-/* It begins, and changes n entries at most; it has changed all that it will. */
+/* A collection begins, and will change at most n entries; or it has ended. */
 void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t n);
 void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
 static inline bool scarp_map_may_collect(ScarpDrive *drive, uint32_t block,
@@ -136,57 +155,60 @@ static inline bool scarp_is_translation_unit(const ScarpDrive *drive,
            drive->geo.translation_blocks;
 }
 
-/* Every entry that differs from what is on flash gets on its way there. */
+/* Queues every entry that differs from flash for writing. */
 void scarp_map_drain(ScarpDrive *drive);
 bool scarp_map_at_rest(const ScarpDrive *drive);
-/* Between the two: entries change, and nobody keeps account of it. */
+/* Begins and ends a span in which changes of entries are not counted. */
 void scarp_map_age_begins(ScarpDrive *drive);
 void scarp_map_aged(ScarpDrive *drive);
-/* A drive at rest: what the mapping holds besides; all of it was loaded. */
+/*
+ * Visits a drive at rest: the mapping's state besides ppn_of; or ends a load.
+ */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
 /*
- * Of an image, where power may fail: the mapping may have put there what ppn's
- * spare area says, and these may be the contents of lpn.
+ * Checks of an image, where power may fail: the mapping may have put the unit
+ * of ppn's spare area there; lpn may have these contents.
  */
 bool scarp_map_may_hold(const ScarpDrive *drive, uint32_t ppn);
 bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says);
 
-/* What the host wrote is on flash at ppn. */
+/* Maps lpn to ppn, where the host's data is on flash. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
-/* The same of what is not the host's own: a parity, ageing. */
+/* Maps lpn to ppn for data that the host did not write: a parity, ageing. */
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
-/* It was deallocated: its contents are gone, too. */
+/* Unmaps lpn and drops its contents. */
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
-/* The same, of what the host deallocated. */
+/* Unmaps lpn for the host's deallocation. */
 void scarp_map_trim(ScarpDrive *drive, uint32_t lpn);
 /*
- * A copy of the unit at from is on flash at to.  True: it is the valid one
- * now; mapping and data switch together.  False: the host wrote meanwhile.
+ * A copy of the unit at from is on flash at to. True: the copy is now the valid
+ * one; mapping and data switch together. False: the host wrote lpn meanwhile.
  */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);
 /*
- * The n valid units from[], of one block, have moved to those from to on, of
- * another.  The first block counts them until scarp_block_emptied().
+ * The n valid units from[], of one block, have moved to to and the units behind
+ * it, in another block. The first block still counts them as valid until
+ * scarp_block_emptied().
  */
 void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
                             uint32_t n, uint32_t to);
 
-/* ---- Where pages go, if it is not any page: map/next_page.c ------------- */
+/* ---- Where pages go, if not to any page: map/next_page.c ---------------- */
 
-/* As scarp_page_possible(), _offset() and _take(), of a page with lpn. */
+/* As scarp_page_possible(), _offset() and _take(), for a page with lpn. */
 bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
                              uint32_t lpn);
 uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t plane,
                                uint32_t lpn);
 uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
-/* A program of the host waits until something of the plane is merged. */
+/* True when a program of the host waits for a merge of the plane. */
 bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * Whether n pages from lpn on, each n_planes further, have room in the plane
- * before anything is merged, if those of ahead[] get theirs first.
+ * True when n pages from lpn on, each n_planes further, fit into the plane
+ * before anything is merged, if those of ahead[] are written first.
  */
 bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                         uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
@@ -194,11 +216,12 @@ bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
 /* ---- Merges: map/merge.c ----------------------------------------------- */
 
 /*
- * A merge is chosen, for lpn, or SCARP_NONE for a free block more; false:
- * there is none.  Then, until it is SCARP_NONE: each next page to copy, or
- * SCARP_PAD, and the page that it goes to, as its program starts.  When all
- * copies are there the mapping changes (finish); then comes each block to
- * erase.  After the last the plane merges nothing.
+ * A merge's life. begin chooses one for lpn, or SCARP_NONE for another free
+ * block; false: there is none. next_copy returns each page to copy, or
+ * SCARP_PAD, and SCARP_NONE after the last; offset and take name the page that
+ * the copy goes to, as its program starts. finish changes the mapping when all
+ * copies are on flash; next_dead then returns each block to erase, and
+ * SCARP_NONE when the merge is over.
  */
 bool scarp_merge_begin(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 uint32_t scarp_merge_next_copy(ScarpDrive *drive, uint32_t plane);
@@ -206,15 +229,15 @@ uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t plane);
 void scarp_merge_finish(ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t plane);
-/* That block is erased. */
+/* The block that next_dead returned is erased. */
 void scarp_merge_erased(ScarpDrive *drive, uint32_t plane);
-/* Pages that are still to be copied, those without data too. */
+/* Pages still to be copied, those without data included. */
 uint32_t scarp_merge_copies_left(const ScarpDrive *drive, uint32_t plane);
-/* What would be chosen; false: nothing.  Linear in a block's pages. */
+/* Tells what begin would choose; false: nothing. Linear in a block's pages. */
 bool scarp_merge_plan(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                       uint32_t *copies, uint32_t *erases);
 
-#define SCARP_PAD (SCARP_NONE - 1) /* a page is programmed without data */
+#define SCARP_PAD (SCARP_NONE - 1) /* a page programmed without data */
 
 static inline const ScarpMerge *scarp_merge_of(const ScarpDrive *drive,
                                                uint32_t plane)
@@ -232,19 +255,21 @@ static inline uint32_t scarp_merge_victim(const ScarpMerge *merge)
     return merge->victim;
 }
 
-/* All copies are there, and the mapping has changed. */
+/* True when all copies are on flash, and the mapping has changed. */
 static inline bool scarp_merge_is_copied(const ScarpMerge *merge)
 {
     return merge->switched;
 }
 
-/* Blocks that are still to be erased, but for the one that is. */
+/* Number of blocks still to be erased, without the one being erased. */
 static inline uint32_t scarp_merge_erases_left(const ScarpMerge *merge)
 {
     return merge->n_dead;
 }
 
-/* The lpn of the oldest program that waits at the plane, which has one. */
+/*
+ * Returns the lpn of the oldest program that waits at the plane, which has one.
+ */
 static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
                                              uint32_t plane)
 {
@@ -253,16 +278,19 @@ static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
     return scarp_unit_lpn(scarp_flash_units(head));
 }
 
-/* From an image: lpn, which is unmapped, lies at ppn. */
+/* Maps lpn, which is unmapped, to ppn, from an image. */
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
 /*
- * map/rebuild.c: the mapping by what the flash holds, as after a loss of all
- * else; docs/images.md says what it finds.  ppn_of[mapped_units] is filled.
+ * map/rebuild.c: fills ppn_of[mapped_units] from flash alone, as after a loss
+ * of all RAM; docs/images.md explains the result.
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 
-/* By a lie of the description, that may find another place than the mapping's. */
+/*
+ * True when a lie of the description may make the rebuilt mapping differ from
+ * the real one.
+ */
 static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
 {
     return drive->desc.unserialised || drive->desc.deallocation_undone ||
@@ -272,38 +300,44 @@ static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
 /* ---- After a power cut: map/mend.c -------------------------------------- */
 
 /*
- * Blocks and units get the place that the cells say, and those of no use are
- * apart.  The states of blocks are not known yet, nor is anything mapped.
+ * Sets blocks and units by their cells; blocks of no use are apart. Before the
+ * call no state of a block is known and nothing is mapped.
  */
 void scarp_map_recover(ScarpDrive *drive);
 /*
- * What is to be mended next in the plane; false: nothing, it is sound.  mend is
- * zeroed at first, and kept from one call to the next.
+ * Fills mend with the plane's next work; false: there is none, the plane is
+ * sound. The caller zeroes mend at first, and keeps it from one call to the
+ * next.
  */
 bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
-/* All of its units are copied.  *target: it may be used on, or SCARP_NONE. */
+/*
+ * All of mend's units are copied. *target: the block may get more; SCARP_NONE:
+ * it may not.
+ */
 void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                            uint32_t *target);
-/* A block that units were copied to is full, or all there will be of it. */
+/* A block that units were copied to is full, or gets no more. */
 void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
                            uint32_t block);
 void scarp_mend_clear(ScarpMend *mend);
-/* Every plane is sound. */
+/* Ends recovery: every plane is sound. */
 void scarp_map_recovered(ScarpDrive *drive);
-/* Whether all pages of the block have to be read, or the first one alone. */
+/*
+ * True when recovery reads all pages of the block, false: the first one alone.
+ */
 bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
 
 #ifdef SCARP_CHECKED
-/* For marks: a power cut meets a merge of the plane, or a checkpoint. */
+/* Marks that a power cut meets a merge of the plane, or a checkpoint. */
 void scarp_map_mark_cut(const ScarpDrive *drive, uint32_t plane, bool erases);
 void scarp_map_mark_cut_checkpoint(const ScarpDrive *drive);
-/* For a mark: changed entries are on their way out of the cache. */
+/* True when changed entries are leaving the cache; for a mark. */
 bool scarp_map_evicts(const ScarpDrive *drive);
 #endif
 
 /*
- * map/laws.c: forward map, spare areas and marks agree.  closely: so do the
- * cells, where power may fail; else they are looked at now and then.
+ * map/laws.c: forward map, spare areas and marks agree. closely: the cells,
+ * too, where power may fail; else these are checked from time to time.
  */
 bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error);
 

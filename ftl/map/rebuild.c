@@ -1,18 +1,17 @@
 /*
- * The mapping, rebuilt from what the flash itself holds: each written unit's
- * LPN and, with ftl.recovery, its version (the order in which the host wrote
- * it, which a relocated copy keeps); each block's sequence number; the order
- * of pages.
+ * The mapping, rebuilt from flash alone: each written unit's LPN and, with
+ * ftl.recovery, its version (the order in which the host wrote it, which a
+ * relocated copy keeps); each block's sequence number; the order of pages.
  *
  * Without versions, the order of blocks and pages tells the newer of two units.
- * It does until a collection has relocated something: a copy stands in a
- * newer page than a unit that was written after it was.
+ * That is right until a collection has relocated something: a copy stands in a
+ * newer page than a unit that was written after it.
  *
- * Two units with one version are copies of each other: either will do.  Where
- * power may fail it is the one in the older block, so that the last block that
- * was opened for copies is of no use, and is free again.  With ftl.recovery=2
- * records say when a unit was deallocated: it stays so, if that was after it
- * was written.  Without them it comes back.
+ * Two units with one version are copies of each other: either may count. Where
+ * power may fail the copy in the older block counts, so that the block last
+ * opened for copies is useless, and becomes free again. With ftl.recovery=2
+ * records tell when a unit was deallocated: it stays deallocated if that was
+ * after it was written. Without records it comes back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,13 +35,15 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     }
     scarp_mark_if(drive, older_copy_kept,
                   scarp_media_keeps(drive) && drive->map.mending);
-    /* Else the model keeps the bytes with one of two equal copies alone. */
+    /*
+     * On drives without power cuts only one of two equal copies has the bytes.
+     */
     return scarp_media_keeps(drive)
                ? seq_a < seq_b || (seq_a == seq_b && a < b)
                : scarp_contents_get(drive, a) != NULL;
 }
 
-/* The records are units like others: the newest of each is known by now. */
+/* Records are units like others: their newest copies are known by now. */
 static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
 {
     const ScarpGeometry *geo = &drive->geo;

@@ -1,10 +1,10 @@
 /*
- * Superblock mapping: adjacent logical blocks are a superblock, which has
- * blocks of its own; a page lies in any page of them.  One of them is written;
- * those beyond the number of logical blocks are update blocks.
+ * Superblock mapping: adjacent logical blocks form a superblock, which has
+ * blocks of its own; a page lies anywhere in them. One of the blocks is written
+ * at a time; blocks beyond the number of logical blocks are update blocks.
  *
- * Of the superblock with update blocks that was written least recently, the
- * block with the fewest valid pages is reclaimed.
+ * Merges reclaim the block with the fewest valid pages of the least recently
+ * written superblock that has update blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -124,7 +124,7 @@ void scarp_super_drop(ScarpDrive *drive, uint32_t block)
 
 /* ---- Where pages go ----------------------------------------------------- */
 
-/* The block that is written has a page left. */
+/* True when block exists and has a page left. */
 static bool has_room(const ScarpDrive *drive, uint32_t block)
 {
     return block != SCARP_NONE && scarp_block_written(drive, block) <
@@ -143,7 +143,7 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     }
     scarp_mark_if(drive, superblock_awaits_merge,
                   merge->kind && !merge->switched && merge->group == s);
-    /* What a merge of it opens will be written next. */
+    /* A merge of this superblock opens a block that will be written next. */
     if ((merge->kind && !merge->switched && merge->group == s) ||
         scarp_plane_free_blocks(drive, p) < 2) {
         return SCARP_NONE;
@@ -175,7 +175,7 @@ static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
 }
 
-/* The superblock's pages have room for so many without another block. */
+/* Pages that the superblock can still write without another block. */
 static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
 {
     uint32_t block = scarp_supers(drive)->super[s].current;
@@ -184,7 +184,7 @@ static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
                                          scarp_block_written(drive, block);
 }
 
-/* A number that no superblock has been seen by. */
+/* Starts a new look: a number by which no superblock has been seen yet. */
 static uint32_t next_look(ScarpSupers *supers, uint32_t n_supers)
 {
     if (!++supers->look) {
@@ -202,7 +202,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     ScarpSupers *supers = scarp_supers(drive);
     uint32_t s = scarp_super_of(drive, p, lpn), left = pages_left(drive, s);
     uint32_t look = next_look(supers, supers->n * drive->geo.n_planes);
-    uint32_t opened = 0, updates = 0; /* by others */
+    uint32_t opened = 0, updates = 0; /* by other superblocks */
     const ScarpMerge *merge = &drive->map.merge[p];
 
     for (uint32_t i = 0; i < n_ahead; i++) {
@@ -233,7 +233,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 
 /* ---- Merges ------------------------------------------------------------- */
 
-/* Of its blocks the one with the fewest valid pages, or SCARP_NONE. */
+/* Returns the superblock's block with the fewest valid pages, or SCARP_NONE. */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
     const ScarpSupers *supers = scarp_supers(drive);
@@ -244,7 +244,7 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
          b = supers->block[b].next) {
         uint32_t valid = scarp_block_valid(drive, b);
 
-        /* While it is written it is worth something. */
+        /* The block being written still has pages to give. */
         if (b == super->current && has_room(drive, b) && valid) {
             continue;
         }
@@ -347,8 +347,8 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * 4 bytes a block: its superblock's list; for each logical page as many bits
- * as name one of the pages that its superblock may have; a bit for each page.
+ * RAM: 4 bytes a block for its superblock's list; for each logical page the
+ * bits that name one of the pages of its superblock; a valid bit for each page.
  * The paper keeps the pages' entries in spare areas, and reads them from there.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)

@@ -9,34 +9,34 @@
 #include "map/internal.h"
 
 typedef struct {
-    uint32_t first;        /* of its blocks, or SCARP_NONE */
-    uint32_t n;            /* of them */
-    uint32_t current;      /* the one that is written, or SCARP_NONE */
+    uint32_t first;        /* first of its blocks, or SCARP_NONE */
+    uint32_t n;            /* number of its blocks */
+    uint32_t current;      /* the block being written, or SCARP_NONE */
     uint32_t older, newer; /* in its plane's list, while it has update blocks */
-    uint32_t seen;         /* the last look that met it */
+    uint32_t seen;         /* the last look that saw it */
 } ScarpSuper;
 
-/* Of a block. */
+/* A block of a superblock. */
 typedef struct {
-    uint32_t next, prev; /* of its superblock, or SCARP_NONE */
+    uint32_t next, prev; /* in its superblock's list, or SCARP_NONE */
     uint32_t super;
 } ScarpSuperBlock;
 
 typedef struct {
-    uint32_t oldest, newest; /* superblocks with update blocks, as written */
-    uint32_t updates;        /* blocks beyond what superblocks have logically */
+    uint32_t oldest, newest; /* superblocks with update blocks */
+    uint32_t updates;        /* blocks beyond the logical ones */
 } ScarpSuperPlane;
 
 typedef struct {
     uint32_t width;     /* logical blocks of a superblock */
     uint32_t blocks;    /* logical blocks of a plane */
     uint32_t n;         /* superblocks of a plane */
-    uint32_t *plane_of; /* [n_planes]: of the pages of each round */
+    uint32_t *plane_of; /* [n_planes]: planes of a round of pages */
     ScarpDivisor by_width;
-    ScarpSuper *super;  /* of the drive, those of a plane together */
+    ScarpSuper *super;  /* [superblock], those of a plane together */
     ScarpSuperBlock *block;
     ScarpSuperPlane *plane;
-    uint32_t look; /* at pages that are on their way, by number */
+    uint32_t look; /* number of fits()'s look */
 } ScarpSupers;
 
 static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
@@ -44,7 +44,7 @@ static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
     return drive->map.state;
 }
 
-/* The superblock of a logical page. */
+/* Returns the superblock of a logical page. */
 static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
                                       uint32_t lpn)
 {
@@ -55,7 +55,7 @@ static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
     return p * supers->n + scarp_divide(block, supers->by_width);
 }
 
-/* Its logical blocks: the last of a plane may have fewer. */
+/* Logical blocks of a superblock: the last of a plane may have fewer. */
 static inline uint32_t scarp_super_width(const ScarpSupers *supers, uint32_t s)
 {
     uint32_t first = s % supers->n * supers->width;
@@ -69,11 +69,11 @@ static inline bool scarp_super_has_updates(const ScarpSupers *supers,
     return supers->super[s].n > scarp_super_width(supers, s);
 }
 
-/* A block joins its superblock. */
+/* Adds a block to superblock s. */
 void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block);
-/* It leaves its superblock. */
+/* Removes a block from its superblock. */
 void scarp_super_drop(ScarpDrive *drive, uint32_t block);
-/* It was written: it is the newest of those with update blocks. */
+/* Makes s, which was written, the newest of those with update blocks. */
 void scarp_super_touch(ScarpSupers *supers, uint32_t s);
 
 /* map/superblock_recover.c: ScarpMappingOps: recover, mend, … */

@@ -1,11 +1,11 @@
 /*
- * The laws of superblock mapping, and what an image keeps of it.
+ * The laws of superblock mapping, and the state that an image keeps of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/superblock.h"
 
-/* A merge reads it, or copies to it. */
+/* True when a merge reads the block, or copies to it. */
 static bool is_merged(const ScarpDrive *drive, uint32_t block)
 {
     const ScarpMerge *merge =
@@ -14,7 +14,10 @@ static bool is_merged(const ScarpDrive *drive, uint32_t block)
     return merge->kind && (merge->victim == block || merge->target == block);
 }
 
-/* Each block of it is named once, and the one that is written is of it. */
+/*
+ * Each block of the superblock is named once, and the current one is among
+ * them.
+ */
 static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                         GError **error)
 {
@@ -47,14 +50,14 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
     if (n != super->n) {
         return scarp_law_differs(error, "blocks of superblock", s, super->n, n);
     }
-    /* One is written until it is full, or merged. */
+    /* Only the current block, or one of a merge, may be partly written. */
     return left == SCARP_NONE ||
            scarp_law_differs(error, "pages of full block", left,
                              scarp_block_written(drive, left),
                              drive->geo.units_per_block);
 }
 
-/* Those with update blocks are in the list, and no others. */
+/* The list has exactly the superblocks with update blocks. */
 static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
                         GError **error)
 {
@@ -89,7 +92,7 @@ static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
     if (merge->kind && merge->erasing != SCARP_NONE) {
         named[merge->erasing] = true;
     }
-    /* It has left its superblock, and waits for its erase. */
+    /* Dead blocks have left their superblock, and wait for their erase. */
     for (uint32_t i = 0; merge->kind && merge->switched && i < merge->n_dead;
          i++) {
         named[merge->dead[i]] = true;
@@ -155,7 +158,10 @@ static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
     uint32_t first = s / supers->n * blocks, b = super->first;
     bool current = super->current != SCARP_NONE;
 
-    /* The last one first: each is put before the others. */
+    /*
+     * The visit begins with the last block, as loading puts each before the
+     * others.
+     */
     while (!visit->loading && b != SCARP_NONE &&
            supers->block[b].next != SCARP_NONE) {
         b = supers->block[b].next;
@@ -177,7 +183,10 @@ static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
     }
 }
 
-/* Superblocks with update blocks, in the order in which they were written. */
+/*
+ * Visits the superblocks with update blocks, in the order in which they were
+ * written.
+ */
 static void visit_order(ScarpDrive *drive, uint32_t p, ScarpVisit *visit)
 {
     ScarpSupers *supers = scarp_supers(drive);
@@ -222,7 +231,7 @@ void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
-/* One of its block's superblock: that of the first unit there. */
+/* The unit must be of the superblock that the block's first unit belongs to. */
 bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
     const ScarpSupers *supers = scarp_supers(drive);

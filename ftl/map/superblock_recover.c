@@ -1,7 +1,6 @@
 /*
- * Superblock mapping after a power cut: a block is its superblock's, whose units
- * it has.  One that is not full is written on; of several the one that was
- * opened last.
+ * Superblock mapping after a power cut: a block belongs to the superblock whose
+ * units it has. The latest opened block that is not full is written on.
  *
  * Where a plane lacks a free block, the blocks of a superblock with update
  * blocks are copied together, those with the fewest valid units first.
@@ -10,7 +9,7 @@
  */
 #include "map/superblock.h"
 
-/* The superblock of a block, by any unit in it. */
+/* Returns the superblock of a block, by any unit in it. */
 static uint32_t super_in(const ScarpDrive *drive, uint32_t block)
 {
     const uint32_t *lpns = scarp_media_lpns(drive,
@@ -28,7 +27,10 @@ static bool is_full(const ScarpDrive *drive, uint32_t block)
     return scarp_block_written(drive, block) == drive->geo.units_per_block;
 }
 
-/* It has a page left, so it is written on, and what was before is not. */
+/*
+ * Makes block, which has a page left, the current one; an earlier one is
+ * closed.
+ */
 static void make_current(ScarpDrive *drive, uint32_t s, uint32_t block)
 {
     ScarpSuper *super = &scarp_supers(drive)->super[s];
@@ -63,7 +65,10 @@ void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of)
     }
 }
 
-/* Of its blocks the one with the fewest valid units, unless all of them are. */
+/*
+ * Returns the superblock's block with the fewest valid units; SCARP_NONE: all
+ * of its blocks are fully valid.
+ */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
     const ScarpSupers *supers = scarp_supers(drive);
@@ -79,7 +84,10 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
     return best;
 }
 
-/* The one that was begun, else the first with more blocks than it needs. */
+/*
+ * Returns the superblock that mending began with, else the first with update
+ * blocks.
+ */
 static uint32_t next_super(const ScarpDrive *drive, uint32_t p,
                            const ScarpMend *mend)
 {
@@ -106,7 +114,7 @@ bool scarp_supers_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     return true;
 }
 
-/* What it was copied to is its superblock's, if there is no more to be copied. */
+/* If nothing is left to copy, the target joins its superblock. */
 void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                               uint32_t *target)
 {

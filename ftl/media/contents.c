@@ -1,5 +1,5 @@
 /*
- * What is stored in each physical unit.  All-zero units are not stored.
+ * Contents of each physical unit. All-zero units are not stored.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,10 @@ bool scarp_stock_memory(ScarpDrive *drive)
         return false;
     }
     data = g_malloc(drive->geo.unit_bytes);
-    /* a page that was never touched is not there yet */
+    /*
+     * The host allocates a page when it is first touched, so it is touched
+     * here.
+     */
     memset(data, 0, drive->geo.unit_bytes);
     g_ptr_array_add(spare, data);
     return true;

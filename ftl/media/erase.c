@@ -13,7 +13,10 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
     if (scarp_media_keeps(drive)) {
         uint32_t pages = drive->desc.pages_per_block;
 
-        /* Of units that were superseded: who moves one takes it along. */
+        /*
+         * Superseded units have contents, too; a relocated unit took its own
+         * along.
+         */
         for (uint32_t i = 0;
              block->contents && i < drive->geo.units_per_block; i++) {
             scarp_contents_release(drive, block->contents[i]);

@@ -1,5 +1,5 @@
 /*
- * The cells' tables: made, taken from an image.
+ * The cells' tables: made new, loaded from an image, passed on at a power cut.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

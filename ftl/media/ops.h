@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of media.
+ * Functions of media for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #include "core/ops.h"
 
-/* Bytes of the tables that a drive needs; the contents come on top. */
+/* Bytes of the tables that a drive needs, without contents. */
 uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                            const ScarpDescription *desc);
 bool scarp_media_init(ScarpDrive *drive, const ScarpConfig *config,
@@ -17,7 +17,7 @@ void scarp_media_clear(ScarpDrive *drive);
 
 /* ---- Spare areas -------------------------------------------------------- */
 
-/* The LPN that was programmed with a unit; SCARP_NONE: it is erased. */
+/* The LPN in the unit's spare area; SCARP_NONE: the unit is erased. */
 static inline uint32_t scarp_media_lpn(const ScarpDrive *drive, uint32_t ppn)
 {
     return drive->media.lpn_of[ppn];
@@ -29,20 +29,26 @@ static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
     drive->media.lpn_of[ppn] = lpn;
 }
 
-/* n spare areas from ppn on, for who looks at many; valid until an erase. */
+/*
+ * n spare areas from ppn on, for a caller that reads many; valid until an
+ * erase.
+ */
 static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
                                                uint32_t ppn)
 {
     return &drive->media.lpn_of[ppn];
 }
 
-/* Whether units carry versions (ftl.recovery). */
+/* True when units carry versions (ftl.recovery). */
 static inline bool scarp_media_has_versions(const ScarpDrive *drive)
 {
     return drive->media.version_of;
 }
 
-/* In the order in which the host wrote; a relocated copy keeps it. */
+/*
+ * Versions are in the order of the host's writes; a relocated copy keeps its
+ * own.
+ */
 static inline uint64_t scarp_media_version(const ScarpDrive *drive,
                                            uint32_t ppn)
 {
@@ -65,7 +71,10 @@ static inline void scarp_media_copy_version(ScarpDrive *drive, uint32_t from,
     }
 }
 
-/* A unit was read as lpn: counts it, and breaks a law when it is another. */
+/*
+ * A unit was read as lpn: counts the check, and breaks a law if the spare area
+ * names another.
+ */
 static inline void scarp_media_check_lpn(ScarpDrive *drive, uint32_t ppn,
                                          uint32_t lpn)
 {
@@ -125,13 +134,18 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
 
 /* ---- Pages (nand.power_cuts): media/pages.c ------------------------------ */
 
-/* What a cut leaves is kept; the rest of this part is of such drives alone. */
+/*
+ * True when cells keep what a power cut leaves; the rest of this part is only
+ * for such drives.
+ */
 static inline bool scarp_media_keeps(const ScarpDrive *drive)
 {
     return drive->media.page_state;
 }
 
-/* By its number in the drive: block * pages_per_block + page. */
+/*
+ * State of a page by its number in the drive: block * pages_per_block + page.
+ */
 static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
                                               uint32_t page)
 {
@@ -140,22 +154,25 @@ static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
 
 void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
                            ScarpPageState state);
-/* Pages from the one that ppn lies in on hold what was programmed. */
+/* The programs of pages pages, from the one that ppn lies in, have ended. */
 void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
                                  uint32_t pages);
 /*
- * A program of the page that ppn lies in was cut short: it is torn, and so are
- * the earlier pages of its cells, unless they are kept elsewhere.
+ * Tears the page that ppn lies in, as its program was cut short; earlier: the
+ * earlier pages of its cells, too, as no copy of them is kept elsewhere.
  */
 void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier);
-/* An erase was: none of its pages can be read. */
+/* Tears all pages of a block whose erase was cut short. */
 void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
-/* Pages up to the last one that is not erased. */
+/* Number of pages up to the last one that is not erased. */
 uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
-/* What is found when it is looked at anew: its first pages are in use. */
+/* Recovery found the first pages of the block in use. */
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
                                 uint16_t pages);
-/* Tables are written; until a page is programmed, or a block erased. */
+/*
+ * The tables are on flash; the mark lasts until a page is programmed or a block
+ * erased.
+ */
 static inline void scarp_media_set_clean(ScarpDrive *drive)
 {
     drive->media.is_clean = true;
@@ -165,7 +182,7 @@ static inline bool scarp_media_is_clean(const ScarpDrive *drive)
 {
     return drive->media.is_clean;
 }
-/* A block is bad, from now on. */
+/* Marks the block as bad. */
 static inline void scarp_media_set_bad(ScarpDrive *drive, uint32_t block)
 {
     drive->media.block[block].bad = true;
@@ -176,9 +193,12 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
     return drive->media.block[block].bad;
 }
 
-/* to, which is new, has what is in from, of which nothing but that is left. */
+/*
+ * Passes the cells from a drive whose power failed to its successor; from keeps
+ * nothing.
+ */
 void scarp_media_pass(ScarpDrive *from, ScarpDrive *to);
-/* It will be the next opening's, and all that there were were before it. */
+/* Sets the number of the next block opening behind all that blocks tell. */
 static inline void scarp_media_count_seq(ScarpDrive *drive)
 {
     uint64_t *next = &drive->media.next_block_seq;
@@ -188,7 +208,7 @@ static inline void scarp_media_count_seq(ScarpDrive *drive)
     }
 }
 
-/* Programs of so many pages of the block that ppn lies in have ended. */
+/* Programs of pages pages of the block that ppn lies in have ended. */
 static inline void scarp_media_pages_programmed(ScarpDrive *drive,
                                                 uint32_t ppn, uint32_t pages)
 {
@@ -200,7 +220,7 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 
 /* ---- What energy saved: media/saved.c ----------------------------------- */
 
-/* A unit, whose contents are copied; or that it was deallocated. */
+/* Saves a unit, whose contents are copied, or the deallocation of one. */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
                            const void *data);
 void scarp_media_save_trim(ScarpDrive *drive, uint32_t lpn, uint64_t when);
@@ -214,15 +234,15 @@ static inline const ScarpSavedUnit *scarp_media_saved_unit(
     return &g_array_index(drive->media.saved, ScarpSavedUnit, i);
 }
 void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
-/* The stripes, or NULL; the caller's to free. */
+/* Returns the saved stripes, or NULL; the caller frees them. */
 GArray *scarp_media_take_stripes(ScarpDrive *drive);
-/* They are in RAM again. */
+/* Forgets the saved units: they are in RAM again. */
 void scarp_media_forget_saved(ScarpDrive *drive);
 
-/* Spare areas and contents are gone, and the wear is counted. */
+/* Erases the block's spare areas and contents, and counts its wear. */
 void scarp_media_erase(ScarpDrive *drive, uint32_t block);
 
-/* From an image: nothing of the block is on its way. */
+/* Sets a block's record from an image. */
 void scarp_media_load_block(ScarpDrive *drive, uint32_t block, uint8_t origin,
                             uint8_t stream, uint32_t erases, uint64_t seq,
                             uint16_t programmed);
@@ -231,8 +251,8 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
 /*
- * Some units have contents: the host's, records of deallocations, and where
- * power may fail translation units.
+ * True when units have contents: the host's, records of deallocations, and,
+ * where power may fail, translation units.
  */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
@@ -242,15 +262,15 @@ static inline bool scarp_contents_kept(const ScarpDrive *drive)
 /* A unit's bytes, undefined; the caller's until released or stored. */
 void *scarp_contents_new(ScarpDrive *drive);
 void scarp_contents_release(ScarpDrive *drive, void *data);
-/* What is stored at ppn, not to be changed; NULL: zeroes. */
+/* Returns what is stored at ppn, not to be changed; NULL: zeroes. */
 void *scarp_contents_get(const ScarpDrive *drive, uint32_t ppn);
-/* The same bytes at to, too, where nothing is yet. */
+/* Copies the contents of from to to, which must have none. */
 void scarp_contents_copy(ScarpDrive *drive, uint32_t from, uint32_t to);
 /* Takes data over; an all-zero unit is released and costs nothing. */
 void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data);
-/* The caller owns it then. */
+/* Removes and returns the contents, which the caller then owns. */
 void *scarp_contents_take(ScarpDrive *drive, uint32_t ppn);
-/* Whether anything was ever stored in the block since its last erase. */
+/* True when anything was stored in the block since its last erase. */
 bool scarp_contents_any(const ScarpDrive *drive, uint32_t block);
 
 #endif /* SCARP_MEDIA_OPS_H */

@@ -2,8 +2,8 @@
  * What the cells of each page hold, where power may fail (nand.power_cuts).
  *
  * Page i of a block shares its cells with the cell_bits - 1 others of its
- * group, i / cell_bits: a program that is cut short takes the earlier of them
- * with it, as all of them are voltages of the same cells.
+ * group, i / cell_bits. All of them are voltages of the same cells, so a
+ * program that is cut short destroys the earlier pages of its group.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,7 +36,7 @@ void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
     }
 }
 
-/* Nothing of it can be read any more. */
+/* Makes the page unreadable: its spare areas and contents are lost. */
 static void lose(ScarpDrive *drive, uint32_t page)
 {
     uint32_t ppn = page << drive->geo.page_shift;

@@ -1,7 +1,6 @@
 /*
- * What the energy of capacitors saves of the controller's RAM when power fails
- * (controller.plp_bytes): it is on flash of its own until the drive is ready
- * again.
+ * The controller's RAM as the energy of capacitors saves it when power fails
+ * (controller.plp_bytes): on flash of its own, until the drive is ready again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

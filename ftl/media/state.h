@@ -1,13 +1,13 @@
 /*
- * media: what is in the flash cells.  Owns all that survives a power cut: the
- * spare area of each unit (its LPN and, with ftl.recovery, its version), what
- * is known of each block by its own pages (who opened it, when in the order of
- * openings), wear and marks of bad blocks, and the contents.
+ * media: the flash cells. Owns all that survives a power cut: the spare area of
+ * each unit (its LPN and, with ftl.recovery, its version), what a block's own
+ * pages tell of it (who opened it, when in the order of openings), wear and
+ * marks of bad blocks, and the contents.
  *
- * With nand.power_cuts it keeps besides what each page holds, and contents
- * until their block is erased: a unit that is superseded is still there.
+ * With nand.power_cuts media also keeps the state of each page, and contents
+ * until their block is erased: a superseded unit is still there.
  *
- * Others ask it to program, to read, to erase, and to tear.  It asks core.
+ * Other rooms ask it to program, to read, to erase, and to tear. It asks core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,22 +21,25 @@ typedef struct {
     void **contents;     /* [units_per_block], NULL until one is stored */
     uint32_t erases;
     uint16_t programmed; /* pages, since the last erase */
-    uint8_t origin;      /* that opened it: ScarpOrigin */
-    uint8_t stream:7;    /* ditto; GC's copies: 0 */
-    bool bad:1;          /* its mark, which it keeps */
+    uint8_t origin;      /* ScarpOrigin that opened the block */
+    uint8_t stream:7;    /* stream that opened it; GC's copies: 0 */
+    bool bad:1;          /* the mark of a bad block */
 } ScarpMediaBlock;
 
-/* What the cells of a page hold (nand.power_cuts), two bits each. */
+/* State of a page's cells (nand.power_cuts), two bits each. */
 typedef enum {
     PAGE_ERASED,
     PAGE_PROGRAMMED, /* each of its units has a spare area */
-    PAGE_TORN,       /* cut short: nothing of it can be read */
+    PAGE_TORN,       /* cut short: unreadable */
 } ScarpPageState;
 
-/* What energy saved of the buffer, in the order in which the host gave it. */
+/*
+ * A unit of the buffer that energy saved, in the order in which the host gave
+ * it.
+ */
 typedef struct {
     void *data;   /* a unit, owned; NULL: zeroes, or not stored */
-    uint64_t trimmed; /* not 0: it was deallocated, at that moment */
+    uint64_t trimmed; /* not 0: deallocated at that time */
     uint32_t lpn;
     uint16_t stream;
 } ScarpSavedUnit;
@@ -46,9 +49,9 @@ typedef struct {
     uint64_t *version_of; /* [unit]; NULL without ftl.recovery */
     uint8_t *page_state;  /* four pages a byte; NULL without nand.power_cuts */
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
-    GArray *saved_stripes; /* uint32_t: those whose parity was in RAM */
-    bool keeps_contents;  /* of the host, of records, of translation units */
-    bool is_clean;        /* tables are written, and nothing since */
+    GArray *saved_stripes; /* uint32_t: stripes whose parity was in RAM */
+    bool keeps_contents;  /* units of any kind have contents */
+    bool is_clean;        /* tables are on flash, and nothing since */
     ScarpMediaBlock *block;
     uint64_t next_block_seq;
     GPtrArray *spare;     /* buffers of a unit's size, to be used again */

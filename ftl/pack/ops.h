@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of pack.
+ * Functions of pack for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,10 @@ void scarp_pack_clear(ScarpDrive *drive);
 
 /* ---- Units -------------------------------------------------------------- */
 
-/* Zeroed but for lpn and, by the caller, what is behind it in its record. */
+/*
+ * Zeroes the unit but for lpn; what follows it in the caller's record is
+ * untouched.
+ */
 static inline void scarp_unit_init(ScarpUnit *unit, uint32_t lpn)
 {
     *unit = (ScarpUnit) { .lpn = lpn, .plane = SCARP_NONE };
@@ -30,13 +33,16 @@ static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
     return unit->next;
 }
 
-/* In a list of the caller's, while it is in no packer and no flash command. */
+/*
+ * Links a unit in a list of the caller's, while no packer and no flash command
+ * has it.
+ */
 static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
 {
     unit->next = next;
 }
 
-/* *tail: where the end of a list is named. */
+/* Appends unit to a list; *tail points to the pointer that ends it. */
 static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
 {
     unit->next = NULL;
@@ -74,7 +80,7 @@ static inline void scarp_unit_set_seq(ScarpUnit *unit, uint64_t seq)
     unit->seq = seq;
 }
 
-/* The unit's; NULL: zeroes. */
+/* The unit's contents; NULL: zeroes. */
 static inline void *scarp_unit_data(const ScarpUnit *unit)
 {
     return unit->data;
@@ -102,13 +108,13 @@ static inline void scarp_unit_set_partial(ScarpUnit *unit, bool partial)
 
 /* ---- The index of the host's units -------------------------------------- */
 
-/* The newest unit of lpn that is not on flash yet, or NULL. */
+/* Returns the newest unit of lpn that is not on flash yet, or NULL. */
 static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
 {
     ScarpUnit *unit;
 
     if (!drive->pack.n_indexed) {
-        return NULL; /* what is only read spares the cache the table */
+        return NULL; /* a drive that is only read leaves the table uncached */
     }
     unit = drive->pack.hash[lpn & drive->pack.hash_mask];
     while (unit && unit->lpn != lpn) {
@@ -117,7 +123,7 @@ static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
     return unit;
 }
 
-/* A hint: lpn will soon be looked for. */
+/* Hints that lpn will soon be looked for. */
 static inline void scarp_pack_expect(const ScarpDrive *drive, uint32_t lpn)
 {
     if (drive->pack.n_indexed) {
@@ -135,13 +141,13 @@ static inline uint32_t scarp_packer_count(const ScarpPacker *packer)
     return packer->n;
 }
 
-/* The first of packer, or NULL. */
+/* Returns the packer's first unit, or NULL. */
 static inline ScarpUnit *scarp_packer_first(const ScarpPacker *packer)
 {
     return packer->n ? packer->head : NULL;
 }
 
-/* True: it is full, and is to be emitted. */
+/* Adds unit; true: the packer is full, and is to be emitted. */
 static inline bool scarp_packer_add(const ScarpDrive *drive,
                                     ScarpPacker *packer, ScarpUnit *unit)
 {
@@ -158,8 +164,8 @@ static inline bool scarp_packer_add(const ScarpDrive *drive,
 void scarp_packer_remove(ScarpPacker *packer, ScarpUnit *unit);
 
 /*
- * The packer's units become a program that its owner sends to a plane; units
- * that are missing are padded, and counted.
+ * Turns the packer's units into a program that its owner sends to a plane;
+ * missing units are padded, and counted.
  */
 ScarpFlashCmd *scarp_packer_emit(ScarpDrive *drive, ScarpPacker *packer,
                                  ScarpOwner owner, ScarpOrigin origin);
@@ -178,14 +184,14 @@ static inline void scarp_pack_gc_units(ScarpDrive *drive, uint32_t plane,
     drive->pack.plane[plane].gc_units += change;
 }
 
-/* Of the host, assigned to the plane and not yet on flash. */
+/* Host units assigned to the plane and not yet on flash. */
 static inline uint32_t scarp_pack_host_coming(const ScarpDrive *drive,
                                               uint32_t plane)
 {
     return drive->pack.plane[plane].host_units;
 }
 
-/* Relocated, in programs that have not ended. */
+/* Relocated units in programs that have not ended. */
 static inline uint32_t scarp_pack_gc_coming(const ScarpDrive *drive,
                                             uint32_t plane)
 {

@@ -5,7 +5,7 @@
  */
 #include "pack/ops.h"
 
-/* The write buffer, and at least what a full queue has in flight. */
+/* Entries for the write buffer, or for what a full queue has in flight. */
 static uint32_t hash_size(const ScarpDrive *drive)
 {
     uint64_t units = MAX(drive->desc.buffer_bytes / drive->geo.unit_bytes,

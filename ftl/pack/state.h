@@ -1,9 +1,10 @@
 /*
- * pack: units on their way into a page, the host's and GC's alike.  Owns the
+ * pack: units on their way into a page, the host's and GC's alike. Owns the
  * unit, the packer that it waits in until others fill its page, the index that
- * finds a host's unit by its LPN, and how many are on their way to each plane.
+ * finds a host's unit by its LPN, and the number of units on their way to each
+ * plane.
  *
- * buffer and gc put a ScarpUnit at the start of a record of their own.  pack
+ * buffer and gc put a ScarpUnit at the start of a record of their own. pack
  * asks nand for the flash command that a full packer becomes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -14,14 +15,14 @@
 #include "nand/state.h"
 
 struct ScarpUnit {
-    ScarpUnit *next;      /* in its packer or flash command; or the pool's */
+    ScarpUnit *next;      /* in its packer, flash command or pool */
     ScarpUnit *hash_next;
     void *data;           /* a unit, owned; NULL for zeroes or replay */
     uint64_t seq;         /* in the order of arrival: its version */
     uint32_t lpn;
-    uint32_t plane;       /* it is meant for; SCARP_NONE: not yet decided */
-    uint16_t stream;      /* < ftl.streams */
-    bool packing;         /* in a packer */
+    uint32_t plane;       /* its target; SCARP_NONE: not yet decided */
+    uint16_t stream;      /* below ftl.streams */
+    bool packing;         /* it is in a packer */
     bool partial;         /* not all of its bytes are known yet */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Latencies in log-linear buckets: fine ones that count, for quantiles, and
- * wider ones with what their commands waited for.
+ * Latencies in log-linear buckets: fine buckets count commands, for quantiles;
+ * wider ones sum the causes of their commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,9 @@ typedef struct {
     uint64_t cause_ns[SCARP_CAUSE__COUNT];
 } Bucket;
 
-/* 211 KiB, of which only what latencies fall into is ever touched. */
+/*
+ * 211 KiB, of which only the buckets that latencies fall into are ever touched.
+ */
 struct ScarpLatency {
     uint64_t n;
     uint64_t count[FINE];
@@ -75,7 +77,7 @@ static uint64_t share(uint64_t n, uint64_t permillion)
     return ((unsigned __int128)n * permillion + 999999) / 1000000;
 }
 
-/* Of the command that so many are not slower than. */
+/* Returns the latency that rank commands do not exceed. */
 static uint64_t ranked_ns(const ScarpDrive *drive, ScarpOp op, uint64_t rank)
 {
     const ScarpLatency *latency = latency_of(drive, op);

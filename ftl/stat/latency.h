@@ -1,5 +1,5 @@
 /*
- * Latencies of reads and writes, and what the slowest waited for: stat/latency.c
+ * Latencies of reads and writes, and the causes of the slowest: stat/latency.c
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,12 +17,17 @@ enum {
          SCARP_LATENCY_TAIL_COUNT * (2 + SCARP_CAUSE__COUNT)),
 };
 
-/* The drive's own; a reset clears and makes them anew. */
+/* Makes and frees the drive's latencies; a reset does both. */
 void scarp_latency_init(ScarpDrive *drive);
 void scarp_latency_clear(ScarpDrive *drive);
-/* A read or write that has completed; [SCARP_CAUSE__COUNT] to add its to. */
+/*
+ * Adds a completed read or write; returns its bucket's [SCARP_CAUSE__COUNT]
+ * sums.
+ */
 uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
-/* Their parts of scarp_stats_json() and scarp_stats_log_page(). */
+/*
+ * Write the latencies' part of scarp_stats_json() and scarp_stats_log_page().
+ */
 void scarp_latency_json(const ScarpDrive *drive, GString *json);
 void scarp_latency_page(const ScarpDrive *drive,
                         uint64_t page[SCARP_LATENCY_PAGE_WORDS]);

@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of stat.
+ * Functions of stat for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,27 +8,30 @@
 
 #include "core/ops.h"
 
-/* A drive whose power failed: its counters and latencies go on in to. */
+/*
+ * Passes counters and latencies from a drive whose power failed to its
+ * successor.
+ */
 void scarp_stat_pass(ScarpDrive *from, ScarpDrive *to);
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_stat_clear(ScarpDrive *drive);
 
-/* The command has completed: counts it, its latency and its causes. */
+/* Counts a completed command, its latency and its causes. */
 void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
-/* It did, when it should have by deadline_ns: counts it if that was missed. */
+/* Counts a completed command as missed if it ended after deadline_ns. */
 void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
                          int64_t deadline_ns);
 /*
- * For a statistic of time that ends now: how long it has lasted.  What began
- * before a reset counts from there on.
+ * Returns how long something that ends now has lasted, as far as statistics
+ * count: time before a reset does not.
  */
 static inline int64_t scarp_stat_since(const ScarpDrive *drive,
                                        int64_t begin_ns)
 {
     return scarp_time_ns(drive) - MAX(begin_ns, drive->stat.counted_from_ns);
 }
-/* What ageing did is not the drive's: zero but for what is there, now. */
+/* Sets the counters to zero after ageing, but for states such as bad blocks. */
 void scarp_stat_forget(ScarpDrive *drive);
 
 #endif /* SCARP_STAT_OPS_H */

@@ -1,6 +1,7 @@
 /*
- * stat: what is told of a drive.  Owns the latencies of commands; counters are
- * in ScarpDrive.stats, where each room counts its own.  It asks core.
+ * stat: statistics and latencies of a drive. Owns the latencies of commands;
+ * counters are in ScarpDrive.stats, where each room counts its own. It asks
+ * core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +12,8 @@
 
 typedef struct {
     ScarpLatency *latency[SCARP_LATENCY_OPS]; /* reads, writes */
-    uint64_t first_counted_seq; /* commands before it: before the reset */
-    int64_t counted_from_ns;    /* the reset: time before it does not count */
+    uint64_t first_counted_seq; /* older commands began before the reset */
+    int64_t counted_from_ns;    /* the reset's time */
 } ScarpStat;
 
 #endif /* SCARP_STAT_STATE_H */

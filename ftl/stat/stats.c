@@ -206,7 +206,10 @@ void scarp_stat_clear(ScarpDrive *drive)
 
 static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
 {
-    /* volatile: one by one; two at once would wait for what was just stored */
+    /*
+     * volatile forces single loads: a load of two at once would wait for the
+     * value just stored.
+     */
     const volatile int64_t *cause_ns = cmd->cause_ns;
 
 #pragma GCC unroll 32
