@@ -62,6 +62,29 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     ("gen:sequential", "-m", "closed", "-q", "4", "-o", "controller.slots=8"),
     ("gen:uniform", "-m", "closed", "-q", "32", "-o", "nand.bad_blocks_permille=20", *SUSPEND),
 )  # fmt: skip
+# Two dies for which many commands wait.  Each row has another kind of waiter: for an entry of
+# the mapping, a merge, a pad, the channel, a stripe, or behind reads.
+CROWDED = (
+    "-m", "closed", "-q", "64", "-o", "geometry.channels=1", "-o", "geometry.chips_per_channel=2",
+    "-o", "geometry.dies_per_chip=1", "-o", "geometry.planes_per_die=2",
+    "-o", "geometry.blocks_per_plane=128", "-o", "gc.trigger_free_blocks=8",
+    "-o", "nand.multiplane=1", "-o", "nand.copyback=1",
+)  # fmt: skip
+CROWDED_DRIVE = "pregc-2d-small"
+CROWDED_OPTIONS: tuple[tuple[str, ...], ...] = (
+    ("gen:mixed", *CROWDED, "-o", "ftl.mapping=demand", "-o", "ftl.map_cache_bytes=4096"),
+    ("gen:zipf", *CROWDED, "-o", "ftl.mapping=block"),
+    ("gen:mixed", *CROWDED, "-o", "ftl.mapping=fast"),
+    ("gen:mixed", *CROWDED, "-o", "ftl.mapping=superblock"),
+    (
+        "gen:mixed", *CROWDED, "-o", "ftl.paired_pages=pad", "-o", "nand.cell_bits=2",
+        "-o", "nand.power_cuts=1", "-o", "ftl.recovery=1",
+    ),
+    ("gen:mixed", *CROWDED, "-o", "controller.gc_first_on_channel=1"),
+    ("gen:mixed", *CROWDED, "-o", "ftl.parity_width=2", "-o", "ftl.parity_stripes=4"),
+    ("gen:mixed", *CROWDED, "-o", "controller.reads_first_limit=8", *SUSPEND),
+    ("gen:mixed", *CROWDED, "-o", "controller.reads_first_limit=8", "-o", "nand.cache=1"),
+)  # fmt: skip
 REQUESTS = 6000
 FROM_IMAGE = 2000  # requests on a drive that starts from an image
 
@@ -82,6 +105,7 @@ def cases(schemes: list[str]) -> list[Case]:
         for j, drive in enumerate(DRIVES):
             first = 2 * i + 5 * j
             made += [Case(scheme, drive, OPTIONS[k % len(OPTIONS)]) for k in (first, first + 1)]
+        made += [Case(scheme, CROWDED_DRIVE, options) for options in CROWDED_OPTIONS]
     return made
 
 
