@@ -80,7 +80,7 @@ static bool grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
     ScarpDie *die = &drive->nand.die[index];
     ScarpFlashCmd *group = ahead ? die->ahead : die->current;
     int64_t now_ns = scarp_time_ns(drive), bus_end_ns = now_ns;
-    int64_t ns = scarp_array_ns(drive, group), end_ns;
+    int64_t end_ns;
 
     for (ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
         int64_t begin_ns = bus_end_ns;
@@ -95,7 +95,8 @@ static bool grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
         }
     }
     scarp_channel_busy_until(drive, index, bus_end_ns);
-    end_ns = bus_end_ns + ns;
+    group->array_ns = scarp_array_ns(drive, group);
+    end_ns = bus_end_ns + group->array_ns;
     for (ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
         scarp_account_own(&cmd->account, OWN_CHANNEL, now_ns);
         scarp_account_own(&cmd->account, OWN_TRANSFER, bus_end_ns);
@@ -104,8 +105,7 @@ static bool grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
         }
     }
     if (ahead) {
-        die->ahead_ready_ns = group->kind == SCARP_FLASH_READ ? end_ns
-                                                              : bus_end_ns;
+        die->ahead_loaded_ns = bus_end_ns;
         return false;
     }
     die->array_begin_ns = bus_end_ns;
@@ -197,7 +197,7 @@ void scarp_nand_run_behind(ScarpDrive *drive, uint32_t index,
     scarp_mark_if(drive, behind_of_other_side,
                   scarp_flash_is_gc(group) != scarp_flash_is_gc(die->current));
     die->ahead = group;
-    die->ahead_ready_ns = SCARP_TIME_NEVER;
+    die->ahead_loaded_ns = SCARP_TIME_NEVER;
     scarp_channel_request(drive, index * 2 + 1);
 }
 
@@ -226,16 +226,20 @@ static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
     ScarpFlashCmd *group = die->ahead;
-    int64_t ready_ns = die->ahead_ready_ns, now_ns = scarp_time_ns(drive);
+    int64_t loaded_ns = die->ahead_loaded_ns, now_ns = scarp_time_ns(drive);
+    int64_t ready_ns = loaded_ns;
     ScarpDieActivity before = scarp_clock_activity(&die->clock);
 
     die->current = group;
     die->ahead = NULL;
     set_activity(drive, die, scarp_activity_of(group));
-    if (ready_ns == SCARP_TIME_NEVER) {
+    if (loaded_ns == SCARP_TIME_NEVER) {
         scarp_mark(drive, behind_without_channel);
         die->phase = PHASE_COMMAND;
         return NAND_NOTHING;
+    }
+    if (group->kind == SCARP_FLASH_READ) {
+        ready_ns += group->array_ns; /* a read senses behind what runs */
     }
     if (ready_ns < now_ns) {
         for (ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
@@ -243,7 +247,7 @@ static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
         }
     }
     if (group->kind == SCARP_FLASH_READ) {
-        die->array_begin_ns = ready_ns - scarp_array_ns(drive, group);
+        die->array_begin_ns = loaded_ns;
         if (ready_ns > now_ns) {
             scarp_array_until(drive, index, ready_ns);
             return NAND_NOTHING;
@@ -252,11 +256,9 @@ static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
         die->array_end_ns = ready_ns;
         return sensed(drive, index);
     }
-    die->array_begin_ns = MAX(ready_ns, now_ns);
-    scarp_group_own(group, OWN_ARRAY,
-                    die->array_begin_ns + scarp_array_ns(drive, group));
-    scarp_array_until(drive, index,
-                      die->array_begin_ns + scarp_array_ns(drive, group));
+    die->array_begin_ns = MAX(loaded_ns, now_ns);
+    scarp_group_own(group, OWN_ARRAY, die->array_begin_ns + group->array_ns);
+    scarp_array_until(drive, index, die->array_begin_ns + group->array_ns);
     return NAND_BEHIND;
 }
 

@@ -44,10 +44,12 @@ struct ScarpFlashCmd {
     uint64_t seq;
     uint32_t plane;
     uint32_t ppn;        /* first unit; program: known once started */
-    uint32_t source_ppn; /* copyback: where it reads */
-    uint32_t lpn;        /* host read: first of n_units */
-    uint32_t n_units;
-    uint32_t bytes;      /* that cross the channel */
+    union {
+        uint32_t source_ppn; /* copyback: where it reads */
+        uint32_t lpn;        /* host read: first of n_units */
+    };
+    uint16_t n_units;
+    uint16_t bytes;      /* that cross the channel: a page at most */
     uint8_t kind;        /* ScarpFlashKind */
     uint8_t owner;       /* ScarpOwner */
     uint8_t origin;      /* ScarpOrigin: what observers are told */
@@ -57,8 +59,11 @@ struct ScarpFlashCmd {
     bool guest;          /* gc's program: of another die's victim */
     uint8_t moved;       /* read: so often its page had changed by its turn */
     int64_t begin_ns;    /* on the die */
+    int64_t array_ns;    /* the group that it heads: fixed at the grant */
     ScarpAccount account;
 } __attribute__((aligned(SCARP_CACHE_LINE)));
+
+G_STATIC_ASSERT(sizeof(ScarpFlashCmd) == 3 * SCARP_CACHE_LINE);
 
 typedef struct {
     ScarpFlashCmd *head, **tail;
@@ -91,7 +96,7 @@ typedef struct {
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
-    int64_t ahead_ready_ns;   /* NEVER until the channel is granted */
+    int64_t ahead_loaded_ns;  /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
     uint32_t guests;       /* of queued[QUEUE_GC]: for collections elsewhere */
     uint32_t pads_passed;  /* programs that went while somebody waited for a pad */

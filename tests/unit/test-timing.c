@@ -241,6 +241,39 @@ static void test_page_types(void)
     rig_free(rig);
 }
 
+/* A command behind another keeps the array time of its own page. */
+static void test_cache_page_types(void)
+{
+    static const int64_t read_ns[] = { 50000, 110000 };
+    static const int64_t program_ns[] = { 500000, 4000000 };
+    Rig *rig = rig_new("baseline", NULL, ONE_DIE ",nand.cell_bits=2,"
+                       "nand.cache=1,timing.read_ns=50000;110000,"
+                       "timing.program_ns=500000;4000000");
+    ScarpCmd write[4] = { write_page(0), write_page(1), write_page(2),
+                          write_page(3) };
+    int64_t programs_ns = 0;
+
+    together(rig, write, 4);
+    for (int i = 0; i < 4; i++) {
+        programs_ns += program_ns[i % 2];
+        g_assert_cmpint(latency(&write[i]), ==,
+                        FW + LINK + CMD + BUS + programs_ns);
+        g_assert_cmpint(write[i].cause_ns[SCARP_CAUSE_ARRAY], ==,
+                        program_ns[i % 2]);
+    }
+    for (int first = 0; first < 2; first++) {
+        ScarpCmd read[2] = { read_page(first), read_page(!first) };
+
+        together(rig, read, 2);
+        g_assert_cmpint(latency(&read[1]), ==,
+                        FW + CMD + read_ns[first] + CMD + read_ns[!first] +
+                            BUS + LINK);
+        g_assert_cmpint(read[1].cause_ns[SCARP_CAUSE_ARRAY], ==,
+                        read_ns[!first]);
+    }
+    rig_free(rig);
+}
+
 /* 16 pages in 4 layers, the first at half, the last at one and a half. */
 static void test_layers(void)
 {
@@ -287,6 +320,7 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/multiplane/gc", test_multiplane_gc);
     g_test_add_func("/timing/copyback", test_copyback);
     g_test_add_func("/timing/page-types", test_page_types);
+    g_test_add_func("/timing/cache-page-types", test_cache_page_types);
     g_test_add_func("/timing/layers", test_layers);
     g_test_add_func("/timing/channel", test_channel);
     return g_test_run();
