@@ -20,7 +20,7 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-scripts-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest mutate
+LONG := test-docs-long test-scripts-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
@@ -146,7 +146,7 @@ bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUND
 bench-realtime: ## the engine's thread on the host's clock: rates and lateness (ROUNDS=5; ARGS=--guest: of reads in a guest)
 	@$(SCARP) bench-realtime --rounds $(ROUNDS) $(ARGS)
 
-mutate: ## does a test see a line that is changed, in ftl/, guest/array, hw/? (ARGS='--only ftl/gc/*')
+mutate: ## does a test see a line that is changed, in ftl/ or guest/array? (ARGS='--only ftl/gc/* --sample 50')
 	@python3 tests/mutate/mutate.py $(ARGS)
 
 fuzz: ## the parsers and the engine, SECONDS each (default 60), by libFuzzer where clang has it

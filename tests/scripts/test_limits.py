@@ -73,34 +73,6 @@ class Limits(unittest.TestCase):
         self.assertIn("HANG_S = 300.0", limits)
         self.assertGreater(len(limits), 10)
 
-    def test_short_ones_are_seen(self) -> None:
-        for line in (
-            "subprocess.run(command, timeout=60)",
-            "process.communicate(timeout=2.5)",
-            "HANG_S = 60.0",
-            "SOCKET_TIMEOUT = 4 * 60",
-            "process.wait(5)",
-            "deadline = time.monotonic() + 60",
-            "while time.monotonic() - began < 30:",
-            "good = result.wall_seconds < 60",
-            '    timeout 100 "$0" --tap',
-            "stream.settimeout(10)",
-        ):
-            with self.subTest(line):
-                self.assertEqual(list(too_short(line)), [line.strip()])
-
-    def test_others_are_not(self) -> None:
-        for line in (
-            "subprocess.run(command, timeout=HANG_S)",
-            "HANG_S = 20 * 60",
-            "while not ended.wait(0.5):",
-            "nvme admin-passthru /dev/nvme0 --opcode=0xc0 --timeout=1",
-            "self._listener.settimeout(0.1)",
-            "print(f'{time.monotonic() - began:.0f} s')",
-        ):
-            with self.subTest(line):
-                self.assertEqual(list(too_short(line)), [])
-
 
 class Clock:
     """A host's clock that goes on by so much whenever somebody sleeps."""
@@ -256,60 +228,6 @@ class Guest(unittest.TestCase):
             if all(used > least for (used, _), least in zip(found, seconds, strict=True)):
                 return found
             time.sleep(0.05)
-
-
-class Suite(unittest.TestCase):
-    def ended(self, polls: int, speaks: bool) -> tuple[int, str, bool]:
-        """A suite that ends with 3 when looked at so often, each time after twenty minutes."""
-        left, killed = polls, False
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "log"
-            log.write_bytes(b"")
-
-            def poll() -> int | None:
-                nonlocal left
-                left -= 1
-                if speaks:
-                    log.write_bytes(log.read_bytes() + b"ok\n")
-                return None if left and not killed else 3
-
-            def kill() -> None:
-                nonlocal killed
-                killed = True
-
-            process: Any = types.SimpleNamespace(poll=poll, kill=kill, wait=lambda: 0)
-            with mock.patch.object(suites, "time", Clock(1200)):
-                status, reason = suites.ended(process, log)
-        return status, reason, killed
-
-    def test_processor_time(self) -> None:
-        """Of a suite with what it started and waited for; its status as it is."""
-        spin = "import time\nwhile time.process_time() < 0.3: pass"
-        wait = f"import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {spin!r}])\n"
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "log"
-            log.write_bytes(b"")
-            with suites.Counted([sys.executable, "-c", f"{wait}sys.exit(3)"]) as process:
-                self.assertEqual(suites.ended(process, log), (3, ""))
-        self.assertGreater(process.cpu_s, 0.3)
-
-    def test_processor_time_of_one_that_is_silent(self) -> None:
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(suites, "SILENT_S", 1):
-            log = Path(folder) / "log"
-            log.write_bytes(b"")
-            with suites.Counted([sys.executable, "-c", "while True: pass"]) as process:
-                _, reason = suites.ended(process, log)
-        self.assertIn("silent", reason)
-        # However little a busy host gave it.
-        self.assertGreater(process.cpu_s, 0)
-
-    def test_slow(self) -> None:
-        self.assertEqual(self.ended(20, speaks=True), (3, "", False))
-
-    def test_silent(self) -> None:
-        status, reason, killed = self.ended(20, speaks=False)
-        self.assertTrue(status == 1 and killed)
-        self.assertIn("silent for 45 minutes", reason)
 
 
 if __name__ == "__main__":

@@ -73,8 +73,6 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # The SSD array: its core, its simulator, and io_uring where there is one.  It keeps
         # little more than one busy.
         Suite("array", ["sh", "tests/array/run.sh"], 1),
-        # The lint of the engine's rooms, and that it sees each kind of violation.
-        Suite("rooms", [str(python), "tests/rooms/run.py"], 1),
         # NVMe commands without a guest: what once failed, then some sequences of this commit's own.
         Suite(
             "hunt-nvme",

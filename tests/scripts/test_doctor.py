@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make bench-realtime ARGS=--guest` on synthetic logs, and the self-test of `scarp doctor`."""
+"""The self-test of `scarp doctor`, and the priority of the thread that it measures."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
 import io
-import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -20,75 +18,12 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
-import synthetic  # noqa: E402
-from scarplib.dev import bench_engine, bench_realtime, bench_realtime_guest, doctor  # noqa: E402
-from scarplib.device_logs import command_log  # noqa: E402
-from scarplib.device_logs.log_file import HEADER, LogError  # noqa: E402
+from scarplib.dev import bench_engine, bench_realtime, doctor  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest import host_load, realtime  # noqa: E402
 from scarplib.results.pictures.self_test import figure_self_test  # noqa: E402
 from test_realtime import Folder  # noqa: E402
-
-
-class GuestBesideStock(Folder):
-    """`make bench-realtime ARGS=--guest` without a guest."""
-
-    def given(self, name: str, latencies: list[int]) -> None:
-        job = {"jobname": "randread", "error": 0, "read": synthetic.fio_part(latencies, 1.0)}
-        (self.folder / f"{name}.json").write_text(json.dumps({"jobs": [job]}))
-
-    def setUp(self) -> None:
-        """Two rounds of two reads, and what is not theirs: a read before, and a write between."""
-        super().setUp()
-        commands = [(50, 0, 9_000_000, 0)]
-        for number in (1, 2):
-            begin = number * 10**9
-            for name, now in (("begin", begin), ("end", begin + 10**6)):
-                page = synthetic.stats_page("baseline", now, {})
-                (self.folder / f"{name}-{number}.bin").write_bytes(page)
-            commands += [
-                (begin, 0, 80_000, 3_000 * number),
-                (begin + 300_000, 1, 700_000, 100_000),
-                (begin + 10**6, 0, 100_000, 5_000 * number),
-                (begin + 10**6 + 1, 1, 700_000, 100_000),
-            ]
-            self.given(f"flash-{number}", [200_000 + 10_000 * number, 220_000])
-            self.given(f"stock-{number}", [130_000])
-        layout = command_log.LAYOUT
-        rows = [synthetic.command(at, op, {"array": wanted}) for at, op, wanted, _ in commands]
-        head = HEADER.pack(layout.magic, layout.row.size, layout.causes, layout.version)
-        (self.folder / "cmd.bin").write_bytes(head + b"".join(rows))
-        self.write_lateness(
-            [
-                (at - 500, at - 500 + wanted + late, at, at + wanted, number, op)
-                for number, (at, op, wanted, late) in enumerate(commands)
-            ]
-        )
-
-    def test_each_round_has_its_own_reads(self) -> None:
-        found = bench_realtime_guest.read_rounds(self.folder, self.folder, 2)
-        self.assertEqual(
-            found,
-            [
-                (2, 215_000, 90_000, 125_000, 4_000, 130_000, -5_000),
-                (2, 220_000, 90_000, 130_000, 8_000, 130_000, 0),
-            ],
-        )
-        last = bench_realtime_guest.table(found).splitlines()[-1]
-        self.assertEqual(last.split()[1:], ["217.5", "90.0", "127.5", "6.0", "130.0", "-2.5"])
-
-    def test_other_reads_than_fios_are_an_error(self) -> None:
-        self.given("flash-2", [200_000] * 3)
-        with self.assertRaisesRegex(LogError, "cmd.bin: 2 reads, but fio made 3"):
-            bench_realtime_guest.read_rounds(self.folder, self.folder, 2)
-
-    def test_one_drive_after_the_other(self) -> None:
-        text = bench_realtime_guest.task_text(2, 7)
-        devices = re.findall(r"SCARP_DEV=(\S+) fio .*/(\w+)-(\d)\.json", text)
-        each = [("$SCARP_DEV0", "flash"), ("$SCARP_DEV1", "stock")]
-        self.assertEqual(devices, [(*who, str(n)) for n in range(3) for who in each])
-        self.assertIn("export SCARP_SECONDS=7\n", text)
 
 
 def round_of(late_ns: int, moved: int) -> dict[str, Any]:
@@ -103,14 +38,6 @@ def round_of(late_ns: int, moved: int) -> dict[str, Any]:
         **lateness_ns,
         **shares,
     }
-
-
-class Line(unittest.TestCase):
-    def test_what_collections_moved(self) -> None:
-        self.assertIn(
-            " 1 /s, 2.7 units moved for each (2 per", bench_realtime.line(round_of(5, 27))
-        )
-        self.assertNotIn("moved", bench_realtime.line(round_of(5, 0)))
 
 
 class Priority(unittest.TestCase):
