@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import mmap
 import os
@@ -294,11 +293,6 @@ class Machine:
         return self.ended()
 
     def close(self) -> None:
-        if self.process.poll() is None and "SCARP_TERMINATE" in os.environ:
-            # Where it counts what is reached, which is written when it ends (tests/mutate).
-            self.process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(300)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

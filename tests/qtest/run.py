@@ -78,7 +78,6 @@ class TapResult(unittest.TestResult):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--qemu", type=Path, required=True, help="the QEMU binary to test")
-    parser.add_argument("--list", action="store_true", help="only name the tests")
     parser.add_argument("only", nargs="*", help="run only tests whose name contains one of these")
     args = parser.parse_args()
     if not args.qemu.is_file():
@@ -91,9 +90,6 @@ def main() -> int:
         for test in flatten(found)
         if not args.only or any(part in test.id() for part in args.only)
     ]
-    if args.list:
-        print("".join(f"{test.id()}\n" for test in tests), end="")
-        return 0
     print("TAP version 13")
     print(f"1..{len(tests)}", flush=True)
     result = TapResult()
